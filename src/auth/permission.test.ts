@@ -2,13 +2,13 @@ import { test } from 'node:test';
 import { parsePermission, permissionText } from './permission.ts';
 
 test('parses permissions and refuses other texts', (t) => {
-  const good = [
+  const valid = [
     'cluster!read',
     'cluster.a.b!write',
     'cluster.bucket[t.x%-_].settings!read',
     'cluster.collection[b:.:c].x!y',
   ];
-  const bad = [
+  const invalid = [
     '',
     'cluster',
     'admin!read',
@@ -23,10 +23,10 @@ test('parses permissions and refuses other texts', (t) => {
     'cluster.a!b!c',
     'cluster.bucket[a!x',
   ];
-  t.plan(good.length + bad.length);
-  for (const text of good) {
+  t.plan(valid.length + invalid.length);
+  for (const text of valid) {
     const parsed = parsePermission(text);
     t.assert.equal(parsed && permissionText(parsed), text);
   }
-  for (const text of bad) t.assert.equal(parsePermission(text), null, text);
+  for (const text of invalid) t.assert.equal(parsePermission(text), null, text);
 });

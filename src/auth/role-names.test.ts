@@ -17,8 +17,8 @@ test('parses role lists and reports entries that are not roles', (t) => {
     ['nonsense,,', [], ['nonsense']],
   ];
   t.plan(table.length);
-  for (const [list, good, bad] of table) {
+  for (const [list, valid, invalid] of table) {
     const parsed = parseRoles(list);
-    t.assert.deepEqual([parsed.roles.map(roleText), parsed.invalid], [good, bad], list);
+    t.assert.deepEqual([parsed.roles.map(roleText), parsed.invalid], [valid, invalid], list);
   }
 });

@@ -70,25 +70,27 @@ test('follows a vbucket to the node that the map names', async () => {
   // Also while only one of the two nodes knows of it.
   const [reply] = await client.storeMany(orders, [writing(key, '2')]);
   assert.equal(reply?.status, Status.success);
-  const own = await BucketClient.open(nodes.accessOf());
-  await eventually(async () => assert.equal(typeof (await own.getMany(orders, [key]))[0], 'object'));
+  const sender = await BucketClient.open(nodes.accessOf());
+  await eventually(async () => assert.equal(typeof (await sender.getMany(orders, [key]))[0], 'object'));
   assert.notEqual(await client.histories(), histories);
-  own.close();
+  sender.close();
   client.close();
 });
 
 test('fails for the documents of a node that is down, and not for the others', async () => {
   await using nodes = await DataNodes.start();
   const client = await clientOf(nodes);
-  const [here, there] = [0, 1].map((shard) => keys.find((key) => vbucketOf(key) % 64 === shard) as string);
-  await client.storeMany(orders, [writing(here as string), writing(there as string)]);
+  const [onFirst, onSecond] = [0, 1].map(
+    (shard) => keys.find((key) => vbucketOf(key) % 64 === shard) as string,
+  );
+  await client.storeMany(orders, [writing(onFirst as string), writing(onSecond as string)]);
   const [, second] = nodes.nodes as [DataNode, DataNode];
   await second.service.stop();
   nodes.nodes.pop();
-  await assert.rejects(client.getMany(orders, [here as string, there as string]), DataPortError);
+  await assert.rejects(client.getMany(orders, [onFirst as string, onSecond as string]), DataPortError);
   await assert.rejects(client.highSeqnos(orders), DataPortError);
   await assert.rejects(client.itemCount(orders), DataPortError);
-  assert.equal(typeof (await client.getMany(orders, [here as string]))[0], 'object');
+  assert.equal(typeof (await client.getMany(orders, [onFirst as string]))[0], 'object');
   client.close();
 });
 

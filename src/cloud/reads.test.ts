@@ -19,8 +19,8 @@ async function aTestCloud(t: TestContext, change: Parameters<typeof aCloud>[0] =
     tokens.issue({ role: 'reader', projectId: null, origin: 'operator', expiresAt: null, ...wanted });
   const project = (id: string) =>
     parts.store.insertInto('projects').values({ id, name: id, created_at: 0 }).execute();
-  const names = async (who: { token?: string } = {}): Promise<string[]> =>
-    (await parts.get('/v2/projects', who)).body.data.map(({ name }: { name: string }) => name);
+  const names = async (sender: { token?: string } = {}): Promise<string[]> =>
+    (await parts.get('/v2/projects', sender)).body.data.map(({ name }: { name: string }) => name);
   return { ...parts, clock, tokens, issue, project, names };
 }
 

@@ -120,9 +120,9 @@ it('answers hostile requests to every route without failing', { timeout: 600_000
     };
     const pending = request(`${url}?${query}`, sent);
     // Ends requests that wait for a manifest uid that is never reached.
-    const late = setImmediate(() => setImmediate(() => clock.advance(60_000)));
+    const timer = setImmediate(() => setImmediate(() => clock.advance(60_000)));
     const { status, text } = await pending;
-    clearImmediate(late);
+    clearImmediate(timer);
     assert.notEqual(
       status,
       500,

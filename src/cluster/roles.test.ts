@@ -22,7 +22,7 @@ const everyone = Object.keys(roles) as Who[];
 const security: Who[] = ['local', 'external'];
 
 const password = 'secret1';
-const as = (who: Who): string => `${who}:${password}`;
+const as = (role: Who): string => `${role}:${password}`;
 
 async function aNode() {
   const node = await aManager();
@@ -108,7 +108,7 @@ test('allows exactly the roles that the specification names', async (t) => {
 });
 
 const memcached = '/pools/default/settings/memcached';
-const own = `${memcached}/node/self`;
+const selfPath = `${memcached}/node/self`;
 const setting = { form: { verbosity: 0 } };
 const memcachedReaders: readonly Who[] = ['full', 'cluster', ...security];
 
@@ -122,12 +122,12 @@ const unmentioned: { may: readonly Who[]; url: string; sent?: Sent }[] = [
   },
   { may: ['full'], url: '/settings/clientAllowlist', sent: { method: 'DELETE' } },
   { may: memcachedReaders, url: `${memcached}/global` },
-  { may: memcachedReaders, url: own },
-  { may: memcachedReaders, url: `${own}/setting/verbosity` },
+  { may: memcachedReaders, url: selfPath },
+  { may: memcachedReaders, url: `${selfPath}/setting/verbosity` },
   { may: memcachedReaders, url: `${memcached}/effective/self` },
   { may: ['full', 'cluster'], url: `${memcached}/global`, sent: setting },
-  { may: ['full', 'cluster'], url: own, sent: setting },
-  { may: ['full', 'cluster'], url: `${own}/setting/verbosity`, sent: { method: 'DELETE' } },
+  { may: ['full', 'cluster'], url: selfPath, sent: setting },
+  { may: ['full', 'cluster'], url: `${selfPath}/setting/verbosity`, sent: { method: 'DELETE' } },
   { may: ['full', 'cluster', 'local'], url: '/internalSettings' },
   { may: ['full', 'cluster'], url: '/internalSettings', sent: { form: { maxBucketCount: 30 } } },
   { may: everyone, url: '/settings/maxParallelIndexers' },
@@ -236,9 +236,9 @@ function expected({ id, access }: RouteDefinition): readonly Who[] | null {
   return row[1];
 }
 
-const isRole = (held: string, named: string): boolean =>
-  held.split('[')[0] === named.split('[')[0] ||
-  (named === 'security_admin' && held.startsWith('security_admin_'));
+const isRole = (ownRole: string, named: string): boolean =>
+  ownRole.split('[')[0] === named.split('[')[0] ||
+  (named === 'security_admin' && ownRole.startsWith('security_admin_'));
 
 const paramsOf = ({ path }: RouteDefinition): Record<string, string> =>
   Object.fromEntries(

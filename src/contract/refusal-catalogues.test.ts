@@ -40,9 +40,9 @@ test('puts parameters into the text of a refusal in its declared form, and keeps
     lines: { as: 'text' },
     code: { as: 'code', error: 'bad_request', text: '{reason}' },
   });
-  const gone = refusals.gone({ scope: '{bucket}', bucket: 'b' });
+  const refusal = refusals.gone({ scope: '{bucket}', bucket: 'b' });
   assert.deepEqual(
-    [gone.status, gone.body],
+    [refusal.status, refusal.body],
     [404, { kind: 'fields', fields: { _: 'Scope "{bucket}" of b is gone' } }],
   );
   assert.deepEqual(refusals.wrong({ max: 3 }).body, { kind: 'bare', fields: { timeout: 'at most 3' } });

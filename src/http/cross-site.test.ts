@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crossSiteRefusal } from './cross-site.ts';
 
-const here = 'node.example.com:8091';
+const ownHost = 'node.example.com:8091';
 const problem = (headers: Parameters<typeof crossSiteRefusal>[0], provisioned = true) =>
-  crossSiteRefusal({ host: here, ...headers }, { provisioned })?.message ?? null;
+  crossSiteRefusal({ host: ownHost, ...headers }, { provisioned })?.message ?? null;
 
 test('allows changes by clients other than browsers and by pages of the node', () => {
   assert.equal(problem({}), null);
-  assert.equal(problem({ origin: `http://${here}` }), null);
+  assert.equal(problem({ origin: `http://${ownHost}` }), null);
   assert.equal(problem({ origin: 'https://node.example.com', host: 'node.example.com' }), null);
   assert.equal(problem({ origin: 'https://node.example.com', host: 'NODE.example.com:443' }), null);
   assert.equal(problem({ 'sec-fetch-site': 'none' }), null);
@@ -25,9 +25,9 @@ test('refuses changes by pages of other sites', () => {
     { origin: 'null' },
     { origin: '' },
     { origin: 'http://node.example.com:3000' },
-    { origin: `http://${here}`, host: undefined },
-    { origin: `http://${here}`, host: 'a b' },
-    { origin: `http://${here}`, 'sec-fetch-site': 'cross-site' },
+    { origin: `http://${ownHost}`, host: undefined },
+    { origin: `http://${ownHost}`, host: 'a b' },
+    { origin: `http://${ownHost}`, 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
     { 'sec-fetch-site': 'cross-site' },
   ];

@@ -75,7 +75,7 @@ test('refuses a request that names its host twice', async () => {
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const send = (hosts: string) => raw(port, `GET /known HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
   assert.match(await send('Host: a\r\n'), /^HTTP\/1.1 200 /);
-  for (const twice of ['Host: a\r\nHost: b\r\n', 'Host: a\r\nhost: a\r\n'])
-    assert.match(await send(twice), /^HTTP\/1.1 400 [\s\S]*given more than once/);
+  for (const hostHeaders of ['Host: a\r\nHost: b\r\n', 'Host: a\r\nhost: a\r\n'])
+    assert.match(await send(hostHeaders), /^HTTP\/1.1 400 [\s\S]*given more than once/);
   await server.stop(1000);
 });

@@ -439,11 +439,11 @@ test('ends open streams when it stops', async () => {
 });
 
 test('reads a source only as fast as a slow client reads', async () => {
-  let taken = 0;
+  let accepted = 0;
   const big = 'x'.repeat(100_000);
   async function* endless() {
     for (;;) {
-      taken++;
+      accepted++;
       yield big;
     }
   }
@@ -453,11 +453,11 @@ test('reads a source only as fast as a slow client reads', async () => {
   socket.write('GET /s HTTP/1.1\r\nHost: x\r\n\r\n');
   await new Promise((resolve) => socket.once('readable', resolve));
   let before = -1;
-  for (let turn = 0; turn < 200 && before !== taken; turn++) {
-    before = taken;
+  for (let turn = 0; turn < 200 && before !== accepted; turn++) {
+    before = accepted;
     await realClock.sleep(20);
   }
-  assert.ok(before === taken && taken < 1000, `${taken} values taken for a client that reads none`);
+  assert.ok(before === accepted && accepted < 1000, `${accepted} values taken for a client that reads none`);
   socket.destroy();
   await server.stop(1000);
 });

@@ -24,7 +24,7 @@ async function limited(wording: 'text' | 'json' = 'text') {
     random: realRandom,
     wording,
   });
-  const held: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
   let authentications = 0;
   const server = await createHttpServer({
     routes: [
@@ -32,7 +32,7 @@ async function limited(wording: 'text' | 'json' = 'text') {
       bind(route('/internalSettings'), () => reply.text('settings')),
       bind(route('/diag/vbuckets'), () => reply.text('diagnostics')),
       bind(route('/held'), async () => {
-        await new Promise<void>((resolve) => held.push(resolve));
+        await new Promise<void>((resolve) => waiting.push(resolve));
         return reply.text('late');
       }),
       bind(route('/stream'), () =>
@@ -70,12 +70,12 @@ async function limited(wording: 'text' | 'json' = 'text') {
     limits,
     memory,
     throttle,
-    held,
+    held: waiting,
     port,
     ask,
     authentications: () => authentications,
     async [Symbol.asyncDispose]() {
-      for (const release of held) release();
+      for (const release of waiting) release();
       await server.stop(100);
     },
   };

@@ -13,11 +13,11 @@ const table = [
 ].join('\n');
 
 test('finds the user of the other end of an open connection, and null for a closed one', () => {
-  const own = hexOf('127.64.0.1', 8091);
-  assert.equal(own, '0100407F:1F9B');
-  assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd431), own), 1001);
-  assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd432), own), null);
-  assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd433), own), null);
+  const localEnd = hexOf('127.64.0.1', 8091);
+  assert.equal(localEnd, '0100407F:1F9B');
+  assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd431), localEnd), 1001);
+  assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd432), localEnd), null);
+  assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd433), localEnd), null);
 });
 
 const skip = process.platform !== 'linux' && 'only Linux reports the owners of connections';

@@ -23,9 +23,9 @@ async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
     });`,
     { eval: true },
   );
-  const said = await new Promise<string>((resolve) => worker.once('message', resolve));
+  const message = await new Promise<string>((resolve) => worker.once('message', resolve));
   await worker.terminate();
-  return said;
+  return message;
 }
 
 test('collects the garbage of an idle thread', async () => {

@@ -20,19 +20,19 @@ test('every command accepts its own layout and refuses each part that it does no
   for (const command of commands) {
     const { opcode } = command;
     const size = command.request?.extras?.[0] ?? 0;
-    const good: RequestParts = { opcode, extras: Buffer.alloc(size) };
-    if (command.keyRule > 0) good.key = key;
-    if (command.valueRule > 0) good.value = Buffer.from('v');
-    if (command.casRule > 0) good.casLo = 1;
-    assert.equal(problem(good), null, command.name);
-    assert.match(problem({ ...good, extras: Buffer.alloc(31) })!, /extras/, command.name);
-    const noKey = command.keyRule === 0 ? { ...good, key } : { ...good, key: Buffer.alloc(0) };
+    const wellFormed: RequestParts = { opcode, extras: Buffer.alloc(size) };
+    if (command.keyRule > 0) wellFormed.key = key;
+    if (command.valueRule > 0) wellFormed.value = Buffer.from('v');
+    if (command.casRule > 0) wellFormed.casLo = 1;
+    assert.equal(problem(wellFormed), null, command.name);
+    assert.match(problem({ ...wellFormed, extras: Buffer.alloc(31) })!, /extras/, command.name);
+    const noKey = command.keyRule === 0 ? { ...wellFormed, key } : { ...wellFormed, key: Buffer.alloc(0) };
     const keyProblem = problem(noKey);
     assert.ok(
       command.request?.key === 'optional' ? keyProblem === null : keyProblem?.includes('key'),
       command.name,
     );
-    const casProblem = problem({ ...good, casLo: command.casRule === 0 ? 1 : 0 });
+    const casProblem = problem({ ...wellFormed, casLo: command.casRule === 0 ? 1 : 0 });
     assert.equal(casProblem !== null, command.casRule !== 1, command.name);
   }
 });

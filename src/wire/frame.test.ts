@@ -100,8 +100,8 @@ test('waits for the rest of every truncation', () => {
     const { frames, result, unread } = readAll([stream.subarray(0, at)]);
     assert.deepEqual(frames, expected.slice(0, frames.length));
     assert.equal(result, FrameResult.needMore);
-    const whole = requests.slice(0, frames.length).reduce((sum, request) => sum + request.length, 0);
-    assert.equal(unread, at - whole);
+    const totalBytes = requests.slice(0, frames.length).reduce((sum, request) => sum + request.length, 0);
+    assert.equal(unread, at - totalBytes);
   }
 });
 
@@ -115,10 +115,10 @@ test('never reads beyond its input, for random bytes', () => {
     if (bytes.length > 12 && random() < 0.8) bytes.set([0x80, 1, 0, Math.floor(random() * 9)], 0);
     if (bytes.length > 12 && random() < 0.8) bytes.set([0, 0, 0, Math.floor(random() * 50)], 8);
     const split = Math.floor(random() * bytes.length);
-    const whole = readAll([bytes]);
+    const unsplit = readAll([bytes]);
     const halves = readAll([bytes.subarray(0, split), bytes.subarray(split)]);
-    assert.deepEqual(halves.frames, whole.frames);
-    assert.equal(halves.result, whole.result);
+    assert.deepEqual(halves.frames, unsplit.frames);
+    assert.equal(halves.result, unsplit.result);
   }
 });
 
@@ -133,9 +133,9 @@ test('refuses a frame above the limit once its header has arrived', () => {
 
 test('refuses inconsistent lengths and unknown magic bytes, with the header fields set', () => {
   const frame = emptyFrame();
-  const bad = encodeRequest({ opcode: 4, opaque: 77 });
-  bad.writeUInt16BE(5, 2);
-  assert.equal(readFrame(bad, 0, bad.length, frame, frameBytesMax), FrameResult.malformed);
+  const malformed = encodeRequest({ opcode: 4, opaque: 77 });
+  malformed.writeUInt16BE(5, 2);
+  assert.equal(readFrame(malformed, 0, malformed.length, frame, frameBytesMax), FrameResult.malformed);
   assert.deepEqual([frame.opcode, frame.opaque], [4, 77]);
   const text = Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   assert.equal(readFrame(text, 0, text.length, frame, frameBytesMax), FrameResult.malformed);

@@ -108,8 +108,8 @@ async function createBucket(module: ContainerModule): Promise<void> {
           service,
         );
   });
-  const known = `SELECT COUNT(*) > 0 as present FROM system:keyspaces WHERE name = "${bucket}"`;
-  await eventually(async () => assert.equal((await module.ask(known))?.['present'], true));
+  const statement = `SELECT COUNT(*) > 0 as present FROM system:keyspaces WHERE name = "${bucket}"`;
+  await eventually(async () => assert.equal((await module.ask(statement))?.['present'], true));
   await module.ask(`CREATE PRIMARY INDEX on \`${bucket}\``);
   const online = `SELECT count(*) > 0 AS online FROM system:indexes where keyspace_id = "${bucket}" and is_primary = true and state = "online"`;
   await eventually(async () => assert.equal((await module.ask(online))?.['online'], true));

@@ -192,10 +192,10 @@ async function tierWith(folder: string, series: readonly GivenSeries[]): Promise
       samplesByTime.set(timeMs, [...(samplesByTime.get(timeMs) ?? []), sample]);
     }
   }
-  let taken = 0;
+  let samples = 0;
   for (const timeMs of [...samplesByTime.keys()].sort((a, b) => a - b)) {
     tier.append(timeMs, samplesByTime.get(timeMs) as { name: string; labels: Labels; value: number }[]);
-    if (++taken % 300 === 0) await tier.written();
+    if (++samples % 300 === 0) await tier.written();
   }
   await tier.written();
   return tier;

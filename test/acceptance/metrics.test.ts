@@ -177,14 +177,14 @@ describe('metrics of a node', () => {
     await using first = await NodeProcess.start({ args: ['--bucket', 'b'] });
     await first.stop('SIGKILL');
     await using again = await NodeProcess.start({ dataDir: first.dataDir });
-    const fresh = await connect(`couchbase://${again.ready.node.kv}`, administrator);
-    const collection = fresh.bucket('b').defaultCollection();
+    const reconnected = await connect(`couchbase://${again.ready.node.kv}`, administrator);
+    const collection = reconnected.bucket('b').defaultCollection();
     const start = await counted(again);
     await collection.upsert('k', {});
     for (let i = 0; i < 3; i++) await collection.get('k');
     assert.deepEqual(grown(start, await counted(again)), { hits: 3, misses: 0, sets: 1, deletes: 0 });
     assert.ok(start.sets < 5 && start.hits < 5, 'what was counted before is gone');
-    await fresh.close();
+    await reconnected.close();
   });
 
   test('pass promtool except for published names', {

@@ -61,8 +61,8 @@ const addNode = async (first: NodeProcess, other: NodeProcess): Promise<void> =>
   assert.equal((await first.request('/controller/addNode', 'POST', call)).status, 200);
 };
 
-async function rebalance(first: NodeProcess, known: readonly string[], ejected: readonly string[] = []) {
-  const form = { knownNodes: known.join(','), ejectedNodes: ejected.join(',') };
+async function rebalance(first: NodeProcess, knownNodes: readonly string[], ejected: readonly string[] = []) {
+  const form = { knownNodes: knownNodes.join(','), ejectedNodes: ejected.join(',') };
   const answer = await first.request('/controller/rebalance', 'POST', form);
   assert.deepEqual([answer.status, await answer.text()], [200, '']);
   await eventuallyWithin(waitLimitMs, async () => {

@@ -117,8 +117,8 @@ async function checkDocuments(travel: Bucket): Promise<void> {
   assert.equal((await collection.exists('gone')).exists, false);
   const attribute = await collection.lookupIn('attributes', [LookupInSpec.get('_meta.by', { xattr: true })]);
   assert.equal(attribute.content[0]?.value, 'test');
-  const brief = await collection.get('brief', { withExpiry: true });
-  assert.equal(brief.expiryTime, 4_102_444_800);
+  const expiring = await collection.get('brief', { withExpiry: true });
+  assert.equal(expiring.expiryTime, 4_102_444_800);
 }
 
 async function checkConfiguration(node: NodeProcess): Promise<void> {

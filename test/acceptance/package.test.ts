@@ -36,9 +36,12 @@ before(async () => {
 
 /** That of a user outside of this checkout: npm passes its settings to its children. */
 function foreignEnvironment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(npm_|DIVAN_)/i.test(name));
-  const own = { npm_config_cache: join(scratch, 'cache'), npm_config_userconfig: join(scratch, 'npmrc') };
-  return { ...Object.fromEntries(kept), ...own };
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|DIVAN_)/i.test(name));
+  const npmSettings = {
+    npm_config_cache: join(scratch, 'cache'),
+    npm_config_userconfig: join(scratch, 'npmrc'),
+  };
+  return { ...Object.fromEntries(inherited), ...npmSettings };
 }
 
 test('npm installs the package in an empty folder without a warning and without development dependencies', () => {
@@ -47,8 +50,8 @@ test('npm installs the package in an empty folder without a warning and without 
   const present = (names: object) =>
     Object.keys(names).filter((name) => existsSync(join(scratch, 'node_modules', name)));
   assert.deepEqual(present(dependencies), Object.keys(dependencies));
-  const own = Object.keys(devDependencies).filter((name) => !isDependencyOfDependency(name));
-  assert.deepEqual(present(Object.fromEntries(own.map((name) => [name, '']))), []);
+  const directDependencies = Object.keys(devDependencies).filter((name) => !isDependencyOfDependency(name));
+  assert.deepEqual(present(Object.fromEntries(directDependencies.map((name) => [name, '']))), []);
 });
 
 /** Of what production needs anyway. */

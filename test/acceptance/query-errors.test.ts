@@ -65,13 +65,13 @@ async function send({ statement, parameters = {}, asReader }: Provoking): Promis
   return [...errors, ...warnings].map(({ code }) => code);
 }
 
-const isElsewhere = (given: Provocation): given is ElsewhereProvoked =>
-  typeof given === 'object' && 'test' in given;
+const isElsewhere = (provocation: Provocation): provocation is ElsewhereProvoked =>
+  typeof provocation === 'object' && 'test' in provocation;
 
 test('each declared code is provoked by its request', async (t) => {
-  for (const [number, given] of Object.entries(provocations)) {
-    if (isElsewhere(given)) continue;
-    const request = typeof given === 'string' ? { statement: given } : given;
+  for (const [number, provocation] of Object.entries(provocations)) {
+    if (isElsewhere(provocation)) continue;
+    const request = typeof provocation === 'string' ? { statement: provocation } : provocation;
     await t.test(`${number}: ${request.statement ?? 'prepared'}`, async () => {
       const codes = await send(request);
       assert.ok(codes.includes(Number(number)), `answered ${codes}`);
@@ -80,10 +80,10 @@ test('each declared code is provoked by its request', async (t) => {
 });
 
 test('each other code stands in the test that provokes it', () => {
-  for (const [number, given] of Object.entries(provocations)) {
-    if (!isElsewhere(given)) continue;
-    const text = readFileSync(new URL(`../../${given.test}`, import.meta.url), 'utf8');
-    assert.match(text, new RegExp(`\\b${number}\\b`), `${given.test} does not name ${number}`);
+  for (const [number, provocation] of Object.entries(provocations)) {
+    if (!isElsewhere(provocation)) continue;
+    const text = readFileSync(new URL(`../../${provocation.test}`, import.meta.url), 'utf8');
+    assert.match(text, new RegExp(`\\b${number}\\b`), `${provocation.test} does not name ${number}`);
   }
 });
 

@@ -124,8 +124,8 @@ test('each path of the administration answers administrators only', async () => 
     const answer = await fetch(url, { headers });
     assert.equal(answer.status, 200, path);
     const body = await answer.json();
-    const shown = Array.isArray(body) ? body[0] : body;
-    for (const member of members) assert.ok(member in shown, `${path} has no ${member}`);
+    const row = Array.isArray(body) ? body[0] : body;
+    for (const member of members) assert.ok(member in row, `${path} has no ${member}`);
   }
   for (const path of indexPaths) {
     const url = `${node.process.ready.node.index}${path}`;

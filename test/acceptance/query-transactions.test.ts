@@ -74,8 +74,8 @@ describe('transactions over the query service', () => {
   test('a failed statement changes nothing, and the transaction continues', async () => {
     const within = await query.begin();
     await query.rows('INSERT INTO b VALUES ("t4 a", {"t": 4})', within);
-    const twice = 'INSERT INTO b VALUES ("t4 b", {"t": 4}), VALUES ("t4 a", {"t": 4})';
-    assert.equal(await query.code(twice, within), 17012);
+    const statement = 'INSERT INTO b VALUES ("t4 b", {"t": 4}), VALUES ("t4 a", {"t": 4})';
+    assert.equal(await query.code(statement, within), 17012);
     assert.deepEqual(await query.rows('SELECT RAW META().id FROM b WHERE t = 4', within), ['t4 a']);
     await query.rows('COMMIT', within);
     assert.deepEqual([await isThere('t4 a'), await isThere('t4 b')], [true, false]);

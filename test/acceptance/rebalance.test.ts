@@ -159,8 +159,8 @@ describe('a rebalance of two processes', () => {
     await using first = await started();
     await using second = await unprovisioned();
     await addNode(first, second);
-    const refusal = async (known: readonly string[], ejected: readonly string[] = []) => {
-      const answer = await rebalance(first, known, ejected);
+    const refusal = async (knownNodes: readonly string[], ejected: readonly string[] = []) => {
+      const answer = await rebalance(first, knownNodes, ejected);
       return [answer.status, await answer.text()];
     };
     assert.deepEqual(await refusal([]), [400, '{"empty_known_nodes":1}']);

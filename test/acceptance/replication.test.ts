@@ -83,9 +83,9 @@ test('a majority write is possible as soon as its bucket was created or flushed'
     const write = async (): Promise<void> => {
       const { vBucketServerMap } = (await (await first.request(`/pools/default/b/${name}`)).json()) as Terse;
       const { serverList, vBucketMap } = vBucketServerMap;
-      const own = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
+      const ownIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
       const client = await dataClient(first, name);
-      const vbs = vBucketMap.flatMap(([active], vb) => (active === own ? [vb] : []));
+      const vbs = vBucketMap.flatMap(([active], vb) => (active === ownIndex ? [vb] : []));
       for (const vb of vbs) {
         const { status } = await client.ask(set('k', 'one', { vb, framing: majority }));
         assert.equal(status, Status.success);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { CutBits } from '#kv/data/cut.ts';
 import { type BucketFiles, type DiskEngine, everyTombstone } from '#kv/data/disk-engine.ts';
-import { brief, cutsOf, type Doc, loaded } from '../support/cuts.ts';
+import { cutsOf, type Doc, docTexts, loaded } from '../support/cuts.ts';
 import { randomFrom } from '../support/random.ts';
 import { aBucket, type DiskUnderTest, flagsOf, titled } from './disk-engine.ts';
 
@@ -81,7 +81,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     );
     const { purged } = await engine.compact(files.bucketUuid, 0, { purgeBeforeSeconds: 200 });
     assert.deepEqual(purged, [{ vb: 0, upToSeqno: 9, purgeSeqno: 7, tombstones: 2 }]);
-    assert.deepEqual(brief(await loaded(engine, files)), ['0 8 c=', '0 9 d=x']);
+    assert.deepEqual(docTexts(await loaded(engine, files)), ['0 8 c=', '0 9 d=x']);
     // A cut from before the purge still has the purge seqno 3.
     await engine.commit(files.bucketUuid, 0, cutsOf([{ key: 'e', value: 'y', seqno: 10 }]));
     await disk.kill(engine);
@@ -90,7 +90,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     assert.equal(opened[0]?.vbuckets[0]?.purgeSeqno, 7);
     const all = await engine.compact(files.bucketUuid, 0, { purgeBeforeSeconds: everyTombstone });
     assert.deepEqual(all.purged, [{ vb: 0, upToSeqno: 10, purgeSeqno: 8, tombstones: 1 }]);
-    assert.deepEqual(brief(await loaded(engine, files)), ['0 9 d=x', '0 10 e=y']);
+    assert.deepEqual(docTexts(await loaded(engine, files)), ['0 9 d=x', '0 10 e=y']);
     await engine.stop();
   });
 
@@ -167,7 +167,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     );
     for (const files of [one, two]) {
       assert.deepEqual(await loaded(engine, files), before);
-      assert.deepEqual(brief(await loaded(engine, files, 1)), ['1 1 k=v']);
+      assert.deepEqual(docTexts(await loaded(engine, files, 1)), ['1 1 k=v']);
     }
     await engine.close(one.bucketUuid);
     assert.deepEqual((await engine.open(one)).damaged, []);

@@ -1,7 +1,7 @@
 // The contract of every disk engine for faults: failed commits, damaged files, failing consumers, files of another bucket.
 import assert from 'node:assert/strict';
 import { DamagedFileError } from '#kv/data/disk-engine.ts';
-import { brief, cutsOf, type Doc, loaded } from '../support/cuts.ts';
+import { cutsOf, type Doc, docTexts, loaded } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, flagsOf, titled } from './disk-engine.ts';
 
 export function describeDiskEngineFaults(name: string, make: () => Promise<DiskUnderTest>): void {
@@ -20,9 +20,9 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     await commit(1, { vb: 1, key: 'e', seqno: 1 });
     await engine.close(files.bucketUuid);
     assert.deepEqual(flagsOf(await engine.open(files)), [false, true]);
-    assert.deepEqual(brief(await loaded(engine, files, 0)), ['0 1 a=1']);
+    assert.deepEqual(docTexts(await loaded(engine, files, 0)), ['0 1 a=1']);
     await commit(0, { key: 'd', value: '', seqno: 3 });
-    assert.deepEqual(brief(await loaded(engine, files, 0)), ['0 1 a=1', '0 3 d=']);
+    assert.deepEqual(docTexts(await loaded(engine, files, 0)), ['0 1 a=1', '0 3 d=']);
     await engine.stop();
   });
 
@@ -51,7 +51,7 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     });
     await loading.catch(() => {});
     await engine.commit(files.bucketUuid, 0, cutsOf([{ key: 'b', value: 'y', seqno: 2 }]));
-    assert.deepEqual(brief(await loaded(engine, files)), ['0 1 a=x', '0 2 b=y']);
+    assert.deepEqual(docTexts(await loaded(engine, files)), ['0 1 a=x', '0 2 b=y']);
     await engine.stop();
   });
 
@@ -72,7 +72,7 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     assert.equal(damaged[0]?.file, 0);
     assert.ok(damaged[0].path.startsWith(files.folder) && damaged[0].reason.length > 0);
     await assert.rejects(engine.commit(files.bucketUuid, 0, cutsOf([{ key: 'c', seqno: 2 }])), /not open/);
-    assert.deepEqual(brief(await loaded(engine, files, 1)), ['1 1 b=']);
+    assert.deepEqual(docTexts(await loaded(engine, files, 1)), ['1 1 b=']);
     await engine.reset(files.bucketUuid, 2);
     await engine.commit(files.bucketUuid, 0, cutsOf([{ key: 'c', seqno: 2 }]));
     await engine.stop();

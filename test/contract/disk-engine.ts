@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { CutBits, CutReader, CutWriter } from '#kv/data/cut.ts';
 import type { BucketFiles, DiskEngine, LargeItems, OpenResult } from '#kv/data/disk-engine.ts';
-import { aState, brief, cutsOf, docsOf, loaded, someFailover } from '../support/cuts.ts';
+import { aState, cutsOf, docsOf, docTexts, loaded, someFailover } from '../support/cuts.ts';
 
 /** A disk that outlives its engines. */
 export interface DiskUnderTest {
@@ -73,7 +73,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
       { vb: 0, key: 'b', value: '', seqno: 2, expiry: 0, bits: 0, rev: 2 ** 47 + 5 },
       { vb: 1022, key: 'c', value: '3', seqno: 2 ** 42, expiry: 0xffffffff, bits: 0, rev: 2 ** 47 + 5 },
     ]);
-    assert.deepEqual(brief(await loaded(engine, files, 1)), ['1 1 d=4']);
+    assert.deepEqual(docTexts(await loaded(engine, files, 1)), ['1 1 d=4']);
     await engine.stop();
   });
 
@@ -90,7 +90,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
         { key: 'a', value: 'new', seqno: 3 },
       ]),
     );
-    assert.deepEqual(brief(await loaded(engine, files)), ['0 3 a=new', '0 2 b=x']);
+    assert.deepEqual(docTexts(await loaded(engine, files)), ['0 3 a=new', '0 2 b=x']);
     await engine.stop();
   });
 
@@ -270,10 +270,10 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     const found: string[] = [];
     for (let after: number | null = 0; after !== null; ) {
       const page: LargeItems = await engine.largeItems(files.bucketUuid, 0, after);
-      found.push(...brief(docsOf(page.batch)));
+      found.push(...docTexts(docsOf(page.batch)));
       after = page.next;
     }
-    assert.deepEqual(found.sort(), brief(docs.filter(({ value }) => value === large)).sort());
+    assert.deepEqual(found.sort(), docTexts(docs.filter(({ value }) => value === large)).sort());
     await engine.stop();
   });
 
@@ -303,7 +303,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     const second = cutsOf([{ key: 'b', value: 'abc', seqno: 2 }]);
     shared.set(second, 50);
     await engine.commit(files.bucketUuid, 0, shared.subarray(50, 50 + second.length));
-    assert.deepEqual(brief(await loaded(engine, files)), ['0 1 a=abc', '0 2 b=abc']);
+    assert.deepEqual(docTexts(await loaded(engine, files)), ['0 1 a=abc', '0 2 b=abc']);
     await engine.stop();
   });
 
@@ -324,7 +324,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     engine = disk.engine();
     const now = await engine.open({ ...files, incarnation: 2 });
     assert.deepEqual(now.damaged, []);
-    assert.deepEqual(brief(await loaded(engine, files)), ['0 1 b=x']);
+    assert.deepEqual(docTexts(await loaded(engine, files)), ['0 1 b=x']);
     await engine.stop();
   });
 
@@ -355,7 +355,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
       engine.commit(two.bucketUuid, 0, cutsOf([{ key: 'a', value: 'two', seqno: 1 }])),
     ]);
     await engine.destroy(one);
-    assert.deepEqual(brief(await loaded(engine, two)), ['0 1 a=two']);
+    assert.deepEqual(docTexts(await loaded(engine, two)), ['0 1 a=two']);
     await assert.rejects(engine.commit(one.bucketUuid, 0, cutsOf([{ key: 'a', seqno: 2 }])), /not open/);
     const again = await engine.open(one);
     assert.deepEqual(again.opened[0], { file: 0, clean: true, vbuckets: [] });
@@ -411,7 +411,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.close(files.bucketUuid);
     await Promise.all(commits);
     assert.deepEqual(flagsOf(await engine.open(files)), [true, true]);
-    assert.deepEqual(brief(await loaded(engine, files)), ['0 20 a=19']);
+    assert.deepEqual(docTexts(await loaded(engine, files)), ['0 20 a=19']);
     await engine.stop();
   });
 }

@@ -53,8 +53,8 @@ abstract class Subject {
     const isAllowed = this.candidates.some(
       (candidate) => candidate === anything || isDeepStrictEqual(candidate, seen),
     );
-    const shown = this.candidates.map((candidate) => JSON.stringify(candidate)).join(' or ');
-    assert.ok(isAllowed, `${this.name} is ${JSON.stringify(seen)}, not ${shown}`);
+    const candidateTexts = this.candidates.map((candidate) => JSON.stringify(candidate)).join(' or ');
+    assert.ok(isAllowed, `${this.name} is ${JSON.stringify(seen)}, not ${candidateTexts}`);
     this.candidates = [seen];
   }
 }
@@ -177,8 +177,8 @@ class CollectionsOfB extends Subject {
     const { scopes } = (await (await node.request(`${buckets}/b/scopes`)).json()) as {
       scopes: { name: string; collections: { name: string }[] }[];
     };
-    const own = scopes.filter(({ name }) => !name.startsWith('_'));
-    return own
+    const userScopes = scopes.filter(({ name }) => !name.startsWith('_'));
+    return userScopes
       .flatMap(({ name, collections }) => [
         name,
         ...collections.map((collection) => `${name}.${collection.name}`),

@@ -53,10 +53,10 @@ export class FaultRun {
    * A round with one of the faults.
    * @throws AssertionError when an answer contradicts the others, or the cluster does not heal
    */
-  async round(known: Readonly<Record<string, Fault>>): Promise<void> {
+  async round(faults: Readonly<Record<string, Fault>>): Promise<void> {
     const round = ++this.rounds;
     const { random } = this;
-    const names = Object.keys(known);
+    const names = Object.keys(faults);
     const name = names[random(names.length)] as string;
     const keys = Array.from({ length: keysOfRound }, (_, key) => `r${round}-${key}`);
     await this.whenHealed(`before round ${round}`);
@@ -65,7 +65,7 @@ export class FaultRun {
     await wait(300 + random(700));
     const cluster = this.machines;
     const writtenAnew = (): Promise<void> => clients.writtenAnew(recoveredMs);
-    const end = await (known[name] as Fault)({ cluster, random, writtenAnew });
+    const end = await (faults[name] as Fault)({ cluster, random, writtenAnew });
     await wait(200 + random(random(4) === 0 ? 12_000 : 2_000));
     await end();
     await wait(random(3_000));
@@ -115,11 +115,11 @@ export class FaultRun {
 
 function assertLinearizable({ histories }: RegisterClients, when: string): void {
   for (const [key, history] of histories) {
-    const shown = `${when}, ${key}:\n${described(history)}`;
+    const report = `${when}, ${key}:\n${described(history)}`;
     try {
-      assert.ok(isLinearizable(history), shown);
+      assert.ok(isLinearizable(history), report);
     } catch (cause) {
-      throw new Error(shown, { cause });
+      throw new Error(report, { cause });
     }
   }
 }
@@ -141,11 +141,11 @@ export interface FaultRounds {
 /** Clusters one after the other, each with some rounds and a failover, until there are enough. */
 export async function faultRounds(asked: FaultRounds): Promise<void> {
   const { engine = 'embedded', fault, isEnough, random, report, rounds } = asked;
-  const known = faultsWith(engine);
-  const only = fault === undefined ? null : { [fault]: known[fault] as Fault };
+  const faults = faultsWith(engine);
+  const only = fault === undefined ? null : { [fault]: faults[fault] as Fault };
   do {
     await using run = await FaultRun.start(random, engine);
-    for (let round = 0; round < rounds; round++) await run.round(only ?? known);
+    for (let round = 0; round < rounds; round++) await run.round(only ?? faults);
     await run.round(only ?? failovers);
     report(JSON.stringify(run.counts));
   } while (!isEnough());

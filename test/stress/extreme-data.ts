@@ -52,16 +52,16 @@ export async function moreThanMemory(extent: Extent, random: Random): Promise<st
       const changed = someOf(count, random, count / 50);
       for (const i of changed) documents[i] = 2;
       await write(changed);
-      const gone = someOf(count, random, count / 50);
-      for (const i of gone) documents[i] = 0;
+      const deleted = someOf(count, random, count / 50);
+      for (const i of deleted) documents[i] = 0;
       await bulk.run(
-        gone.length,
-        (i) => remove(nameOf(gone[i] as number), { vb: vbOf(gone[i] as number) }),
-        (i, { status }) => assert.equal(status, Status.success, `deletion of ${gone[i]}`),
+        deleted.length,
+        (i) => remove(nameOf(deleted[i] as number), { vb: vbOf(deleted[i] as number) }),
+        (i, { status }) => assert.equal(status, Status.success, `deletion of ${deleted[i]}`),
       );
       report.push(await readAll(bulk, documents, valueBytes, random));
       const { mem, items, evicted } = await figures(service.port);
-      assert.equal(items, count - gone.length);
+      assert.equal(items, count - deleted.length);
       assert.ok(evicted > count / 2, `only ${evicted} values are non-resident: memory had room for all`);
       assert.ok(mem <= quotaBytes * slack, `${mem} bytes of ${quotaBytes}`);
       report.push(`${percent(evicted, items)} on disk only, ${megabytes(mem)} in memory`);

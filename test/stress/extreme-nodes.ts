@@ -91,11 +91,11 @@ export async function collections(count: number, perCollection: number, random: 
   );
   const speed = ((total / (performance.now() - from)) * 1000).toFixed(0);
   const dropped = new Set(names.filter(() => random(2) === 0));
-  const kept = names.filter((name) => !dropped.has(name));
+  const remaining = names.filter((name) => !dropped.has(name));
   const isKept = (i: number): boolean => !dropped.has(names[i % count] as string);
   const whileDropped: number[] = [Status.success, unknownCollection];
   await Promise.all([
-    declare(node, kept),
+    declare(node, remaining),
     bulk.run(
       total,
       (i) => ({ ...set('', `${i} again`), ...place(i) }),

@@ -21,11 +21,11 @@ export async function privilegeRounds(users: number, random: Random): Promise<Pr
       .map((pair) => ({ pair, order: random(1 << 30) }))
       .sort((a, b) => a.order - b.order)
       .map(({ pair }) => pair);
-    const got = await ask(service, index, requests);
+    const answers = await ask(service, index, requests);
     const wrong = requests.flatMap(([row, place], at) => {
       const wanted = expected(row, place, commandCase);
       if (wanted !== 'done') tally.refused++;
-      return got[at] === wanted ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted}`];
+      return answers[at] === wanted ? [] : [`${row.name} in ${place}: ${answers[at]} instead of ${wanted}`];
     });
     assert.deepEqual(wrong, [], commandCase.name);
     tally.requests += requests.length;

@@ -53,9 +53,9 @@ export class BackupHistory {
 
   private async changeCollections(): Promise<void> {
     const { collections } = await this.node.scopes(this.bucket);
-    const own = collections.filter(({ scope }) => scope === 'shop');
-    const victim = own[this.random(own.length)];
-    if (victim !== undefined && own.length > 2) {
+    const shopCollections = collections.filter(({ scope }) => scope === 'shop');
+    const victim = shopCollections[this.random(shopCollections.length)];
+    if (victim !== undefined && shopCollections.length > 2) {
       await drop(this.node, this.bucket, victim.name);
       // Sometimes one of the same name and another id.
       if (this.random(2) === 0)

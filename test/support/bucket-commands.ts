@@ -122,34 +122,36 @@ const quota = fc.constantFrom(1, 100_000, 200_000, quotaAmple);
 function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.AsyncCommand<object, Setup>>[] {
   const isNru = policy === 'nruEviction';
   const common = [
-    command(40, 'store', storeFields, ({ run }, given) => {
-      const { sys, bodyBytes, mode, cas } = given;
+    command(40, 'store', storeFields, ({ run }, fields) => {
+      const { sys, bodyBytes, mode, cas } = fields;
       const isRemoval = mode === StoreMode.remove;
-      const filler = String.fromCharCode(97 + given.flags).repeat(bodyBytes);
-      run.store(placeOf(run, given), {
-        ...given,
+      const filler = String.fromCharCode(97 + fields.flags).repeat(bodyBytes);
+      run.store(placeOf(run, fields), {
+        ...fields,
         cas: mode === StoreMode.add ? 'none' : cas,
         // The model does not know the expiry of an evicted document.
-        preserveExpiry: given.preserveExpiry && !isNru,
-        keepXattrs: given.keepXattrs && !isNru,
-        content: { sys, user: isRemoval ? null : given.user, body: isRemoval ? '' : filler },
+        preserveExpiry: fields.preserveExpiry && !isNru,
+        keepXattrs: fields.keepXattrs && !isNru,
+        content: { sys, user: isRemoval ? null : fields.user, body: isRemoval ? '' : filler },
       });
     }),
-    command(12, 'remove', { ...where, cas, durability }, ({ run }, given) =>
-      run.remove(placeOf(run, given), given.cas, given.durability),
+    command(12, 'remove', { ...where, cas, durability }, ({ run }, fields) =>
+      run.remove(placeOf(run, fields), fields.cas, fields.durability),
     ),
-    command(8, 'touch', { ...where, expiry, durability }, ({ run }, given) =>
-      run.touch(placeOf(run, given), given.expiry, given.durability),
+    command(8, 'touch', { ...where, expiry, durability }, ({ run }, fields) =>
+      run.touch(placeOf(run, fields), fields.expiry, fields.durability),
     ),
-    command(6, 'lock', { ...where, seconds: fc.constantFrom(0, 1, 5, 31) }, ({ run }, given) =>
-      run.lock(placeOf(run, given), given.seconds),
+    command(6, 'lock', { ...where, seconds: fc.constantFrom(0, 1, 5, 31) }, ({ run }, fields) =>
+      run.lock(placeOf(run, fields), fields.seconds),
     ),
-    command(4, 'unlock', { ...where, cas }, ({ run }, given) => run.unlock(placeOf(run, given), given.cas)),
+    command(4, 'unlock', { ...where, cas }, ({ run }, fields) =>
+      run.unlock(placeOf(run, fields), fields.cas),
+    ),
     command(
       12,
       'find',
       { ...where, kind: fc.constantFrom('find' as const, 'findAny' as const) },
-      ({ run }, given) => run.find(placeOf(run, given), given.kind),
+      ({ run }, fields) => run.find(placeOf(run, fields), fields.kind),
     ),
     command(10, 'tick', { steps: fc.integer({ min: 1, max: 24 }) }, ({ run }, { steps }) =>
       run.tick(steps * 125),
@@ -158,12 +160,12 @@ function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.Async
       run.tick(seconds * 1000),
     ),
     command(8, 'runPending', none, () => runPending()),
-    command(6, 'quota', { quota }, ({ run }, given) => run.setRules({ quotaBytes: given.quota })),
+    command(6, 'quota', { quota }, ({ run }, fields) => run.setRules({ quotaBytes: fields.quota })),
     command(
       1,
       'maxTTL',
       { bucket: fc.constantFrom(0, 3), own: fc.constantFrom(-1, 0, 2) },
-      ({ run }, given) => run.setMaxTtl(given.bucket, given.own),
+      ({ run }, fields) => run.setMaxTtl(fields.bucket, fields.own),
     ),
     command(1, 'replace collection', { own: fc.constantFrom(-1, 0, 2) }, ({ run }, { own }) =>
       run.replaceCollection(own),
@@ -177,8 +179,8 @@ function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.Async
   if (disk === null) return common;
   return [
     ...common,
-    command(2, 'wait for disk', { vb: where.vb, timeoutMs: fc.nat(1000) }, ({ run }, given) =>
-      run.waitForDisk(given.vb, given.timeoutMs),
+    command(2, 'wait for disk', { vb: where.vb, timeoutMs: fc.nat(1000) }, ({ run }, fields) =>
+      run.waitForDisk(fields.vb, fields.timeoutMs),
     ),
     command(2, 'restart', none, ({ run }) => run.restart()),
     command(

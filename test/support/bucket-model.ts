@@ -103,10 +103,10 @@ export class BucketModel {
 
   /** A restart: changes after `seqno` are lost, and locks. */
   cutBack(vb: number, seqno: number): void {
-    const kept = (this.history[vb] ?? []).filter(({ doc }) => doc.seqno <= seqno);
-    kept.sort((a, b) => a.doc.seqno - b.doc.seqno);
+    const remaining = (this.history[vb] ?? []).filter(({ doc }) => doc.seqno <= seqno);
+    remaining.sort((a, b) => a.doc.seqno - b.doc.seqno);
     this.clear(vb);
-    for (const { key, doc } of kept) {
+    for (const { key, doc } of remaining) {
       this.put({ vb, key }, { ...doc, cas: doc.storedCas, lockedUntilMs: 0 });
     }
     this.high[vb] = seqno;

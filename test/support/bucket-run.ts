@@ -66,12 +66,12 @@ export class BucketRun extends ComparedBucket {
         const isThere = old !== undefined && states[0]?.kind === 'live';
         const keeps = keepXattrs && isThere && datatype === Datatype.raw && isUpdate;
         const content = keeps ? { ...old.content, body: order.content.body } : order.content;
-        const kept = preserveExpiry && isThere ? old.expiry : this.expiryOf(place, expiry);
+        const newExpiry = preserveExpiry && isThere ? old.expiry : this.expiryOf(place, expiry);
         const rev = revAfter(states.filter((state) => allows(state).includes(Status.success)));
         this.changed(
           place,
           isUpdate
-            ? { content, flags, expiry: kept, deleted: false, rev }
+            ? { content, flags, expiry: newExpiry, deleted: false, rev }
             : { content, flags, expiry: b.seconds, deleted: true, rev },
         );
       },
@@ -206,10 +206,10 @@ export class BucketRun extends ComparedBucket {
   /** Drops the newest collection and creates another one. */
   replaceCollection(maxTtl: number): void {
     if (this.lastCollection === 100) return;
-    const gone = this.lastCollection++;
-    for (const { place } of this.model.all()) if (isOf(place, gone)) this.swept.add(place.vb);
+    const replaced = this.lastCollection++;
+    for (const { place } of this.model.all()) if (isOf(place, replaced)) this.swept.add(place.vb);
     for (const [vb, docs] of this.model.pending.entries()) if (docs.size > 0) this.swept.add(vb);
-    this.model.dropCollection(gone);
+    this.model.dropCollection(replaced);
     this.collections = [0, this.lastCollection];
     this.applyManifest(maxTtl);
   }

@@ -200,11 +200,11 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
       aws: { instanceSize: 'm5.xlarge', ebsSizeGib: 50 },
       azure: { instanceSize: 'Standard_D4s_v3', volumeType: 'P4' },
     };
-    const twice = { name: 'orders', cloudId, projectId, servers: [both] };
-    const { body } = await cloud.request('POST', '/v2/clusters', twice);
+    const form = { name: 'orders', cloudId, projectId, servers: [both] };
+    const { body } = await cloud.request('POST', '/v2/clusters', form);
     assert.equal(body.message, 'servers.0: must have aws or azure, not both');
     const { aws: _, ...ofAzure } = both;
-    const elsewhere = { ...twice, servers: [ofAzure] };
+    const elsewhere = { ...form, servers: [ofAzure] };
     const refused = await cloud.request('POST', '/v2/clusters', elsewhere);
     assert.deepEqual(
       [refused.status, refused.body.message],

@@ -17,16 +17,16 @@ const states = { active: 1, replica: 2 } as const;
 /** The vbuckets that a node has, by number. */
 export async function heldBy(node: NodeProcess, bucket: string): Promise<Map<number, HeldVbucket>> {
   const client = await new DcpClient(await dataClient(node, bucket, features)).open('compare', 0x01);
-  const held = new Map<number, HeldVbucket>();
+  const vbuckets = new Map<number, HeldVbucket>();
   for (const state of ['active', 'replica'] as const) {
     const seqnos = await seqnosOf(client, states[state]);
     // Only vbuckets with changes have a stream to wait for.
     for (const [vb, seqno] of seqnos) if (seqno > 0) assert.equal((await client.stream(vb)).status, 0);
     await client.reach([...seqnos].filter(([, seqno]) => seqno > 0));
-    for (const [vb, seqno] of seqnos) held.set(vb, { state, seqno, documents: documentsOf(client, vb) });
+    for (const [vb, seqno] of seqnos) vbuckets.set(vb, { state, seqno, documents: documentsOf(client, vb) });
   }
   client.connection.close();
-  return held;
+  return vbuckets;
 }
 
 /** Every vbucket has one active and `replicas` copies, whose documents are equal to those of the active. */
@@ -35,10 +35,10 @@ export async function assertEqualCopies(
   bucket: string,
   replicas: number,
 ): Promise<Map<string, string>> {
-  const held = await Promise.all(nodes.map((node) => heldBy(node, bucket)));
+  const vbucketsOfNodes = await Promise.all(nodes.map((node) => heldBy(node, bucket)));
   const all = new Map<string, string>();
   for (let vb = 0; vb < 1024; vb++) {
-    const copies = held.flatMap((vbuckets) => vbuckets.get(vb) ?? []);
+    const copies = vbucketsOfNodes.flatMap((vbuckets) => vbuckets.get(vb) ?? []);
     const actives = copies.filter(({ state }) => state === 'active');
     assert.deepEqual([vb, actives.length, copies.length], [vb, 1, replicas + 1]);
     const [active] = actives;

@@ -396,9 +396,9 @@ export class ComparedBucket {
     return `${casHi}/${(casLo ^ 1) >>> 0 || 2}`;
   }
 
-  protected expiryOf(place: Place, given: number): number {
+  protected expiryOf(place: Place, expiry: number): number {
     const { seconds } = this.b;
-    const absolute = given === 0 || given > 30 * 24 * 3600 ? given : seconds + given;
+    const absolute = expiry === 0 || expiry > 30 * 24 * 3600 ? expiry : seconds + expiry;
     const own = this.maxTtlOf(place);
     const maxTtl = own === 0 ? this.rules.maxTtl : Math.max(own, 0);
     if (maxTtl === 0) return absolute;

@@ -59,12 +59,12 @@ export function cutsOf(docs: readonly Doc[], state: Partial<CutState> = {}): Uin
   const writer = new CutWriter();
   const vbs = new Set(docs.map((doc) => doc.vb ?? 0));
   for (const vb of vbs) {
-    const own = docs.filter((doc) => (doc.vb ?? 0) === vb);
+    const docsOfVbucket = docs.filter((doc) => (doc.vb ?? 0) === vb);
     writer.begin(someFailover.length);
-    for (const doc of own) writer.item(itemOf(doc));
-    const seqnos = own.map((doc) => doc.seqno);
+    for (const doc of docsOfVbucket) writer.item(itemOf(doc));
+    const seqnos = docsOfVbucket.map((doc) => doc.seqno);
     const [startSeqno, endSeqno] = [Math.min(...seqnos), Math.max(...seqnos)];
-    writer.finish(aState({ vb, startSeqno, endSeqno, items: own.length, ...state }));
+    writer.finish(aState({ vb, startSeqno, endSeqno, items: docsOfVbucket.length, ...state }));
   }
   return writer.take();
 }
@@ -107,5 +107,5 @@ function docOf(vb: number, item: CutItem): Required<Doc> {
 }
 
 /** Short text of each document. */
-export const brief = (docs: readonly Doc[]): string[] =>
+export const docTexts = (docs: readonly Doc[]): string[] =>
   docs.map(({ vb = 0, key, value = '', seqno }) => `${vb} ${seqno} ${key}=${value}`);

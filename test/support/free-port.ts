@@ -6,11 +6,11 @@ import { createServer, type Server } from 'node:net';
 /** Blocks of ports below those that systems give to connections. A process owns a block while it listens on the first port of it. Another
  * port of a block may be in use nevertheless, by a server whose test has ended before it. */
 const blocks = { first: 22_000, count: 600, size: 16 };
-const own: number[] = [];
+const reserved: number[] = [];
 
 export async function freePort(): Promise<number> {
-  if (own.length === 0) own.push(...(await ownBlock()));
-  return own.shift() as number;
+  if (reserved.length === 0) reserved.push(...(await ownBlock()));
+  return reserved.shift() as number;
 }
 
 export async function freePorts(count: number): Promise<number[]> {

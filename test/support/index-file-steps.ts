@@ -83,7 +83,7 @@ export function stateOf(folder: string, file: IndexFile | null): string {
     const everything = { start: Buffer.alloc(0), end: null, accepts: null };
     const rows = reader.page(everything, { after: null, isReverse: false, limit: 10_000 });
     const positions = file.positions().map(({ vb, uuid, seqno }) => `${vb} ${uuid} ${seqno}`);
-    return shown(
+    return stateText(
       rows.map(({ key, id }) => `${key}=${id}`),
       positions,
       file,
@@ -93,14 +93,14 @@ export function stateOf(folder: string, file: IndexFile | null): string {
   }
 }
 
-const shown = (
+const stateText = (
   rows: string[],
   positions: string[],
   { rows: counted, isBuilt }: Pick<IndexFile, 'rows' | 'isBuilt'>,
 ) => JSON.stringify({ counted, isBuilt, positions, rows });
 
 /** Of a file that the next build fills. */
-export const emptyState = shown([], [], { rows: 0, isBuilt: false });
+export const emptyState = stateText([], [], { rows: 0, isBuilt: false });
 
 if (import.meta.main) {
   const folder = process.argv[2] as string;

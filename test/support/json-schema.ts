@@ -27,9 +27,9 @@ function objectMisfits(value: Record<string, unknown>, schema: JsonSchema, at: s
     .filter((name) => !Object.hasOwn(value, name))
     .map((name) => `${at}.${name}: missing`);
   const wrong = Object.entries(value).flatMap(([name, item]) => {
-    const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    if (known === false) return [`${at}.${name}: not described`];
-    return typeof known === 'object' ? misfits(item, known, `${at}.${name}`) : [];
+    const itemSchema = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+    if (itemSchema === false) return [`${at}.${name}: not described`];
+    return typeof itemSchema === 'object' ? misfits(item, itemSchema, `${at}.${name}`) : [];
   });
   return [...missing, ...wrong];
 }

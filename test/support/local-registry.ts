@@ -30,11 +30,11 @@ export class LocalRegistry {
   private constructor() {
     this.server = createServer((request, response) => {
       const [name = '', tarball] = decodeURIComponent((request.url ?? '').slice(1)).split('/-/');
-      const known = this.packages.filter(({ manifest }) => manifest.name === name);
+      const versions = this.packages.filter(({ manifest }) => manifest.name === name);
       if (tarball === undefined) this.requested.add(name);
-      if (known.length === 0) response.writeHead(404).end('{}');
-      else if (tarball === undefined) response.end(JSON.stringify(this.packument(name, known)));
-      else response.end(tarOf(known.find(({ manifest }) => tarball === `${manifest.version}.tgz`)));
+      if (versions.length === 0) response.writeHead(404).end('{}');
+      else if (tarball === undefined) response.end(JSON.stringify(this.packument(name, versions)));
+      else response.end(tarOf(versions.find(({ manifest }) => tarball === `${manifest.version}.tgz`)));
     });
   }
 

@@ -11,14 +11,14 @@ const filler = 'filler';
 export class Machine {
   /** The data folder of its node: a disk of its own. */
   readonly dataDir: string;
-  private readonly kept: string;
+  private readonly savedFolder: string;
   private readonly clock: string;
   private readonly library: string;
 
   /** `folder` does not exist yet. */
   constructor(folder: string) {
     this.dataDir = join(folder, 'data');
-    this.kept = join(folder, 'kept');
+    this.savedFolder = join(folder, 'kept');
     this.clock = join(folder, 'clock-ahead');
     mkdirSync(this.dataDir, { recursive: true });
     this.library = builtC('faulty-machine.c', join(folder, 'faulty-machine.so'), ['-shared', '-fPIC']);
@@ -59,14 +59,14 @@ export class Machine {
 
   /** Keeps a copy of the data folder; its node does not run. */
   keepFolder(): void {
-    rmSync(this.kept, { recursive: true, force: true });
-    cpSync(this.dataDir, this.kept, { recursive: true });
+    rmSync(this.savedFolder, { recursive: true, force: true });
+    cpSync(this.dataDir, this.savedFolder, { recursive: true });
   }
 
   /** Puts the copy in place of the data folder; its node does not run. */
   putFolderBack(): void {
     for (const name of readdirSync(this.dataDir)) rmSync(join(this.dataDir, name), { recursive: true });
-    cpSync(this.kept, this.dataDir, { recursive: true });
+    cpSync(this.savedFolder, this.dataDir, { recursive: true });
   }
 
   [Symbol.dispose](): void {

@@ -66,8 +66,8 @@ function handlers(settings: MailServerSettings, mails: ReceivedMail[]): Partial<
     onAuth({ username, password }, _session, done) {
       const wanted = settings.credentials;
       if (username === wanted?.user && password === wanted?.password) return done(null, { user: username });
-      const said = settings.echoesCredentials ? ` for ${username} with ${password}` : '';
-      done(Object.assign(new Error(`no entry${said}`), { responseCode: 535 }));
+      const echoed = settings.echoesCredentials ? ` for ${username} with ${password}` : '';
+      done(Object.assign(new Error(`no entry${echoed}`), { responseCode: 535 }));
     },
     onRcptTo({ address }, _session, done) {
       const refusal = settings.refuse?.(address);

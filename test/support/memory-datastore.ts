@@ -123,12 +123,12 @@ export class MemoryDatastore implements Datastore {
 
   readonly indexAdmin: IndexAdmin = {
     create: async (definition, { ifNotExists }) => {
-      const known = [...this.definitions.values()].some(
+      const exists = [...this.definitions.values()].some(
         (status) =>
           status.definition.name === definition.name && status.definition.keyspace === definition.keyspace,
       );
-      if (known && ifNotExists) return;
-      if (known) throw sqlError(4300, definition.name);
+      if (exists && ifNotExists) return;
+      if (exists) throw sqlError(4300, definition.name);
       const id = String(++this.#ids).padStart(16, '0');
       const state = definition.isDeferred ? 'deferred' : 'online';
       this.definitions.set(id, { definition: { ...definition, id }, state, progress: 100, lastScanMs: 0 });

@@ -28,7 +28,7 @@ export async function aNodeAuthority() {
     webcrypto,
   );
   return async (node: string): Promise<PeerTls> => {
-    const own = await newKeys();
+    const authorityKeys = await newKeys();
     const certificate = await X509CertificateGenerator.create(
       {
         ...validity,
@@ -36,13 +36,15 @@ export async function aNodeAuthority() {
         subject: 'CN=node',
         issuer: root.subject,
         signingAlgorithm: algorithm,
-        publicKey: own.publicKey,
+        publicKey: authorityKeys.publicKey,
         signingKey: keys.privateKey,
         extensions: [new SubjectAlternativeNameExtension([{ type: 'url', value: `urn:divan:node:${node}` }])],
       },
       webcrypto,
     );
-    const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', own.privateKey)).toString('base64');
+    const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', authorityKeys.privateKey)).toString(
+      'base64',
+    );
     const key = `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`;
     return { certificate: certificate.toString('pem'), key, authority: root.toString('pem') };
   };

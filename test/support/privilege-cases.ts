@@ -43,9 +43,9 @@ export function expected(row: Row, place: Place, { held }: Case): Answer {
   if (row.about === 'anywhere') return meets(row.need, anywhere) ? 'done' : 'refused';
   // Without a key the privilege is checked before the collection.
   if (row.about === 'named' && !meets(row.need, anywhere)) return 'refused';
-  const here = inSystem(place, held[place]);
-  if (!here.some((word) => showing.has(word))) return 'hidden';
-  return meets(row.need, here) ? 'done' : 'refused';
+  const atPlace = inSystem(place, held[place]);
+  if (!atPlace.some((word) => showing.has(word))) return 'hidden';
+  return meets(row.need, atPlace) ? 'done' : 'refused';
 }
 
 const meets = ({ all = [], any = [] }: Need, held: readonly PrivilegeWord[]): boolean =>

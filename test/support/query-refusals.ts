@@ -18,7 +18,7 @@ export type Provocation = string | Provoking | ElsewhereProvoked;
 
 const requests: ElsewhereProvoked = { test: 'src/query/request/request.test.ts' };
 const service: ElsewhereProvoked = { test: 'src/query/service/query-service.test.ts' };
-const here: ElsewhereProvoked = { test: 'test/acceptance/query-errors.test.ts' };
+const provokedElsewhere: ElsewhereProvoked = { test: 'test/acceptance/query-errors.test.ts' };
 const interfaces: ElsewhereProvoked = { test: 'test/acceptance/query-interface.test.ts' };
 const transactions: ElsewhereProvoked = { test: 'test/acceptance/query-transactions.test.ts' };
 const crashes: ElsewhereProvoked = { test: 'src/query/transactions/crash.test.ts' };
@@ -51,10 +51,10 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   1155: vectors([1, 2]),
   1180: service,
   1182: service,
-  1191: here,
-  1192: here,
-  1193: here,
-  1194: here,
+  1191: provokedElsewhere,
+  1192: provokedElsewhere,
+  1193: provokedElsewhere,
+  1194: provokedElsewhere,
   1195: {
     statement: 'INSERT INTO shop (KEY, VALUE) VALUES ("k", 1), ("k", 2), ("k", 3)',
     parameters: { error_limit: 2 },
@@ -90,9 +90,9 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   4050: 'EXECUTE 5',
   4060: 'PREPARE p1 AS SELECT 2',
   4070: { parameters: { prepared: 'unknown', encoded_plan: 'garbage' } },
-  4080: here,
+  4080: provokedElsewhere,
   4090: service,
-  4091: here,
+  4091: provokedElsewhere,
   4092: 'PREPARE `__get` AS SELECT 1',
   4110: { statement: 'SELECT 1 FROM $x AS a USE KEYS "k"', parameters: { $x: [1] } },
   4210: 'SELECT a FROM shop GROUP BY b',
@@ -163,8 +163,8 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   12026: 'DROP SCOPE shop.nosuch',
   12027: 'CREATE COLLECTION shop.s.c',
   12028: 'DROP COLLECTION shop.s.nosuch',
-  12029: here,
-  12030: here,
+  12029: provokedElsewhere,
+  12030: provokedElsewhere,
   12033: { test: 'src/sqlpp/run/engine.test.ts' },
   13014: { statement: 'DELETE FROM shop', asReader: true },
   16003: 'SELECT CURL("http://127.0.0.1")',
@@ -176,14 +176,14 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   17008: crashes,
   17009: interfaces,
   17010: transactions,
-  17011: here,
+  17011: provokedElsewhere,
   17012: interfaces,
   17014: interfaces,
-  17015: here,
+  17015: provokedElsewhere,
   17016: transactions,
   17018: crashes,
   17019: crashes,
-  17020: here,
-  17021: here,
-  17099: here,
+  17020: provokedElsewhere,
+  17021: provokedElsewhere,
+  17099: provokedElsewhere,
 };

@@ -168,10 +168,10 @@ export class ScheduleFaults {
   }
 
   private withoutStore(
-    who: readonly (Pick<Process, 'store'> | undefined)[],
+    processes: readonly (Pick<Process, 'store'> | undefined)[],
     forMs = this.random(7_000),
   ): boolean {
-    const stores = who.flatMap((member) => member?.store ?? []);
+    const stores = processes.flatMap((member) => member?.store ?? []);
     const gone = new Set([...this.cluster.running.values()].map(({ store }) => store));
     for (const store of stores) store.isDown = true;
     this.cluster.clock.after(forMs, () => {

@@ -151,8 +151,8 @@ export class ScheduleOrchestrators {
     const { current, names } = this.cluster;
     const shard = this.lostShard;
     // Another than the active that was promoted, since a failover replaces actives of failed nodes only.
-    const kept = shard?.inSync?.find(([at]) => at !== shard.chain[0])?.[0] ?? -1;
-    const keeps = current.nodes[kept];
+    const remainingCopy = shard?.inSync?.find(([at]) => at !== shard.chain[0])?.[0] ?? -1;
+    const keeps = current.nodes[remainingCopy];
     const others = names.filter((name) => name !== keeps);
     if (keeps === undefined) return;
     for (const shard of current.shards.keys()) this.cluster.givenUp.add(shard);

@@ -112,8 +112,8 @@ export class ScheduledCluster implements NodeHost {
   /** A process's own access to the store. */
   storeOf(process: string): FaultyConfigStore {
     const { clock, history, random, server } = this;
-    const known = this.stores.get(process);
-    if (known !== undefined || history === null) return known as FaultyConfigStore;
+    const existing = this.stores.get(process);
+    if (existing !== undefined || history === null) return existing as FaultyConfigStore;
     const store = new FaultyConfigStore({ server, history, clock, random });
     store.faults = this.storeFaults;
     this.stores.set(process, store);

@@ -107,9 +107,9 @@ export class SimulatedNodes {
       this.leave(addressIn(otpNode as string));
     },
     '/controller/rebalance': (address, _, { knownNodes, ejectedNodes }) => {
-      const known = (knownNodes as string).split(',').map(addressIn).sort();
+      const knownAddresses = (knownNodes as string).split(',').map(addressIn).sort();
       const members = [...this.nodes].filter(([, { founder }]) => founder === address).map(([at]) => at);
-      assert.deepEqual(known, members.sort());
+      assert.deepEqual(knownAddresses, members.sort());
       const ejected = (ejectedNodes as string).split(',').filter(Boolean).map(addressIn);
       assert.ok(!ejected.includes(address), 'the founder stays');
       this.rebalance ??= { polls: 0, ejected };
@@ -136,11 +136,11 @@ export class SimulatedNodes {
   }
 
   private start({ id, address, memoryMb }: NodeSpec): void {
-    const known = this.nodes.get(address);
+    const existing = this.nodes.get(address);
     if (this.folders.get(id) === undefined && this.nodes.size === 0) this.memoryQuota = memoryMb;
     this.folders.set(id, address);
-    if (known === undefined) this.nodes.set(address, alone(address));
-    else known.isRunning = true;
+    if (existing === undefined) this.nodes.set(address, alone(address));
+    else existing.isRunning = true;
   }
 
   private resume(spec: NodeSpec): void {

@@ -30,7 +30,7 @@ export function aMutation(
 }
 
 /** Status and the parts of the new value as text. */
-export function shown(outcome: MutationOutcome): {
+export function mutationText(outcome: MutationOutcome): {
   status: string;
   xattrs: Record<string, string>;
   body: string;

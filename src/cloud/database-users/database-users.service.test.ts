@@ -145,14 +145,14 @@ test('after a stall a node has the users that the cloud stores, also if it appli
     }
   };
   await pass(minuteMs + 4_000);
-  const late = (): void => {
+  const replyLate = (): void => {
     node.roles.set('u', '').set('changed', 'data_writer[b]').delete('deleted');
   };
-  late();
+  replyLate();
   node.before = async () => {};
   await pass(4_000);
   assert.deepEqual([...node.roles], [['changed', 'data_reader[b]']]);
-  late();
+  replyLate();
   await pass(40_000);
   assert.deepEqual([...node.roles], [['changed', 'data_reader[b]']]);
   assert.deepEqual(
@@ -174,10 +174,10 @@ test('deletes a user after its creation has ended, so that none is left at the n
   const service = server();
   const creation = service.create(cluster, wanted);
   await begun.promise;
-  const gone = service.delete(cluster, wanted.username);
+  const deletion = service.delete(cluster, wanted.username);
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
   gate.resolve();
-  await Promise.all([creation, gone]);
+  await Promise.all([creation, deletion]);
   const rows = await store.selectFrom('database_users').selectAll().execute();
   assert.deepEqual([rows, [...node.roles.keys()]], [[], []]);
 });

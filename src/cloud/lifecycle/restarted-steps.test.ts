@@ -60,7 +60,7 @@ class Fixture {
 
   async create(...servers: Server[]): Promise<void> {
     const { store, nodes, capacity } = this;
-    const groups = servers.map((asked) => ({ ...asked, memoryGib: gibOf(asked), asked }));
+    const groups = servers.map((group) => ({ ...group, memoryGib: gibOf(group), asked: group }));
     const place = { hosted: { provider: 'aws' } };
     const cluster = aClusterRow({
       phase: 'scheduled',
@@ -137,7 +137,7 @@ class Fixture {
 const gibOf = ({ compute }: Server): number => ({ 'm5.xlarge': 16, 'm5.8xlarge': 128 })[compute] ?? 0;
 
 test('creates and scales a cluster over every kill before and after each effect', async (t) => {
-  const whole = async (kill: SimulatedNodes['kill']): Promise<number> => {
+  const runOperation = async (kill: SimulatedNodes['kill']): Promise<number> => {
     const fixture = await Fixture.of(t);
     fixture.simulated.kill = kill;
     await fixture.create(server(3));
@@ -150,11 +150,11 @@ test('creates and scales a cluster over every kill before and after each effect'
     assert.equal((await fixture.nodes.endpoints(await fixture.cluster()))[0], founder);
     return fixture.simulated.effects;
   };
-  const effects = await whole(null);
+  const effects = await runOperation(null);
   assert.ok(effects > 25, String(effects));
   for (let at = 0; at < effects; at++)
     for (const side of ['before', 'after'] as const)
-      await t.test(`killed ${side} effect ${at}`, () => whole({ at, side }).then(() => {}));
+      await t.test(`killed ${side} effect ${at}`, () => runOperation({ at, side }).then(() => {}));
 });
 
 test('gives each node its services, and the founder data although another group comes first', async (t) => {

@@ -219,17 +219,17 @@ test('cancels an operation that another replaces, and never runs two operations 
 test('deletes old operations of deleted clusters, and none of existing clusters', async (t) => {
   const fixture = await Fixture.of(t, [{ name: 'only', run: async () => {} }]);
   await fixture.cluster('there');
-  const kept = await fixture.request('there');
+  const requested = await fixture.request('there');
   const old = await fixture.request('gone');
   const open = await fixture.request('gone too');
-  for (const id of [kept, old])
+  for (const id of [requested, old])
     await fixture.store.updateTable('operations').set({ state: 'done' }).where('id', '=', id).execute();
   fixture.clock.advance(30 * 86_400_000 - 1);
   await fixture.operations.prune();
   assert.equal(await fixture.stateOf(old), 'done');
   fixture.clock.advance(1);
   await fixture.operations.prune();
-  assert.deepEqual(await Promise.all([kept, old, open].map((id) => fixture.stateOf(id))), [
+  assert.deepEqual(await Promise.all([requested, old, open].map((id) => fixture.stateOf(id))), [
     'done',
     undefined,
     'open',

@@ -195,8 +195,8 @@ test('after the administrator accepts the loss, the file opens without the lost 
 test('a write that SQLite refuses throws that error and is not counted', async (t) => {
   const { clean } = await folders(t);
   const store = await opened(join(clean, 'cloud.db'));
-  const twice = store.insertInto('projects').values(project('p1')).execute();
-  await assert.rejects(twice, (error) => !(error instanceof UnwritableError));
+  const inserts = store.insertInto('projects').values(project('p1')).execute();
+  await assert.rejects(inserts, (error) => !(error instanceof UnwritableError));
   await store.insertInto('projects').values(project('next')).execute();
   await store.destroy();
   assert.equal(await projectsIn(clean), count + 1);

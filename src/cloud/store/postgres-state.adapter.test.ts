@@ -96,12 +96,12 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
 
   test('differs after a lost connection, and no read fails', async (t) => {
     const { state, writer, lost } = await aState(t);
-    const known = await state.read();
-    assert.equal(await state.read(), known);
+    const before = await state.read();
+    assert.equal(await state.read(), before);
     const { rows } = await writer.query(readers);
     assert.equal(rows.length, 1);
     await writer.query('select pg_terminate_backend($1)', [rows[0].pid]);
-    assert.notEqual(await state.read(), known);
+    assert.notEqual(await state.read(), before);
     assert.equal(lost.length, 1);
   });
 

@@ -38,12 +38,12 @@ test('computes a value once in a snapshot, and again in the next', async () => {
 test('stores a value in the snapshot of its request, also if a newer snapshot exists by then', async () => {
   const cache = aCache();
   const { store, now } = aStore();
-  const late = Promise.withResolvers<string>();
-  const asked = cache.of(await now(), 'k', () => late.promise);
+  const result = Promise.withResolvers<string>();
+  const value = cache.of(await now(), 'k', () => result.promise);
   store.state = 'b';
   const next = await now();
-  late.resolve('late');
-  assert.equal(await asked, 'late');
+  result.resolve('late');
+  assert.equal(await value, 'late');
   assert.equal(cache.find(next, 'k'), undefined);
 });
 
@@ -72,11 +72,11 @@ test('caches the newest entries up to both limits, and no value that is too larg
   const small = aCache({ bytesMax: 20 * entryBytes });
   for (const cache of [few, small])
     for (let i = 0; i < 30; i++) await cache.of(snapshot, String.fromCharCode(65 + i), returning(''));
-  const held = (cache: SnapshotCache<string>) =>
+  const isCached = (cache: SnapshotCache<string>) =>
     Array.from({ length: 30 }, (_, i) => cache.find(snapshot, String.fromCharCode(65 + i)) !== undefined);
-  assert.deepEqual(held(few), [...Array(27).fill(false), ...Array(3).fill(true)]);
-  assert.deepEqual(held(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
+  assert.deepEqual(isCached(few), [...Array(27).fill(false), ...Array(3).fill(true)]);
+  assert.deepEqual(isCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
   await small.of(snapshot, 'large', returning('x'.repeat(2 * entryBytes)));
   assert.equal(small.find(snapshot, 'large'), undefined);
-  assert.deepEqual(held(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
+  assert.deepEqual(isCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
 });

@@ -49,7 +49,7 @@ test('a file with any one flipped bit is refused or has all rows unchanged', asy
   const folder = aFolder(t);
   const path = join(folder, 'cloud.db');
   await fill(path);
-  const whole = await read(path);
+  const intact = await read(path);
   const bytes = readFileSync(path);
   const random = aSeed(t);
   const flips = Number(process.env['DIVAN_TEST_FLIPS'] ?? 200);
@@ -62,7 +62,7 @@ test('a file with any one flipped bit is refused or has all rows unchanged', asy
     writeFileSync(copy, changed);
     const outcome = await read(copy).catch((error: Error) => error);
     if (outcome instanceof Error) found++;
-    else assert.deepEqual(outcome, whole, `byte ${at}`);
+    else assert.deepEqual(outcome, intact, `byte ${at}`);
   }
   t.diagnostic(`${found} of ${flips} flips refused`);
   assert.ok(found > 5);
@@ -94,10 +94,10 @@ for (const [what, sql, says] of [
 test('a file of an older version opens and gets checksums', async (t) => {
   const path = join(aFolder(t), 'cloud.db');
   await fill(path, false);
-  const whole = await read(path);
+  const intact = await read(path);
   const bytes = readFileSync(path);
   for (let at = -1; (at = bytes.indexOf('three', at + 1)) >= 0; ) bytes.write('thref', at);
   writeFileSync(path, bytes);
-  assert.deepEqual((whole as { projects: { name: string }[] }).projects.length, names.length);
+  assert.deepEqual((intact as { projects: { name: string }[] }).projects.length, names.length);
   await assert.rejects(read(path), /damaged/);
 });

@@ -160,11 +160,11 @@ describe('agent', () => {
     const { agent, buckets, kv, view } = await anAgent();
     await turn();
     const before = kv.received.length;
-    const busy = Promise.withResolvers<void>();
-    kv.hold = busy.promise;
+    const applying = Promise.withResolvers<void>();
+    kv.hold = applying.promise;
     const creations = ['a', 'b', 'c', 'd'].map((name) => buckets.create({ ...form, name }, true));
     while (view.liveBuckets().length < 4) await turn();
-    busy.resolve();
+    applying.resolve();
     await Promise.all(creations);
     assert.equal(kv.received.length - before, 2);
     assert.equal(kv.received.at(-1)?.buckets.length, 4);

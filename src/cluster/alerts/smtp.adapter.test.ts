@@ -87,16 +87,16 @@ describe('mail over SMTP', () => {
   });
 
   it('reports missing extensions of a server that accepted the mail', async (t) => {
-    const beyond = { ...mail, sender: 'nœud@example.org', recipients: ['a@exämple.org', 'é@example.org'] };
+    const nonAscii = { ...mail, sender: 'nœud@example.org', recipients: ['a@exämple.org', 'é@example.org'] };
     const offering = await started(t, { credentials });
-    assert.deepEqual(await offering.mailer.send(offering.server, beyond, never), {
+    assert.deepEqual(await offering.mailer.send(offering.server, nonAscii, never), {
       sent: true,
       refused: [],
       unsupported: [],
     });
     const simple = await started(t, { simple: true });
     const server = { ...simple.server, ...credentials };
-    assert.deepEqual(await simple.mailer.send(server, beyond, never), {
+    assert.deepEqual(await simple.mailer.send(server, nonAscii, never), {
       sent: true,
       refused: [],
       unsupported: [

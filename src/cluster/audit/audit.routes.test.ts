@@ -135,8 +135,8 @@ describe('the audit log', () => {
       [...optional, ...fixed].map(({ id }: { id: number }) => id).sort(),
       auditEvents.map(({ id }) => id).sort(),
     );
-    const known = new Set(manager.routes.map(({ route }) => route.id));
-    const unknown = auditEvents.flatMap(({ routes }) => routes.filter((id) => !known.has(id)));
+    const routeIds = new Set(manager.routes.map(({ route }) => route.id));
+    const unknown = auditEvents.flatMap(({ routes }) => routes.filter((id) => !routeIds.has(id)));
     assert.deepEqual(unknown, []);
   });
 });

@@ -239,10 +239,10 @@ describe('the auto-compaction settings of the cluster', () => {
       [`${threshold}[percentage]`]: 'undefined',
     };
     assert.equal((await request(write, { form })).status, 200);
-    const kept = async () => (await request(read)).body.autoCompactionSettings[threshold];
-    assert.deepEqual(await kept(), { percentage: 'undefined', size: 5 });
+    const readSettings = async () => (await request(read)).body.autoCompactionSettings[threshold];
+    assert.deepEqual(await readSettings(), { percentage: 'undefined', size: 5 });
     await request(write, { form: { ...base, [`${threshold}[size]`]: 'undefined' } });
-    assert.deepEqual(await kept(), { percentage: 'undefined', size: 'undefined' });
+    assert.deepEqual(await readSettings(), { percentage: 'undefined', size: 'undefined' });
   });
 
   it('refuse a threshold without brackets, and a period that ends when it begins', async () => {
@@ -291,7 +291,7 @@ describe('the auto-compaction settings of the cluster', () => {
 
 describe('the auto-compaction settings of a bucket', () => {
   const bucket = '/pools/default/buckets/b';
-  const own = { autoCompactionDefined: 'true', ...base };
+  const bucketSettings = { autoCompactionDefined: 'true', ...base };
   const make = async () => {
     const manager = await aManager();
     await manager.request('/pools/default/buckets', {
@@ -305,7 +305,7 @@ describe('the auto-compaction settings of a bucket', () => {
     const settings = { 'databaseFragmentationThreshold[percentage]': '44', purgeInterval: '9' };
     await request(write, { form: { ...base, ...settings } });
     assert.equal((await request(bucket)).body.autoCompactionSettings, false);
-    assert.equal((await request(bucket, { form: own })).status, 200);
+    assert.equal((await request(bucket, { form: bucketSettings })).status, 200);
     await request(write, {
       form: { ...base, 'databaseFragmentationThreshold[percentage]': '55', purgeInterval: '8' },
     });
@@ -316,7 +316,7 @@ describe('the auto-compaction settings of a bucket', () => {
 
   it('can be removed again, and require parallelDBAndViewCompaction', async () => {
     const { request } = await make();
-    await request(bucket, { form: own });
+    await request(bucket, { form: bucketSettings });
     const refused = await request(bucket, { form: { autoCompactionDefined: 'true' } });
     assert.deepEqual(refused.body.errors, {
       parallelDBAndViewCompaction: 'parallelDBAndViewCompaction is missing',
@@ -334,7 +334,7 @@ describe('the auto-compaction settings of a bucket', () => {
         return find ? find(body as never) : (body as Answer).purgeInterval;
       };
       for (const [sent, reads] of good) {
-        const { status } = await target.send('POST', bucket, { ...own, ...more, [name]: sent });
+        const { status } = await target.send('POST', bucket, { ...bucketSettings, ...more, [name]: sent });
         t.assert.equal(status, 200, `${name}=${sent}`);
         t.assert.equal(await present(), reads, `${name}=${sent}`);
         await target.restart();
@@ -342,7 +342,11 @@ describe('the auto-compaction settings of a bucket', () => {
       }
       const before = await present();
       for (const [sent, text] of bad) {
-        const { status, body } = await target.send('POST', bucket, { ...own, ...more, [name]: sent });
+        const { status, body } = await target.send('POST', bucket, {
+          ...bucketSettings,
+          ...more,
+          [name]: sent,
+        });
         t.assert.deepEqual([status, (body as { errors: unknown }).errors], [400, { [name]: text }]);
       }
       t.assert.equal(await present(), before, name);

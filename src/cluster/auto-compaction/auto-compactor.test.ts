@@ -267,12 +267,12 @@ describe('the time of day', () => {
       else process.env['TZ'] = before;
     });
     process.env['TZ'] = 'Europe/Berlin';
-    const shown = (instant: string) => {
+    const localTime = (instant: string) => {
       const { hour, minute } = localTimeOfDay(Date.parse(instant));
       return `${hour}:${minute}`;
     };
-    assert.deepEqual([shown('2026-03-29T00:59:00Z'), shown('2026-03-29T01:00:00Z')], ['1:59', '3:0']);
-    const twice = [shown('2026-10-25T00:30:00Z'), shown('2026-10-25T01:30:00Z')];
-    assert.deepEqual(twice, ['2:30', '2:30']);
+    assert.deepEqual([localTime('2026-03-29T00:59:00Z'), localTime('2026-03-29T01:00:00Z')], ['1:59', '3:0']);
+    const bothHours = [localTime('2026-10-25T00:30:00Z'), localTime('2026-10-25T01:30:00Z')];
+    assert.deepEqual(bothHours, ['2:30', '2:30']);
   });
 });

@@ -84,7 +84,7 @@ describe('auto-failover settings', () => {
   it('read as published on a new node; dependent settings are disabled with failover', async (t) => {
     const { request, manager } = await aManager();
     t.after(() => manager.stop());
-    const fresh = {
+    const defaults = {
       enabled: true,
       timeout: 120,
       count: 0,
@@ -92,14 +92,14 @@ describe('auto-failover settings', () => {
       canAbortRebalance: true,
       failoverOnDataDiskIssues: { enabled: false, timePeriod: 120 },
     };
-    assert.deepEqual((await request(path)).body, fresh);
+    assert.deepEqual((await request(path)).body, defaults);
     const on = { enabled: 'true', timeout: '99', canAbortRebalance: 'true' };
     const withDisk = { ...on, [disk.enabled]: 'true', [disk.period]: '60' };
     assert.equal((await request(path, { form: withDisk })).status, 200);
     const off = await request(path, { form: { enabled: 'false', timeout: 'x', maxCount: '3' } });
     assert.deepEqual([off.status, off.text], [200, '']);
     assert.deepEqual((await request(path)).body, {
-      ...fresh,
+      ...defaults,
       enabled: false,
       timeout: 99,
       canAbortRebalance: false,

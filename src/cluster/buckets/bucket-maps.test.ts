@@ -78,8 +78,8 @@ test('the epoch of revisions is read from the configuration', async () => {
 
 test('spreads a new bucket over the nodes that it is given', async () => {
   const { store } = await memoryCluster();
-  const [own] = aCluster().nodes as [NodeState];
-  const nodes = ['a', 'b'].map((uuid) => ({ ...own, uuid }));
+  const [self] = aCluster().nodes as [NodeState];
+  const nodes = ['a', 'b'].map((uuid) => ({ ...self, uuid }));
   await new BucketMaps(store, 'a').create('spread', nodes);
   const map = (await store.get<BucketMap>(mapKey('spread')))?.value;
   const actives = map?.shards.map(({ chain }) => map.nodes[chain[0] ?? -1]);

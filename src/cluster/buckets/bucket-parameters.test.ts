@@ -17,7 +17,7 @@ const each = (sent: readonly string[], text: string) => sent.map((value) => [val
 type Fields = Record<string, string>;
 
 /** Refusals without the summaries of memory and disk. */
-function brief(target: SettingsTarget): SettingsTarget {
+function withoutSummaries(target: SettingsTarget): SettingsTarget {
   return {
     restartAfter: target.restartAfter,
     restart: () => target.restart(),
@@ -36,11 +36,11 @@ function creating(target: SettingsTarget): SettingsTarget {
   let last = '';
   let count = 0;
   return {
-    ...brief(target),
+    ...withoutSummaries(target),
     async send(method, path, form: Fields = {}) {
       if (method === 'GET') return await target.send('GET', bucketPath(last));
       const name = form['name'] ?? `b${++count}`;
-      const answer = await brief(target).send(method, path, { name, ...form });
+      const answer = await withoutSummaries(target).send(method, path, { name, ...form });
       if (answer.status !== 202) return answer;
       if (last !== '') await target.send('DELETE', bucketPath(last));
       last = name;
@@ -52,7 +52,7 @@ function creating(target: SettingsTarget): SettingsTarget {
 async function ofBucket(form: Fields): Promise<SettingsTarget> {
   const target = await managerTarget();
   await target.send('POST', buckets, { name: 'b', ...minimalForm, ...form });
-  return brief(target);
+  return withoutSummaries(target);
 }
 
 const table = (parameters: readonly Parameter[]) => ({

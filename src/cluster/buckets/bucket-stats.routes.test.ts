@@ -14,13 +14,13 @@ import { bucketStatsRoutes } from './bucket-stats.routes.ts';
 type Ask = (nodeId: string, name: string, body: unknown) => Promise<unknown>;
 
 function aClusterOfThree(ask: Ask) {
-  const [own] = aCluster().nodes as [NodeState];
-  const shown = (hostname: string, membership: NodeState['membership'], isThis: boolean) =>
-    ({ node: { ...own, uuid: hostname, hostname, membership }, isThis }) as StableNodeSnapshot;
+  const [self] = aCluster().nodes as [NodeState];
+  const nodeRecord = (hostname: string, membership: NodeState['membership'], isThis: boolean) =>
+    ({ node: { ...self, uuid: hostname, hostname, membership }, isThis }) as StableNodeSnapshot;
   const all = [
-    shown('one', 'active', true),
-    shown('two', 'active', false),
-    shown('three', 'inactiveFailed', false),
+    nodeRecord('one', 'active', true),
+    nodeRecord('two', 'active', false),
+    nodeRecord('three', 'inactiveFailed', false),
   ];
   const answers = new Map<string, (body: never) => unknown>();
   const routes = bucketStatsRoutes({
@@ -63,22 +63,22 @@ it('lists every active node, and describes each', async () => {
 });
 
 it('asks another node for its series', async () => {
-  const asked: unknown[] = [];
+  const queries: unknown[] = [];
   const { call, answers } = aClusterOfThree(async (...request) => {
-    asked.push(request.slice(0, 3));
+    queries.push(request.slice(0, 3));
     return { timesMs: [5000], figures: { ops: [7] } };
   });
-  const shown = (await call('buckets.node_stats', 'two:8091')) as {
+  const nodeStats = (await call('buckets.node_stats', 'two:8091')) as {
     hostname: string;
     op: { samples: object };
   };
-  assert.equal(shown.hostname, 'two:8091');
-  assert.deepEqual(shown.op.samples, { ops: [7], timestamp: [5000] });
+  assert.equal(nodeStats.hostname, 'two:8091');
+  assert.deepEqual(nodeStats.op.samples, { ops: [7], timestamp: [5000] });
   const choice = { zoom: 'hour', isForChart: false, figure: null, afterMs: 0 };
-  assert.deepEqual(asked, [['two', 'bucketSeries', { bucket: 'b', choice }]]);
-  const own = (await call('buckets.node_stats', 'one:8091')) as typeof shown;
-  assert.equal(own.hostname, 'one:8091');
-  assert.equal(asked.length, 1);
+  assert.deepEqual(queries, [['two', 'bucketSeries', { bucket: 'b', choice }]]);
+  const ownStats = (await call('buckets.node_stats', 'one:8091')) as typeof nodeStats;
+  assert.equal(ownStats.hostname, 'one:8091');
+  assert.equal(queries.length, 1);
   const answer = (await answers.get('bucketSeries')?.({ bucket: 'b', choice } as never)) as BucketSeries;
   assert.deepEqual([answer.timesMs, answer.figures['curr_items']], [[], []]);
 });

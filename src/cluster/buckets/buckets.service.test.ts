@@ -226,9 +226,9 @@ describe('creating a bucket', () => {
       const { service, view } = await aService();
       const error = await refusal(service.create(form, true));
       assert.equal(error.status, 400);
-      const got = fields(error);
-      assert.deepEqual(Object.keys(got).sort(), Object.keys(expected).sort());
-      for (const [key, text] of Object.entries(expected)) assert.match(got[key] as string, text);
+      const problems = fields(error);
+      assert.deepEqual(Object.keys(problems).sort(), Object.keys(expected).sort());
+      for (const [key, text] of Object.entries(expected)) assert.match(problems[key] as string, text);
       assert.equal(view.liveBuckets().length, 0);
     });
   }
@@ -236,8 +236,8 @@ describe('creating a bucket', () => {
   it('reports all problems at once', async () => {
     const { service } = await aService();
     const form = { name: 'a b', ramQuotaMB: '1', replicaNumber: '9', evictionPolicy: 'x', maxTTL: 'x' };
-    const got = fields(await refusal(service.create(form, false)));
-    assert.deepEqual(Object.keys(got).sort(), [
+    const problems = fields(await refusal(service.create(form, false)));
+    assert.deepEqual(Object.keys(problems).sort(), [
       'evictionPolicy',
       'maxTTL',
       'name',
@@ -269,8 +269,8 @@ describe('creating a bucket', () => {
   it('refuses a name that differs from another only in case', async () => {
     const { service } = await aService();
     await service.create({ ...wanted, name: 'Orders' }, false);
-    const got = fields(await refusal(service.create({ ...wanted, name: 'orders' }, true)));
-    assert.equal(got['name'], 'Bucket with given name already exists');
+    const problems = fields(await refusal(service.create({ ...wanted, name: 'orders' }, true)));
+    assert.equal(problems['name'], 'Bucket with given name already exists');
   });
 
   it('checks the number of buckets first', async () => {
@@ -344,14 +344,14 @@ describe('creating a bucket', () => {
       conflictResolutionType: 'lww',
       storageBackend: 'magma',
     };
-    const got = fields(await refusal(service.create(form, true)));
+    const problems = fields(await refusal(service.create(form, true)));
     assert.match(
-      got['compressionMode'] as string,
+      problems['compressionMode'] as string,
       /^Compression mode is supported in enterprise edition only$/,
     );
-    assert.match(got['maxTTL'] as string, /^Max TTL is supported in enterprise edition only$/);
-    assert.match(got['conflictResolutionType'] as string, /enterprise edition/);
-    assert.match(got['storageBackend'] as string, /^Magma is supported in enterprise edition only$/);
+    assert.match(problems['maxTTL'] as string, /^Max TTL is supported in enterprise edition only$/);
+    assert.match(problems['conflictResolutionType'] as string, /enterprise edition/);
+    assert.match(problems['storageBackend'] as string, /^Magma is supported in enterprise edition only$/);
     assert.equal((await service.create(wanted, true)).compressionMode, 'off');
   });
 });
@@ -413,9 +413,9 @@ describe('editing a bucket', () => {
     const { service } = await aService();
     await service.create({ ...wanted, bucketType: 'ephemeral' }, false);
     const form = { conflictResolutionType: 'seqno', evictionPolicy: 'valueOnly' };
-    const got = fields(await refusal(service.edit('b', form, true)));
-    assert.equal(got['conflictResolutionType'], 'Conflict resolution type not allowed in update bucket');
-    assert.match(got['evictionPolicy'] as string, /either 'noEviction' or 'nruEviction'/);
+    const problems = fields(await refusal(service.edit('b', form, true)));
+    assert.equal(problems['conflictResolutionType'], 'Conflict resolution type not allowed in update bucket');
+    assert.match(problems['evictionPolicy'] as string, /either 'noEviction' or 'nruEviction'/);
     await service.edit('b', { evictionPolicy: 'nruEviction' }, true);
     assert.equal(service.find('b')?.evictionPolicy, 'nruEviction');
   });
@@ -424,15 +424,19 @@ describe('editing a bucket', () => {
     const { service, data } = await aService();
     const { uuid } = await service.create({ ...wanted, ramQuotaMB: '500' }, false);
     data.figures.set(uuid, figures({ memUsedBytes: 300 * 1024 ** 2 }));
-    const got = fields(await refusal(service.edit('b', { ramQuotaMB: '250' }, true)));
-    assert.equal(got['ramQuotaMB'], 'RAM quota cannot be set below current usage.');
+    const problems = fields(await refusal(service.edit('b', { ramQuotaMB: '250' }, true)));
+    assert.equal(problems['ramQuotaMB'], 'RAM quota cannot be set below current usage.');
     await service.edit('b', { ramQuotaMB: '350' }, true);
   });
 
   it('removes the compaction settings of the bucket', async () => {
     const { service } = await aService();
-    const own = { autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false', purgeInterval: '1' };
-    await service.create({ ...wanted, ...own }, false);
+    const compactionForm = {
+      autoCompactionDefined: 'true',
+      parallelDBAndViewCompaction: 'false',
+      purgeInterval: '1',
+    };
+    await service.create({ ...wanted, ...compactionForm }, false);
     assert.equal(service.find('b').purgeIntervalDays, 1);
     await service.edit('b', { flushEnabled: '1' }, true);
     assert.notEqual(service.find('b').autoCompaction, null);

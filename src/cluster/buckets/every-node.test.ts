@@ -10,14 +10,14 @@ const request: CompactionRequest = { purgeBeforeSeconds: 'all', origin: 'bucket'
 
 /** Two nodes with documents and one without; `answer` returns the answers of the other nodes. */
 async function threeNodes(answer: (node: string, name: string) => unknown) {
-  const [own] = aCluster().nodes as [NodeState];
+  const [self] = aCluster().nodes as [NodeState];
   const named = (uuid: string, membership: NodeState['membership']): NodeState => ({
-    ...own,
+    ...self,
     uuid,
     otpNode: `ns_1@${uuid}`,
     membership,
   });
-  const nodes = [own, named('b', 'active'), named('c', 'inactiveAdded')];
+  const nodes = [self, named('b', 'active'), named('c', 'inactiveAdded')];
   const { view } = await memoryCluster(300, aCluster({ nodes }));
   const calls: string[] = [];
   const peers = {
@@ -27,7 +27,7 @@ async function threeNodes(answer: (node: string, name: string) => unknown) {
     },
   } as unknown as Peers;
   const data = new FakeDataService();
-  return { all: everyNode({ view, nodeId: own.uuid, data, peers }), data, calls };
+  return { all: everyNode({ view, nodeId: self.uuid, data, peers }), data, calls };
 }
 
 describe('the data services of all nodes', () => {

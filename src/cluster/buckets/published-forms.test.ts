@@ -18,7 +18,9 @@ test('refuses auto-compaction of an ephemeral bucket and an unknown mode by name
   assert.deepEqual((await request(path, { form: ephemeral })).body.errors, {
     autoCompactionDefined: 'autoCompactionDefined must not be set for ephemeral buckets',
   });
-  const own = { autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false' };
-  const { status, body } = await request(path, { form: { ...wanted, ...own, indexCompactionMode: 'x' } });
+  const compactionForm = { autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false' };
+  const { status, body } = await request(path, {
+    form: { ...wanted, ...compactionForm, indexCompactionMode: 'x' },
+  });
   assert.deepEqual([status, Object.keys(body.errors)], [400, ['indexCompactionMode']]);
 });

@@ -63,7 +63,7 @@ test('refuses anything but a certificate of an authority, with the reason', asyn
   await using node = await aNode();
   using authority = new OpensslAuthority();
   using other = new OpensslAuthority('/CN=Other');
-  using late = new OpensslAuthority('/CN=Late', { fromDays: -30, toDays: -1 });
+  using expired = new OpensslAuthority('/CN=Late', { fromDays: -30, toDays: -1 });
   using early = new OpensslAuthority('/CN=Early', { fromDays: 1 });
   const { key } = authority;
   const encrypted = authority.certificate.replace('-----\n', '-----\nProc-Type: 4,ENCRYPTED\n\n');
@@ -75,7 +75,7 @@ test('refuses anything but a certificate of an authority, with the reason', asyn
     [key, 'Invalid certificate type: PrivateKeyInfo'],
     [encrypted, 'Encrypted certificates are not supported.'],
     [authority.certificate + other.certificate, 'Only one certificate per request is allowed.'],
-    [late.certificate, 'Certificate is not valid at this time'],
+    [expired.certificate, 'Certificate is not valid at this time'],
     [early.certificate, 'Certificate is not valid at this time'],
   ];
   for (const [text, error] of cases) {
@@ -218,13 +218,13 @@ test('activates a chain and key of the inbox', async () => {
   await node.load();
   const reloaded = await node.reload();
   assert.deepEqual([reloaded.status, reloaded.text], [200, '']);
-  const [shown] = (await node.request('/pools/default/certificates')).body;
-  assert.equal(shown.node, '127.0.0.1:8091');
-  assert.equal(shown.subject, 'CN=node one');
-  assert.equal(shown.type, 'uploaded');
-  assert.deepEqual(shown.warnings, []);
-  const own = (await node.request('/pools/default/certificate/node/127.0.0.1%3A8091')).body;
-  assert.deepEqual({ node: shown.node, ...own }, shown);
+  const [authority] = (await node.request('/pools/default/certificates')).body;
+  assert.equal(authority.node, '127.0.0.1:8091');
+  assert.equal(authority.subject, 'CN=node one');
+  assert.equal(authority.type, 'uploaded');
+  assert.deepEqual(authority.warnings, []);
+  const ofNode = (await node.request('/pools/default/certificate/node/127.0.0.1%3A8091')).body;
+  assert.deepEqual({ node: authority.node, ...ofNode }, authority);
   const tls = node.manager.tls.current();
   assert.ok(createPrivateKey(tls?.key ?? '').equals(createPrivateKey(key)));
   assert.equal(tls?.certificate.match(/BEGIN CERTIFICATE/g)?.length, 2);
@@ -250,16 +250,16 @@ test('refuses an invalid chain or key, and keeps the certificate in use', async 
   );
   await node.load();
   const foreign = foreignAuthority.issue('/CN=node', { names });
-  const bad = 'Incorrectly configured certificate chain. ';
+  const wrongChain = 'Incorrectly configured certificate chain. ';
   const cases: [string, string, string][] = [
     [certificate, other.key, "Provided certificate doesn't match provided private key"],
     [certificate, 'none', 'Malformed or unsupported private key format'],
     [certificate, key + other.key, 'Provided private key contains incorrect number of entries'],
     [certificate, certificate, 'Invalid private key type: CERTIFICATE.'],
     [certificate, encryptedKey(key, 'open'), 'Failed to decrypt provided private key. Check password'],
-    ['none', key, `${bad}Malformed certificate`],
-    [key, key, `${bad}Invalid certificate type: PrivateKeyInfo`],
-    [past.certificate, past.key, `${bad}Error: cert_expired. Certificate: "CN=past"`],
+    ['none', key, `${wrongChain}Malformed certificate`],
+    [key, key, `${wrongChain}Invalid certificate type: PrivateKeyInfo`],
+    [past.certificate, past.key, `${wrongChain}Error: cert_expired. Certificate: "CN=past"`],
     [
       foreign.certificate,
       foreign.key,
@@ -293,28 +293,32 @@ test('opens an encrypted key with the passphrase of the request, and never shows
   const privateKeyPassphrase = { type: 'plain', password: secret };
   assert.equal((await node.reload({ privateKeyPassphrase: { type: 'plain', password: 'x' } })).status, 400);
   assert.equal((await node.reload({ privateKeyPassphrase })).status, 200);
-  const shown = await node.request('/pools/default/certificates');
-  assert.deepEqual(shown.body[0].privateKeyPassphrase, { type: 'plain', password: '********' });
-  assert.doesNotMatch(shown.text + JSON.stringify(await node.store.list('')), new RegExp(secret));
+  const listed = await node.request('/pools/default/certificates');
+  assert.deepEqual(listed.body[0].privateKeyPassphrase, { type: 'plain', password: '********' });
+  assert.doesNotMatch(listed.text + JSON.stringify(await node.store.list('')), new RegExp(secret));
 });
 
 test('names the problem of a passphrase source', async () => {
   await using node = await aNode();
-  const given = (privateKeyPassphrase: unknown) => ({ privateKeyPassphrase });
+  const reloadBody = (privateKeyPassphrase: unknown) => ({ privateKeyPassphrase });
   const cases: [unknown, string, string][] = [
     [{ other: 1 }, 'other', 'Unsupported key'],
-    [given({}), 'privateKeyPassphrase.type', 'The value must be supplied'],
+    [reloadBody({}), 'privateKeyPassphrase.type', 'The value must be supplied'],
     [
-      given({ type: 'x' }),
+      reloadBody({ type: 'x' }),
       'privateKeyPassphrase.type',
       'The value must be one of the following: [script,rest,plain]',
     ],
-    [given({ type: 'plain' }), 'privateKeyPassphrase.password', 'The value must be supplied'],
-    [given({ type: 'plain', password: 1 }), 'privateKeyPassphrase.password', 'Password must be a string'],
-    [given({ type: 'script' }), 'privateKeyPassphrase.path', 'The value must be supplied'],
-    [given({ type: 'rest', url: 'ftp://x' }), 'privateKeyPassphrase.url', 'Invalid url'],
+    [reloadBody({ type: 'plain' }), 'privateKeyPassphrase.password', 'The value must be supplied'],
     [
-      given({ type: 'rest', url: 'http://x', timeout: 0 }),
+      reloadBody({ type: 'plain', password: 1 }),
+      'privateKeyPassphrase.password',
+      'Password must be a string',
+    ],
+    [reloadBody({ type: 'script' }), 'privateKeyPassphrase.path', 'The value must be supplied'],
+    [reloadBody({ type: 'rest', url: 'ftp://x' }), 'privateKeyPassphrase.url', 'Invalid url'],
+    [
+      reloadBody({ type: 'rest', url: 'http://x', timeout: 0 }),
       'privateKeyPassphrase.timeout',
       'The value must be in range from 1 to 60000',
     ],
@@ -334,8 +338,8 @@ test('generates new certificates on request, and replaces loaded ones by default
   await node.reload();
   const loaded = node.manager.tls.current();
   const path = '/controller/regenerateCertificate';
-  const kept = await node.request(`${path}?dropUploadedCertificates=false`, { method: 'POST' });
-  assert.match(kept.text, /^-----BEGIN CERTIFICATE-----/);
+  const listed = await node.request(`${path}?dropUploadedCertificates=false`, { method: 'POST' });
+  assert.match(listed.text, /^-----BEGIN CERTIFICATE-----/);
   assert.deepEqual(node.manager.tls.current(), loaded);
   assert.equal((await node.request(path, { method: 'POST' })).status, 200);
   assert.notEqual(node.manager.tls.current()?.certificate, loaded?.certificate);

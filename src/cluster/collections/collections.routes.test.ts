@@ -124,12 +124,12 @@ describe('scopes and collections', () => {
       { name: 'd', uid: 'a', maxTTL: 9 },
     ]);
     assert.deepEqual((await request(scopes, { method: 'PUT', json })).body, { uid: '3' });
-    for (const bad of [
+    for (const body of [
       {},
       { scopes: [null] },
       { scopes: [{ name: '_default', collections: [{ name: 1 }] }] },
     ]) {
-      assert.equal((await request(scopes, { method: 'PUT', json: bad })).status, 400);
+      assert.equal((await request(scopes, { method: 'PUT', json: body })).status, 400);
     }
     const wrong = [
       { name: '_default', collections: [] },
@@ -180,10 +180,10 @@ describe('scopes and collections', () => {
     assert.equal((await ensure('1')).status, 200);
     assert.deepEqual([(await ensure('zz')).status, (await ensure('zz')).text], [400, 'Invalid UID']);
     const before = clock.pending;
-    const late = ensure('2');
+    const waiting = ensure('2');
     while (clock.pending === before) await new Promise((resolve) => setImmediate(resolve));
     clock.advance(5_000);
-    assert.deepEqual([(await late).status, (await late).text], [504, 'timeout']);
+    assert.deepEqual([(await waiting).status, (await waiting).text], [504, 'timeout']);
   });
 
   it('are limited in number over the cluster', async () => {

@@ -96,10 +96,10 @@ describe("the data service's settings", () => {
 
   test('of one node also keep both limits of every range', async (t) => {
     await using target = await managerTarget();
-    const own = `${base}/node/self`;
+    const selfPath = `${base}/node/self`;
     await checkSettings(t, target, {
-      write: own,
-      read: own,
+      write: selfPath,
+      read: selfPath,
       status: 202,
       refusal: refusals.bare,
       parameters,
@@ -150,8 +150,8 @@ describe("the data service's settings", () => {
       const { status, body } = await request(`${base}/${settingPath}`);
       assert.deepEqual([status, body], [404, []], settingPath);
     }
-    const gone = await request(`${base}/node/self/setting/verbosity`, { method: 'DELETE' });
-    assert.deepEqual([gone.status, gone.body], [404, []]);
+    const removed = await request(`${base}/node/self/setting/verbosity`, { method: 'DELETE' });
+    assert.deepEqual([removed.status, removed.body], [404, []]);
   });
 
   it('reach the data service at once', async () => {

@@ -168,14 +168,14 @@ describe('the network between nodes', () => {
 describe('the level of encryption in a cluster', () => {
   it('exists while traffic between nodes is encrypted, and prevents disabling that', async (t) => {
     const { post, level, request } = await aNetwork();
-    const shown = async () => (await request('/settings/security')).body.clusterEncryptionLevel;
+    const encryption = async () => (await request('/settings/security')).body.clusterEncryptionLevel;
     const inPool = async () => (await request('/pools/default')).body.clusterEncryptionLevel;
     assert.equal(await inPool(), 'none');
     await post('setupNetConfig', { nodeEncryption: 'on' });
-    assert.deepEqual([await shown(), await inPool()], ['control', 'control']);
+    assert.deepEqual([await encryption(), await inPool()], ['control', 'control']);
     for (const name of ['all', 'strict']) {
       assert.equal((await level(name)).status, 200);
-      assert.deepEqual([await shown(), await inPool()], [name, name]);
+      assert.deepEqual([await encryption(), await inPool()], [name, name]);
       const nodeEncryption = `Can't disable nodeEncryption when the cluster encryption level has been set to ${name}`;
       assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'off' }), refused({ nodeEncryption }));
     }
@@ -186,9 +186,9 @@ describe('the level of encryption in a cluster', () => {
       (await request('/settings/security/clusterEncryptionLevel', { method: 'DELETE' })).status,
       200,
     );
-    assert.equal(await shown(), 'control');
+    assert.equal(await encryption(), 'control');
     assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'off' }), [200, '']);
-    assert.equal(await shown(), undefined);
+    assert.equal(await encryption(), undefined);
     t.assert.equal((await request('/settings/security/clusterEncryptionLevel')).status, 404);
   });
 

@@ -163,9 +163,9 @@ describe('events', () => {
     const attempts = ['Administrator:wrong-one', 'my-password-in-the-wrong-field:', 'weak:secret1'];
     for (const as of attempts) await refused(as);
     await request('/settings/alerts', { as: null });
-    const shown = await events(`?sinceTime=${new Date(since).toISOString()}`);
+    const newer = await events(`?sinceTime=${new Date(since).toISOString()}`);
     assert.deepEqual(
-      shown.map(({ event_id, extra_attributes }) => [
+      newer.map(({ event_id, extra_attributes }) => [
         event_id,
         extra_attributes?.['user'],
         extra_attributes?.['count'],
@@ -176,7 +176,7 @@ describe('events', () => {
         [10201, 'weak', 1],
       ],
     );
-    assert.doesNotMatch(JSON.stringify(shown), /wrong/);
+    assert.doesNotMatch(JSON.stringify(newer), /wrong/);
     for (let time = 0; time < 3; time++) await refused('Administrator:wrong-one');
     clock.advance(windowMs);
     assert.equal((await events('?limit=1'))[0]?.extra_attributes?.['count'], 3);

@@ -102,11 +102,11 @@ describe('a journal in a folder', () => {
     const journal = aJournal(t, folder);
     const line = (number: number) => `${number} ${'x'.repeat(30)}`;
     for (let number = 0; number < 100; number++) journal.append(line(number));
-    const kept = await linesOf(journal);
-    assert.equal(kept.at(-1), line(99));
+    const lines = await linesOf(journal);
+    assert.equal(lines.at(-1), line(99));
     assert.deepEqual(
-      kept,
-      Array.from({ length: kept.length }, (_, index) => line(100 - kept.length + index)),
+      lines,
+      Array.from({ length: lines.length }, (_, index) => line(100 - lines.length + index)),
     );
     const files = readdirSync(folder);
     assert.equal(files.length, bounds.segments);

@@ -43,8 +43,8 @@ describe('the redacted form of a request', () => {
     const many = Object.fromEntries(
       Array.from({ length: 1000 }, (_, index) => [`f${index}`, 'x'.repeat(1000)]),
     );
-    const kept = redacted(many);
-    assert.equal(Object.keys(kept).length, 50);
-    assert.equal((kept['f0'] as string).length, 201);
+    const attributes = redacted(many);
+    assert.equal(Object.keys(attributes).length, 50);
+    assert.equal((attributes['f0'] as string).length, 201);
   });
 });

@@ -69,7 +69,7 @@ class Member {
   content: StoreContent;
   head: StoreHead;
   isFenced = false;
-  taken: StoreContent | null = null;
+  takenOver: StoreContent | null = null;
   steppedDownFor: string | null = null;
 
   constructor(members: Members, name: string) {
@@ -79,30 +79,30 @@ class Member {
     const record = { key: clusterKey, json: JSON.stringify(state), revision: 10, writes: null };
     this.content = { revision: 10, records: [record] };
     this.head = { identity: 'cluster', revision: 10, epoch: 1, founder: idOf('a') };
-    const own = this;
+    const self = this;
     const founderTransfer: FounderTransfer = {
       get mirror() {
-        if (isFounder || own.taken !== null) return null;
+        if (isFounder || self.takenOver !== null) return null;
         return {
-          head: { ...own.head, revision: own.content.revision },
-          state: own.content,
+          head: { ...self.head, revision: self.content.revision },
+          state: self.content,
           problem: 'the founder does not answer',
-          fence: () => (own.isFenced = true),
-          release: () => (own.isFenced = false),
+          fence: () => (self.isFenced = true),
+          release: () => (self.isFenced = false),
         };
       },
       async takeOver(content) {
         await clock.sleep(50);
-        own.taken = content;
+        self.takenOver = content;
       },
       follow(founder: NodeAddress, epoch: number) {
-        own.followed.push(`${founder.nodeId[0]} in ${epoch}`);
-        own.head = { ...own.head, epoch, founder: founder.nodeId };
+        self.followed.push(`${founder.nodeId[0]} in ${epoch}`);
+        self.head = { ...self.head, epoch, founder: founder.nodeId };
       },
       pause: async () => null,
       resume: () => {},
       handOver: async () => {},
-      stepDown: (parameters) => (own.steppedDownFor = parameters.founder.nodeId),
+      stepDown: (parameters) => (self.steppedDownFor = parameters.founder.nodeId),
     };
     this.change = new FounderChange({
       clock,
@@ -111,8 +111,8 @@ class Member {
       identity: { nodeId: this.id, bootId: `boot ${name}` },
       view: {
         get cluster() {
-          const taken = own.taken?.records.find(({ key }) => key === clusterKey)?.json;
-          return taken ? (JSON.parse(taken) as ClusterState) : state;
+          const clusterText = self.takenOver?.records.find(({ key }) => key === clusterKey)?.json;
+          return clusterText ? (JSON.parse(clusterText) as ClusterState) : state;
         },
         get revisionEpoch() {
           return this.cluster.revEpoch ?? 1;
@@ -141,8 +141,8 @@ describe('a member that takes the configuration over', () => {
     members.node('d').content = { revision: 14, records: [...content.records, newer] };
     await members.clock.until(members.failOver('c', 'a'));
     await members.clock.run(1_000);
-    const { taken } = members.node('c');
-    const byKey = new Map(taken?.records.map((record) => [record.key, record]));
+    const { takenOver } = members.node('c');
+    const byKey = new Map(takenOver?.records.map((record) => [record.key, record]));
     assert.equal(byKey.get('k')?.json, '"the newest"');
     assert.ok([...byKey.values()].every(({ revision }) => revision > 14));
     const state = JSON.parse(byKey.get(clusterKey)?.json ?? '') as ClusterState;
@@ -161,7 +161,7 @@ describe('a member that takes the configuration over', () => {
         ]);
         await members.clock.until(outcomes);
         await members.clock.run(1_000);
-        const founders = [...members.nodes.values()].filter(({ taken }) => taken !== null);
+        const founders = [...members.nodes.values()].filter(({ takenOver }) => takenOver !== null);
         const done = (await outcomes).filter(({ status }) => status === 'fulfilled');
         assert.deepEqual([founders.length, done.length], [1, 1], `${names}, ${laterMs} ms later`);
         for (const { id, followed } of members.nodes.values())
@@ -184,17 +184,17 @@ describe('a member that takes the configuration over', () => {
     const alone = new Members('abcd');
     alone.cut.add(idOf('b'));
     await alone.clock.until(alone.failOver('b', 'acd'));
-    assert.notEqual(alone.node('b').taken, null);
+    assert.notEqual(alone.node('b').takenOver, null);
   });
 
   it('gives up what it claimed when it cannot store it', async () => {
     const members = new Members('abc');
     const { change } = members.node('c');
     const broken = new Error('the disk is full');
-    Object.assign(members.node('c'), { taken: null });
+    Object.assign(members.node('c'), { takenOver: null });
     const failing = members.state.nodes.slice(0, 1);
     const claims = change.takeOver({ failing, planId: 'p' });
-    Object.defineProperty(members.node('c'), 'taken', {
+    Object.defineProperty(members.node('c'), 'takenOver', {
       get: () => null,
       set() {
         throw broken;
@@ -205,10 +205,10 @@ describe('a member that takes the configuration over', () => {
     assert.deepEqual([members.node('b').isFenced, members.node('c').isFenced], [false, false]);
     // In a higher epoch, since the failed claim may have been stored.
     await members.clock.until(members.failOver('b', 'ac'));
-    assert.equal(JSON.parse(members.node('b').taken?.records[0]?.json ?? '').revEpoch, 3);
+    assert.equal(JSON.parse(members.node('b').takenOver?.records[0]?.json ?? '').revEpoch, 3);
   });
 
-  it('is steppedDownFor to by the earlier founder, once', async () => {
+  it('makes the earlier founder step down once', async () => {
     const members = new Members('abc');
     await members.clock.until(members.failOver('c', 'a'));
     await members.clock.run(1_000);

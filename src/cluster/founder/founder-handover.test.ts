@@ -85,13 +85,13 @@ const lost = (): never => {
 
 describe('a founder that leaves', () => {
   it('makes no change until an active node has all of the configuration, and follows that node', async () => {
-    let taken: StoreContent | null = null;
+    let received: StoreContent | null = null;
     const { before, done } = await aFounder([aNode('b', 'inactiveAdded'), aNode('c')], (_, body) => {
-      taken = body as StoreContent;
+      received = body as StoreContent;
     });
     await before();
     assert.deepEqual(done, ['pause', 'founder/take c', 'stop serving', 'follow c in 2', 'resume']);
-    const { revision, records } = taken as unknown as StoreContent;
+    const { revision, records } = received as unknown as StoreContent;
     const state = JSON.parse(records[0]?.json ?? '') as ClusterState;
     assert.deepEqual([revision, state.founder, state.revEpoch], [2, 'c', 2]);
   });
@@ -106,11 +106,11 @@ describe('a founder that leaves', () => {
   });
 
   it('asks again where the answer was lost, before anything is changed', async () => {
-    let asked = 0;
+    let questions = 0;
     const { before, done } = await aFounder([aNode('b')], (name) => {
       if (name === 'founder/take') return lost();
       // It is still writing the configuration at first.
-      return ++asked < 4 ? null : 2;
+      return ++questions < 4 ? null : 2;
     });
     await before();
     assert.deepEqual(done.slice(-3), ['stop serving', 'follow b in 2', 'resume']);

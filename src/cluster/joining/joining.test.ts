@@ -11,7 +11,7 @@ import { type CallRemote, type RemoteAnswer, type RemoteCall, RemoteError } from
 
 const otherId = 'fedcba9876543210fedcba9876543210';
 const add = '/controller/addNode';
-const there = { hostname: 'https://10.0.0.2:18091', user: 'Administrator', password: 'password' };
+const memberForm = { hostname: 'https://10.0.0.2:18091', user: 'Administrator', password: 'password' };
 
 const aMembership = (changes: Partial<NodeMembership> = {}): NodeMembership => ({
   engineProblem: null,
@@ -34,7 +34,7 @@ const answer = (status: number, body: string): RemoteAnswer => ({
 
 /** The other node is another manager; `change` alters its answer to the first call. */
 async function aPair(
-  own: ManagerOptions = {},
+  options: ManagerOptions = {},
   change: (engaged: EngagedNode) => Partial<EngagedNode> = () => ({}),
 ) {
   const calls: string[] = [];
@@ -57,8 +57,8 @@ async function aPair(
     const engaged = isEngaged ? (JSON.parse(text) as EngagedNode) : null;
     return answer(status, engaged === null ? text : JSON.stringify({ ...engaged, ...change(engaged) }));
   };
-  const store = own.store ?? new MemoryConfigStore();
-  const first = await aManager({ membership: aMembership(), callRemote, store, ...own });
+  const store = options.store ?? new MemoryConfigStore();
+  const first = await aManager({ membership: aMembership(), callRemote, store, ...options });
   const refusal = async (form: Record<string, string>) => {
     const { status, body } = await first.request(add, { method: 'POST', form });
     return [status, body];
@@ -73,19 +73,19 @@ describe('addNode', () => {
     const { refusal, calls } = await aPair();
     for (const [form, ...texts] of [
       [{}, 'Hostname is required.', 'user is missing', 'password is missing'],
-      [{ ...there, hostname: ' ' }, 'Hostname is required.'],
-      [{ ...there, x: '1' }, 'Got unknown parameters: ["x"]'],
-      [{ ...there, user: '' }, 'If a username is not specified, a password must not be supplied.'],
-      [{ ...there, password: '' }, 'A password must be supplied.'],
-      [{ ...there, services: 'kv,x' }, 'Unknown services: ["x"]'],
-      [{ ...there, services: '' }, 'At least one service has to be selected'],
-      [{ ...there, hostname: 'ftp://a' }, 'Prepare join failed. Unsupported protocol ftp'],
+      [{ ...memberForm, hostname: ' ' }, 'Hostname is required.'],
+      [{ ...memberForm, x: '1' }, 'Got unknown parameters: ["x"]'],
+      [{ ...memberForm, user: '' }, 'If a username is not specified, a password must not be supplied.'],
+      [{ ...memberForm, password: '' }, 'A password must be supplied.'],
+      [{ ...memberForm, services: 'kv,x' }, 'Unknown services: ["x"]'],
+      [{ ...memberForm, services: '' }, 'At least one service has to be selected'],
+      [{ ...memberForm, hostname: 'ftp://a' }, 'Prepare join failed. Unsupported protocol ftp'],
       [
-        { ...there, hostname: '::1' },
+        { ...memberForm, hostname: '::1' },
         'Prepare join failed. Malformed URL ::1; if using IPv6, enclose in square brackets',
       ],
       [
-        { ...there, hostname: 'a:70000' },
+        { ...memberForm, hostname: 'a:70000' },
         'Prepare join failed. Malformed URL a:70000; if using IPv6, enclose in square brackets',
       ],
     ] as [Record<string, string>, ...string[]][])
@@ -97,23 +97,23 @@ describe('addNode', () => {
     const natsSource = () => assert.fail('cannot read ca.pem');
     const onNats = await aPair({ membership: aMembership({ natsSource }) });
     const unread = [400, ['Prepare join failed. cannot read ca.pem']];
-    assert.deepEqual(await onNats.refusal({ ...there, user: '', password: '' }), unread);
+    assert.deepEqual(await onNats.refusal({ ...memberForm, user: '', password: '' }), unread);
     assert.equal((await onNats.nodes()).nodes.length, 1);
-    const fresh = await aManager({ provisioned: false });
-    const early = await fresh.request(add, { method: 'POST', form: there, as: null });
+    const unprovisioned = await aManager({ provisioned: false });
+    const early = await unprovisioned.request(add, { method: 'POST', form: memberForm, as: null });
     assert.deepEqual(early.body, ['Adding nodes to not provisioned nodes is not allowed.']);
     const balancing = await aPair();
     await update<ClusterState>(balancing.store, clusterKey, aCluster(), (state) => ({
       ...state,
       balance: { id: 'r', kind: 'rebalance', term: 1, nodes: [], ejected: [], startedMs: 0 },
     }));
-    const busy = [400, ['Node addition is disallowed while rebalance is in progress']];
-    assert.deepEqual(await balancing.refusal(there), busy);
+    const refusedWhileBusy = [400, ['Node addition is disallowed while rebalance is in progress']];
+    assert.deepEqual(await balancing.refusal(memberForm), refusedWhileBusy);
     await update<ClusterState>(balancing.store, clusterKey, aCluster(), (state) => ({
       ...state,
       ...(state.balance && { balance: { ...state.balance, kind: 'failover' } }),
     }));
-    assert.deepEqual(await balancing.refusal(there), [
+    assert.deepEqual(await balancing.refusal(memberForm), [
       400,
       ['Operation cannot be performed due to unfinished failover'],
     ]);
@@ -127,7 +127,7 @@ describe('addNode', () => {
     await post('/node/controller/enableExternalListener', { nodeEncryption: 'on' });
     await post('/node/controller/setupNetConfig', { nodeEncryption: 'on' });
     await post('/settings/security', { clusterEncryptionLevel: 'strict' });
-    assert.deepEqual(await refusal({ ...there, hostname: 'http://10.0.0.2:8091' }), [
+    assert.deepEqual(await refusal({ ...memberForm, hostname: 'http://10.0.0.2:8091' }), [
       400,
       ['http is prohibited due to security reasons, please use https'],
     ]);
@@ -135,16 +135,16 @@ describe('addNode', () => {
 
   it('adds one node at a time', async () => {
     const called = Promise.withResolvers<void>();
-    const held = Promise.withResolvers<RemoteAnswer>();
+    const remoteAnswer = Promise.withResolvers<RemoteAnswer>();
     const callRemote: CallRemote = () => {
       called.resolve();
-      return held.promise;
+      return remoteAnswer.promise;
     };
     const { refusal } = await aPair({ callRemote });
-    const first = refusal(there);
+    const first = refusal(memberForm);
     await called.promise;
-    assert.deepEqual(await refusal(there), [503, ['cannot acquire lock']]);
-    held.resolve(answer(401, ''));
+    assert.deepEqual(await refusal(memberForm), [503, ['cannot acquire lock']]);
+    remoteAnswer.resolve(answer(401, ''));
     const wrong = 'Prepare join failed. Authentication failed. Verify username and password.';
     assert.deepEqual(await first, [400, [wrong]]);
   });
@@ -160,14 +160,14 @@ describe('addNode', () => {
     ] as const) {
       const callRemote = async () => (reply instanceof Error ? Promise.reject(reply) : reply);
       const { refusal } = await aPair({ callRemote });
-      assert.deepEqual(await refusal(there), [400, [`Prepare join failed. ${text}`]]);
+      assert.deepEqual(await refusal(memberForm), [400, [`Prepare join failed. ${text}`]]);
     }
   });
 
   it('refuses a node that does not fit, and changes nothing', async () => {
-    const own = aCluster().nodes[0];
+    const self = aCluster().nodes[0];
     for (const [change, text] of [
-      [() => ({ nodeId: own?.uuid ?? '' }), 'Joining node to itself is not allowed.'],
+      [() => ({ nodeId: self?.uuid ?? '' }), 'Joining node to itself is not allowed.'],
       [
         () => ({ compatibility: 458755 }),
         'Prepare join failed. The node has compatibility version 458755, and this cluster 458753; they may differ by one minor version.',
@@ -186,14 +186,14 @@ describe('addNode', () => {
       ],
     ] as [(engaged: EngagedNode) => Partial<EngagedNode>, string][]) {
       const { refusal, nodes } = await aPair({}, change);
-      assert.deepEqual(await refusal({ ...there, user: '', password: '' }), [400, [text]]);
+      assert.deepEqual(await refusal({ ...memberForm, user: '', password: '' }), [400, [text]]);
       assert.equal((await nodes()).nodes.length, 1);
     }
   });
 
   it('refuses a node whose ports cannot be reached', async () => {
     const { refusal } = await aPair({ portProblem: 'ehostunreach' });
-    assert.deepEqual(await refusal({ ...there, user: '', password: '' }), [
+    assert.deepEqual(await refusal({ ...memberForm, user: '', password: '' }), [
       400,
       ['Prepare join failed. Port 11210 of the node cannot be reached at 10.0.0.2: ehostunreach'],
     ]);
@@ -201,18 +201,18 @@ describe('addNode', () => {
 
   it('refuses a name that another node has, and nodes on other machines while a member has a loopback address only', async () => {
     const store = new MemoryConfigStore();
-    const [own] = aCluster().nodes;
+    const [self] = aCluster().nodes;
     const other = {
-      ...own,
+      ...self,
       uuid: 'other',
       otpNode: 'ns_1@10.0.0.2',
       hostname: '10.0.0.2',
       membership: 'active',
     };
-    await store.put(clusterKey, aCluster({ nodes: [own, other] as ClusterState['nodes'] }), 0);
+    await store.put(clusterKey, aCluster({ nodes: [self, other] as ClusterState['nodes'] }), 0);
     await store.put(bucketsKey, noBuckets(300), 0);
     const { refusal } = await aPair({ store });
-    const form = { ...there, user: '', password: '' };
+    const form = { ...memberForm, user: '', password: '' };
     assert.deepEqual(await refusal(form), [400, ['Node already exists in cluster: ns_1@10.0.0.2']]);
     const [, texts] = await refusal({ ...form, hostname: 'https://10.0.0.3' });
     assert.match((texts as string[])[0] ?? '', /The node ns_1@cb.local is known by a loopback address only/);
@@ -220,7 +220,7 @@ describe('addNode', () => {
 
   it('leaves nothing in the cluster when the node cannot complete the join', async () => {
     const { refusal, nodes, calls, notes } = await aPair();
-    const [, texts] = await refusal({ ...there, user: '', password: '' });
+    const [, texts] = await refusal({ ...memberForm, user: '', password: '' });
     assert.deepEqual(texts, [
       'Join completion call failed. The founder of the cluster cannot be reached from this node: no way (10.0.0.1:21150)',
     ]);
@@ -233,7 +233,7 @@ describe('addNode', () => {
     const nats = { servers: 'nats://ann:sesame@127.0.0.1:1', bucket: 'divan', files: {} };
     const membership = aMembership({ isFounder: false, natsSource: () => nats });
     const { refusal, nodes } = await aPair({ membership });
-    const [, texts] = await refusal({ ...there, user: '', password: '' });
+    const [, texts] = await refusal({ ...memberForm, user: '', password: '' });
     assert.deepEqual(texts, [
       'Join completion call failed. The configuration of the cluster cannot be used from this node: NATS at 127.0.0.1:1: connection refused',
     ]);
@@ -306,8 +306,8 @@ describe('a node that is asked to join', () => {
       'Node attempting to join an older cluster. Some of the selected services are not available.',
     ]);
     const store = new MemoryConfigStore();
-    const [own] = aCluster().nodes;
-    const nodes = [own, { ...own, uuid: otherId, otpNode: 'n_1@127.0.0.1' }] as ClusterState['nodes'];
+    const [self] = aCluster().nodes;
+    const nodes = [self, { ...self, uuid: otherId, otpNode: 'n_1@127.0.0.1' }] as ClusterState['nodes'];
     await store.put(clusterKey, aCluster({ nodes }), 0);
     await store.put(bucketsKey, noBuckets(300), 0);
     const member = await aManager({ store, membership: aMembership() });
@@ -336,23 +336,25 @@ describe('a node that is asked to join', () => {
       return (await request(join, { method: 'POST', form, ...(as === null && { as }) })).body;
     };
     assert.deepEqual(await joined({}), ['Hostname is required.', 'user is missing', 'password is missing']);
-    assert.deepEqual(await joined({ ...there, services: 'x' }), ['Unknown services: ["x"]']);
-    assert.deepEqual(await joined({ ...there, hostname: 'ftp://h' }), ['Unsupported protocol ftp']);
-    assert.deepEqual(await joined(there, { provisioned: true }), [
+    assert.deepEqual(await joined({ ...memberForm, services: 'x' }), ['Unknown services: ["x"]']);
+    assert.deepEqual(await joined({ ...memberForm, hostname: 'ftp://h' }), ['Unsupported protocol ftp']);
+    assert.deepEqual(await joined(memberForm, { provisioned: true }), [
       'Node is already provisioned. To join use controller/addNode api of the cluster',
     ]);
     const noWay = new RemoteError('Failed to resolve address for "h".');
-    assert.deepEqual(await joined(there, { callRemote: () => Promise.reject(noWay) }), [noWay.message]);
-    assert.deepEqual(await joined(there, { callRemote: async () => answer(401, '') }), [
+    assert.deepEqual(await joined(memberForm, { callRemote: () => Promise.reject(noWay) }), [noWay.message]);
+    assert.deepEqual(await joined(memberForm, { callRemote: async () => answer(401, '') }), [
       'Authentication failed. Verify username and password.',
     ]);
     const callRemote = async () => answer(400, '["No","not now"]');
-    assert.deepEqual(await joined(there, { callRemote }), ['No', 'not now']);
-    assert.deepEqual(await joined({ ...there, services: '' }), ['At least one service has to be selected']);
-    assert.deepEqual(await joined({ ...there, hostname: '::1' }), [
+    assert.deepEqual(await joined(memberForm, { callRemote }), ['No', 'not now']);
+    assert.deepEqual(await joined({ ...memberForm, services: '' }), [
+      'At least one service has to be selected',
+    ]);
+    assert.deepEqual(await joined({ ...memberForm, hostname: '::1' }), [
       'Malformed URL ::1; if using IPv6, enclose in square brackets',
     ]);
-    assert.deepEqual(await joined(there, { callRemote: async () => answer(404, 'Not found.') }), [
+    assert.deepEqual(await joined(memberForm, { callRemote: async () => answer(404, 'Not found.') }), [
       'Node attempting to join an older cluster. Some of the selected services are not available.',
     ]);
   });

@@ -66,8 +66,8 @@ describe('calls of another node', () => {
     await assert.rejects(call('http://nobody.invalid'), /Failed to resolve address for "nobody\.invalid"/);
     const silent = createNetServer(() => {});
     await withServer(silent, async (port) => {
-      const late = call(`http://127.0.0.1:${port}`, 50);
-      await assert.rejects(late, /^RemoteError: Timeout connecting to http:/);
+      const unanswered = call(`http://127.0.0.1:${port}`, 50);
+      await assert.rejects(unanswered, /^RemoteError: Timeout connecting to http:/);
     });
   });
 });

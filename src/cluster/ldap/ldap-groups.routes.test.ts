@@ -54,7 +54,7 @@ describe('users of groups of the LDAP server', () => {
     const { request, whoami, directory, clock } = await aGroup();
     await request('/settings/ldap', { form: authorized });
     const may = async () => (await request('/pools/default', { as: 'jane:jane-secret' })).status === 200;
-    const later = async () => {
+    const nextInterval = async () => {
       clock.advance(300_000);
       for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
     };
@@ -65,30 +65,30 @@ describe('users of groups of the LDAP server', () => {
     assert.deepEqual(await whoami('jane:jane-secret'), [401]);
     await request(`${groups}/dba`, { method: 'PUT', form: { ...other, ldap_group_ref: dba } });
     assert.equal(await may(), true);
-    const known = async () =>
+    const groupCount = async () =>
       (await request('/pools/default/tasks', { as: null, headers: onBehalfOf })).status;
     const header = Buffer.from('jane:external').toString('base64');
     const onBehalfOf = {
       authorization: `Basic ${Buffer.from('Administrator:password').toString('base64')}`,
       'cb-on-behalf-of': header,
     };
-    assert.equal(await known(), 200);
+    assert.equal(await groupCount(), 200);
     directory.memberOf = {};
-    await later();
-    assert.equal(await known(), 401);
+    await nextInterval();
+    assert.equal(await groupCount(), 401);
     directory.memberOf = { jane: [dba] };
     await whoami('jane:jane-secret');
-    assert.equal(await known(), 200);
+    assert.equal(await groupCount(), 200);
     directory.memberOf = null;
-    await later();
-    assert.equal(await known(), 200);
-    await later();
-    assert.equal(await known(), 401);
+    await nextInterval();
+    assert.equal(await groupCount(), 200);
+    await nextInterval();
+    assert.equal(await groupCount(), 401);
     directory.memberOf = { jane: [dba] };
     await whoami('jane:jane-secret');
-    assert.equal(await known(), 200);
+    assert.equal(await groupCount(), 200);
     assert.equal((await request('/settings/invalidateLDAPCache', { method: 'POST' })).status, 200);
-    assert.equal(await known(), 401);
+    assert.equal(await groupCount(), 401);
   });
 
   it('are given roles by administrators of external users only, by a valid name', async () => {

@@ -16,12 +16,12 @@ const node = (id: string, services = ['kv']): NodeState => ({
 function decided(names: string, changes: Partial<FailoverSituation> = {}) {
   const [all = '', down = ''] = names.split(':').map((part) => part.trim());
   const active = all.split(' ').map((id) => (id.startsWith('q') ? node(id, ['n1ql']) : node(id)));
-  const gone = down.split(' ').filter((id) => id !== '');
+  const downIds = down.split(' ').filter((id) => id !== '');
   const { failing, notices } = decideFailover({
     active,
-    down: gone,
-    ready: gone,
-    reached: active.length - gone.length,
+    down: downIds,
+    ready: downIds,
+    reached: active.length - downIds.length,
     maxCount: 100,
     count: 0,
     buckets: [],

@@ -27,20 +27,20 @@ const answerOf = (node: string, seqno: number): NodePositions => ({
 /** The positions as node `a` gathers them; `answers` are those of the other nodes, and a missing one does not come. */
 function gathered(answers: Readonly<Record<string, NodePositions>>, down: readonly string[] = []) {
   const clock = new SimulatedClock();
-  const asked: string[] = [];
+  const askedNodes: string[] = [];
   const positions = new CopyPositions({
     ...{ nodeId: 'a', bootId: 'boot of a', clock, isDown: (node) => down.includes(node) },
     data: { shardPositions: async () => everywhere(5) },
     peers: {
       answer: () => {},
       async ask(node, _name, _body, timeoutMs) {
-        asked.push(node);
+        askedNodes.push(node);
         if (answers[node] === undefined) await clock.sleep(timeoutMs);
         return answers[node] ?? Promise.reject(new Error(`no answer in ${timeoutMs} ms`));
       },
     },
   });
-  return { asked, clock, positions };
+  return { askedNodes, clock, positions };
 }
 
 const firstOf = (node: string): number =>
@@ -48,20 +48,20 @@ const firstOf = (node: string): number =>
 
 describe('the positions of copies', () => {
   it('come from the nodes of which one of several may be promoted', async () => {
-    const { asked, positions } = gathered({ b: answerOf('b', 7) });
+    const { askedNodes, positions } = gathered({ b: answerOf('b', 7) });
     const position = await positions.of('x', map, ['c']);
     const shard = firstOf('c');
     assert.deepEqual([position('a', shard)?.seqno, position('b', shard)?.seqno], [5, 7]);
-    assert.deepEqual(asked, ['b']);
+    assert.deepEqual(askedNodes, ['b']);
     await positions.of('x', stable(planned('a b c', 1)), ['c']);
-    assert.deepEqual(asked, ['b'], 'each shard has one copy left');
+    assert.deepEqual(askedNodes, ['b'], 'each shard has one copy left');
   });
 
   it('are unknown of a node that is down, does not answer in time, or has restarted', async () => {
     const shard = firstOf('c');
     const down = gathered({ b: answerOf('b', 7) }, ['b']);
     assert.equal((await down.positions.of('x', map, ['c']))('b', shard), null);
-    assert.deepEqual(down.asked, []);
+    assert.deepEqual(down.askedNodes, []);
     const silent = gathered({});
     const position = silent.positions.of('x', map, ['c']);
     await silent.clock.run(500);

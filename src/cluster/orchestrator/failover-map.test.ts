@@ -20,7 +20,7 @@ function failedOver(
   return { ...result, shard: result.map.shards[0] as ShardPlacement };
 }
 
-const whole: ShardPlacement = {
+const placement: ShardPlacement = {
   epoch: 4,
   chain: [0, 1, 2],
   confirmed: 'boot a',
@@ -33,39 +33,39 @@ const whole: ShardPlacement = {
 
 describe('failover of a map', () => {
   it('promotes a member of the in-sync set with the next epoch, and leaves the set as it is', () => {
-    const { shard, unsafe, lost } = failedOver(whole, 'a');
-    const { confirmed: _, ...rest } = whole;
+    const { shard, unsafe, lost } = failedOver(placement, 'a');
+    const { confirmed: _, ...rest } = placement;
     assert.deepEqual(shard, { ...rest, epoch: 5, chain: [1, 2, -1] });
     assert.deepEqual([unsafe, lost], [[], []]);
   });
 
   it('promotes the member that is furthest, by epoch and then by seqno', () => {
     const positions = { b: at(3, 900), c: at(4, 20) };
-    assert.deepEqual(failedOver(whole, 'a', { positions }).shard.chain, [2, 1, -1]);
+    assert.deepEqual(failedOver(placement, 'a', { positions }).shard.chain, [2, 1, -1]);
     const even = { b: at(4, 21), c: at(4, 20) };
-    assert.deepEqual(failedOver(whole, 'a', { positions: even }).shard.chain, [1, 2, -1]);
-    assert.deepEqual(failedOver(whole, 'a', { positions: { c: at(1, 1) } }).shard.chain, [2, 1, -1]);
+    assert.deepEqual(failedOver(placement, 'a', { positions: even }).shard.chain, [1, 2, -1]);
+    assert.deepEqual(failedOver(placement, 'a', { positions: { c: at(1, 1) } }).shard.chain, [2, 1, -1]);
   });
 
   it('takes a failed replica out of the chain, and leaves its active and the in-sync set alone', () => {
-    const { shard } = failedOver(whole, 'b');
-    assert.deepEqual(shard, { ...whole, chain: [0, 2, -1] });
-    assert.deepEqual(failedOver(whole, 'd').shard, whole);
+    const { shard } = failedOver(placement, 'b');
+    assert.deepEqual(shard, { ...placement, chain: [0, 2, -1] });
+    assert.deepEqual(failedOver(placement, 'd').shard, placement);
   });
 
   it('never promotes a copy that is not in sync, unless that is allowed', () => {
-    const behind: ShardPlacement = { ...whole, inSync: [[0, 'boot a']] };
+    const behind: ShardPlacement = { ...placement, inSync: [[0, 'boot a']] };
     const refused = failedOver(behind, 'a');
     assert.deepEqual([refused.shard, refused.unsafe], [behind, [0]]);
     const allowed = failedOver(behind, 'a', { allowUnsafe: true, positions: { c: at(4, 7), b: at(4, 6) } });
     assert.deepEqual(allowed.shard, { epoch: 5, chain: [2, 1, -1] });
     assert.deepEqual(allowed.unsafe, [0]);
-    const { inSync: _, ...alone } = whole;
+    const { inSync: _, ...alone } = placement;
     assert.deepEqual(failedOver(alone, 'a').unsafe, [0], 'without a set the active alone is in sync');
   });
 
   it('leaves failed nodes out of the in-sync set where that is allowed, so that the new active need not wait for them after a restart', () => {
-    const { shard } = failedOver(whole, 'a', { allowUnsafe: true });
+    const { shard } = failedOver(placement, 'a', { allowUnsafe: true });
     assert.deepEqual(shard.inSync, [
       [1, 'boot b'],
       [2, 'boot c'],
@@ -75,7 +75,7 @@ describe('failover of a map', () => {
   it('leaves a shard without any copy empty', () => {
     const { shard, lost } = failedOver({ epoch: 2, chain: [0, -1] }, 'a');
     assert.deepEqual([shard, lost], [{ epoch: 3, chain: [-1, -1] }, [0]]);
-    assert.deepEqual(failedOver(whole, 'a b c').lost, [0]);
+    assert.deepEqual(failedOver(placement, 'a b c').lost, [0]);
   });
 
   it('during a move: incoming copies may be promoted, and those of failed nodes are dropped', () => {

@@ -91,19 +91,19 @@ describe('rebalance requests', () => {
     const query: NodeState = { ...second, uuid: 'third', otpNode: 'n_2@127.0.0.1', services: ['n1ql'] };
     const { start, state, change, manager } = await managed([query]);
     t.after(() => manager.stop());
-    const known = 'ns_1@cb.local,n_2@127.0.0.1';
+    const knownNodes = 'ns_1@cb.local,n_2@127.0.0.1';
     for (const [form, body] of [
       [{ knownNodes: '' }, '{"empty_known_nodes":1}'],
       [{ knownNodes: 'ns_1@cb.local' }, '{"mismatch":1}'],
-      [{ knownNodes: known, ejectedNodes: 'ns_1@x' }, '{"mismatch":1}'],
-      [{ knownNodes: known, ejectedNodes: known }, 'No active nodes left'],
-      [{ knownNodes: known, ejectedNodes: 'ns_1@cb.local' }, '{"noKVNodesLeft":1}'],
+      [{ knownNodes, ejectedNodes: 'ns_1@x' }, '{"mismatch":1}'],
+      [{ knownNodes, ejectedNodes: knownNodes }, 'No active nodes left'],
+      [{ knownNodes, ejectedNodes: 'ns_1@cb.local' }, '{"noKVNodesLeft":1}'],
     ] as const) {
       const answer = await start(form);
       assert.deepEqual([answer.status, answer.text], [400, body]);
     }
     await change((now) => ({ ...now, founder: 'third' }));
-    const answer = await start({ knownNodes: known, ejectedNodes: 'n_2@127.0.0.1' });
+    const answer = await start({ knownNodes, ejectedNodes: 'n_2@127.0.0.1' });
     assert.match(answer.text, /stores the configuration/);
     assert.equal((await state()).balance, undefined);
   });
@@ -122,10 +122,10 @@ describe('rebalance requests', () => {
       await start({ knownNodes: names });
       const { balance, nodes } = await state();
       assert.deepEqual(balance?.ejected, []);
-      const kept = recovery === 'delta' ? true : undefined;
+      const keepsFiles = recovery === 'delta' ? true : undefined;
       assert.deepEqual(
         [nodes[1]?.membership, nodes[1]?.recovery, nodes[1]?.keepsCopies],
-        ['active', undefined, kept],
+        ['active', undefined, keepsFiles],
       );
     }
   });
@@ -138,13 +138,13 @@ describe('rebalance requests', () => {
       (await request('/pools/default/buckets', { form: { name: 'b', ramQuota: '100' } })).status,
       202,
     );
-    const asked = async (deltaRecoveryBuckets: string) => {
+    const rebalanceWith = async (deltaRecoveryBuckets: string) => {
       const { status, text } = await start({ knownNodes: names, deltaRecoveryBuckets });
       return [status, text];
     };
-    assert.deepEqual(await asked('b,x'), [400, '{"deltaRecoveryNotPossible":1}']);
+    assert.deepEqual(await rebalanceWith('b,x'), [400, '{"deltaRecoveryNotPossible":1}']);
     assert.equal((await state()).balance, undefined);
-    assert.deepEqual(await asked('b'), [200, '']);
+    assert.deepEqual(await rebalanceWith('b'), [200, '']);
   });
 
   it('stop the running one, and do nothing without one', async (t) => {

@@ -238,9 +238,9 @@ describe('the rebalancer', () => {
     const { clock, server, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b');
     for (const uuid of buckets) {
       await server.watch(mapKey(uuid), (_, entry) => {
-        const given = entry && givenBack(entry.value as BucketMap, 'b');
+        const returned = entry && givenBack(entry.value as BucketMap, 'b');
         // As the data services do that find an earlier boot of themselves in the in-sync set.
-        if (given) clock.after(20, () => void server.put(entry.key, given, entry.revision));
+        if (returned) clock.after(20, () => void server.put(entry.key, returned, entry.revision));
       });
     }
     await orchestrator(1);

@@ -12,7 +12,7 @@ const range = (min: number, max: number) => `The value must be in range from ${m
 const integer = 'The value must be an integer';
 const boolean = 'The value must be one of the following: [true,false]';
 const intMax = 2 ** 31 - 1;
-const whole = (min: number, max: number) =>
+const integerIn = (min: number, max: number) =>
   ({
     good: [
       [`${min}`, min],
@@ -59,11 +59,21 @@ test('keeps the settings of the index service over restarts, and refuses what is
         missing: { reads: false },
         with: untouched,
       },
-      { name: 'numReplica', ...whole(0, 16), missing: { reads: 16 }, with: { logLevel: 'info' } },
-      { name: 'indexerThreads', ...whole(0, 1024), missing: { reads: 1024 }, with: untouched },
-      { name: 'memorySnapshotInterval', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },
-      { name: 'stableSnapshotInterval', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },
-      { name: 'maxRollbackPoints', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },
+      { name: 'numReplica', ...integerIn(0, 16), missing: { reads: 16 }, with: { logLevel: 'info' } },
+      { name: 'indexerThreads', ...integerIn(0, 1024), missing: { reads: 1024 }, with: untouched },
+      {
+        name: 'memorySnapshotInterval',
+        ...integerIn(1, intMax),
+        missing: { reads: intMax },
+        with: untouched,
+      },
+      {
+        name: 'stableSnapshotInterval',
+        ...integerIn(1, intMax),
+        missing: { reads: intMax },
+        with: untouched,
+      },
+      { name: 'maxRollbackPoints', ...integerIn(1, intMax), missing: { reads: intMax }, with: untouched },
       word('logLevel', logLevels, 'Info'),
       word('storageMode', ['memory_optimized', 'plasma', ''], 'forestdb'),
     ],
@@ -86,6 +96,8 @@ test('keeps the settings of a node process that was killed', async (t) => {
     write: '/settings/indexes',
     read: '/settings/indexes',
     refusal: refusals.fields,
-    parameters: [{ name: 'numReplica', ...whole(0, 16), missing: { reads: 16 }, with: { logLevel: 'info' } }],
+    parameters: [
+      { name: 'numReplica', ...integerIn(0, 16), missing: { reads: 16 }, with: { logLevel: 'info' } },
+    ],
   });
 });

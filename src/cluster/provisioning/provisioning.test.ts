@@ -4,12 +4,12 @@ import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { administrator, aManager, type Sent } from '../../../test/support/manager.ts';
 import { defaultQuotasMb, nodeQuotaMaxMb } from './quotas.ts';
 
-const fresh = () => aManager({ provisioned: false });
+const unprovisioned = () => aManager({ provisioned: false });
 const post = (form: Sent['form'] = {}): Sent => ({ form: form as Record<string, string>, as: null });
 
 describe('a new node', () => {
   it('answers open routes without credentials, and 401 to the rest', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     for (const url of ['/pools', '/versions', '/nodes/self', '/pools/default/nodeServices', '/ui/']) {
       assert.equal((await request(url, { as: null })).status, 200, url);
     }
@@ -21,7 +21,7 @@ describe('a new node', () => {
   });
 
   it('shows empty lists in place of pools and uuid', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const { body } = await request('/pools', { as: null });
     assert.deepEqual([body.pools, body.uuid, body.settings], [[], [], []]);
     assert.equal(body.implementationVersion, '7.1.0-0.1.0-enterprise');
@@ -29,7 +29,7 @@ describe('a new node', () => {
   });
 
   it('is set up by the sequence of calls that test containers make', async () => {
-    const { request, kv } = await fresh();
+    const { request, kv } = await unprovisioned();
     const as = 'Administrator:password';
     const steps: [string, Sent][] = [
       ['/node/controller/rename', post({ hostname: '172.17.0.2' })],
@@ -107,7 +107,7 @@ describe('services', () => {
   ];
   for (const [what, services, text] of cases) {
     it(`refuses ${what}`, async () => {
-      const { request } = await fresh();
+      const { request } = await unprovisioned();
       const { status, body } = await request('/node/controller/setupServices', post({ services }));
       assert.equal(status, 400);
       assert.match(body.errors.services, text);
@@ -119,7 +119,7 @@ describe('services', () => {
   }
 
   it('must be named', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const { body } = await request('/node/controller/setupServices', post());
     assert.deepEqual(body, { errors: { services: 'The value must be supplied' } });
   });
@@ -202,7 +202,7 @@ describe('credentials', () => {
   ];
   for (const [what, form, expected] of cases) {
     it(`refuses ${what}`, async () => {
-      const { request } = await fresh();
+      const { request } = await unprovisioned();
       const { status, body } = await request('/settings/web', post(form));
       assert.equal(status, 400);
       assert.deepEqual(Object.keys(body.errors).sort(), Object.keys(expected).sort());
@@ -212,7 +212,7 @@ describe('credentials', () => {
   }
 
   it('answer with the new base address and provision the default service', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const { status, body } = await request(
       '/settings/web',
       post({ port: 'SAME', ...administrator, extra: '1' }),
@@ -243,7 +243,7 @@ describe('one-call set-up', () => {
   });
 
   it('changes nothing when anything is wrong', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const form = {
       services: 'kv',
       clusterName: 'n',
@@ -259,19 +259,19 @@ describe('one-call set-up', () => {
   });
 
   it('sets folders and names of a node, and reports their problems', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     assert.equal(
       (await request('/nodeInit', post({ indexPath: '/ours/i', hostname: 'db.local' }))).status,
       200,
     );
     const self = (await request('/nodes/self', { as: null })).body;
     assert.deepEqual([self.storage.hdd[0].index_path, self.otpNode], ['/ours/i', 'ns_1@db.local']);
-    const bad = await request('/nodeInit', post({ eventingPath: 'relative' }));
-    assert.deepEqual([bad.status, bad.body.errors._], [400, 'An absolute path is required for eventingPath']);
+    const { status, body } = await request('/nodeInit', post({ eventingPath: 'relative' }));
+    assert.deepEqual([status, body.errors._], [400, 'An absolute path is required for eventingPath']);
   });
 
   it('stores the storage mode of indexes, by the rules of the edition', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const credentials = { port: 'SAME', username: 'Administrator', password: 'password' };
     const refused = await request('/clusterInit', post({ ...credentials, indexerStorageMode: 'forestdb' }));
     assert.deepEqual([refused.status, Object.keys(refused.body.errors)], [400, ['indexerStorageMode']]);
@@ -280,7 +280,7 @@ describe('one-call set-up', () => {
   });
 
   it('changes nothing if the name cannot be used', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const before = (await request('/nodes/self', { as: null })).body.storage;
     const form = { indexPath: '/ours/i', hostname: 'elsewhere' };
     const credentials = { port: 'SAME', username: 'Administrator', password: 'password' };
@@ -299,7 +299,7 @@ describe('one-call set-up', () => {
 
 describe('the node itself', () => {
   it('refuses folders that it cannot use, and all once provisioned', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const url = '/nodes/self/controller/settings';
     assert.deepEqual((await request(url, post({ index_path: '' }))).body, [
       'index_path cannot contain empty string',
@@ -307,14 +307,14 @@ describe('the node itself', () => {
     assert.match((await request(url, post({ index_path: '/theirs' }))).body[0], /writable by this node/);
     assert.match((await request(url, post({ path: '/ours/data' }))).body[0], /--data-dir/);
     assert.equal((await request(url, post({ path: '/data' }))).status, 200);
-    const later = await (await aManager()).request(url, { form: { index_path: '/ours/x' } });
-    assert.deepEqual(later.body, [
+    const refused = await (await aManager()).request(url, { form: { index_path: '/ours/x' } });
+    assert.deepEqual(refused.body, [
       'Changing paths of nodes that are part of provisioned cluster is not supported',
     ]);
   });
 
   it('accepts its data folder for other services, but no folder inside it', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const url = '/nodes/self/controller/settings';
     const send = async (form: Record<string, string>) => (await request(url, post(form))).body;
     const inside = (name: string, path: string) =>
@@ -334,7 +334,7 @@ describe('the node itself', () => {
   });
 
   it('keeps a loopback address as its name only if no other node listens there', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const nameAfter = async (hostname: string) => {
       assert.equal((await request('/node/controller/rename', post({ hostname }))).status, 200);
       return (await request('/nodes/self', { as: null })).body.configuredHostname;
@@ -345,7 +345,7 @@ describe('the node itself', () => {
   });
 
   it('refuses names that it cannot use', async () => {
-    const { request } = await fresh();
+    const { request } = await unprovisioned();
     const rename = async (form: Record<string, string>) =>
       (await request('/node/controller/rename', post(form))).body;
     assert.deepEqual(await rename({}), ['The name cannot be empty']);
@@ -373,8 +373,8 @@ describe('the node itself', () => {
     const { request } = await aManager();
     assert.equal((await request('/settings/stats', { form: { sendStats: 'true' } })).status, 200);
     assert.deepEqual((await request('/settings/stats')).body, { sendStats: true });
-    const bad = await request('/settings/stats', { form: { sendStats: 'maybe' } });
-    assert.equal(bad.body.errors.sendStats, 'The value must be one of the following: [true,false]');
+    const refused = await request('/settings/stats', { form: { sendStats: 'maybe' } });
+    assert.equal(refused.body.errors.sendStats, 'The value must be one of the following: [true,false]');
     const indexes = await request('/settings/indexes', { form: { storageMode: 'plasma', numReplica: 1 } });
     assert.deepEqual([indexes.body.storageMode, indexes.body.numReplica], ['plasma', 1]);
     const validated = await request('/settings/indexes?just_validate=1', { form: { numReplica: 2 } });

@@ -71,7 +71,12 @@ test('name and memory of the cluster change within their ranges, and are kept', 
       quota('ftsMemoryQuota', 'full text search', 256),
       quota('cbasMemoryQuota', 'analytics', 1024),
       quota('eventingMemoryQuota', 'eventing', 256),
-      { name: 'strange', bad: [['1', 'Unsupported key']], missing: { reads: undefined }, with: untouched },
+      {
+        name: 'strange',
+        bad: [['1', 'Unsupported key']],
+        missing: { reads: undefined },
+        with: untouched,
+      },
     ],
   });
 });
@@ -162,7 +167,7 @@ test('folders and services of a node are chosen before it has an administrator',
     answer.storage.hdd[0]?.[name];
   const unusable = (path: string) =>
     `Could not set the storage path. It must be a directory writable by this node: ${path}`;
-  const folder = (name: string, shown: string, reads = (path: string): unknown => path): Parameter => ({
+  const folder = (name: string, member: string, reads = (path: string): unknown => path): Parameter => ({
     name,
     good: ['/ours/a', '/ours/b c'].map((path) => [path, reads(path)] as const),
     bad: [
@@ -171,7 +176,7 @@ test('folders and services of a node are chosen before it has an administrator',
       ['/theirs', unusable('/theirs')],
     ],
     missing: { reads: reads('/ours/b c') },
-    find: storage(shown),
+    find: storage(member),
   });
   const list = (_key: string, text: string) => [text];
   await checkSettings(t, target, {
@@ -243,21 +248,21 @@ test('folders and services of a node are chosen before it has an administrator',
 test('a node accepts several folders for analytics, each once', async (t) => {
   const { request, manager } = await aManager({ provisioned: false });
   t.after(() => manager.stop());
-  const shown = async () => (await request('/nodes/self', { as: null })).body.storage.hdd[0].cbas_dirs;
+  const readNode = async () => (await request('/nodes/self', { as: null })).body.storage.hdd[0].cbas_dirs;
   const send = (path: string, name: string, ...folders: string[]) =>
     request(path, { as: null, form: folders.map((folder): [string, string] => [name, folder]) });
   const settings = '/nodes/self/controller/settings';
   assert.equal((await send(settings, 'cbas_path', '/ours/a', '/ours/b')).status, 200);
-  assert.deepEqual(await shown(), ['/ours/a', '/ours/b']);
+  assert.deepEqual(await readNode(), ['/ours/a', '/ours/b']);
   assert.equal((await send('/nodeInit', 'analyticsPath', '/ours/c', '/ours/d')).status, 200);
-  assert.deepEqual(await shown(), ['/ours/c', '/ours/d']);
-  const twice = await send(settings, 'cbas_path', '/ours/a', '/ours/a');
+  assert.deepEqual(await readNode(), ['/ours/c', '/ours/d']);
+  const repeated = await send(settings, 'cbas_path', '/ours/a', '/ours/a');
   const text = 'Different directories should not resolve into the same physical location.';
-  assert.deepEqual([twice.status, twice.body], [400, [`Could not set analytics storage. ${text}`]]);
-  assert.deepEqual((await send(settings, 'cbas_path', '/ours/e', '/ours/e/')).body, twice.body);
+  assert.deepEqual([repeated.status, repeated.body], [400, [`Could not set analytics storage. ${text}`]]);
+  assert.deepEqual((await send(settings, 'cbas_path', '/ours/e', '/ours/e/')).body, repeated.body);
   const second = await send(settings, 'cbas_path', '/ours/a', 'b');
   assert.deepEqual([second.status, second.body], [400, ['An absolute path is required for cbas_path']]);
-  assert.deepEqual(await shown(), ['/ours/c', '/ours/d']);
+  assert.deepEqual(await readNode(), ['/ours/c', '/ours/d']);
 });
 
 test('a node accepts its own names', async (t) => {

@@ -77,8 +77,8 @@ test('reports why if the query service does not run or answer', async () => {
   assert.deepEqual([refused.status, refused.text], [404, 'Service query (n1ql) not running on this node']);
   const service = await aQueryPort();
   service.close();
-  const gone = await aManager({ queryPort: async () => ({ host: '127.0.0.1', port: service.port }) });
-  const answer = await gone.request(path, { raw });
+  const unavailable = await aManager({ queryPort: async () => ({ host: '127.0.0.1', port: service.port }) });
+  const answer = await unavailable.request(path, { raw });
   assert.equal(answer.status, 502);
   assert.match(answer.text, /^The query service does not answer: .*ECONNREFUSED/);
 });

@@ -4,14 +4,14 @@ import { aManager } from '../../../test/support/manager.ts';
 import { querySettingNames, readCurlAllowlist, readQueryForm, serviceSettings } from './query-settings.ts';
 
 test('validates settings by name, and stores none if one is invalid', () => {
-  const good = readQueryForm({ queryTimeout: '5', queryUseCBO: 'false', queryCleanupWindow: '30s' });
-  assert.deepEqual(good, {
+  const valid = readQueryForm({ queryTimeout: '5', queryUseCBO: 'false', queryCleanupWindow: '30s' });
+  assert.deepEqual(valid, {
     changes: { queryTimeout: 5, queryUseCBO: false, queryCleanupWindow: '30s' },
     problems: {},
   });
-  const bad = { queryPreparedLimit: '0', queryUseCBO: 'yes', queryLogLevel: 'loud', queryTxTimeout: '5' };
-  const { problems } = readQueryForm({ ...bad, strange: '1', stranger: '2' });
-  assert.deepEqual(Object.keys(problems).sort(), [...Object.keys(bad), 'strange', 'stranger'].sort());
+  const invalid = { queryPreparedLimit: '0', queryUseCBO: 'yes', queryLogLevel: 'loud', queryTxTimeout: '5' };
+  const { problems } = readQueryForm({ ...invalid, strange: '1', stranger: '2' });
+  assert.deepEqual(Object.keys(problems).sort(), [...Object.keys(invalid), 'strange', 'stranger'].sort());
 });
 
 test('the allowlist of CURL is an object of two lists', () => {
@@ -40,8 +40,8 @@ test('the service gets every setting, and bit 0x4000 as a switch of sequential s
 test('settings are read, and changed all or none', async () => {
   const { request } = await aManager();
   const path = '/settings/querySettings';
-  const shown = await request(path);
-  assert.deepEqual([shown.body.queryTimeout, shown.body.queryCurlWhitelist.all_access], [0, false]);
+  const settings = await request(path);
+  assert.deepEqual([settings.body.queryTimeout, settings.body.queryCurlWhitelist.all_access], [0, false]);
   assert.equal((await request(path, { form: { queryTimeout: '7' } })).body.queryTimeout, 7);
   const refused = await request(path, { form: { queryTimeout: 'soon', queryScanCap: '5' } });
   assert.equal(refused.status, 400);

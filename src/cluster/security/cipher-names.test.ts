@@ -13,10 +13,10 @@ describe('names of cipher suites', () => {
     const listed = execFileSync('openssl', ['ciphers', '-stdname', 'ALL:!aNULL:!PSK:!SRP:!aDSS:@SECLEVEL=0']);
     const lines = listed.toString().trim().split('\n');
     const pairs = lines.map((line) => line.split(/\s+/)).map(([iana, , openssl]) => [iana, openssl] as const);
-    const known = pairs.filter(([, openssl]) => !unnamed.test(openssl as string));
-    assert.ok(known.length > 40);
-    t.plan(known.length);
-    for (const [iana, openssl] of known) t.assert.equal(ianaName(openssl as string), iana);
+    const named = pairs.filter(([, openssl]) => !unnamed.test(openssl as string));
+    assert.ok(named.length > 40);
+    t.plan(named.length);
+    for (const [iana, openssl] of named) t.assert.equal(ianaName(openssl as string), iana);
   });
 
   it('exist for every suite of this runtime that uses certificates', () => {

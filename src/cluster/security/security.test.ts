@@ -35,10 +35,10 @@ function version(name: string): Parameter {
   const list = ['tlsv1', 'tlsv1.1', 'tlsv1.2', ...(hasNewest ? ['tlsv1.3'] : [])];
   const text = `Supported TLS versions are ${list.toReversed().join(', ')}`;
   const wrong = ['tlsv1.0', 'tlsv1.4', 'TLSv1.2', 'sslv3', '1.2', '', ...(hasNewest ? [] : ['tlsv1.3'])];
-  const good = list.toReversed().map((value) => [value, value] as const);
+  const valid = list.toReversed().map((value) => [value, value] as const);
   return {
     name,
-    good: [...good, ['tlsv1.2', 'tlsv1.2']],
+    good: [...valid, ['tlsv1.2', 'tlsv1.2']],
     bad: wrong.map((sent) => [sent, text] as const),
     missing: { reads: 'tlsv1.2' },
     find: at(name),

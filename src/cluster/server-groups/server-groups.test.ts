@@ -58,8 +58,8 @@ describe('server groups', () => {
     assert.deepEqual((await create('  ')).body, { name: 'cannot be empty' });
     assert.equal((await create('x'.repeat(65))).status, 400);
     assert.equal((await create('x'.repeat(64))).status, 200);
-    const taken = await create('Group 1');
-    assert.deepEqual([taken.status, taken.body], [400, { name: 'already exists' }]);
+    const refused = await create('Group 1');
+    assert.deepEqual([refused.status, refused.body], [400, { name: 'already exists' }]);
     const { uri } = await named('x'.repeat(64));
     const renamed = await request(uri, { method: 'PUT', form: { name: 'Group 1' } });
     assert.deepEqual([renamed.status, renamed.body], [400, { name: 'already exists' }]);
@@ -90,7 +90,7 @@ describe('server groups', () => {
     }));
     const names = async () => (await pool()).nodes.map((node: { serverGroup: string }) => node.serverGroup);
     assert.deepEqual([await names(), (await pool()).balanced], [['Group 1', 'Rack 2'], true]);
-    const own = { otpNode: 'ns_1@cb.local' };
+    const self = { otpNode: 'ns_1@cb.local' };
     const other = { otpNode: 'n_1@127.0.0.1' };
     const move = async (first: object[], rack: object[]) => {
       const sent = [
@@ -99,9 +99,9 @@ describe('server groups', () => {
       ];
       return request((await list()).uri, { method: 'PUT', json: { groups: sent } });
     };
-    assert.equal((await move([own], [other])).status, 200);
+    assert.equal((await move([self], [other])).status, 200);
     assert.equal((await pool()).balanced, true, 'nothing changed');
-    assert.equal((await move([other], [own])).status, 200);
+    assert.equal((await move([other], [self])).status, 200);
     assert.deepEqual([await names(), (await pool()).balanced], [['Rack 2', 'Group 1'], false]);
   });
 
@@ -112,8 +112,8 @@ describe('server groups', () => {
     const form = { hostname: '127.0.0.1:1', user: '', password: '' };
     const answer = await request(`${path}/nowhere/addNode`, { form });
     assert.deepEqual([answer.status, answer.body], [404, ['Could not find group with uuid: nowhere']]);
-    const known = await request(`${path}/0/addNode`, { form });
-    assert.deepEqual([known.status, known.body], [400, ['Prepare join failed. there was no answer']]);
+    const repeated = await request(`${path}/0/addNode`, { form });
+    assert.deepEqual([repeated.status, repeated.body], [400, ['Prepare join failed. there was no answer']]);
   });
 
   it('are deleted only without nodes', async (t) => {
@@ -140,7 +140,7 @@ describe('server groups', () => {
     t.after(() => manager.stop());
     await create('Rack 2');
     const { uri: second } = await named('Rack 2');
-    const own = { otpNode: 'ns_1@cb.local' };
+    const self = { otpNode: 'ns_1@cb.local' };
     const move = async (body: unknown) =>
       request((await list()).uri, { method: 'PUT', json: body as Record<string, unknown> });
     for (const [body, problem] of [
@@ -149,18 +149,21 @@ describe('server groups', () => {
       [{ groups: [{ uri: second }] }, `nodes of ${second} must be an array`],
       [{ groups: [{ uri: second, nodes: [{}] }] }, `each node of ${second} needs its otpNode`],
       [{ groups: [{ uri: second, nodes: [] }] }, 'the node ns_1@cb.local is in no group'],
-      [{ groups: [{ uri: second, nodes: [own, own] }] }, 'a node is in two groups'],
-      [{ groups: [{ uri: second, nodes: [own, { otpNode: 'ns_1@b' }] }] }, 'there is no node ns_1@b'],
+      [{ groups: [{ uri: second, nodes: [self, self] }] }, 'a node is in two groups'],
+      [{ groups: [{ uri: second, nodes: [self, { otpNode: 'ns_1@b' }] }] }, 'there is no node ns_1@b'],
     ] as const) {
       const answer = await move(body);
       assert.deepEqual([answer.status, answer.body], [400, { _: problem }]);
     }
-    const unknown = await move({ groups: [{ uri: `${path}/no`, nodes: [own] }] });
+    const unknown = await move({ groups: [{ uri: `${path}/no`, nodes: [self] }] });
     assert.equal(unknown.status, 404);
     const { uri } = await list();
     await create('Rack 3');
-    const late = await request(uri, { method: 'PUT', json: { groups: [{ uri: second, nodes: [own] }] } });
-    assert.equal(late.status, 409);
+    const outdated = await request(uri, {
+      method: 'PUT',
+      json: { groups: [{ uri: second, nodes: [self] }] },
+    });
+    assert.equal(outdated.status, 409);
     assert.equal((await named('Rack 2')).nodes.length, 0);
   });
 });

@@ -69,10 +69,10 @@ describe('planMap', () => {
     for (let round = 0; round < 20; round++) {
       const replicas = random(4);
       const [first, second] = [someNodes(random), someNodes(random)];
-      const fresh = planMap({ nodes: first, replicas: random(4), current: null });
-      const map = planMap({ nodes: second, replicas, current: fresh });
+      const initial = planMap({ nodes: first, replicas: random(4), current: null });
+      const map = planMap({ nodes: second, replicas, current: initial });
       checkRules(map, second, replicas);
-      assert.deepEqual(planMap({ nodes: second, replicas, current: fresh }), map);
+      assert.deepEqual(planMap({ nodes: second, replicas, current: initial }), map);
       assert.deepEqual(
         planMap({ nodes: second, replicas, current: map }),
         map,

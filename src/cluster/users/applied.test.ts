@@ -48,10 +48,10 @@ test('answers changes of users and groups once the data service applies them, or
     await never.promise;
     return apply(desired);
   };
-  const late = request(`${users}/joe`, { method: 'DELETE' });
+  const deletion = request(`${users}/joe`, { method: 'DELETE' });
   await applying.promise;
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
   clock.advance(applyWaitMs);
-  t.assert.equal((await late).status, 200);
+  t.assert.equal((await deletion).status, 200);
   never.resolve();
 });

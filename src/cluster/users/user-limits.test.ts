@@ -21,10 +21,10 @@ async function limited() {
 describe('limits of a user', () => {
   it('are shown, kept by a change without them, removed by an empty object, and refused where wrong', async () => {
     const { request, put } = await limited();
-    const shown = async () => (await request(user)).body.limits;
-    assert.deepEqual(await shown(), limits);
+    const readLimits = async () => (await request(user)).body.limits;
+    assert.deepEqual(await readLimits(), limits);
     await put({ roles: 'ro_admin' });
-    assert.deepEqual(await shown(), limits);
+    assert.deepEqual(await readLimits(), limits);
     for (const [sent, text] of [
       ['x', 'Invalid JSON'],
       ['{"kv":{"ops":1}}', 'kv.ops: Unsupported key'],
@@ -33,7 +33,7 @@ describe('limits of a user', () => {
       assert.deepEqual([refused.status, refused.body], [400, { errors: { limits: text } }]);
     }
     await put({ roles: 'ro_admin', limits: '{}' });
-    assert.equal(await shown(), undefined);
+    assert.equal(await readLimits(), undefined);
     const external = '/settings/rbac/users/external/jane';
     const refused = await request(external, { method: 'PUT', form: { roles: '', limits: '{}' } });
     assert.equal(refused.body.errors.limits, 'Unsupported key');
@@ -67,7 +67,7 @@ describe('limits of a user', () => {
     });
     await answered;
     const etag = (await request('/pools/default', { as: 'app:password' })).body.etag;
-    const held = server.inject({
+    const openRequest = server.inject({
       method: 'GET',
       url: `/pools/default?waitChange=60000&etag=${etag}`,
       headers: { authorization },
@@ -77,7 +77,7 @@ describe('limits of a user', () => {
     assert.deepEqual([refused.status, refused.text], [429, 'Limit(s) exceeded [num_concurrent_requests]']);
     assert.equal((await request('/pools')).status, 200);
     clock.advance(60_000);
-    await held;
+    await openRequest;
     assert.equal((await request('/pools', { as: 'app:password' })).status, 200);
     const large = { form: { password: 'x'.repeat(1_000_000) }, as: 'app:password' };
     for (const isRefused of [false, false, false, true]) {
@@ -97,9 +97,9 @@ describe('limits of a scope', () => {
     const scope = (form: Record<string, string>) => request(scopes, { form: { name: 's', ...form } });
     const oneCollection = { clusterManager: { num_collections: 1 }, index: { num_indexes: 2 } };
     assert.equal((await scope({ limits: JSON.stringify(oneCollection) })).status, 200);
-    const shown = async () =>
+    const readLimits = async () =>
       (await request(scopes)).body.scopes.find(({ name }: { name: string }) => name === 's').limits;
-    assert.deepEqual(await shown(), oneCollection);
+    assert.deepEqual(await readLimits(), oneCollection);
     assert.equal((await scope({})).status, 400);
     const add = (name: string) => request(`${scopes}/s/collections`, { form: { name } });
     assert.equal((await add('a')).status, 200);
@@ -112,7 +112,7 @@ describe('limits of a scope', () => {
     });
     const threeCollections = { clusterManager: { num_collections: 3 } };
     assert.equal((await scope({ limits: JSON.stringify(threeCollections) })).status, 200);
-    assert.deepEqual(await shown(), threeCollections);
+    assert.deepEqual(await readLimits(), threeCollections);
     assert.equal((await add('c')).status, 200);
     assert.equal((await add('d')).status, 429);
     assert.match((await scope({ limits: '{"kv":{"data_size":1}}' })).body.errors.limits, /not limited/);
@@ -120,6 +120,6 @@ describe('limits of a scope', () => {
     const manifest = (await request(scopes)).body;
     const sent = manifest.scopes.map(({ name, collections }: never) => ({ name, collections }));
     assert.equal((await request(scopes, { method: 'PUT', json: { scopes: sent } })).status, 200);
-    assert.deepEqual(await shown(), threeCollections);
+    assert.deepEqual(await readLimits(), threeCollections);
   });
 });

@@ -103,8 +103,8 @@ test("refuses the callers and inputs that each route's declaration excludes", as
   const identities = { admin: basic('Administrator:password'), weak: basic('weak:secret1') };
   const declarations = routes.map((bound) => bound.route);
   await checkAccess(t, accessCases(declarations, identities), plainCall);
-  const fresh = await aNode({ provisioned: false });
-  await checkAccess(t, unprovisionedCases(declarations, identities.admin), fresh.plainCall);
+  const unprovisioned = await aNode({ provisioned: false });
+  await checkAccess(t, unprovisionedCases(declarations, identities.admin), unprovisioned.plainCall);
 });
 
 test('creates, reads, replaces and deletes a user', async () => {
@@ -376,12 +376,12 @@ test('pages through users with links to the other pages', async () => {
 });
 
 test('shows callers their identity, and none before there is an administrator', async () => {
-  const fresh = await aNode({ provisioned: false });
-  assert.deepEqual(await fresh.call('GET', '/whoami', '', 'any:thing'), {
+  const unprovisioned = await aNode({ provisioned: false });
+  assert.deepEqual(await unprovisioned.call('GET', '/whoami', '', 'any:thing'), {
     status: 200,
     body: { id: '', domain: 'anonymous', roles: [{ role: 'admin' }] },
   });
-  assert.equal((await fresh.call('GET', '/settings/rbac/users')).status, 401);
+  assert.equal((await unprovisioned.call('GET', '/settings/rbac/users')).status, 401);
   const { call } = await aNode();
   assert.deepEqual((await call('GET', '/whoami', '', null)).body, { id: '', domain: 'anonymous', roles: [] });
   assert.deepEqual((await call('GET', '/whoami')).body, {

@@ -77,9 +77,9 @@ test('asks no other cluster without a reference, and ends with the last one', as
   assert.equal(target.asked, 0);
   await create();
   await shows('RC_OK');
-  const busy = clock.pending;
+  const pendingTimers = clock.pending;
   await request(`${path}/there`, { method: 'DELETE' });
-  await eventually(() => assert.equal(clock.pending, busy - 1));
+  await eventually(() => assert.equal(clock.pending, pendingTimers - 1));
   const { asked } = target;
   clock.advance(60_000);
   assert.equal(target.asked, asked);

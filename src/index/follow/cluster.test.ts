@@ -47,14 +47,14 @@ test('has the documents of both nodes, follows a vbucket that moves, and takes b
   // The shard starts empty on the other node: its documents are lost, and the index must remove them.
   const inShard = (key: string) => vbucketOf(key) % 64 === 1;
   const lost = Array.from({ length: count }, (_, n) => `d${n}`).filter(inShard).length;
-  const later = [1, 2, 3].filter((n) => inShard(`later ${n}`)).length;
+  const laterCount = [1, 2, 3].filter((n) => inShard(`later ${n}`)).length;
   await nodes.move(1, 'a');
   await follow();
-  await eventually(() => assert.equal(indexes.reportOf(byN)?.rows, count + 3 - lost - later));
+  await eventually(() => assert.equal(indexes.reportOf(byN)?.rows, count + 3 - lost - laterCount));
   const key = Array.from({ length: 1000 }, (_, n) => `new ${n}`).find(inShard) as string;
   await client.storeMany(orders, [writing(key, 1)]);
   await indexes.caughtUp(client, byN);
-  assert.equal(indexes.reportOf(byN)?.rows, count + 4 - lost - later);
+  assert.equal(indexes.reportOf(byN)?.rows, count + 4 - lost - laterCount);
   await indexes.online(byN);
   client.close();
 });

@@ -16,9 +16,9 @@ test('a row has the values of its key, whatever rows came before', () => {
   const directions = fc.tuple(fc.boolean(), fc.boolean());
   const positions = fc.constantFrom([0], [1], [0, 1], [1, 0]);
   fc.assert(
-    fc.property(rows, directions, positions, (some, descending, shown) => {
+    fc.property(rows, directions, positions, (some, descending, decodedPositions) => {
       const decoder = new RowDecoder(
-        shown,
+        decodedPositions,
         descending.map((isDescending) => ({ isDescending })),
       );
       for (const row of some) {
@@ -26,7 +26,7 @@ test('a row has the values of its key, whatever rows came before', () => {
         for (const [at, value] of row.entries()) writer.write(value, descending[at]);
         assert.deepEqual(
           decoder.keysOf(writer.copy()),
-          shown.map((at) => row[at]),
+          decodedPositions.map((at) => row[at]),
         );
       }
     }),

@@ -161,8 +161,8 @@ test('a failed commit changes nothing, and the next one succeeds', () => {
   const identity = newIdentity();
   const file = storeOf().open(identity);
   file.commit([rowsOf({ id: 'a', keys: ['1'] })], []);
-  const bad = { id: Buffer.from('b'), keys: [null as never] };
-  assert.throws(() => file.commit([rowsOf({ id: 'a', keys: ['2'] }), bad], []));
+  const unencodable = { id: Buffer.from('b'), keys: [null as never] };
+  assert.throws(() => file.commit([rowsOf({ id: 'a', keys: ['2'] }), unencodable], []));
   assert.equal(file.rows, 1);
   file.commit([rowsOf({ id: 'a', keys: ['3', '4'] })], []);
   assert.equal(file.rows, 2);
@@ -237,12 +237,12 @@ for (const isPrimary of [false, true])
     const key = (id: string) => (isPrimary ? primaryKey(Buffer.from(id)) : Buffer.from('a key'));
     const created = (): FileIdentity => {
       const identity = newIdentity(isPrimary);
-      const fresh = storeOf().open(identity);
-      fresh.commit([{ id: Buffer.from('an id'), keys: [key('an id')] }], []);
-      fresh.close();
-      const whole = storeOf().open(identity);
-      assert.equal(whole.rows, 1);
-      whole.close();
+      const opened = storeOf().open(identity);
+      opened.commit([{ id: Buffer.from('an id'), keys: [key('an id')] }], []);
+      opened.close();
+      const reopened = storeOf().open(identity);
+      assert.equal(reopened.rows, 1);
+      reopened.close();
       return identity;
     };
     const bytes = readFileSync(file(created()));

@@ -118,7 +118,7 @@ test('a durable write becomes visible and is answered once it is on disk, and bl
     b.store('fresh', { value: 'f', durability: DurabilityLevel.majorityAndPersistActive }),
     Status.success,
   );
-  const fresh = b.result.pending;
+  const pendingBytes = b.result.pending;
   await runBackground(b);
   assert.deepEqual([b.find('k'), b.value], [Status.success, 'old']);
   assert.equal(b.find('fresh'), Status.keyNotFound);
@@ -131,7 +131,7 @@ test('a durable write becomes visible and is answered once it is on disk, and bl
     [...b.resolved],
     [
       [token, Status.success],
-      [fresh, Status.success],
+      [pendingBytes, Status.success],
     ],
   );
   assert.deepEqual([b.find('k'), b.value], [Status.success, 'new']);
@@ -334,9 +334,9 @@ test('the start removes documents of a collection that was dropped while the buc
   for (let i = 0; i < 3; i++) await runBackground(after);
   assert.deepEqual([after.bucket.stats().items, after.bucket.stats().tombstones], [1, 0]);
   await after.bucket.stop();
-  const later = await onDisk(disk, { clock: b.clock, manifest: manifest('8') });
-  assert.deepEqual([later.bucket.stats().items, later.bucket.stats().tombstones], [1, 0]);
-  assert.equal(later.clock.pending, timersAtRest);
+  const restarted = await onDisk(disk, { clock: b.clock, manifest: manifest('8') });
+  assert.deepEqual([restarted.bucket.stats().items, restarted.bucket.stats().tombstones], [1, 0]);
+  assert.equal(restarted.clock.pending, timersAtRest);
 });
 
 test('a dropped collection is removed from memory and disk, its durable writes once they are resolved', async () => {

@@ -21,10 +21,10 @@ const manifest = {
     },
   ],
 };
-const gone = 5;
+const droppedVbucket = 5;
 const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
   Array.from({ length: 64 }, (_, shard) => ({
-    state: shard === gone ? state : 'active',
+    state: shard === droppedVbucket ? state : 'active',
     epoch,
     replicas: [],
   }));
@@ -38,9 +38,9 @@ async function untilIdle(b: BucketUnderTest): Promise<void> {
 
 const fill = (b: BucketUnderTest, value: string): void => {
   for (let i = 0; i < 20; i++)
-    for (const vb of [gone, 6])
+    for (const vb of [droppedVbucket, 6])
       for (const key of [`k${i}`, `8:k${i}`]) assert.equal(b.store(key, { vb, value }), Status.success);
-  for (const vb of [gone, 6]) assert.equal(b.remove('k3', { vb }), Status.success);
+  for (const vb of [droppedVbucket, 6]) assert.equal(b.remove('k3', { vb }), Status.success);
 };
 
 const counts = ({ bucket }: BucketUnderTest) => {
@@ -67,15 +67,20 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
     fill(b, 'v'.repeat(3000));
     await untilIdle(b);
     // Some of it is not on disk yet.
-    assert.equal(b.store('k4', { vb: gone, value: 'newer' }), Status.success);
+    assert.equal(b.store('k4', { vb: droppedVbucket, value: 'newer' }), Status.success);
     const before = counts(b);
     await b.bucket.followShards(shards('dead', 2));
-    const dropping = b.bucket.drop([gone]);
+    const dropping = b.bucket.drop([droppedVbucket]);
     await untilIdle(b);
     await dropping;
     const { rows } = b.bucket;
     assert.deepEqual(
-      [rows.highSeqno[gone], rows.items[gone], rows.dirtyCount[gone], rows.epoch[gone]],
+      [
+        rows.highSeqno[droppedVbucket],
+        rows.items[droppedVbucket],
+        rows.dirtyCount[droppedVbucket],
+        rows.epoch[droppedVbucket],
+      ],
       [0, 0, 0, 2],
     );
     assert.deepEqual(counts(b).items, before.items / 2);
@@ -88,10 +93,13 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
     await b.bucket.stop();
     const again = await start('dead', 2);
     await untilIdle(again);
-    assert.deepEqual([again.bucket.rows.highSeqno[gone], again.bucket.rows.epoch[gone]], [0, 2]);
+    assert.deepEqual(
+      [again.bucket.rows.highSeqno[droppedVbucket], again.bucket.rows.epoch[droppedVbucket]],
+      [0, 2],
+    );
     assert.deepEqual(counts(again), counts(b));
     await again.bucket.followShards(shards('active', 3));
-    assert.equal(again.find('k1', gone), Status.keyNotFound);
-    assert.equal(again.store('k1', { vb: gone }), Status.success);
+    assert.equal(again.find('k1', droppedVbucket), Status.keyNotFound);
+    assert.equal(again.store('k1', { vb: droppedVbucket }), Status.success);
     await again.bucket.stop();
   });

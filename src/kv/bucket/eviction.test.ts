@@ -137,11 +137,11 @@ test('nruEviction stays inside the quota by deletions, and keeps documents that 
     assert.ok(b.bucket.stats().memUsed <= quotaBytes);
   }
   assert.equal(b.find(`k${count - 1}`, vbOf(count - 1)), Status.success);
-  let gone = 0;
-  for (let i = 0; i < count; i++) if (b.find(`k${i}`, vbOf(i)) === Status.keyNotFound) gone++;
+  let evicted = 0;
+  for (let i = 0; i < count; i++) if (b.find(`k${i}`, vbOf(i)) === Status.keyNotFound) evicted++;
   const { items, evictions } = b.bucket.stats();
-  assert.equal(items, count - gone);
-  assert.ok(gone > count / 2 && evictions >= gone);
+  assert.equal(items, count - evicted);
+  assert.ok(evicted > count / 2 && evictions >= evicted);
   assert.ok(b.bucket.documents.highSeqno(1) > count / 64, 'a deletion has a seqno of its own');
 });
 

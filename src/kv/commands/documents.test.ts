@@ -141,8 +141,8 @@ test('touch and get-and-touch set the expiry that GET_META shows, of deleted doc
   const touched = await client.ask({ opcode: 0x1d, key: key('k'), extras: u32(0) });
   assert.equal(touched.value.toString(), '{}');
   await client.ask({ opcode: 4, key: key('k') });
-  const gone = await client.ask({ opcode: 0xa0, key: key('k'), extras: Buffer.from([2]) });
-  assert.deepEqual([gone.status, gone.extras.readUInt32BE(0)], [0, 1]);
+  const unknownCollection = await client.ask({ opcode: 0xa0, key: key('k'), extras: Buffer.from([2]) });
+  assert.deepEqual([unknownCollection.status, unknownCollection.extras.readUInt32BE(0)], [0, 1]);
   assert.equal((await client.ask({ opcode: 0xa0, key: key('never') })).status, Status.keyNotFound);
 });
 
@@ -197,8 +197,8 @@ test('replies to a durable write once it is persisted, and keeps replies in orde
   );
   assert.equal(replies[0]?.extras.length, 16);
   assert.notEqual(replies[0]?.cas, 0n);
-  const bad = await client.ask(set('k', 'v', { framing: Buffer.from([0x11, 4]) }));
-  assert.equal(bad.status, Status.durabilityInvalidLevel);
+  const refused = await client.ask(set('k', 'v', { framing: Buffer.from([0x11, 4]) }));
+  assert.equal(refused.status, Status.durabilityInvalidLevel);
   assert.equal(
     (await client.ask(get('k', { framing: Buffer.from([0x11, 1]) }))).status,
     Status.invalidArguments,

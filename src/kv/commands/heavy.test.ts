@@ -149,9 +149,9 @@ test('counts one read, and no hit, of a missing document that a large mutation c
   client.send({ opcode: 0x10 });
   for (let reply = await client.next(); reply && reply.key.length > 0; reply = await client.next())
     figures.set(reply.key.toString(), reply.value.toString());
-  const shown = ['cmd_get', 'get_hits', 'get_misses', 'vb_replica_curr_items', 'curr_items_tot'];
+  const statistics = ['cmd_get', 'get_hits', 'get_misses', 'vb_replica_curr_items', 'curr_items_tot'];
   assert.deepEqual(
-    shown.map((name) => figures.get(name)),
+    statistics.map((name) => figures.get(name)),
     ['1', '0', '1', '0', '1'],
   );
 });

@@ -47,9 +47,9 @@ async function overfull(
 }
 
 async function replies(client: KvConnection, wanted: number): Promise<Reply[]> {
-  const got: Reply[] = [];
-  while (got.length < wanted) got.push((await client.next()) as Reply);
-  return got;
+  const received: Reply[] = [];
+  while (received.length < wanted) received.push((await client.next()) as Reply);
+  return received;
 }
 
 for (const [name, features] of [
@@ -61,12 +61,12 @@ for (const [name, features] of [
     await using _ = service;
     const wanted = Array.from({ length: 300 }, (_, i) => (i * 37) % count);
     client.send(...wanted.map((i) => get(i)));
-    const got = await replies(client, wanted.length);
-    for (const reply of got) {
+    const received = await replies(client, wanted.length);
+    for (const reply of received) {
       assert.equal(reply.status, Status.success);
       assert.equal(reply.value.toString(), text(reply.opaque));
     }
-    const opaques = got.map(({ opaque }) => opaque);
+    const opaques = received.map(({ opaque }) => opaque);
     if (name === 'in order') assert.deepEqual(opaques, wanted);
     else assert.deepEqual(opaques.sort(), wanted.sort());
     const [report] = (await service.service.report()).buckets;
@@ -115,9 +115,9 @@ async function scan(client: KvConnection): Promise<Set<number>> {
     if (status === Status.rangeScanMore) client.send({ opcode: 0xdb, extras });
     const reply = (await client.next()) as Reply;
     status = reply.status;
-    const known = [Status.success, Status.rangeScanMore, Status.rangeScanComplete];
+    const expectedStatuses = [Status.success, Status.rangeScanMore, Status.rangeScanComplete];
     assert.ok(
-      known.some((fine) => fine === status),
+      expectedStatuses.some((expected) => expected === status),
       `status ${status}`,
     );
     values.push(reply.value);

@@ -45,20 +45,20 @@ test('a large document is sent from its own memory, in order with the replies ar
     { opcode: 0x0a, opaque: 4 },
   );
   const parts = bare.sent.slice(from);
-  const own = parts.filter(isShared);
+  const sharedParts = parts.filter(isShared);
   assert.deepEqual(
-    own.map(({ length }) => length),
+    sharedParts.map(({ length }) => length),
     [value.length, value.length],
   );
-  const whole = wholeOf(parts);
+  const replyBytes = wholeOf(parts);
   let at = 0;
   for (const opaque of [1, 2, 3, 4]) {
-    assert.equal(whole.readUInt32BE(at + 12), opaque);
-    const end = at + 24 + whole.readUInt32BE(at + 8);
-    if (opaque === 2 || opaque === 3) assert.ok(whole.subarray(end - value.length, end).equals(value));
+    assert.equal(replyBytes.readUInt32BE(at + 12), opaque);
+    const end = at + 24 + replyBytes.readUInt32BE(at + 8);
+    if (opaque === 2 || opaque === 3) assert.ok(replyBytes.subarray(end - value.length, end).equals(value));
     at = end;
   }
-  assert.equal(at, whole.length);
+  assert.equal(at, replyBytes.length);
 });
 
 test('the bytes of a document that is being sent stay when it is overwritten, also by one of the same size, and deleted', async () => {
@@ -66,12 +66,12 @@ test('the bytes of a document that is being sent stay when it is overwritten, al
   const first = json('1', ownMemoryBytes);
   await store(bare, first);
   send(bare, get);
-  const own = bare.sent.find(isShared) as Buffer;
+  const sharedPart = bare.sent.find(isShared) as Buffer;
   await store(bare, json('2', ownMemoryBytes));
-  assert.ok(own.equals(first));
+  assert.ok(sharedPart.equals(first));
   send(bare, { opcode: 0x04, key });
   await store(bare, json('3', ownMemoryBytes));
-  assert.ok(own.equals(first));
+  assert.ok(sharedPart.equals(first));
 });
 
 test('a smaller document is copied: its memory is used again', async () => {
@@ -86,7 +86,7 @@ test('heavy work reads a large document where it is, and a long path is sent fro
   const value = json('5', ownMemoryBytes);
   await store(bare, value);
   send(bare, get);
-  const own = bare.sent.find(isShared) as Buffer;
+  const sharedPart = bare.sent.find(isShared) as Buffer;
   bare.sent.length = 0;
   const wholeDocument = Buffer.from([0x00, 0, 0, 0]);
   send(bare, {
@@ -100,22 +100,22 @@ test('heavy work reads a large document where it is, and a long path is sent fro
   });
   const job = bare.jobs.at(-1)?.job;
   assert.ok(job?.kind === 'lookup');
-  assert.equal(job.document.value.buffer, own.buffer);
+  assert.equal(job.document.value.buffer, sharedPart.buffer);
   assert.deepEqual(
-    bare.sent.filter(isShared).map(({ buffer }) => buffer === own.buffer),
+    bare.sent.filter(isShared).map(({ buffer }) => buffer === sharedPart.buffer),
     [true, true],
   );
-  const whole = wholeOf(bare.sent);
-  assert.equal(whole.length, 24 + whole.readUInt32BE(8));
+  const replyBytes = wholeOf(bare.sent);
+  assert.equal(replyBytes.length, 24 + replyBytes.readUInt32BE(8));
   const headBytes = 6;
   const countBytes = '1'.length;
-  let at = whole.length - 2 * (headBytes + value.length) - headBytes - countBytes;
-  assert.equal(whole.readUInt32BE(at + 2), value.length);
-  assert.ok(whole.subarray(at + headBytes, at + headBytes + value.length).equals(value));
+  let at = replyBytes.length - 2 * (headBytes + value.length) - headBytes - countBytes;
+  assert.equal(replyBytes.readUInt32BE(at + 2), value.length);
+  assert.ok(replyBytes.subarray(at + headBytes, at + headBytes + value.length).equals(value));
   at += headBytes + value.length;
-  assert.equal(whole.toString('latin1', at + headBytes, at + headBytes + countBytes), '1');
+  assert.equal(replyBytes.toString('latin1', at + headBytes, at + headBytes + countBytes), '1');
   at += headBytes + countBytes;
-  assert.ok(whole.subarray(at + headBytes).equals(value));
+  assert.ok(replyBytes.subarray(at + headBytes).equals(value));
 });
 
 /** The value of the last heavy work that the document could take over. */

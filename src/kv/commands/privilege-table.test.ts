@@ -22,10 +22,12 @@ for (const [title, cases] of [
     const targets = rows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
     t.plan(cases.length);
     for (const [index, commandCase] of cases.entries()) {
-      const got = await ask(service, index, targets);
+      const answers = await ask(service, index, targets);
       const wanted = targets.map(([row, place]) => expected(row, place, commandCase));
       const wrong = targets.flatMap(([row, place], at) =>
-        got[at] === wanted[at] ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted[at]}`],
+        answers[at] === wanted[at]
+          ? []
+          : [`${row.name} in ${place}: ${answers[at]} instead of ${wanted[at]}`],
       );
       t.assert.deepEqual(wrong, [], commandCase.name);
     }
@@ -38,10 +40,10 @@ for (const [title, cases] of [
     for (const [index, producerCase] of producers) {
       const targets = streamRows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
       const [opening] = streamRows;
-      const got = await ask(service, index, [[opening as Row, 'orders'], ...targets.slice(1)]);
+      const answers = await ask(service, index, [[opening as Row, 'orders'], ...targets.slice(1)]);
       const wrong = targets.flatMap(([row, place], at) => {
         const wanted = expected(row, place, producerCase);
-        return got[at] === wanted ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted}`];
+        return answers[at] === wanted ? [] : [`${row.name} in ${place}: ${answers[at]} instead of ${wanted}`];
       });
       t.assert.deepEqual(wrong, [], producerCase.name);
     }

@@ -108,10 +108,10 @@ test('a login fails if the password changes or the user is deleted during it', a
 test('a PLAIN login succeeds only if its user still exists with the same password at the end', async () => {
   const begun = deferred<void>();
   const derived = deferred<void>();
-  const pbkdf2: Kdf['pbkdf2'] = async (...given) => {
+  const pbkdf2: Kdf['pbkdf2'] = async (...args) => {
     begun.resolve();
     await derived.promise;
-    return await realKdf.pbkdf2(...given);
+    return await realKdf.pbkdf2(...args);
   };
   await using service = await startService(aDesired(), { kdf: { ...realKdf, pbkdf2 } });
   const client = await service.connect();

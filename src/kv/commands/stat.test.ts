@@ -111,8 +111,8 @@ test('counts commits and reads from disk by duration', async () => {
 test('reports the current limits', async () => {
   await using started = await startService(aDesired(), { processors: 2 });
   const client = await started.ready();
-  const fresh = await group(client, 'settings');
-  assert.deepEqual([fresh['maxconns'], fresh['num_reader_threads']], ['65000', '1']);
+  const settings = await group(client, 'settings');
+  assert.deepEqual([settings['maxconns'], settings['num_reader_threads']], ['65000', '1']);
   await started.service.apply(
     aDesired({
       limits: { connectionsMax: 2000, idleSeconds: 0, logsConnections: false },

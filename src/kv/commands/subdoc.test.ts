@@ -106,13 +106,16 @@ test('checks CAS and lock before the paths', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await store(client, '{}');
-  const bad = mutation([[0xca, 'none', '1']]);
-  assert.equal((await client.ask({ ...bad, casLo: 9 })).status, Status.keyExists);
-  assert.equal((await client.ask({ ...bad, ...cas(stored.cas) })).status, Status.subdocMultiPathFailure);
+  const refusedMutation = mutation([[0xca, 'none', '1']]);
+  assert.equal((await client.ask({ ...refusedMutation, casLo: 9 })).status, Status.keyExists);
+  assert.equal(
+    (await client.ask({ ...refusedMutation, ...cas(stored.cas) })).status,
+    Status.subdocMultiPathFailure,
+  );
   const locked = await client.ask({ opcode: 0x94, key });
-  assert.equal((await client.ask(bad)).status, Status.locked);
-  const good = mutation([[0xc8, 'a', '1']], 0, cas(locked.cas));
-  assert.equal((await client.ask(good)).status, Status.success);
+  assert.equal((await client.ask(refusedMutation)).status, Status.locked);
+  const acceptedMutation = mutation([[0xc8, 'a', '1']], 0, cas(locked.cas));
+  assert.equal((await client.ask(acceptedMutation)).status, Status.success);
   assert.equal((await client.ask(mutation([[0xc8, 'a', '2']]))).status, Status.success);
 });
 

@@ -50,9 +50,9 @@ for (const type of ['native', 'ephemeral'] as const) {
       Status.keyNotFound,
     );
 
-    const shown = await inTurn([0, 1, 2], (vb) => kv.ask({ opcode: 0x3e, vb }));
+    const replies = await inTurn([0, 1, 2], (vb) => kv.ask({ opcode: 0x3e, vb }));
     assert.deepEqual(
-      shown.map(({ value }) => value.readUInt32BE()),
+      replies.map(({ value }) => value.readUInt32BE()),
       [VbucketState.active, VbucketState.replica, VbucketState.pending],
     );
     assert.equal((await kv.ask({ opcode: 0x3e, vb: 3 })).status, Status.notMyVbucket);

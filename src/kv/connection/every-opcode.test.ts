@@ -13,7 +13,7 @@ import { printedSeed } from '../../../test/support/seed.ts';
 const seed = printedSeed(console.log, 20_261_120);
 const allFeatures = Array.from({ length: 0x22 }, (_, code) => code).filter((code) => code !== 0x0e);
 const opcodes = Array.from({ length: 256 }, (_, opcode) => opcode);
-const known = new Set<number>(Object.values(Status));
+const statuses = new Set<number>(Object.values(Status));
 /** These commands change or end the session. */
 const changesSession = /^(HELLO|SASL|SELECT_BUCKET|QUIT|DCP_OPEN)/;
 const marker = 0x5eed;
@@ -25,7 +25,7 @@ function shapes(opcode: number): Record<string, Partial<RequestParts>> {
   const value = Buffer.from('{"a":[1,2]}');
   const declared = commandTable[opcode]?.request.extras ?? [0];
   const right = declared.map((bytes) => [`extras of ${bytes}`, { extras: Buffer.alloc(bytes) }]);
-  const whole = declared.map((bytes) => [
+  const wholeRequests = declared.map((bytes) => [
     `all of it, extras of ${bytes}`,
     { extras: random.bytes(bytes), key, value, vb: random.below(1024) },
   ]);
@@ -62,7 +62,7 @@ function shapes(opcode: number): Record<string, Partial<RequestParts>> {
     'truncated framing': { framing: Buffer.from([0x13, 1]), key },
     'framing of an unknown kind': { framing: Buffer.from([0xe0]), key },
     noise: { extras: random.bytes(random.below(40)), key: random.bytes(20), value: random.bytes(200) },
-    ...Object.fromEntries([...right, ...whole]),
+    ...Object.fromEntries([...right, ...wholeRequests]),
   };
 }
 
@@ -99,7 +99,7 @@ test(`replies to every opcode in every shape (seed ${seed})`, { timeout: 600_000
       for (const reply of replies) {
         assert.deepEqual([reply.opcode, reply.opaque], [opcode, 7], what);
         assert.ok(
-          known.has(reply.status) && reply.status !== Status.internalError,
+          statuses.has(reply.status) && reply.status !== Status.internalError,
           `${what}: ${reply.status}`,
         );
       }

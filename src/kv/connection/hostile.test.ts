@@ -103,7 +103,7 @@ test(`random and mutated frames neither crash the service nor affect other clien
     error: (event: string, fields?: object) => failures.push({ event, ...fields }),
   };
   await using service = await startService(undefined, { log });
-  const good = await service.ready();
+  const wellBehaved = await service.ready();
   const random = randomness(seed);
   let answered = 0;
   for (let round = 0; round < 20; round++) {
@@ -111,8 +111,8 @@ test(`random and mutated frames neither crash the service nor affect other clien
     const attacked = attack(client, random, frameCount / 20);
     const value = Buffer.from(`"round ${round}"`);
     const set = { opcode: 1, key: Buffer.from('\0good'), extras: Buffer.alloc(8), value };
-    assert.equal((await good.ask(set)).status, 0);
-    assert.ok((await good.ask({ opcode: 0, key: Buffer.from('\0good') })).value.equals(value));
+    assert.equal((await wellBehaved.ask(set)).status, 0);
+    assert.ok((await wellBehaved.ask({ opcode: 0, key: Buffer.from('\0good') })).value.equals(value));
     answered += await attacked;
   }
   assert.deepEqual(failures, []);

@@ -9,9 +9,9 @@ test('limits the memory of each user and of all, and notifies waiting connection
   assert.ok(budget.reserve('a', 10, waiting('a1')));
   assert.ok(!budget.reserve('a', 1, waiting('a2')));
   assert.ok(!budget.reserve('b', 6, waiting('b1')));
-  const gone = waiting('gone');
-  assert.ok(!budget.reserve('b', 6, gone));
-  budget.discard(gone);
+  const removedWaiter = waiting('gone');
+  assert.ok(!budget.reserve('b', 6, removedWaiter));
+  budget.discard(removedWaiter);
   assert.ok(budget.reserve('b', 5, waiting('b2')));
   assert.deepEqual(notified, []);
   budget.release('a', 10);

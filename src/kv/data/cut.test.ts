@@ -63,22 +63,22 @@ test('decodes the cuts that it encoded, across growth of the buffer', () => {
 test('frees the buffers that it has outgrown, and its own when all is taken, at once', () => {
   const mebibyte = 2 ** 20;
   const value = Buffer.alloc(mebibyte);
-  const held = (): number => process.memoryUsage().arrayBuffers;
-  const before = held();
+  const bufferBytes = (): number => process.memoryUsage().arrayBuffers;
+  const before = bufferBytes();
   const writer = new CutWriter();
   writer.begin(0);
   for (let i = 0; i < 20; i++) writer.itemOf(emptyCutItem(), Buffer.from('k'), value);
   writer.finish(stateOfVbucket(0));
-  assert.ok(held() - before < 40 * mebibyte, `${held() - before} bytes while growing`);
-  const taken = writer.takeAll();
-  assert.ok(taken.length > 20 * mebibyte);
-  assert.ok(held() - before < taken.length + mebibyte, `${held() - before} bytes once taken`);
+  assert.ok(bufferBytes() - before < 40 * mebibyte, `${bufferBytes() - before} bytes while growing`);
+  const cuts = writer.takeAll();
+  assert.ok(cuts.length > 20 * mebibyte);
+  assert.ok(bufferBytes() - before < cuts.length + mebibyte, `${bufferBytes() - before} bytes once taken`);
 });
 
 test('hands a large item over in the buffer in which it was encoded, and continues with another buffer', () => {
   const writer = new CutWriter();
   const values = ['a', 'b'].map((letter) => Buffer.alloc(2 ** 21, letter));
-  const taken = values.map((value) => {
+  const cutsOfEach = values.map((value) => {
     writer.begin(0);
     writer.itemOf(emptyCutItem(), Buffer.from('k'), value);
     writer.finish(stateOfVbucket(0));
@@ -87,7 +87,7 @@ test('hands a large item over in the buffer in which it was encoded, and continu
     assert.ok(process.memoryUsage().arrayBuffers - encodedAt < 2 ** 20, 'it was copied');
     return cuts;
   });
-  for (const [index, cuts] of taken.entries()) {
+  for (const [index, cuts] of cutsOfEach.entries()) {
     const reader = new CutReader(cuts);
     assert.ok(reader.nextCut() && reader.nextItem());
     const { buffer, valueStart, valueEnd } = reader.item;

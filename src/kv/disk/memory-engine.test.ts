@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
-import { brief, cutsOf, loaded } from '../../../test/support/cuts.ts';
+import { cutsOf, docTexts, loaded } from '../../../test/support/cuts.ts';
 import { MemoryDisk } from './memory-engine.ts';
 
 const files = { folder: '/b', bucketUuid: 'a'.repeat(32), incarnation: 1, fileCount: 2 };
@@ -33,7 +33,7 @@ test('acknowledges a commit only once it is synced', async () => {
   assert.equal(acknowledged, false);
   gate.resolve();
   await committing;
-  assert.deepEqual(brief(await loaded(engine, files)), ['0 1 a=v']);
+  assert.deepEqual(docTexts(await loaded(engine, files)), ['0 1 a=v']);
 });
 
 for (const [fate, left] of [
@@ -53,6 +53,6 @@ for (const [fate, left] of [
     const next = disk.engine();
     const { opened } = await next.open(files);
     assert.equal(opened[0]?.clean, false);
-    assert.deepEqual(brief(await loaded(next, files)), left);
+    assert.deepEqual(docTexts(await loaded(next, files)), left);
   });
 }

@@ -118,13 +118,13 @@ test('sends what is written while a large output waits after it, in order and wh
   peer.roomBytes = 15;
   assert.equal(peer.writes.write(outputs[0] as Buffer, 10), true);
   for (const output of outputs.slice(1)) assert.equal(peer.writes.write(output, output.length), false);
-  const whole = Buffer.concat(outputs);
-  assert.equal(peer.writes.unsentBytes, whole.length - 15);
+  const output = Buffer.concat(outputs);
+  assert.equal(peer.writes.unsentBytes, output.length - 15);
   while (peer.writes.unsentBytes > 0) {
     peer.accept(pieceBytes + 100);
     await clock.turn();
   }
-  assert.ok(peer.received.equals(whole));
+  assert.ok(peer.received.equals(output));
   assert.equal(peer.drains, 1);
 });
 

@@ -106,7 +106,7 @@ test('returns memory to the system, also between pages that stay', async () => {
   // Whether the process's allocator returns freed memory depends on its history.
   for (const heap of filled(20)) heap.clear();
   collect();
-  const [left, kept] = filled(200);
+  const [left, unchanged] = filled(200);
   const full = process.memoryUsage.rss();
   left.clear();
   await eventually(() => {
@@ -114,5 +114,5 @@ test('returns memory to the system, also between pages that stay', async () => {
     const back = (full - process.memoryUsage.rss()) / pageBytes;
     assert.ok(back > 150, `${Math.round(back)} of 200 MiB came back`);
   });
-  assert.equal(kept.usedBytes, 200 * pageBytes);
+  assert.equal(unchanged.usedBytes, 200 * pageBytes);
 });

@@ -144,10 +144,10 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
     const end = await untilPersisted(kv);
     const { nonResident = 0 } = (await service.service.report()).buckets[0] ?? {};
     assert.ok(nonResident > 5000, `${nonResident} are on disk only`);
-    const fresh = await follow(service, 'fresh');
-    await fresh.stream(0);
-    await fresh.reach([[0, end]]);
-    assertCopy(fresh, expected);
+    const client = await follow(service, 'fresh');
+    await client.stream(0);
+    await client.reach([[0, end]]);
+    assertCopy(client, expected);
     slow.ackBytes = 10_000;
     await slow.reach([[0, end]]);
     assertCopy(slow, expected);

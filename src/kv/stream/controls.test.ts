@@ -4,14 +4,14 @@ import { defaultControls, setControl } from './controls.ts';
 
 test('accepts known options with valid values', () => {
   const controls = defaultControls();
-  const good = [
+  const valid = [
     'enable_noop=true',
     'set_noop_interval=1',
     'connection_buffer_size=4294967295',
     'set_priority=high',
   ];
   const more = ['max_marker_version=2.2', 'enable_stream_id=true', 'backfill_order=sequential'];
-  for (const text of [...good, ...more]) {
+  for (const text of [...valid, ...more]) {
     const [name = '', value = ''] = text.split('=');
     assert.equal(setControl(controls, name, value), true, text);
   }
@@ -20,14 +20,14 @@ test('accepts known options with valid values', () => {
 });
 
 test('refuses other options and values', () => {
-  const bad = ['enable_noop=yes', 'enable_noop=TRUE', 'set_noop_interval=0', 'set_noop_interval=10801'];
+  const invalid = ['enable_noop=yes', 'enable_noop=TRUE', 'set_noop_interval=0', 'set_noop_interval=10801'];
   const more = [
     'connection_buffer_size=4294967296',
     'connection_buffer_size=-1',
     'connection_buffer_size=1e3',
   ];
   const names = ['no_such_option=true', '__proto__=true', 'set_priority=urgent', 'max_marker_version=3.0'];
-  for (const text of [...bad, ...more, ...names]) {
+  for (const text of [...invalid, ...more, ...names]) {
     const [name = '', value = ''] = text.split('=');
     assert.equal(setControl(defaultControls(), name, value), false, text);
   }

@@ -96,10 +96,10 @@ for (const type of ['native', 'ephemeral'] as const) {
     for (let round = 0; round < 12; round++) {
       client = await connected(service, client, note);
       const following: DcpClient = client;
-      const enough = following.changes.length + draw(400);
+      const wantedCount = following.changes.length + draw(400);
       // The connection may be closed by the test first.
       const reading = following
-        .until(() => following.changes.length >= enough)
+        .until(() => following.changes.length >= wantedCount)
         .catch((error: Error) => assert.equal(error.message, 'the connection was closed'));
       const work = writers.map(async (kv) => {
         for (let i = 0; i < 60; i++) await change(kv, model, draw, type === 'native');

@@ -143,10 +143,10 @@ test('sends each client the form of documents that it requested', async () => {
     client.connection.close();
     return client.changes.map(({ key, datatype, value }) => [key, datatype, value.toString('latin1')]);
   };
-  const whole = xattrs.toString('latin1');
+  const attributesText = xattrs.toString('latin1');
   const long = 'z'.repeat(100);
   assert.deepEqual(await seen(usualFeatures, 0x04), [
-    ['\0x', 5, whole],
+    ['\0x', 5, attributesText],
     ['\0z', 2, packed.toString('latin1')],
   ]);
   assert.deepEqual(await seen(usualFeatures, 0), [
@@ -165,7 +165,7 @@ test('sends each client the form of documents that it requested', async () => {
     ['\0x', 0, ''],
     ['\0z', 0, ''],
   ]);
-  const section = whole.slice(0, -7);
+  const section = attributesText.slice(0, -7);
   assert.deepEqual(await seen(usualFeatures, 0x04 | 0x08), [
     ['\0x', 4, section],
     ['\0z', 0, ''],
@@ -258,13 +258,16 @@ test('a client without collections gets the default collection, without ids', as
 });
 
 test('lets users stream only collections for which they have the privilege', async () => {
-  const own = {
+  const bucketGrant = {
     scopes: { '8': { privileges: 0, collections: { '8': Privilege.dcpStream | Privilege.read } } },
   };
   const users = [
     aUser('admin', 'password'),
     aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } }),
-    aUser('partly', 'password', { node: 0, buckets: { b: { privileges: Privilege.dcpProducer, ...own } } }),
+    aUser('partly', 'password', {
+      node: 0,
+      buckets: { b: { privileges: Privilege.dcpProducer, ...bucketGrant } },
+    }),
   ];
   const desired = { ...withCollections, users };
   await using service = await startService(desired);

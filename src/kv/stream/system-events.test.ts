@@ -17,9 +17,9 @@ type Collection = [uid: string, name: string, maxTTL?: number];
 const scope = (uid: string, name: string, ...collections: Collection[]): Manifest['scopes'][0] => ({
   uid,
   name,
-  collections: collections.map(([id, own, maxTTL]) => ({
+  collections: collections.map(([id, collectionName, maxTTL]) => ({
     uid: id,
-    name: own,
+    name: collectionName,
     ...(maxTTL === undefined ? {} : { maxTTL }),
   })),
 });

@@ -28,8 +28,8 @@ function lookedUp(
   const request = decodeMultiLookup(Buffer.from([docFlags]), value, { features: allFeatures, hasCas: false });
   assert.ok(typeof request !== 'number', `decoded: ${request}`);
   const { status, results } = executeLookup(doc, request, context);
-  const shown = results.map((r) => (r.status === 0 ? r.value.toString() : r.status.toString(16)));
-  return [status.toString(16), ...shown];
+  const values = results.map((r) => (r.status === 0 ? r.value.toString() : r.status.toString(16)));
+  return [status.toString(16), ...values];
 }
 
 function lookedUpSingle(
@@ -159,8 +159,8 @@ test('computes $document from the metadata of the document', () => {
     value_crc32c: `0x${sum}`,
     vbucket_uuid: '0xaaaa00000000bbbb',
   };
-  const whole = lookedUp(doc, [[Op.get, '$document', xattr]])[1] as string;
-  assert.deepEqual(JSON.parse(whole), expected);
+  const documentText = lookedUp(doc, [[Op.get, '$document', xattr]])[1] as string;
+  assert.deepEqual(JSON.parse(documentText), expected);
   for (const [name, value] of Object.entries(expected)) {
     assert.deepEqual(lookedUp(doc, [[Op.get, `$document.${name}`, xattr]]), ['0', JSON.stringify(value)]);
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
 import { aContext, aDocument, aDocumentWithXattrs, noDocument } from '../../../test/support/subdoc.ts';
-import { aMutation, shown } from '../../../test/support/subdoc-mutation.ts';
+import { aMutation, mutationText } from '../../../test/support/subdoc-mutation.ts';
 import { crc32c } from '../value/crc32c.ts';
 import { bodyBytesMax, xattrBytesMax } from '../value/xattrs.ts';
 
@@ -17,7 +17,7 @@ test('changes the body and keeps everything else', () => {
     [Op.dictUpsert, 'c', '3'],
     [Op.delete, 'b', ''],
   ]);
-  assert.deepEqual(shown(outcome), { status: '0', xattrs: { x: '1' }, body: '{"a": 1.0, "c":3}' });
+  assert.deepEqual(mutationText(outcome), { status: '0', xattrs: { x: '1' }, body: '{"a": 1.0, "c":3}' });
   assert.equal(outcome.datatype, 5);
   assert.equal(outcome.flags, 0x02000006);
   assert.equal(outcome.deleted, false);
@@ -38,7 +38,7 @@ test('returns the numbers of counters with their positions', () => {
       [2, '42'],
     ],
   );
-  assert.deepEqual(shown(outcome), { status: '0', xattrs: { n: '5' }, body: '{"a":42,"b":1}' });
+  assert.deepEqual(mutationText(outcome), { status: '0', xattrs: { n: '5' }, body: '{"a":42,"b":1}' });
 });
 
 test('stores nothing if one operation fails, and names the first failed one', () => {
@@ -67,7 +67,7 @@ test('requires a document unless it may create one', () => {
   for (const docFlags of [add, mkdoc]) {
     for (const doc of [noDocument, tombstone]) {
       const outcome = aMutation(doc, put, { docFlags });
-      assert.deepEqual(shown(outcome), { status: '0', xattrs: {}, body: '{"a":{"b":1}}' });
+      assert.deepEqual(mutationText(outcome), { status: '0', xattrs: {}, body: '{"a":{"b":1}}' });
       assert.deepEqual(
         [outcome.created, outcome.deleted, outcome.flags, outcome.datatype],
         [true, false, 0, 1],
@@ -75,7 +75,7 @@ test('requires a document unless it may create one', () => {
     }
   }
   assert.equal(
-    shown(aMutation(aDocument(), [[Op.dictUpsert, 'b', '1']], { docFlags: mkdoc })).body,
+    mutationText(aMutation(aDocument(), [[Op.dictUpsert, 'b', '1']], { docFlags: mkdoc })).body,
     '{"a":1,"b":1}',
   );
   assert.equal(
@@ -87,14 +87,14 @@ test('requires a document unless it may create one', () => {
 
 test('creates an object or an array, as the first path requires', () => {
   const mutate = (opcode: number, path: string, value: string) =>
-    shown(aMutation(noDocument, [[opcode, path, value]], { docFlags: mkdoc }));
+    mutationText(aMutation(noDocument, [[opcode, path, value]], { docFlags: mkdoc }));
   assert.equal(mutate(Op.pushLast, '', '1').body, '[1]');
   assert.equal(mutate(Op.addUnique, '', '1').body, '[1]');
   assert.equal(mutate(Op.arrayInsert, '[0]', '1').body, '[1]');
   assert.equal(mutate(Op.pushLast, 'a', '1').body, '{"a":[1]}');
   assert.equal(mutate(Op.counter, 'a', '1').body, '{"a":1}');
   const inXattr = aMutation(noDocument, [[Op.dictUpsert, 'x', '1', xattr]], { docFlags: mkdoc });
-  assert.deepEqual(shown(inXattr), { status: '0', xattrs: { x: '1' }, body: '{}' });
+  assert.deepEqual(mutationText(inXattr), { status: '0', xattrs: { x: '1' }, body: '{}' });
 });
 
 test('keeps or sets user flags', () => {
@@ -104,21 +104,21 @@ test('keeps or sets user flags', () => {
 
 test('writes and deletes whole bodies, JSON or not', () => {
   const set = aMutation(aDocument(), [[Op.setDoc, '', '\0']]);
-  assert.deepEqual([shown(set).body, set.datatype], ['\0', 0]);
+  assert.deepEqual([mutationText(set).body, set.datatype], ['\0', 0]);
   assert.equal(aMutation(aDocument({ datatype: 0 }), [[Op.setDoc, '', '[1]']]).datatype, 1);
   const then = aMutation(aDocument({ datatype: 0 }), [
     [Op.setDoc, '', '{}'],
     [Op.dictAdd, 'a', '1'],
   ]);
-  assert.equal(shown(then).body, '{"a":1}');
+  assert.equal(mutationText(then).body, '{"a":1}');
   assert.equal(aMutation(aDocument({ datatype: 0 }), [[Op.dictAdd, 'b', '1']]).failedStatus, 0xc6);
   const doc = aDocumentWithXattrs({ user: '1', _s: '2' });
-  const gone = aMutation(doc, [
+  const removed = aMutation(doc, [
     [Op.dictUpsert, '_t', '3', xattr],
     [Op.deleteDoc, '', ''],
   ]);
-  assert.deepEqual(shown(gone), { status: '0', xattrs: { _s: '2', _t: '3' }, body: '' });
-  assert.deepEqual([gone.deleted, gone.datatype], [true, 4]);
+  assert.deepEqual(mutationText(removed), { status: '0', xattrs: { _s: '2', _t: '3' }, body: '' });
+  assert.deepEqual([removed.deleted, removed.datatype], [true, 4]);
   const plain = aMutation(aDocument(), [[Op.deleteDoc, '', '']]);
   assert.deepEqual([plain.deleted, plain.datatype, plain.value.length], [true, 0, 0]);
 });
@@ -145,7 +145,8 @@ test('creates, changes and removes xattrs', () => {
   for (const [spec, expected] of rows) {
     const outcome = aMutation(doc, [spec]);
     if (typeof expected === 'string') assert.equal(outcome.failedStatus.toString(16), expected, `${spec}`);
-    else assert.deepEqual(shown(outcome), { status: '0', xattrs: expected, body: '{"a":1}' }, `${spec}`);
+    else
+      assert.deepEqual(mutationText(outcome), { status: '0', xattrs: expected, body: '{"a":1}' }, `${spec}`);
   }
   const none = aMutation(aDocumentWithXattrs({ x: '1' }), [[Op.delete, 'x', '', xattr]]);
   assert.deepEqual([none.datatype, none.value.toString()], [1, '{"a":1}']);
@@ -163,7 +164,7 @@ test('expands macros, in nested places too', () => {
   ];
   const outcome = aMutation(aDocument(), [...specs, [Op.setDoc, '', '{"new":true}']]);
   const sum = `0x${crc32c(Buffer.from('{"new":true}'), 0, 12).toString(16).padStart(8, '0')}`;
-  const { xattrs, body } = shown(outcome);
+  const { xattrs, body } = mutationText(outcome);
   assert.equal(body, '{"new":true}');
   assert.deepEqual(JSON.parse(xattrs['x'] ?? ''), {
     cas: '0x0807060504030201',
@@ -175,18 +176,18 @@ test('expands macros, in nested places too', () => {
     n: 1,
   });
   assert.equal(outcome.values.length, 1);
-  const whole = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('$document'), xattr | expandMacros]]);
-  assert.equal(JSON.parse(shown(whole).xattrs['x'] ?? '').revid, '3');
+  const expanded = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('$document'), xattr | expandMacros]]);
+  assert.equal(JSON.parse(mutationText(expanded).xattrs['x'] ?? '').revid, '3');
   const unknown = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('$document.no'), xattr | expandMacros]]);
   assert.equal(unknown.failedStatus, 0xd5);
   const literal = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('Mutation.CAS'), xattr]]);
-  assert.equal(shown(literal).xattrs['x'], macro('Mutation.CAS'));
+  assert.equal(mutationText(literal).xattrs['x'], macro('Mutation.CAS'));
 });
 
 test('stores binary xattr values as prefixed strings and decodes them for the body', () => {
   const bytes = Buffer.from([0, 255, 34]);
   const stored = aMutation(aDocument(), [[Op.dictUpsert, 'x.b', bytes, xattr | binary | mkdirP]]);
-  assert.equal(shown(stored).xattrs['x'], '{"b":"cb-content-base64-encoded:AP8i"}');
+  assert.equal(mutationText(stored).xattrs['x'], '{"b":"cb-content-base64-encoded:AP8i"}');
   const doc = aDocument({ value: stored.value, datatype: stored.datatype });
   const swapped = aMutation(doc, [
     [Op.replaceBodyWithXattr, 'x.b', '', xattr | binary],
@@ -196,7 +197,7 @@ test('stores binary xattr values as prefixed strings and decodes them for the bo
   const json = aMutation(aDocumentWithXattrs({ x: '{"b":[1]}' }), [
     [Op.replaceBodyWithXattr, 'x.b', '', xattr],
   ]);
-  assert.deepEqual([shown(json).body, json.datatype], ['[1]', 5]);
+  assert.deepEqual([mutationText(json).body, json.datatype], ['[1]', 5]);
   const missing = aMutation(aDocument(), [[Op.replaceBodyWithXattr, 'x.b', '', xattr]], { single: true });
   assert.equal(missing.status, 0xc0);
   const text = aMutation(aDocumentWithXattrs({ x: '"t"' }), [
@@ -213,14 +214,18 @@ test('keeps the replaced body if the request also contains the checksum macro', 
     [Op.pushLast, '', '2'],
   ]);
   const sum = crc32c(Buffer.from('[1,2]'), 0, 5).toString(16).padStart(8, '0');
-  assert.deepEqual(shown(outcome), { status: '0', xattrs: { x: '[1]', s: `"0x${sum}"` }, body: '[1,2]' });
+  assert.deepEqual(mutationText(outcome), {
+    status: '0',
+    xattrs: { x: '[1]', s: `"0x${sum}"` },
+    body: '[1,2]',
+  });
 });
 
 test('creates tombstones with only xattrs', () => {
   const stage: [number, string, string, number][] = [[Op.dictUpsert, 'txn.op', '"i"', xattr | mkdirP]];
   for (const docFlags of [createAsDeleted | add, createAsDeleted | mkdoc | accessDeleted]) {
     const outcome = aMutation(noDocument, stage, { docFlags });
-    assert.deepEqual(shown(outcome), { status: 'cd', xattrs: { txn: '{"op":"i"}' }, body: '' });
+    assert.deepEqual(mutationText(outcome), { status: 'cd', xattrs: { txn: '{"op":"i"}' }, body: '' });
     assert.deepEqual([outcome.deleted, outcome.created, outcome.datatype], [true, true, 4]);
   }
   for (const spec of [
@@ -236,7 +241,7 @@ test('creates tombstones with only xattrs', () => {
 test('changes and revives tombstones', () => {
   const touch: [number, string, string, number][] = [[Op.dictUpsert, 'user', '3', xattr]];
   const still = aMutation(tombstone, touch, { docFlags: accessDeleted });
-  assert.deepEqual(shown(still), { status: 'cd', xattrs: { _sys: '{"a":1}', user: '3' }, body: '' });
+  assert.deepEqual(mutationText(still), { status: 'cd', xattrs: { _sys: '{"a":1}', user: '3' }, body: '' });
   assert.deepEqual([still.deleted, still.created], [true, false]);
   assert.equal(aMutation(tombstone, [[Op.setDoc, '', '1']], { docFlags: accessDeleted }).status, 0xd7);
   assert.equal(
@@ -244,10 +249,10 @@ test('changes and revives tombstones', () => {
     0xc6,
   );
   const live = aMutation(tombstone, [...touch, [Op.setDoc, '', '{}']], { docFlags: accessDeleted | revive });
-  assert.deepEqual(shown(live), { status: '0', xattrs: { _sys: '{"a":1}', user: '3' }, body: '{}' });
+  assert.deepEqual(mutationText(live), { status: '0', xattrs: { _sys: '{"a":1}', user: '3' }, body: '{}' });
   assert.deepEqual([live.deleted, live.datatype], [false, 5]);
   const rooted = aMutation(tombstone, [[Op.dictAdd, 'a', '1']], { docFlags: accessDeleted | revive });
-  assert.equal(shown(rooted).body, '{"a":1}');
+  assert.equal(mutationText(rooted).body, '{"a":1}');
   assert.equal(aMutation(aDocument(), touch, { docFlags: accessDeleted | revive }).status, 0xd6);
   assert.equal(aMutation(noDocument, touch, { docFlags: accessDeleted | revive }).status, 1);
 });

@@ -157,13 +157,13 @@ test('get, exists and get_count agree with the parsed value', (t) => {
     const steps = randomPath(random, root);
     const path = Buffer.from(pathText(steps));
     const expected = steps.reduce<Json | undefined>(childOf, root);
-    const got = lookUp(Op.get, text, path);
+    const found = lookUp(Op.get, text, path);
     const what = `${path} ${text}`;
-    assert.equal(got.status === Status.success, expected !== undefined, what);
-    assert.equal(lookUp(Op.exists, text, path).status, got.status, what);
+    assert.equal(found.status === Status.success, expected !== undefined, what);
+    assert.equal(lookUp(Op.exists, text, path).status, found.status, what);
     if (expected === undefined) continue;
-    assert.deepEqual(JSON.parse(got.value.toString()), expected, what);
-    assert.equal(got.value.buffer, text.buffer, 'a view, not a copy');
+    assert.deepEqual(JSON.parse(found.value.toString()), expected, what);
+    assert.equal(found.value.buffer, text.buffer, 'a view, not a copy');
     const count = lookUp(Op.getCount, text, path);
     if (typeof expected !== 'object' || expected === null)
       assert.equal(count.status, Status.subdocPathMismatch);

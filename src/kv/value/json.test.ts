@@ -16,7 +16,7 @@ function parses(bytes: Buffer): boolean {
   }
 }
 
-const good = [
+const valid = [
   '0',
   '-0',
   '1',
@@ -45,7 +45,7 @@ const good = [
   '{"":{"a":[null]},"b":""}',
   '{"a":1,"a":2}',
 ];
-const bad = [
+const invalid = [
   '',
   ' ',
   '01',
@@ -112,9 +112,9 @@ const bad = [
 ];
 
 test('accepts every form of JSON text and refuses similar texts, as the JavaScript engine does', () => {
-  for (const text of good) assert.ok(accepts(Buffer.from(text)), `good: ${text}`);
-  for (const text of bad) assert.ok(!accepts(Buffer.from(text)), `bad: ${text}`);
-  for (const text of [...good, ...bad])
+  for (const text of valid) assert.ok(accepts(Buffer.from(text)), `good: ${text}`);
+  for (const text of invalid) assert.ok(!accepts(Buffer.from(text)), `bad: ${text}`);
+  for (const text of [...valid, ...invalid])
     assert.equal(accepts(Buffer.from(text)), parses(Buffer.from(text)), text);
 });
 

@@ -65,18 +65,18 @@ test('sets, replaces, reads and removes keys, keeping the others in order', () =
 
 test('keeps only system keys, and counts their bytes, also in the middle of a buffer', () => {
   const section = aSection({ user: '1', _sys: '{"a":1}', other: '2', _t: 'true' });
-  const kept = systemXattrs(section, 0, section.length);
-  assert.deepEqual(pairsOf(kept), { _sys: '{"a":1}', _t: 'true' });
-  assert.equal(systemXattrBytes(section, 0, section.length), kept.length - 4);
+  const systemPart = systemXattrs(section, 0, section.length);
+  assert.deepEqual(pairsOf(systemPart), { _sys: '{"a":1}', _t: 'true' });
+  assert.equal(systemXattrBytes(section, 0, section.length), systemPart.length - 4);
   const page = Buffer.concat([bytesOf('xx'), section, bytesOf('body, and the next')]);
-  assert.deepEqual(systemXattrs(page, 2, 2 + section.length + 4), kept);
+  assert.deepEqual(systemXattrs(page, 2, 2 + section.length + 4), systemPart);
   const userOnly = aSection({ user: '1' });
   assert.equal(systemXattrs(userOnly, 0, userOnly.length).length, 0);
 });
 
 test('accepts valid keys and refuses others', () => {
   const good = ['a', '_a', 'A1', '9', ' a', 'a-b_c', 'a$b', 'é', 'fifteen_bytes__', '__', 'a]'];
-  const bad = [
+  const invalid = [
     '',
     '_',
     '$a',
@@ -94,9 +94,9 @@ test('accepts valid keys and refuses others', () => {
     '@a',
     '`a',
   ];
-  bad.push('sixteen_bytes___');
+  invalid.push('sixteen_bytes___');
   for (const key of good) assert.ok(isXattrKey(bytesOf(key), 0, bytesOf(key).length), key);
-  for (const key of bad) assert.ok(!isXattrKey(bytesOf(key), 0, bytesOf(key).length), key);
+  for (const key of invalid) assert.ok(!isXattrKey(bytesOf(key), 0, bytesOf(key).length), key);
   assert.ok(!isXattrKey(Buffer.from('61ff', 'hex'), 0, 2));
 });
 

@@ -44,12 +44,12 @@ test('interpolates quantiles within a bucket, and never beyond the highest bound
   assert.deepEqual(combined('p25', usual), [[1]]);
   assert.deepEqual(combined('p90', usual), [[3.2]]);
   assert.deepEqual(combined('p10', usual), [[0.4]]);
-  const beyond = histogram([
+  const aboveBounds = histogram([
     ['1', 10],
     ['2', 20],
     ['+Inf', 100],
   ]);
-  assert.deepEqual(combined('p99', beyond), [[2]]);
+  assert.deepEqual(combined('p99', aboveBounds), [[2]]);
   assert.deepEqual(
     combined(
       'p50',

@@ -5,7 +5,7 @@ import { patternProblem, testOf } from './match.ts';
 const longest = 251;
 
 test('accepts patterns that select names', () => {
-  const good = [
+  const valid = [
     'kv_ops',
     'kv_.*',
     '.*_(total|bytes)',
@@ -15,7 +15,7 @@ test('accepts patterns that select names', () => {
     'kv_(?:ops|gets)',
     'a?',
   ];
-  for (const pattern of good) assert.equal(patternProblem(pattern), null, pattern);
+  for (const pattern of valid) assert.equal(patternProblem(pattern), null, pattern);
 });
 
 test('refuses patterns with which one query could block the node', () => {

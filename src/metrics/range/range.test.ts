@@ -54,7 +54,7 @@ interface Found {
   values: [number, string][];
 }
 
-const shown = (data: Found[]) =>
+const summaryOf = (data: Found[]) =>
   data.map(({ metric, values }) => [metric['bucket'] ?? '', values.length, values.at(-1)?.[1]]);
 
 test('returns the last minute of a metric, one series per set of labels', async (t) => {
@@ -62,7 +62,7 @@ test('returns the last minute of a metric, one series per set of labels', async 
   const { status, json } = await ask(`kv_ops?end=${end}`);
   assert.equal(status, 200);
   assert.deepEqual([json.errors, json.startTimestamp, json.endTimestamp], [[], end - 60, end]);
-  assert.deepEqual(shown(json.data), [
+  assert.deepEqual(summaryOf(json.data), [
     ['a', 7, '3400'],
     ['b', 7, '5800'],
   ]);
@@ -72,7 +72,7 @@ test('returns the last minute of a metric, one series per set of labels', async 
 
 test('applies functions from left to right, and selects by labels', async (t) => {
   const { ask, end } = await aNode(t);
-  const last = async (path: string) => shown((await ask(`${path}end=${end}`)).json.data);
+  const last = async (path: string) => summaryOf((await ask(`${path}end=${end}`)).json.data);
   assert.deepEqual(await last('kv_ops/rate?'), [
     ['a', 7, '20'],
     ['b', 7, '40'],
@@ -108,9 +108,11 @@ test('reports timeouts and damaged files', async () => {
   assert.ok('value' in request);
   const caller = aCaller(clock);
   const stuck = new RangeService({ source: { select: () => new Promise(() => {}) }, clock });
-  const late = stuck.answer(request.value, caller);
+  const pendingAnswer = stuck.answer(request.value, caller);
   clock.advance(50);
-  assert.deepEqual(JSON.parse(await late).errors, [{ node: 'here:8091', error: 'Request timed out' }]);
+  assert.deepEqual(JSON.parse(await pendingAnswer).errors, [
+    { node: 'here:8091', error: 'Request timed out' },
+  ]);
   const series = [{ labels: {}, timesMs: new Float64Array(), values: new Float64Array() }];
   const select = async () => ({ series, problems: ['metrics file 7.block: its table is damaged'] });
   const answer = await new RangeService({ source: { select }, clock }).answer(request.value, caller);
@@ -177,8 +179,8 @@ test('returns only series of buckets that the caller may read', async (t) => {
       form: { password: 'secret1', roles },
     });
   const as = 'limited:secret1';
-  assert.deepEqual(shown((await ask(`kv_ops?end=${end}`, { as })).json.data), [['a', 7, '3400']]);
-  assert.deepEqual(shown((await ask(`kv_ops/sum?end=${end}`, { as })).json.data), [['', 7, '3400']]);
+  assert.deepEqual(summaryOf((await ask(`kv_ops?end=${end}`, { as })).json.data), [['a', 7, '3400']]);
+  assert.deepEqual(summaryOf((await ask(`kv_ops/sum?end=${end}`, { as })).json.data), [['', 7, '3400']]);
   assert.deepEqual((await ask(`kv_ops?bucket=b&end=${end}`, { as })).json.data, []);
   assert.deepEqual((await ask(`sys_mem_free?end=${end}`, { as })).json.data, []);
   assert.equal((await ask('kv_ops', { as: 'none:secret1' })).status, 403);
@@ -208,7 +210,7 @@ test('answers a list of ranges in the order of the request', async (t) => {
   const answer = await ask(root, { method: 'POST', json });
   assert.equal(answer.status, 200, answer.text);
   assert.deepEqual(
-    answer.json.map(({ data }: { data: Found[] }) => shown(data)),
+    answer.json.map(({ data }: { data: Found[] }) => summaryOf(data)),
     [[['', 7, '60']], [['b', 2, '5800']], [['a', 7, '3400']], []],
   );
   assert.equal(answer.json[3].errors[0].error, 'unknown metric "absent"');
@@ -309,7 +311,7 @@ async function withReads(t: TestContext) {
   const last = async (path: string, query = '') => {
     const { json } = await node.ask(`${path}?start=${end}&end=${end}${query}`);
     assert.deepEqual(json.errors, [], path);
-    return shown(json.data).map(([bucket, , value]) => [bucket, Number(value)]);
+    return summaryOf(json.data).map(([bucket, , value]) => [bucket, Number(value)]);
   };
   return { ...node, end, last };
 }
@@ -334,7 +336,7 @@ test('computes derived metrics, with functions applied to their sources', async 
   const metric = [{ label: 'name', value: 'kv_hit_ratio' }];
   const item = { metric, applyFunctions: ['rate'], start: end, end, nodesAggregation: 'special' };
   const [listed] = (await ask(root, { method: 'POST', json: [item] })).json;
-  assert.deepEqual(shown(listed.data), [
+  assert.deepEqual(summaryOf(listed.data), [
     ['a', 1, '50'],
     ['b', 1, '75'],
   ]);
@@ -345,7 +347,7 @@ test('computes derived metrics only from series that the caller may read', async
   const form = { password: 'password', roles: 'bucket_admin[b]' };
   await request('/settings/rbac/users/local/ba', { method: 'PUT', form });
   const { json } = await ask(`kv_hit_ratio/rate/sum?end=${end}&start=${end}`, { as: 'ba:password' });
-  assert.deepEqual(shown(json.data), [['', 1, '75']]);
+  assert.deepEqual(summaryOf(json.data), [['', 1, '75']]);
 });
 
 test('aggregation special combines the sources of derived metrics', async (t) => {

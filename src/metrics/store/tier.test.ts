@@ -156,17 +156,17 @@ test('loses only the last record of a truncated log', async (t) => {
   await fill(tier, 5);
   await tier.close();
   const [name] = readdirSync(folder) as [string];
-  const whole = readFileSync(join(folder, name));
-  const recordBytes = whole.length - (whole.readUInt32LE(0) + 8);
-  for (let cut = whole.length - 1; cut > whole.length - recordBytes / 4; cut--) {
-    writeFileSync(join(folder, name), whole);
+  const contents = readFileSync(join(folder, name));
+  const recordBytes = contents.length - (contents.readUInt32LE(0) + 8);
+  for (let cut = contents.length - 1; cut > contents.length - recordBytes / 4; cut--) {
+    writeFileSync(join(folder, name), contents);
     truncateSync(join(folder, name), cut);
     const again = await aTier(folder);
     const found = await stepsOf(again);
     assert.deepEqual(
       found,
       { count: 4, first: 0, last: 3, problems: [] },
-      `cut at ${cut} of ${whole.length}`,
+      `cut at ${cut} of ${contents.length}`,
     );
     await fill(again, 6, 4);
     await again.close();
@@ -186,13 +186,13 @@ test('reports a flipped byte of a block or reads the same samples, and keeps old
     .sort();
   assert.equal(blocks.length, 2);
   const hit = blocks[1] as string;
-  const whole = readFileSync(join(folder, hit));
+  const contents = readFileSync(join(folder, hit));
   let reported = 0;
-  for (let at = 0; at < whole.length; at += flipEvery) {
+  for (let at = 0; at < contents.length; at += flipEvery) {
     rmSync(broken, { recursive: true });
     mkdirSync(broken);
     for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(broken, name));
-    const flipped = Buffer.from(whole);
+    const flipped = Buffer.from(contents);
     flipped[at] = (flipped[at] as number) ^ (1 << (at % 8));
     writeFileSync(join(broken, hit), flipped);
     const again = await aTier(broken, { nowMs: startMs + 1500 * 10_000 });
@@ -214,8 +214,8 @@ test('reports a flipped byte of a block or reads the same samples, and keeps old
       );
     await again.close();
   }
-  t.diagnostic(`${reported} of ${Math.ceil(whole.length / flipEvery)} flips reported`);
-  assert.equal(reported, Math.ceil(whole.length / flipEvery));
+  t.diagnostic(`${reported} of ${Math.ceil(contents.length / flipEvery)} flips reported`);
+  assert.equal(reported, Math.ceil(contents.length / flipEvery));
 });
 
 test('reports a flipped byte in the log, and keeps the records before it', async (t) => {
@@ -242,9 +242,9 @@ test('removes the oldest blocks by age and by size', async (t) => {
   const first = await aTier(byAge);
   await fill(first, 3000);
   await first.close();
-  const later = await aTier(byAge, { nowMs: startMs + 51 * hourMs });
-  assert.equal((await stepsOf(later)).first, 720, 'the first two hours are older than two days');
-  await later.close();
+  const reopened = await aTier(byAge, { nowMs: startMs + 51 * hourMs });
+  assert.equal((await stepsOf(reopened)).first, 720, 'the first two hours are older than two days');
+  await reopened.close();
   const small = await aTier(byAge, {
     nowMs: startMs + 51 * hourMs,
     retention: { ageMs: 48 * hourMs, bytes: 6_000 },

@@ -138,8 +138,8 @@ test('what batches cannot read fails as through the data port, and leaving a sca
   await using both = await served();
   const { documents } = both.batched;
   const ids = Array.from({ length: 2_000 }, (_, at) => `k${at}`);
-  const gone = { ...orders, collectionId: 77 };
-  await assert.rejects(documents.read(gone, ids, { signal }), { code: 12003 });
+  const missingKeyspace = { ...orders, collectionId: 77 };
+  await assert.rejects(documents.read(missingKeyspace, ids, { signal }), { code: 12003 });
   const writes = ids.map((id): DocumentWrite => {
     return { kind: 'upsert', id, bytes: Buffer.from('1'), cas: 0n, expiration: 0 };
   });

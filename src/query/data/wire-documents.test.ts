@@ -91,17 +91,21 @@ test('a read returns expiry and attributes on request, with the same body', () =
     await documents.write(orders, [write('upsert', 'a', '{"n":1}', { expiration, xattrs })], durable);
     const [plain] = await documents.read(orders, ['a'], never);
     assert.equal(plain?.xattrs, undefined);
-    const [whole] = await documents.read(orders, ['a'], { ...never, expiration: true, xattrs: ['x', 'y'] });
-    assert.equal(whole?.expiration, expiration);
-    assert.equal(whole?.isJson, true);
-    assert.equal(Buffer.from(whole?.bytes ?? []).toString(), '{"n":1}');
+    const [withAttributes] = await documents.read(orders, ['a'], {
+      ...never,
+      expiration: true,
+      xattrs: ['x', 'y'],
+    });
+    assert.equal(withAttributes?.expiration, expiration);
+    assert.equal(withAttributes?.isJson, true);
+    assert.equal(Buffer.from(withAttributes?.bytes ?? []).toString(), '{"n":1}');
     assert.deepEqual(
-      [...(whole?.xattrs ?? [])].map(([name, value]) => [name, String(value)]),
+      [...(withAttributes?.xattrs ?? [])].map(([name, value]) => [name, String(value)]),
       [['x', '{"a":1}']],
     );
     await documents.write(orders, [write('upsert', 'a', '2', { expiration: 'keep' })], durable);
-    const [kept] = await documents.read(orders, ['a'], { ...never, expiration: true });
-    assert.equal(kept?.expiration, expiration);
+    const [document] = await documents.read(orders, ['a'], { ...never, expiration: true });
+    assert.equal(document?.expiration, expiration);
   }));
 
 test('a read returns any number of attributes, all of the same version', () =>
@@ -135,9 +139,9 @@ test('a read returns any number of attributes, all of the same version', () =>
 
 test('a dropped collection is an error that names it', () =>
   withDocuments(async (documents) => {
-    const gone = { ...orders, collectionId: 77 };
+    const missingKeyspace = { ...orders, collectionId: 77 };
     const isMissing = (error: unknown) => error instanceof SqlError && error.code === 12003;
-    await assert.rejects(documents.read(gone, ['a'], never), isMissing);
+    await assert.rejects(documents.read(missingKeyspace, ['a'], never), isMissing);
     const bucket = { ...orders, name: { ...orders.name, bucket: 'nowhere' } };
     await assert.rejects(documents.count(bucket), isMissing);
   }));

@@ -171,7 +171,7 @@ test('scan vectors are full or sparse, for one keyspace or for several', () => {
     json({ statement: 's', scan_consistency: 'at_plus', scan_vectors: { b: { 7: [9, '184467440737'] } } }),
   );
   assert.deepEqual(sparse.scanVectors?.get('b')?.get(7), { seqno: 9, uuid: 184467440737n });
-  const whole = readParameters(
+  const everyParameter = readParameters(
     json({
       statement: 's',
       scan_vector: [
@@ -181,7 +181,7 @@ test('scan vectors are full or sparse, for one keyspace or for several', () => {
     }),
   );
   assert.deepEqual(
-    [...(whole.scanVector ?? [])],
+    [...(everyParameter.scanVector ?? [])],
     [
       [0, { seqno: 1, uuid: 2n }],
       [1, { seqno: 3, uuid: 0n }],
@@ -207,7 +207,7 @@ test('durations are parsed and formatted as in Go', () => {
     ['999999999h', null],
   ];
   for (const [text, ms] of texts) assert.equal(parseDuration(text), ms, text);
-  const shown: [number, string][] = [
+  const durations: [number, string][] = [
     [0, '0s'],
     [0.0005, '500ns'],
     [0.0123, '12.3µs'],
@@ -216,7 +216,7 @@ test('durations are parsed and formatted as in Go', () => {
     [75_000, '1m15s'],
     [3_600_000, '1h0m0s'],
   ];
-  for (const [ms, text] of shown) assert.equal(durationText(ms), text);
+  for (const [ms, text] of durations) assert.equal(durationText(ms), text);
 });
 
 test('a query context has a namespace and backticks, or not', () => {

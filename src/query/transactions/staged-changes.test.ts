@@ -25,21 +25,21 @@ const change = (id: string, text: string): StagedChange => ({
   stored: null,
   isNew: true,
 });
-const shown = (changes: StagedChanges) =>
+const changeTexts = (changes: StagedChanges) =>
   [...changes.of(keyspace).values()].map(({ id, bytes }) => `${id}=${bytes}`);
 
 test('a statement sees the changes of earlier statements, not its own', () => {
   const changes = new StagedChanges();
   changes.put(change('a', '1'));
-  assert.deepEqual(shown(changes), []);
+  assert.deepEqual(changeTexts(changes), []);
   assert.equal(String(changes.newest({ keyspace, id: 'a' })?.bytes), '1');
   changes.acceptStatement();
-  assert.deepEqual(shown(changes), ['a=1']);
+  assert.deepEqual(changeTexts(changes), ['a=1']);
   changes.put(change('a', '2'));
   changes.drop(change('a', '2'));
   assert.equal(changes.newest({ keyspace, id: 'a' }), undefined);
   changes.undoStatement();
-  assert.deepEqual(shown(changes), ['a=1']);
+  assert.deepEqual(changeTexts(changes), ['a=1']);
 });
 
 test('rolling back to a savepoint restores its changes, repeatedly', () => {
@@ -56,9 +56,9 @@ test('rolling back to a savepoint restores its changes, repeatedly', () => {
     put('b', '1');
     changes.drop(change('a', ''));
     changes.acceptStatement();
-    assert.deepEqual(shown(changes), ['b=1']);
+    assert.deepEqual(changeTexts(changes), ['b=1']);
     changes.rollbackTo('s');
-    assert.deepEqual(shown(changes), ['a=1']);
+    assert.deepEqual(changeTexts(changes), ['a=1']);
     assert.throws(() => changes.rollbackTo('later'), /later savepoint is not defined/);
   }
 });

@@ -91,12 +91,12 @@ test('a scan returns each document once, in the version of the transaction', asy
 });
 
 test('late writes of an ended statement are refused', async () => {
-  const held = deferred<void>();
-  const { own, write, all, keep } = aTransaction({ before: () => held.promise });
-  const late = write('insert', 'n');
+  const delay = deferred<void>();
+  const { own, write, all, keep } = aTransaction({ before: () => delay.promise });
+  const pendingWrite = write('insert', 'n');
   own.close();
-  held.resolve();
-  await assert.rejects(late, /has ended/);
+  delay.resolve();
+  await assert.rejects(pendingWrite, /has ended/);
   await keep();
   assert.deepEqual(all(), []);
 });

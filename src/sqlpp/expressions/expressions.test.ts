@@ -61,14 +61,14 @@ function evaluate(text: string, document = '{}', isRaw = true): Value {
   return resolveDeep(compile(inDocument(parseExpression(text)))(row, evaluationContext()));
 }
 
-function shown(value: Value): string {
+function valueText(value: Value): string {
   return value === undefined ? 'missing' : jsonText(value);
 }
 
 function check(cases: readonly (readonly [text: string, expected: string])[], document = '{}'): void {
   for (const [text, expected] of cases) {
-    assert.equal(shown(evaluate(text, document)), expected, text);
-    assert.equal(shown(evaluate(text, document, false)), expected, `${text} of a parsed document`);
+    assert.equal(valueText(evaluate(text, document)), expected, text);
+    assert.equal(valueText(evaluate(text, document, false)), expected, `${text} of a parsed document`);
   }
 }
 
@@ -303,7 +303,7 @@ test('a recursive function keeps the variables of its caller', () => {
     userCall: (_, [depth]) =>
       depth === 2 ? expression([], { ...context, userCall: () => null, positional: [[7]] }) : 0,
   });
-  assert.equal(shown(result), '[[2,[[7,null,7]],2],[1,0,1]]');
+  assert.equal(valueText(result), '[[2,[[7,null,7]],2],[1,0,1]]');
 });
 
 test('canonical text parses to the same tree', () => {

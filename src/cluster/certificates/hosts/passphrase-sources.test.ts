@@ -26,9 +26,9 @@ test('reads a passphrase from a script of its folder, or reports why it cannot',
   script('failing', 'echo no such secret >&2; exit 3');
   script('slow', 'exec sleep 60');
   const sources = new RealPassphraseSources(folder);
-  const read = (given: object) =>
-    readPassphrase(JSON.stringify({ privateKeyPassphrase: { type: 'script', ...given } }), sources);
-  const passphraseFrom = async (given: object) => (await read(given)).text();
+  const read = (source: object) =>
+    readPassphrase(JSON.stringify({ privateKeyPassphrase: { type: 'script', ...source } }), sources);
+  const passphraseFrom = async (source: object) => (await read(source)).text();
   assert.equal(await passphraseFrom({ path: 'fine', args: ['sesame'] }), 'open sesame');
   assert.equal(await passphraseFrom({ path: join(folder, 'fine'), trim: false }), 'open \n');
   assert.equal(
@@ -56,8 +56,8 @@ test('reads a passphrase from an HTTP service, and shows no secret of the call',
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const sources = new RealPassphraseSources('/nowhere');
   const read = (headers: Record<string, string>) => {
-    const given = { type: 'rest', url: `${origin}/key?secret=1`, headers };
-    return readPassphrase(JSON.stringify({ privateKeyPassphrase: given }), sources);
+    const source = { type: 'rest', url: `${origin}/key?secret=1`, headers };
+    return readPassphrase(JSON.stringify({ privateKeyPassphrase: source }), sources);
   };
   const fine = await read({ 'X-Token': 't0ken' });
   assert.equal(await fine.text(), 'sesame');

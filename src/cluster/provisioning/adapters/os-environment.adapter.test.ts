@@ -56,12 +56,12 @@ test('follows links of the existing part of a path, and keeps the rest as writte
 });
 
 test('has a loopback address of its own if it listens on one that nodes do not share', () => {
-  const own = (listenHost: string, name: string) => new OsEnvironment(listenHost).isOwnLoopback(name);
-  assert.equal(own('127.64.1.2', '127.64.1.2'), true);
-  assert.equal(own('127.64.1.2', '127.64.1.3'), false);
-  assert.equal(own('127.0.0.1', '127.0.0.1'), false);
-  assert.equal(own('0.0.0.0', '127.64.1.2'), false);
-  assert.equal(own('10.0.0.2', '10.0.0.2'), false);
+  const isOwnName = (listenHost: string, name: string) => new OsEnvironment(listenHost).isOwnLoopback(name);
+  assert.equal(isOwnName('127.64.1.2', '127.64.1.2'), true);
+  assert.equal(isOwnName('127.64.1.2', '127.64.1.3'), false);
+  assert.equal(isOwnName('127.0.0.1', '127.0.0.1'), false);
+  assert.equal(isOwnName('0.0.0.0', '127.64.1.2'), false);
+  assert.equal(isOwnName('10.0.0.2', '10.0.0.2'), false);
 });
 
 test('refuses the name of a node unless it resolves to an address that the node listens on', async () => {

@@ -259,9 +259,9 @@ test('a copy that becomes active continues above its highest seqno, with the his
   );
   await checkEqual(active, copy, false);
   for (const vb of vbs) {
-    const [own, ofActive] = copy.bucket.documents.failoverLog(vb);
+    const [ownEntry, ofActive] = copy.bucket.documents.failoverLog(vb);
     assert.deepEqual(
-      [own?.seqno, ofActive],
+      [ownEntry?.seqno, ofActive],
       [high[vbs.indexOf(vb)], active.bucket.documents.failoverLog(vb)[0]],
     );
     const before = await versionOf(active, 'a', vb, false);

@@ -52,8 +52,8 @@ test('a request that is failed before the read begins is answered once', async (
 });
 
 test('a document read without loading stays out of memory, unless another request loads it', async () => {
-  const taken: string[] = [];
-  const { disk, fetches } = await fetchesOf({ take: (_, item) => taken.push(valueIn(item)) > 0 });
+  const fetched: string[] = [];
+  const { disk, fetches } = await fetchesOf({ take: (_, item) => fetched.push(valueIn(item)) > 0 });
   const read = (key: string) =>
     new Promise<string | Status | null>((resolve) =>
       fetches.read(request(key), (found) =>
@@ -61,12 +61,12 @@ test('a document read without loading stays out of memory, unless another reques
       ),
     );
   assert.deepEqual(await Promise.all([read('\0k'), read('\0other')]), ['value', null]);
-  assert.deepEqual(taken, []);
+  assert.deepEqual(fetched, []);
   assert.deepEqual(await Promise.all([read('\0k'), fetch(fetches).then(statusOf)]), [
     'value',
     Status.success,
   ]);
-  assert.deepEqual(taken, ['value']);
+  assert.deepEqual(fetched, ['value']);
   await disk.stop();
   assert.equal(await read('\0k'), Status.temporaryFailure);
 });
@@ -79,10 +79,10 @@ test('a document for which memory has no room is in the answer', async () => {
 });
 
 test('a read that began before a newer version is not used for a request for that version', async () => {
-  const taken: number[] = [];
+  const fetched: number[] = [];
   let reads = 0;
   const { fetches } = await fetchesOf({
-    take: ({ seqno }) => taken.push(seqno) > 0,
+    take: ({ seqno }) => fetched.push(seqno) > 0,
     read: async () => {
       if (++reads === 1) later = fetch(fetches, 2);
     },
@@ -90,7 +90,7 @@ test('a read that began before a newer version is not used for a request for tha
   let later: Promise<unknown> = Promise.resolve();
   await Promise.all([fetch(fetches, 1), fetch(fetches, 1)]);
   await later;
-  assert.deepEqual([taken, reads], [[1, 2], 2]);
+  assert.deepEqual([fetched, reads], [[1, 2], 2]);
 });
 
 test('a read of a damaged row is answered with an error that clients do not retry, and reported', async () => {

@@ -65,18 +65,18 @@ test('lists few keys at once and many over several turns', async () => {
 test('finds every key that exists during the whole listing, and each once', async () => {
   const { under, list, runTurns } = await aBucket(30_000);
   const result = list();
-  let gone = 0;
+  let removedCount = 0;
   let more = 0;
   runTurns((turn) => {
-    for (let i = 0; i < 300 && gone < 10_000; i++) under.remove(`k${gone++}`);
+    for (let i = 0; i < 300 && removedCount < 10_000; i++) under.remove(`k${removedCount++}`);
     for (let i = 0; i < (turn < 30 ? 700 : 0); i++) under.store(`new${more++}`);
   });
-  assert.ok(gone > 5_000 && more > 10_000, `${gone} ${more}`);
+  assert.ok(removedCount > 5_000 && more > 10_000, `${removedCount} ${more}`);
   const keys = result.keys as string[];
   assert.equal(new Set(keys).size, keys.length);
   const found = new Set(keys);
   assert.deepEqual(
-    names(gone, 30_000).filter((name) => !found.has(name)),
+    names(removedCount, 30_000).filter((name) => !found.has(name)),
     [],
   );
 });

@@ -18,37 +18,37 @@ const incompressible = Buffer.from(Array.from({ length: 1_000 }, (_, at) => (at 
 
 async function aBucket(compresses: boolean) {
   const bucket = await new BucketUnderTest({ rules: { ...rules, compresses } }).start();
-  const shown = (key: string) => {
+  const storedValue = (key: string) => {
     assert.equal(bucket.find(key), Status.success);
     const { view } = bucket;
     const value = Buffer.from(view.buffer.subarray(view.valueStart, view.valueEnd));
     return { value, datatype: view.datatype, cas: [view.casHi, view.casLo], seqno: view.seqno };
   };
   const compression = () => bucket.bucket.activity().compression;
-  return { bucket, shown, compression };
+  return { bucket, storedValue, compression };
 }
 
 describe('background compression of values', () => {
   it('makes values smaller without a new CAS or seqno; reads show the same text', async () => {
-    const { bucket, shown, compression } = await aBucket(true);
+    const { bucket, storedValue, compression } = await aBucket(true);
     for (let at = 0; at < 300; at++) bucket.store(`k${at}`, { value: text, datatype: Datatype.json, vb: 0 });
-    const before = shown('k7');
+    const before = storedValue('k7');
     const usedBefore = bucket.bucket.activity().memory.items;
     for (let turn = 0; turn < 20; turn++) bucket.tick(100);
-    const after = shown('k7');
+    const after = storedValue('k7');
     assert.equal(after.datatype, Datatype.json | Datatype.snappy);
     assert.equal(snappyInflate(after.value, 0, after.value.length, 1e6)?.toString(), text);
     assert.deepEqual([after.cas, after.seqno], [before.cas, before.seqno]);
     assert.deepEqual(compression(), { visited: 300, compressed: 300 });
     assert.ok(bucket.bucket.activity().memory.items < usedBefore / 2);
     assert.equal(bucket.store('k7', { value: 'new', casHi: after.cas[0] ?? 0, casLo: after.cas[1] ?? 0 }), 0);
-    assert.equal(shown('k7').value.toString(), 'new');
+    assert.equal(storedValue('k7').value.toString(), 'new');
     bucket.tick(5_000);
     assert.equal(compression().visited, 300, 'what is compressed is not visited again');
   });
 
   it('skips values that would not be smaller, and those that are short, deleted, large or have attributes', async () => {
-    const { bucket, shown, compression } = await aBucket(true);
+    const { bucket, storedValue, compression } = await aBucket(true);
     bucket.store('incompressible', { value: incompressible });
     bucket.store('short', { value: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' });
     bucket.store('large', { value: 'x'.repeat(70_000) });
@@ -58,7 +58,7 @@ describe('background compression of values', () => {
     for (let turn = 0; turn < 5; turn++) bucket.tick(100);
     assert.deepEqual(compression(), { visited: 1, compressed: 0 });
     for (const key of ['incompressible', 'short', 'large', 'attributes'])
-      assert.equal(shown(key).datatype & Datatype.snappy, 0);
+      assert.equal(storedValue(key).datatype & Datatype.snappy, 0);
   });
 
   it('runs only while the bucket compresses actively, which may change at any time', async () => {

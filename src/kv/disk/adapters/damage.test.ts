@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { brief, cutsOf, type Doc, loaded } from '../../../../test/support/cuts.ts';
+import { cutsOf, type Doc, docTexts, loaded } from '../../../../test/support/cuts.ts';
 import { aSeed } from '../../../../test/support/random.ts';
 import { type BucketFiles, DamagedFileError, type OpenedFile } from '../../data/disk-engine.ts';
 import { sqliteEngine } from './sqlite-engine.ts';
@@ -57,7 +57,7 @@ function after(count: number): string {
 }
 
 const digest = (docs: readonly Doc[]): string =>
-  docs.length === 0 ? 'none' : createHash('sha1').update(brief(docs).join('\n')).digest('hex');
+  docs.length === 0 ? 'none' : createHash('sha1').update(docTexts(docs).join('\n')).digest('hex');
 
 type Image = Map<string, Buffer>;
 
@@ -120,18 +120,18 @@ const cleanImage = await anImage('clean');
 const countedCrashImage = await anImage('crash');
 /** As a power failure may leave it, or an older version: without the count of commits. */
 const crashImage = without(countedCrashImage, countFile);
-const whole = after(commits.length);
+const undamaged = after(commits.length);
 
 test('the prepared files have the properties that the tests below need', async () => {
   await using folder = await aFolder();
   const clean = await tryImage(folder, cleanImage);
   assert.deepEqual([...cleanImage.keys()].sort(), [dataFile, countFile, 'files.json']);
-  assert.ok('docs' in clean && clean.docs === whole && clean.opened.clean);
+  assert.ok('docs' in clean && clean.docs === undamaged && clean.opened.clean);
   const crash = await tryImage(folder, crashImage);
   assert.deepEqual([...crashImage.keys()].sort(), [dataFile, walFile, 'files.json']);
-  assert.ok('docs' in crash && crash.docs === whole && !crash.opened.clean);
+  assert.ok('docs' in crash && crash.docs === undamaged && !crash.opened.clean);
   const counted = await tryImage(folder, countedCrashImage);
-  assert.ok('docs' in counted && counted.docs === whole && !counted.opened.clean);
+  assert.ok('docs' in counted && counted.docs === undamaged && !counted.opened.clean);
 });
 
 test('a flipped byte anywhere in a data file is found, or changes nothing', async (t) => {
@@ -221,7 +221,7 @@ test('a truncated or corrupted log is refused and kept when commits were counted
   for (const log of harmed) {
     const outcome = await tryImage(folder, changed(countedCrashImage, walFile, log));
     // A flip in the unused part of the header changes nothing.
-    if ('docs' in outcome) assert.equal(outcome.docs, whole);
+    if ('docs' in outcome) assert.equal(outcome.docs, undamaged);
     else assert.deepEqual(readFileSync(join(filesIn(folder.path).folder, walFile)), log);
   }
   const cut = await tryImage(
@@ -248,7 +248,7 @@ test('a log that another program checkpointed into the file is not reported miss
   other.close();
   const merged = changed(without(countedCrashImage, walFile), dataFile, readFileSync(path));
   const outcome = await tryImage(folder, merged);
-  assert.ok('docs' in outcome && outcome.docs === whole);
+  assert.ok('docs' in outcome && outcome.docs === undamaged);
 });
 
 test('an older copy of one file is refused, and so is an empty or missing folder of a bucket that has one', async () => {
@@ -277,7 +277,7 @@ test('a flipped bit anywhere in the list of files is refused, and removes no fil
       const image = changed(cleanImage, 'files.json', flipped(bytes, at, 1 << bit));
       const outcome = await tryImage(folder, image);
       // The line feed at the end may be another white space.
-      if ('docs' in outcome) assert.equal(outcome.docs, whole, `byte ${at} bit ${bit}`);
+      if ('docs' in outcome) assert.equal(outcome.docs, undamaged, `byte ${at} bit ${bit}`);
       else assert.ok(existsSync(join(filesIn(folder.path).folder, dataFile)), `byte ${at} bit ${bit}`);
       assert.ok('damage' in outcome || at === bytes.length - 1, `byte ${at} bit ${bit}`);
     }
@@ -288,7 +288,7 @@ test('a list of files of an older version, without a checksum, is read', async (
   await using folder = await aFolder();
   const image = changed(cleanImage, 'files.json', Buffer.from(JSON.stringify(ownLayout())));
   const outcome = await tryImage(folder, image);
-  assert.ok('docs' in outcome && outcome.docs === whole);
+  assert.ok('docs' in outcome && outcome.docs === undamaged);
 });
 
 test('a file of an older version, which did not count commits, opens after a stop and after a kill', async () => {
@@ -300,7 +300,7 @@ test('a file of an older version, which did not count commits, opens after a sto
     old.close();
     const bytes = readFileSync(join(folder.path, dataFile));
     const outcome = await tryImage(folder, changed(without(image, walFile, countFile), dataFile, bytes));
-    assert.ok('docs' in outcome && outcome.docs === whole);
+    assert.ok('docs' in outcome && outcome.docs === undamaged);
   }
 });
 
@@ -362,7 +362,7 @@ test('a start removes files of other generations that a crash left', async () =>
     Buffer.from('x'),
   );
   const outcome = await tryImage(folder, stale);
-  assert.ok('docs' in outcome && outcome.docs === whole);
+  assert.ok('docs' in outcome && outcome.docs === undamaged);
   const names = readdirSync(filesIn(folder.path).folder);
   assert.deepEqual(names.sort(), [dataFile, countFile, 'files.json']);
 });
