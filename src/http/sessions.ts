@@ -3,10 +3,13 @@
 // has, so that the memory of the node reveals no password.
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Identity } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 
 interface Session {
+  /** The domain and the name of the user. */
+  readonly owner: string;
   readonly sealed: Buffer;
   readonly tag: Buffer;
   lastUsedMs: number;
@@ -20,6 +23,8 @@ export interface SessionRequest {
 
 const idleMs = 30 * 60_000;
 const sessionsMax = 1_000;
+/** So that no user can end the sessions of others by opening many. */
+const sessionsOfUserMax = 50;
 const tokenBytes = 32;
 /** Each key encrypts one message. */
 const nonce = Buffer.alloc(12);
@@ -35,13 +40,16 @@ export class Sessions {
     this.#random = random;
   }
 
-  /** Returns the token of a new session. */
-  open(authorization: string): string {
+  /** Returns the token of a new session, which ends the user's oldest one if the user has too many. */
+  open({ name, domain }: Identity, authorization: string): string {
+    const owner = `${domain}:${name}`;
+    this.#endOldOf(owner);
     this.#endOld();
     const token = this.#random.bytes(tokenBytes);
     const cipher = createCipheriv('aes-256-gcm', derived(token, 'key'), nonce);
     const sealed = Buffer.concat([cipher.update(authorization, 'utf8'), cipher.final()]);
     this.#sessions.set(idOf(token), {
+      owner,
       sealed,
       tag: cipher.getAuthTag(),
       lastUsedMs: this.#clock.monotonicMs(),
@@ -68,6 +76,12 @@ export class Sessions {
   end(request: SessionRequest): void {
     const token = tokenOf(request);
     if (token !== null) this.#sessions.delete(idOf(token));
+  }
+
+  #endOldOf(owner: string): void {
+    const own = [...this.#sessions].filter(([, session]) => session.owner === owner);
+    for (const [id] of own.slice(0, Math.max(0, own.length + 1 - sessionsOfUserMax)))
+      this.#sessions.delete(id);
   }
 
   #endOld(): void {

@@ -79,6 +79,8 @@ function Frame({ identity, onChange }: { identity: Identity; onChange: () => voi
         </span>
         <p class="brand">Divan</p>
         <span class="quiet">{identity.id}</span>
+        <a href="/docs">Manual</a>
+        <a href="/docs/api">REST API</a>
         <ThemeChoice />
         <Button onClick={() => void call(routes.signOut).then(onChange)}>Sign out</Button>
       </header>

@@ -57,7 +57,7 @@ export function uiRoutes(deps: UiDeps): BoundRoute[] {
     bind(OpenSession, (_, context) => {
       const { authorization } = context.headers;
       if (typeof authorization !== 'string') throw nodeRefusals.sessionWithoutPassword();
-      return reply.empty(200, cookieHeader(deps.sessions.open(authorization), context));
+      return reply.empty(200, cookieHeader(deps.sessions.open(context.identity, authorization), context));
     }),
     bind(EndSession, (_, context) => {
       deps.sessions.end({ headers: context.headers, port: context.local.port });

@@ -112,6 +112,23 @@ it('opens no session for wrong credentials or without any, and asks for the user
   }
 });
 
+it('keeps 50 sessions of a user, and ends the oldest one of the same user for another', async () => {
+  const { request, console: administrators } = await aSession();
+  const user = { password: 'password', roles: 'ro_admin' };
+  await request('/settings/rbac/users/local/many', { method: 'PUT', form: user });
+  const sessions: Record<string, string>[] = [];
+  for (let number = 0; number < 51; number++) {
+    const { headers } = await request('/uilogin', { method: 'POST', as: 'many:password' });
+    sessions.push({ cookie: String(headers['set-cookie']).split(';')[0] as string, 'ns-server-ui': 'yes' });
+  }
+  const status = async (headers: Record<string, string> = {}) =>
+    (await request('/pools/default', { as: null, headers })).status;
+  assert.equal(await status(sessions[0]), 401);
+  assert.equal(await status(sessions[1]), 200);
+  assert.equal(await status(sessions[50]), 200);
+  assert.equal(await status(administrators), 200);
+});
+
 it('marks the cookie of a TLS port as secure', () => {
   assert.equal(
     sessionCookie('token', { port: 18091, tls: true }),
