@@ -12,11 +12,13 @@ export interface Resource<T> {
 /** Sent to the window when a session that had ended is replaced. */
 export const signedInAgain = 'divan-signed-in-again';
 
+const retryMs = 5_000;
+
 /** `load` is called again when one of `keys` changes. */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
   keys: readonly unknown[] = [],
-  everyMs = 0,
+  everyMs: number | ((data: T) => number) = 0,
 ): Resource<T> {
   const [state, setState] = useState<{ data?: T; problem?: ApiError }>({});
   const [turn, setTurn] = useState(0);
@@ -31,26 +33,27 @@ export function useResource<T>(
   useEffect(() => {
     const abort = new AbortController();
     let timer = 0;
-    let isLoaded = false;
+    let newest: { readonly data: T } | undefined;
     const run = async () => {
       try {
-        if (!isLoaded || !document.hidden) {
+        if (!newest || !document.hidden) {
           const data = await loading.current(abort.signal);
-          isLoaded = true;
+          newest = { data };
           if (!abort.signal.aborted) setState({ data });
         }
       } catch (error) {
         if (!abort.signal.aborted)
           setState(({ data }) => ({ ...(data !== undefined && { data }), problem: asApiError(error) }));
       }
-      if (everyMs > 0 && !abort.signal.aborted) timer = window.setTimeout(() => void run(), everyMs);
+      const pauseMs = typeof everyMs === 'number' ? everyMs : newest ? everyMs(newest.data) : retryMs;
+      if (pauseMs > 0 && !abort.signal.aborted) timer = window.setTimeout(() => void run(), pauseMs);
     };
     void run();
     return () => {
       abort.abort();
       clearTimeout(timer);
     };
-  }, [...keys, turn, everyMs]);
+  }, [...keys, turn, typeof everyMs === 'number' ? everyMs : 0]);
   return { data: state.data, problem: state.problem, reload };
 }
 

@@ -2,13 +2,14 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
-import type { Bucket, Task } from '../api/types.ts';
+import type { Bucket } from '../api/types.ts';
 import { Button } from '../kit/controls.tsx';
 import { ConfirmByName } from '../kit/dialog.tsx';
 import { count, size } from '../kit/format.ts';
 import { Loaded, Page, Problem, Progress } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { useAction, useResource } from '../kit/use-resource.ts';
+import { useTasks } from '../kit/use-tasks.ts';
 import { addressTo } from '../shell/router.ts';
 import { BucketDialog } from './bucket-dialog.tsx';
 
@@ -18,7 +19,7 @@ type Open =
 
 export function Content() {
   const buckets = useResource((signal) => call<Bucket[]>(routes.buckets, { signal }), [], 5_000);
-  const tasks = useResource((signal) => call<Task[]>(routes.tasks, { signal }), [], 2_000);
+  const tasks = useTasks();
   const [open, setOpen] = useState<Open>();
   const action = useAction();
   const compaction = (name: string) =>

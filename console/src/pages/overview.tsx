@@ -7,12 +7,13 @@ import { count, duration, percent, serviceName, size, time } from '../kit/format
 import { Badge, Loaded, Page, Progress } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { useResource } from '../kit/use-resource.ts';
+import { useTasks } from '../kit/use-tasks.ts';
 import { addressTo } from '../shell/router.ts';
 
 export function Content() {
   const cluster = useResource((signal) => call<Cluster>(routes.cluster, { signal }), [], 5_000);
   const buckets = useResource((signal) => call<Bucket[]>(routes.buckets, { signal }), [], 5_000);
-  const tasks = useResource((signal) => call<Task[]>(routes.tasks, { signal }), [], 2_000);
+  const tasks = useTasks();
   return (
     <Page title="Overview">
       <Loaded from={cluster}>

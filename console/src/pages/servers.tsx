@@ -9,13 +9,14 @@ import { serviceName } from '../kit/format.ts';
 import { Badge, Loaded, Page, Problem, Progress } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { useAction, useResource } from '../kit/use-resource.ts';
+import { useTasks } from '../kit/use-tasks.ts';
 import { AddNodeDialog } from './add-node-dialog.tsx';
 
 type Open = { readonly what: 'add' } | { readonly what: 'remove' | 'failover'; readonly node: NodeInfo };
 
 export function Content() {
   const cluster = useResource((signal) => call<Cluster>(routes.cluster, { signal }), [], 3_000);
-  const tasks = useResource((signal) => call<Task[]>(routes.tasks, { signal }), [], 1_000);
+  const tasks = useTasks();
   const [open, setOpen] = useState<Open>();
   const action = useAction();
   const rebalance = tasks.data?.find(({ type, status }) => type === 'rebalance' && status === 'running');

@@ -9,6 +9,7 @@ import { count } from '../kit/format.ts';
 import { Badge, Loaded, Page, Problem } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { useAction, useResource } from '../kit/use-resource.ts';
+import { useTasks } from '../kit/use-tasks.ts';
 import { ReferenceDialog, ReplicationDialog } from './xdcr-dialogs.tsx';
 
 interface Reference {
@@ -26,7 +27,7 @@ type Open =
 
 export function Content() {
   const references = useResource((signal) => call<Reference[]>(routes.remoteClusters, { signal }), [], 5_000);
-  const tasks = useResource((signal) => call<Task[]>(routes.tasks, { signal }), [], 2_000);
+  const tasks = useTasks();
   const [open, setOpen] = useState<Open>();
   const action = useAction();
   const close = () => {
