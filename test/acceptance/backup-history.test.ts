@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { findBackup } from '#backup/archive/repository.adapter.ts';
 import { type BackupRequest, runBackup } from '#backup/capture/run-backup.adapter.ts';
+import { runMerge } from '#backup/merge/run-merge.adapter.ts';
 import type { BackupNode } from '#backup/node/backup-node.ts';
 import { type RestoreRequest, runRestore } from '#backup/restore/run-restore.adapter.ts';
 import { realClock } from '#ports/clock.ts';
@@ -18,7 +20,7 @@ import {
   stateOf,
 } from '../support/bucket-state.ts';
 import { NodeProcess } from '../support/node-process.ts';
-import { aSeed, randomFrom } from '../support/random.ts';
+import { aSeed, type Random, randomFrom } from '../support/random.ts';
 
 const signal = new AbortController().signal;
 
@@ -97,8 +99,27 @@ describe('backups of random histories', () => {
       const forced = await stateOf(to, 'b');
       for (const [key, version] of states.get(last) as BucketState)
         assert.deepEqual(forced.get(key), version, `${key} after a forced restore`);
+      const merged = await mergeSome(random, folder);
+      for (const name of findBackup(folder)
+        .repository.complete()
+        .filter((one) => states.has(one))) {
+        await target.request('/pools/default/buckets/b', 'DELETE');
+        await restore(to, folder, { backup: name });
+        const wrong = differences(states.get(name) as BucketState, await stateOf(to, 'b')).slice(0, 5);
+        assert.deepEqual(wrong, [], `backup ${name} after the merge of ${merged.join(', ')}`);
+      }
     });
 });
+
+/** Two or more backups, chosen at random; resolves with their names. */
+async function mergeSome(random: Random, folder: string): Promise<readonly string[]> {
+  const names = findBackup(folder).repository.complete();
+  const first = random(names.length - 1);
+  const last = first + 1 + random(names.length - 1 - first);
+  const request = { folder, start: names[first], end: names[last] };
+  const context = { clock: realClock, random: realRandom, signal, progress: () => {} };
+  return (await runMerge(request, context)).backups;
+}
 
 it('the checker refuses restores that are wrong in any way', () => {
   const random = randomFrom(1);

@@ -20,7 +20,14 @@ const archives = fileURLToPath(new URL('../fixtures/archives/', import.meta.url)
 const scratch = mkdtempSync(join(tmpdir(), 'divan-archives-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
-for (const version of ['v1']) {
+const passphrases: Record<string, string | undefined> = {
+  v1: undefined,
+  v2: 'the passphrase of the fixture',
+};
+
+for (const [version, passphrase] of Object.entries(passphrases)) {
+  const environment = { DIVAN_BACKUP_PASSPHRASE: passphrase };
+  const succeeds = (...args: string[]) => succeedsWith(environment, ...args);
   const folder = join(scratch, version, 'archive');
 
   test(`reads an archive of format ${version}`, async () => {
@@ -40,7 +47,11 @@ for (const version of ['v1']) {
   test(`restores an archive of format ${version}, and continues it`, async () => {
     unpack(version);
     await using node = await NodeProcess.start();
-    const address = { DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: administrator.password };
+    const address = {
+      ...environment,
+      DIVAN_URL: node.ready.node.rest,
+      DIVAN_PASSWORD: administrator.password,
+    };
     assert.match(await succeedsWith(address, 'restore', folder), /1 index created/);
     const found = await stateOf(backupNode(node), 'travel');
     assert.deepEqual(differences(expectedState(version), found), []);
@@ -65,9 +76,10 @@ function expectedState(version: string): BucketState {
   return new Map(Object.entries(rows).map(([key, row]) => [key, { ...row, cas: BigInt(row.cas) }]));
 }
 
-const succeeds = (...args: string[]): Promise<string> => succeedsWith({}, ...args);
-
-async function succeedsWith(environment: Record<string, string>, ...args: string[]): Promise<string> {
+async function succeedsWith(
+  environment: Record<string, string | undefined>,
+  ...args: string[]
+): Promise<string> {
   const { status, out, error } = await runCommand(args, environment);
   assert.deepEqual([status, error], [0, ''], args.join(' '));
   return out;
