@@ -64,6 +64,11 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     const examined = await command(node, ['backup', 'examine', folder, '--bucket', 'b', '--key', 'key-77']);
     console.log(`examine of a key in 3 backups: ${examined.wallMs} ms`);
 
+    const sealed = await command(node, ['backup', join(scratch, 'sealed')], 'a passphrase');
+    report('full backup, encrypted', count, sealed.nodeMs + sealed.commandMs, sealed);
+    const merged = await command(node, ['backup', 'merge', folder]);
+    report('merge of 3 backups', count, merged.commandMs, merged);
+
     await node.request('/pools/default/buckets/b', 'DELETE');
     const restored = await command(node, ['restore', folder]);
     report('restore into a new bucket', count, restored.nodeMs + restored.commandMs, restored);
@@ -116,10 +121,13 @@ async function timed(node: NodeProcess, work: () => Promise<unknown>): Promise<C
 }
 
 /** GNU time would be another dependency: the shell's `times` prints what its children used. */
-async function command(node: NodeProcess, args: string[]): Promise<CommandCost> {
+async function command(node: NodeProcess, args: string[], passphrase?: string): Promise<CommandCost> {
   const script = '"$0" "$@" > /dev/null; status=$?; times; exit $status';
   let printed = '';
-  const environment = { DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: administrator.password };
+  const environment = {
+    ...{ DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: administrator.password },
+    ...(passphrase !== undefined && { DIVAN_BACKUP_PASSPHRASE: passphrase }),
+  };
   const cost = await timed(node, async () => {
     const child = spawn('/bin/bash', ['-c', script, process.execPath, launcher, ...args], {
       env: { ...process.env, ...environment, NODE_OPTIONS: `--import ${peakPrinter}` },

@@ -60,17 +60,22 @@ export class RepositoryKeys {
     this.manifestKey = derived(key, Buffer.alloc(0), 'divan-backup manifest');
   }
 
-  /** Keys of a new repository. */
-  static create(id: string, passphrase: string, random: Random): RepositoryEncryption {
+  /** Of a new repository. */
+  static create(
+    id: string,
+    passphrase: string,
+    random: Random,
+  ): { keys: RepositoryKeys; encryption: RepositoryEncryption } {
     checkPassphrase(passphrase);
     const parameters = { ...newCost, salt: random.bytes(16).toString('hex') };
-    const wrappedKey = seal(
-      wrappingKey(passphrase, parameters),
-      random.bytes(nonceBytes),
-      Buffer.from(id, 'hex'),
-      random.bytes(keyBytes),
-    );
-    return { cipher: cipherName, kdf: kdfName, ...parameters, wrappedKey: wrappedKey.toString('hex') };
+    const key = random.bytes(keyBytes);
+    const nonce = random.bytes(nonceBytes);
+    const wrappedKey = seal(wrappingKey(passphrase, parameters), nonce, Buffer.from(id, 'hex'), key);
+    const encryption = { cipher: cipherName, kdf: kdfName, ...parameters };
+    return {
+      keys: new RepositoryKeys(key, random),
+      encryption: { ...encryption, wrappedKey: wrappedKey.toString('hex') },
+    };
   }
 
   /** @throws ArchiveError for parameters that are not allowed, and a wrong passphrase */

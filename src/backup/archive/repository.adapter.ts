@@ -107,13 +107,16 @@ export class Repository {
     if (names.length > 0)
       throw new ArchiveError(`${path} has other files; give an empty folder, or one with earlier backups`);
     const id = hexId(random);
-    const plain = { format: formatName, version: plainVersion, id };
-    const description =
-      passphrase === undefined
-        ? plain
-        : { ...plain, version: encryptedVersion, encryption: RepositoryKeys.create(id, passphrase, random) };
+    const sealing = passphrase === undefined ? null : RepositoryKeys.create(id, passphrase, random);
+    const version = sealing === null ? plainVersion : encryptedVersion;
+    const description = {
+      format: formatName,
+      version,
+      id,
+      ...(sealing && { encryption: sealing.encryption }),
+    };
     writeWhole(join(path, repositoryFile), `${JSON.stringify(description)}\n`);
-    return Repository.open(path, passphrase);
+    return new Repository(path, id, sealing?.keys ?? null);
   }
 
   /** One task writes at a time. @throws ArchiveError that names the holder */
