@@ -360,8 +360,9 @@ export class BucketReplication {
 
   private closeIntake(shard: number): Intake | undefined {
     const closed = this.intakes.get(shard);
-    this.intakes.delete(shard);
-    if (closed !== undefined) this.unapplied.add(closed.node, closed.intake.close());
+    if (!this.intakes.delete(shard) || closed === undefined) return undefined;
+    this.unapplied.add(closed.node, closed.intake.close());
+    this.drops.feedEnded(shard, closed.node);
     return closed;
   }
 

@@ -79,7 +79,7 @@ export class PeerConnections {
   follow(specs: readonly PeerSpec[]): void {
     this.specs = specs;
     for (const node of [...this.connections.keys()])
-      if (!specs.some((spec) => spec.node === node))
+      if (!this.isMember(node))
         this.connections.get(node)?.link.close('it left the cluster');
     this.dial();
   }
@@ -87,7 +87,7 @@ export class PeerConnections {
   /** A node connected to this one. */
   accept(link: Link): void {
     if (this.isStopping) link.close('the node stops');
-    else if (this.specs.some(({ node }) => node === link.node)) this.adopt(link);
+    else if (this.isMember(link.node)) this.adopt(link);
     else link.close('it is not a node of the cluster');
   }
 
@@ -98,6 +98,11 @@ export class PeerConnections {
 
   connected(): string[] {
     return [...this.connections].flatMap(([node, { boot }]) => (boot === null ? [] : [node]));
+  }
+
+  /** Whether the node belongs to the cluster, connected or not. */
+  isMember(node: string): boolean {
+    return this.specs.some((spec) => spec.node === node);
   }
 
   answeredMs(node: string): number {

@@ -3,12 +3,14 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ShardSpec } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import type { PeerConnections } from './peers.ts';
 
 const retryMs = 5_000;
 
 interface ShardDropsOptions {
   uuid: string;
   bucket: Bucket;
+  peers: Pick<PeerConnections, 'answeredMs' | 'isMember'>;
   /** Whether copies that the map no longer has stay, for delta recovery. */
   keepsCopies: () => boolean;
   clock: Clock;
@@ -20,6 +22,8 @@ export class ShardDrops {
   /** The shards whose vbuckets are being removed. */
   private readonly dropping = new Set<number>();
   private notBeforeMs = -Infinity;
+  /** By shard whose feed has ended: the active that fed it, and since when. */
+  private readonly ended = new Map<number, { node: string; ms: number }>();
 
   constructor(options: ShardDropsOptions) {
     this.options = options;
@@ -27,6 +31,11 @@ export class ShardDrops {
 
   isDropping(shard: number): boolean {
     return this.dropping.has(shard);
+  }
+
+  /** The copy is not fed any more; its active learns that by a message, or by the loss of the connection. */
+  feedEnded(shard: number, node: string): void {
+    this.ended.set(shard, { node, ms: this.options.clock.monotonicMs() });
   }
 
   /** Shards that have documents here although the map places them on other nodes only, and whose removal may begin. */
@@ -45,7 +54,18 @@ export class ShardDrops {
   private isDue(shard: number, rows: readonly number[]): boolean {
     const { bucket, clock } = this.options;
     if (this.dropping.has(shard) || clock.monotonicMs() < this.notBeforeMs) return false;
+    if (this.mayCount(shard)) return false;
     return rows.some((row) => (bucket.rows.highSeqno[row] as number) > 0);
+  }
+
+  /**
+   * Whether the active may still count what this copy reported: if the map gave the copy back at once, it would join the in-sync set with
+   * documents that it has no more. The active has the message before it answers a later beat.
+   */
+  private mayCount(shard: number): boolean {
+    const { peers } = this.options;
+    const fed = this.ended.get(shard);
+    return fed !== undefined && peers.isMember(fed.node) && peers.answeredMs(fed.node) <= fed.ms;
   }
 
   /** A failed removal is logged, and is due again later. */
