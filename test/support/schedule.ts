@@ -77,7 +77,7 @@ async function comeToRest(
     const isStuck = clock.monotonicMs() - sinceMs > stuckMs;
     // As an operator does: a plan that cannot continue is stopped, and what has lost every memory is given up.
     if (isStuck && balance && !balance.stopping) void orchestrators.stopPlan('it does not end');
-    else if (balance === undefined && lastBalance?.outcome === 'failed' && orchestrators.isLost)
+    else if (balance === undefined && orchestrators.isLost && (lastBalance?.outcome === 'failed' || isStuck))
       void orchestrators.giveUp();
     else if (balance === undefined && isDue) void orchestrators.rebalance();
     await clock.run(500);
