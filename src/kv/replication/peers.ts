@@ -79,8 +79,7 @@ export class PeerConnections {
   follow(specs: readonly PeerSpec[]): void {
     this.specs = specs;
     for (const node of [...this.connections.keys()])
-      if (!this.isMember(node))
-        this.connections.get(node)?.link.close('it left the cluster');
+      if (!this.isMember(node)) this.connections.get(node)?.link.close('it left the cluster');
     this.dial();
   }
 
