@@ -6,10 +6,11 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type Cluster, type Collection, connect } from 'couchbase';
+import type { Cluster, Collection } from 'couchbase';
 import { backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { type CommandEnd, runCommand } from '../support/command.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const passphrase = 'correct hörse';
 const marker = 'the-secret-of-the-document';

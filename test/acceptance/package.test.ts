@@ -8,19 +8,19 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { connect } from 'couchbase';
 import { aCluster } from '../support/cloud-cluster.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { endAfterTests } from '../support/left-running.ts';
 import { LocalRegistry } from '../support/local-registry.ts';
 import { eventuallyWithin, portFlags, type Ready } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-package-'));
 const installed = join(scratch, 'node_modules/divan');
 const launcher = join(installed, 'bin/divan.js');
 const oldNode = '/usr/bin/node';
-const startMs = 60_000;
+const startMs = 180_000;
 let installation = { stdout: '', stderr: '' };
 after(() => rmSync(scratch, { recursive: true, force: true }));
 

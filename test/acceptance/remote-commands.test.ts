@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { connect } from 'couchbase';
 import { runCommand, startCommand } from '../support/command.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { commandsOn, nodeEnvironment } from '../support/remote-command.ts';
+import { connect } from '../support/sdk.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'divan-commands-'));
 let node: NodeProcess;
@@ -41,7 +41,7 @@ describe('divan bucket', () => {
     const made = await json('bucket create made --quota 128 --flush on');
     assert.deepEqual([made.name, made.type, made.quotaBytes], ['made', 'couchbase', 128 << 20]);
     await done('doc set made k {"a":1}');
-    await eventuallyWithin(30_000, async () => {
+    await eventuallyWithin(60_000, async () => {
       const found = (await json('bucket list')).find(({ name }: { name: string }) => name === 'made');
       assert.equal(found.documents, 1);
     });

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { type Bucket, type Cluster, connect } from 'couchbase';
+import type { Bucket, Cluster } from 'couchbase';
 import { backupNode, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 describe('divan restore with options', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-restore-options-'));
@@ -113,7 +114,8 @@ describe('divan restore with options', () => {
   it('replaces the expiry of all documents, or of those that have expired', async () => {
     const { name } = bucket;
     const documents = bucket.defaultCollection();
-    await documents.upsert('short', 1, { expiry: 2 });
+    // Long enough for the backup of a busy machine to find it.
+    await documents.upsert('short', 1, { expiry: 12 });
     await documents.upsert('long', 1, { expiry: 100_000 });
     await documents.upsert('never', 1);
     await succeeds('backup', folder, '--bucket', name);
