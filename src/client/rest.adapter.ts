@@ -1,5 +1,6 @@
 // A simple client of a node's REST API for first-start set-up, the readiness check and the cloud.
 import { http, https } from '#ports/node-http.ts';
+import type { ClientCertificate } from './wire-connection.adapter.ts';
 
 export interface RestReply {
   status: number;
@@ -15,6 +16,8 @@ export interface RestTarget {
   localAddress?: string | undefined;
   /** Present: the port uses TLS, with a certificate that this authority (PEM) issued. */
   authority?: string | undefined;
+  /** With TLS, in the place of a password. */
+  clientCertificate?: ClientCertificate | undefined;
   /** Idle timeout of the connection. */
   timeoutMs?: number | undefined;
   /** The largest body of an answer. */
@@ -47,6 +50,10 @@ export function rest(
     timeout: timeoutMs,
     agent: false,
     ...(target.authority !== undefined && { ca: target.authority, minVersion: 'TLSv1.2' as const }),
+    ...(target.clientCertificate !== undefined && {
+      cert: target.clientCertificate.certificate,
+      key: target.clientCertificate.key,
+    }),
     ...(target.localAddress !== undefined && { localAddress: target.localAddress }),
     headers: {
       ...(target.username !== undefined && { authorization: basic(target.username, target.password ?? '') }),

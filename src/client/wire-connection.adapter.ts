@@ -37,6 +37,14 @@ export interface NodeIdentification {
 /** PEM: the authorities of which one must have issued the server's certificate; absent: those of the machine. */
 export interface ServerTls {
   readonly authority?: string;
+  /** It takes the place of the account. */
+  readonly clientCertificate?: ClientCertificate | undefined;
+}
+
+/** PEM. */
+export interface ClientCertificate {
+  readonly certificate: string;
+  readonly key: string;
 }
 
 /** PEM: this node's certificate for other nodes, its key, and the authority of the cluster's nodes. */
@@ -138,7 +146,7 @@ export class WireConnection implements RequestSender {
   }
 
   /**
-   * Opens a connection, logs in unless certificates of both sides take the place of an account, and selects the bucket.
+   * Opens a connection, logs in unless a certificate of this side takes the place of an account, and selects the bucket.
    * @throws StatusError noBucket or noAccess when the bucket cannot be selected
    * @throws DataPortError without a connection
    */
@@ -146,7 +154,8 @@ export class WireConnection implements RequestSender {
     const connection = await WireConnection.open(address);
     try {
       await connection.hello(session.features);
-      if (address.node === undefined) await connection.authenticate(session.account);
+      const hasCertificate = address.node !== undefined || address.tls?.clientCertificate !== undefined;
+      if (!hasCertificate) await connection.authenticate(session.account);
       const status = await connection.selectBucket(session.bucket);
       if (status !== Status.success) throw new StatusError(SelectBucket.opcode, status);
       return connection;
@@ -161,11 +170,18 @@ export class WireConnection implements RequestSender {
     return address.tls === undefined ? this.openPlain(address) : this.openToServer(address, address.tls);
   }
 
-  private openToServer({ host, port, localAddress }: WireAddress, { authority }: ServerTls): Socket {
+  private openToServer(
+    { host, port, localAddress }: WireAddress,
+    { authority, clientCertificate }: ServerTls,
+  ): Socket {
     const socket = connectTls({
       ...{ host, port, minVersion: 'TLSv1.2', rejectUnauthorized: true },
       ...(isIP(host) === 0 && { servername: host }),
       ...(authority !== undefined && { ca: authority }),
+      ...(clientCertificate !== undefined && {
+        cert: clientCertificate.certificate,
+        key: clientCertificate.key,
+      }),
       ...(localAddress !== undefined && { localAddress }),
     });
     socket.setNoDelay(true);

@@ -1,6 +1,7 @@
 // The interface of replication between clusters, in plain data. The cluster manager stores references and replications and sends the
 // whole desired state; the XDCR thread reports figures and errors, and asks for checkpoints.
 
+import type { ClientCertificate } from '#client/wire-connection.adapter.ts';
 import type { CollectionMapping } from './mapping/mapping.contract.ts';
 
 export type ConflictResolution = 'seqno' | 'lww';
@@ -11,8 +12,12 @@ export interface TargetAccess {
   readonly hosts: readonly string[];
   readonly username: string;
   readonly password: string;
-  /** PEM of the authority of its certificates; present: all connections use TLS. */
+  /** PEM of the authority of its certificates; present: REST calls use TLS. */
   readonly authority?: string;
+  /** The connections that send documents use TLS as well. */
+  readonly encryptsData: boolean;
+  /** In the place of username and password. */
+  readonly clientCertificate?: ClientCertificate;
   /** Its nodes are reached at their alternate addresses. */
   readonly isExternal: boolean;
 }

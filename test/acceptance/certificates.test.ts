@@ -9,11 +9,11 @@ import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { CertificateAuthenticator } from 'couchbase';
+import { installCertificate, setClientAuth } from '../support/node-certificates.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
-import { fillInbox, OpensslAuthority, type Pair } from '../support/openssl.ts';
+import { OpensslAuthority, type Pair } from '../support/openssl.ts';
 import { connect } from '../support/sdk.ts';
 
-const names = 'DNS:localhost,IP:127.0.0.1';
 const portOf = (address: string): number => Number(address.split(':').at(-1));
 
 async function handshake(port: number, options: { ca: string; pair?: Pair }): Promise<TLSSocket> {
@@ -62,33 +62,6 @@ function ask(
     });
     sent.end();
   });
-}
-
-const setClientAuth = async (node: NodeProcess, state: string, path = 'subject.cn'): Promise<void> => {
-  const prefixes = state === 'disable' ? [] : [{ path, prefix: '', delimiter: '@' }];
-  const { username, password } = { username: 'Administrator', password: 'password' };
-  const answer = await fetch(`${node.ready.node.rest}/settings/clientCertAuth`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
-    body: JSON.stringify({ state, prefixes }),
-  });
-  assert.equal(answer.status, 202, await answer.text());
-};
-
-async function installCertificate(
-  node: NodeProcess,
-  authority: OpensslAuthority,
-  subject: string,
-): Promise<void> {
-  const { certificate, key } = authority.issue(subject, { names });
-  fillInbox(join(node.dataDir, 'inbox'), {
-    'CA/root.pem': authority.certificate,
-    'chain.pem': certificate,
-    'pkey.key': key,
-  });
-  assert.equal((await node.request('/node/controller/loadTrustedCAs', 'POST')).status, 200);
-  const reloaded = await node.request('/node/controller/reloadCertificate', 'POST');
-  assert.equal(reloaded.status, 200, await reloaded.text());
 }
 
 describe('certificates of a node', () => {

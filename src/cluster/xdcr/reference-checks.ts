@@ -4,7 +4,13 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
-import { type CallTarget, type FoundCluster, findCluster, TargetProblem } from './target-cluster.ts';
+import {
+  type CallTarget,
+  type FoundCluster,
+  findCluster,
+  type TargetAccount,
+  TargetProblem,
+} from './target-cluster.ts';
 import type { StoredReference, XdcrState } from './xdcr-state.ts';
 
 /** As published: not measured yet, reached, refused by a node, reached in part, not reached. */
@@ -19,7 +25,7 @@ const nodesMax = 32;
 export interface ReferenceChecksDeps {
   readonly state: WatchedSetting<XdcrState>;
   readonly callTarget: CallTarget;
-  readonly passwordOf: (reference: StoredReference) => string;
+  readonly accountOf: (reference: StoredReference) => TargetAccount;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -107,9 +113,9 @@ export class ReferenceChecks {
   }
 
   async #check(reference: StoredReference): Promise<void> {
-    const password = this.#deps.passwordOf(reference);
+    const account = this.#deps.accountOf(reference);
     const asked = await Promise.all(
-      reference.nodes.slice(0, nodesMax).map((node) => this.#ask(reference, node, password)),
+      reference.nodes.slice(0, nodesMax).map((node) => this.#ask(reference, { ...account, hostname: node })),
     );
     if (!this.#isRunning) return;
     const nodes = nodesAfter(reference, asked);
@@ -118,9 +124,9 @@ export class ReferenceChecks {
     if (nodes !== null && !isSameSet(nodes.all, reference.nodes)) await this.#store(reference, nodes.all);
   }
 
-  async #ask(reference: StoredReference, node: string, password: string): Promise<Asked> {
+  async #ask(reference: StoredReference, account: TargetAccount): Promise<Asked> {
+    const node = account.hostname;
     try {
-      const account = { ...reference, hostname: node, password };
       const found = await findCluster(this.#deps.callTarget, account);
       // Another cluster has this address now.
       return { node, found: found.uuid === reference.uuid ? found : null, isLoginRefused: false };
@@ -160,8 +166,14 @@ function statusOf(asked: readonly Asked[]): ConnectivityStatus {
 }
 
 /** What decides whether the cluster can be reached. */
-const accessOf = ({ hostname, username, sealedPassword, secureType, certificate }: StoredReference): string =>
-  JSON.stringify([hostname, username, sealedPassword, secureType, certificate]);
+function accessOf(reference: StoredReference): string {
+  const { hostname, username, sealedPassword, secureType } = reference;
+  const { certificate, clientCertificate, sealedClientKey } = reference;
+  return JSON.stringify([
+    ...[hostname, username, sealedPassword, secureType],
+    ...[certificate, clientCertificate, sealedClientKey],
+  ]);
+}
 
 const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((node) => other.includes(node));

@@ -1,4 +1,5 @@
 // The form of a reference to another cluster.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
 import type { SecureType } from './xdcr-state.ts';
 
@@ -10,10 +11,14 @@ export interface ReferenceForm {
   readonly password: string;
   readonly secureType: SecureType;
   readonly certificate: string;
+  /** PEM; empty: username and password log in. */
+  readonly clientCertificate: string;
+  readonly clientKey: string;
   readonly isExternal: boolean;
 }
 
 type Form = Readonly<Record<string, string>>;
+type Problems = Readonly<Record<string, string>>;
 
 const nameBytesMax = 256;
 const defaultPort = 8091;
@@ -23,64 +28,106 @@ const namePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 /** @throws AppError with all wrong fields */
 export function readReference(form: Form): ReferenceForm {
   const { name = '', hostname = '', username = '', password = '', certificate = '' } = form;
-  const problems: Record<string, string> = {};
-  const addProblem = (field: string, problem: string | null) => {
-    if (problem !== null) problems[field] ??= problem;
-  };
+  const { clientCertificate = '', clientKey = '' } = form;
   const secure = readSecureType(form);
-  if (typeof secure !== 'string') Object.assign(problems, secure.problems);
   const secureType = typeof secure === 'string' ? secure : 'none';
-  addProblem('name', nameProblem(name));
-  addProblem('hostname', hostnameProblem(hostname));
-  if (username === '')
-    addProblem('username', 'username must be given: client certificates are not available in this version');
-  if (password === '')
-    addProblem(
-      'password',
-      username === '' ? 'password must be given' : 'password must be given when username is specified',
-    );
-  if (secureType === 'full' && certificate === '')
-    addProblem('certificate', 'certificate must be given when secure type is full');
-  if (secureType === 'none' && certificate !== '')
-    addProblem('certificate', 'certificate cannot be given when secure type is none');
-  for (const [field, label] of [
-    ['clientCertificate', 'client certificate'],
-    ['clientKey', 'client key'],
-  ] as const)
-    if ((form[field] ?? '') !== '')
-      addProblem(
-        field,
-        secureType === 'full'
-          ? 'Client certificates are not available in this version; give username and password'
-          : `${label} cannot be given when secure type is not full`,
-      );
-  if (form['stage'] !== undefined)
-    addProblem('stage', 'Staged credentials are not available in this version');
   const network = form['network_type'] ?? '';
-  if (!['', 'external', 'default'].includes(network))
-    addProblem('network_type', 'network_type specified is invalid');
+  const problems = {
+    ...nonNull({
+      name: nameProblem(name),
+      hostname: hostnameProblem(hostname),
+      stage: form['stage'] === undefined ? null : 'Staged credentials are not available in this version',
+      network_type: ['', 'external', 'default'].includes(network)
+        ? null
+        : 'network_type specified is invalid',
+      certificate: authorityProblem(secureType, certificate),
+    }),
+    ...(secureType === 'full' ? fullAccountProblems(form) : accountProblems(form)),
+    ...(typeof secure !== 'string' && secure.problems),
+  };
   if (Object.keys(problems).length > 0) throw xdcrRefusals.invalidBare(problems);
   return {
-    ...{ name, username, password, secureType, certificate },
+    ...{ name, username, password, secureType, certificate, clientCertificate, clientKey },
     hostname: withPort(hostname),
     isExternal: network === 'external',
   };
 }
 
-const halfText = 'half encryption is not available in this version; use full, or none';
+const nonNull = (problems: Readonly<Record<string, string | null>>): Problems =>
+  Object.fromEntries(
+    Object.entries(problems).flatMap(([field, text]) => (text === null ? [] : [[field, text]])),
+  );
 
-function readSecureType(form: Form): SecureType | { problems: Record<string, string> } {
-  const { secureType, demandEncryption, encryptionType = 'full' } = form;
-  if (secureType !== undefined && secureType !== '') {
-    if (secureType === 'half') return { problems: { secureType: halfText } };
-    if (secureType === 'none' || secureType === 'full') return secureType;
-    return { problems: { secureType: 'Invalid value' } };
+function authorityProblem(secureType: SecureType, certificate: string): string | null {
+  if (secureType === 'none')
+    return certificate === '' ? null : 'certificate cannot be given when secure type is none';
+  if (certificate !== '') return null;
+  return secureType === 'full'
+    ? 'certificate must be given when secure type is full'
+    : 'certificate must be given when secure type is half: without it the password could be read on its way';
+}
+
+function accountProblems(form: Form): Problems {
+  const { username = '', password = '', clientCertificate = '', clientKey = '' } = form;
+  const withoutFull = (given: string, label: string) =>
+    given === '' ? null : `${label} cannot be given when secure type is not full`;
+  return nonNull({
+    username: username === '' ? 'username must be given when secure type is not full' : null,
+    password: password === '' ? passwordText(username) : null,
+    clientCertificate: withoutFull(clientCertificate, 'client certificate'),
+    clientKey: withoutFull(clientKey, 'client key'),
+  });
+}
+
+const passwordText = (username: string): string =>
+  username === ''
+    ? 'password must be given when secure type is not full'
+    : 'password must be given when username is specified';
+
+/** Either an account or a client certificate logs in. */
+function fullAccountProblems(form: Form): Problems {
+  const { username = '', password = '', clientCertificate = '', clientKey = '' } = form;
+  if (username === '' && clientCertificate === '')
+    return { _: 'either username or client certificate must be given when secure type is full' };
+  if (username !== '' && clientCertificate !== '')
+    return { _: 'username and client certificate cannot both be given when secure type is full' };
+  if (clientCertificate !== '') return clientCertificateProblems(clientCertificate, clientKey);
+  return nonNull({
+    password: password === '' ? 'password must be given when username is specified' : null,
+    clientKey: clientKey === '' ? null : 'client key cannot be given without a client certificate',
+  });
+}
+
+function clientCertificateProblems(clientCertificate: string, clientKey: string): Problems {
+  if (clientKey === '') return { clientKey: 'client key must be given when client certificate is specified' };
+  const certificate = parsed(() => new X509Certificate(clientCertificate));
+  if (certificate === null) return { clientCertificate: 'client certificate must be a certificate in PEM' };
+  const key = parsed(() => createPrivateKey(clientKey));
+  if (key === null) return { clientKey: 'client key must be an unencrypted private key in PEM' };
+  return certificate.checkPrivateKey(key)
+    ? {}
+    : { clientKey: 'client key is not the key of the client certificate' };
+}
+
+function parsed<T>(parse: () => T): T | null {
+  try {
+    return parse();
+  } catch {
+    return null;
   }
+}
+
+function readSecureType(form: Form): SecureType | { problems: Problems } {
+  const { secureType, demandEncryption, encryptionType = 'full' } = form;
+  if (secureType !== undefined && secureType !== '')
+    return isSecureType(secureType) ? secureType : { problems: { secureType: 'Invalid value' } };
   // Every value except the integer 0 demands encryption, an empty one too.
   if (demandEncryption === undefined || /^[+-]?0+$/.test(demandEncryption)) return 'none';
-  if (encryptionType === 'half') return { problems: { encryptionType: halfText } };
-  return encryptionType === 'full' ? 'full' : { problems: { encryptionType: 'invalid value' } };
+  if (encryptionType === 'half' || encryptionType === 'full') return encryptionType;
+  return { problems: { encryptionType: 'invalid value' } };
 }
+
+const isSecureType = (text: string): text is SecureType => ['none', 'half', 'full'].includes(text);
 
 function nameProblem(name: string): string | null {
   if (name === '') return 'cluster name is missing';

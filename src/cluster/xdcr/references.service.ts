@@ -3,8 +3,15 @@ import type { SecretBox } from '#auth/secret-box.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
 import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
 import type { ReferenceForm } from './reference-form.ts';
-import { type CallTarget, type FoundCluster, findCluster, TargetProblem } from './target-cluster.ts';
 import {
+  type CallTarget,
+  type FoundCluster,
+  findCluster,
+  type TargetAccount,
+  TargetProblem,
+} from './target-cluster.ts';
+import {
+  clientKeyPurpose,
   limits,
   passwordPurpose,
   type StoredReference,
@@ -43,8 +50,12 @@ export class ReferencesService {
     return this.list().flatMap(({ name, secureType }) => (secureType === 'full' ? [] : [name]));
   }
 
-  passwordOf({ sealedPassword }: StoredReference): string {
-    return this.#deps.secrets.open(passwordPurpose, sealedPassword);
+  /** With the password and the key of the client certificate. */
+  accountOf(reference: StoredReference): TargetAccount {
+    const { hostname, username, certificate, clientCertificate } = reference;
+    const password = this.#deps.secrets.open(passwordPurpose, reference.sealedPassword);
+    const clientKey = this.#deps.secrets.open(clientKeyPurpose, reference.sealedClientKey);
+    return { hostname, username, password, certificate, clientCertificate, clientKey };
   }
 
   /** With `isTrial` the reference is validated only. */
@@ -118,8 +129,14 @@ export class ReferencesService {
       throw xdcrRefusals.mustBeEncrypted();
   }
 
-  #seal({ password, ...form }: ReferenceForm, { uuid, nodes }: FoundCluster): StoredReference {
-    return { ...form, uuid, nodes, sealedPassword: this.#deps.secrets.seal(passwordPurpose, password) };
+  #seal({ password, clientKey, ...form }: ReferenceForm, { uuid, nodes }: FoundCluster): StoredReference {
+    const { secrets } = this.#deps;
+    return {
+      ...form,
+      ...{ uuid, nodes },
+      sealedPassword: secrets.seal(passwordPurpose, password),
+      sealedClientKey: secrets.seal(clientKeyPurpose, clientKey),
+    };
   }
 
   async #change(change: (state: XdcrState) => XdcrState, isTrial: boolean): Promise<void> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makeCertificate } from '../../../test/support/certificate.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import {
   aNodeWithTarget,
@@ -60,9 +61,19 @@ test('refuses each wrong field of a reference by its name', async () => {
     [{ password: '' }, 'password', /must be given/],
     [{ certificate: 'x' }, 'certificate', /cannot be given/],
     [{ demandEncryption: '1' }, 'certificate', /must be given/],
-    [{ demandEncryption: '1', encryptionType: 'half' }, 'encryptionType', /half/],
+    [
+      { demandEncryption: '1', encryptionType: 'half' },
+      'certificate',
+      /must be given when secure type is half/,
+    ],
     [{ demandEncryption: '', encryptionType: 'x' }, 'encryptionType', /invalid value/],
-    [{ secureType: 'half' }, 'secureType', /half/],
+    [{ secureType: 'half' }, 'certificate', /must be given when secure type is half/],
+    [{ secureType: 'half', certificate: 'x', username: '' }, 'username', /must be given when .* not full/],
+    [
+      { secureType: 'half', certificate: 'x', clientKey: 'x' },
+      'clientKey',
+      /cannot be given when .* not full/,
+    ],
     [{ secureType: 'x' }, 'secureType', /Invalid value/],
     [{ clientCertificate: 'x' }, 'clientCertificate', /cannot be given/],
     [{ clientKey: 'x' }, 'clientKey', /cannot be given/],
@@ -70,6 +81,32 @@ test('refuses each wrong field of a reference by its name', async () => {
     [{ stage: 'true' }, 'stage', /not available/],
   ] as const) {
     const answer = await post(referencesPath, { ...reference, ...fields });
+    assert.equal(answer.status, 400, JSON.stringify(fields));
+    assert.match(String(answer.body[key]), text, JSON.stringify([fields, answer.body]));
+  }
+});
+
+test('a fully secure reference has either an account or a client certificate with its key', async () => {
+  const { post } = await aNodeWithTarget();
+  const [mine, others] = [await makeCertificate(), await makeCertificate()];
+  const none = { username: '', password: '' };
+  const certificates = { clientCertificate: mine.certificate, clientKey: mine.key };
+  for (const [fields, key, text] of [
+    [none, '_', /^either username or client certificate must be given when secure type is full$/],
+    [certificates, '_', /^username and client certificate cannot both be given when secure type is full$/],
+    [{ password: '' }, 'password', /^password must be given when username is specified$/],
+    [{ clientKey: mine.key }, 'clientKey', /^client key cannot be given without a client certificate$/],
+    [{ ...none, clientCertificate: mine.certificate }, 'clientKey', /^client key must be given when/],
+    [
+      { ...none, ...certificates, clientCertificate: 'x' },
+      'clientCertificate',
+      /must be a certificate in PEM$/,
+    ],
+    [{ ...none, ...certificates, clientKey: 'x' }, 'clientKey', /must be an unencrypted private key in PEM$/],
+    [{ ...none, ...certificates, clientKey: others.key }, 'clientKey', /is not the key of the client cert/],
+  ] as const) {
+    const form = { ...reference, secureType: 'full', certificate: 'pem', ...fields };
+    const answer = await post(referencesPath, form);
     assert.equal(answer.status, 400, JSON.stringify(fields));
     assert.match(String(answer.body[key]), text, JSON.stringify([fields, answer.body]));
   }

@@ -193,7 +193,7 @@ export class ReplicationsService {
   async #checkTarget(reference: StoredReference, bucket: string, sourceResolution: string): Promise<void> {
     const { references, callTarget } = this.#deps;
     const [hostname = reference.hostname] = reference.nodes;
-    const account = { ...reference, hostname, password: references.passwordOf(reference) };
+    const account = { ...references.accountOf(reference), hostname };
     const found = await findBucket(callTarget, account, bucket).catch((error: Error) => {
       throw error instanceof TargetProblem ? invalid({ toBucket: error.message }) : error;
     });

@@ -16,6 +16,9 @@ export interface TargetAccount {
   readonly password: string;
   /** PEM; empty: no encryption. */
   readonly certificate: string;
+  /** PEM; empty: username and password log in. */
+  readonly clientCertificate: string;
+  readonly clientKey: string;
 }
 
 export interface FoundCluster {
@@ -106,7 +109,7 @@ function nodeAddresses(nodes: readonly ExtendedNode[], answering: string, hasTls
 /** The address of the TLS port: the given one if it speaks TLS, else the one that the plain port names. */
 async function tlsAddress(call: CallTarget, account: TargetAccount): Promise<string> {
   const { host, port } = hostAndPortOf(account.hostname);
-  const target = { host, port, authority: account.certificate, timeoutMs };
+  const target = { host, port, ...tlsOf(account), timeoutMs };
   try {
     await call(target, 'GET', '/nodes/self/xdcrSSLPorts');
     return account.hostname;
@@ -129,10 +132,10 @@ async function read<T>(
   mayBeMissing = false,
 ): Promise<T> {
   const { host, port } = hostAndPortOf(account.hostname);
-  const { username, password, certificate } = account;
-  const target = { host, port, username, password, timeoutMs, answerBytesMax };
-  const withTls = certificate === '' ? target : { ...target, authority: certificate };
-  const answer = await call(withTls, 'GET', path).catch((error) => {
+  const { username, password, clientCertificate } = account;
+  const login = clientCertificate === '' ? { username, password } : {};
+  const target = { host, port, ...login, ...tlsOf(account), timeoutMs, answerBytesMax };
+  const answer = await call(target, 'GET', path).catch((error) => {
     throw problemOf(error, host, port);
   });
   if (mayBeMissing && answer.status === 404) return null as T;
@@ -146,6 +149,11 @@ async function read<T>(
     throw new TargetProblem('Could not get cluster info from remote cluster. Remote cluster may be invalid.');
   return value as T;
 }
+
+const tlsOf = ({ certificate, clientCertificate, clientKey }: TargetAccount) => ({
+  ...(certificate !== '' && { authority: certificate }),
+  ...(clientCertificate !== '' && { clientCertificate: { certificate: clientCertificate, key: clientKey } }),
+});
 
 /** Null: the text is not JSON. */
 function parseJson(text: string): unknown {
@@ -169,6 +177,11 @@ function problemOf(error: unknown, host: string, port: number): TargetProblem {
   if (isCertificate || noTlsCodes.includes(code))
     return new TargetProblem(
       `The certificate of "${host}" on port ${port} is not accepted: ${(error as Error).message}`,
+    );
+  // The target ended the handshake, for instance because it does not accept the client certificate.
+  if (code.startsWith('ERR_SSL_'))
+    return new TargetProblem(
+      `"${host}" on port ${port} refuses the TLS connection: ${(error as Error).message}`,
     );
   return new TargetProblem(
     `Could not connect to "${host}" on port ${port}. This could be due to an incorrect host/port combination or a firewall in place between the servers.`,

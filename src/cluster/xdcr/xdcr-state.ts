@@ -2,7 +2,8 @@
 import type { CollectionMapping } from '#xdcr/mapping/mapping.contract.ts';
 import type { ReplicationSettings } from './replication-settings.ts';
 
-export type SecureType = 'none' | 'full';
+/** `half`: REST calls use TLS, and documents are sent without it. */
+export type SecureType = 'none' | 'half' | 'full';
 
 export interface StoredReference {
   readonly name: string;
@@ -15,6 +16,9 @@ export interface StoredReference {
   readonly secureType: SecureType;
   /** PEM; empty without encryption. */
   readonly certificate: string;
+  /** PEM; empty: username and password log in. */
+  readonly clientCertificate: string;
+  readonly sealedClientKey: string;
   readonly isExternal: boolean;
   /** `host:port` of the REST ports of its nodes when the reference was stored. */
   readonly nodes: readonly string[];
@@ -45,4 +49,5 @@ export interface XdcrState {
 export const xdcrSetting = 'xdcr';
 export const noXdcr: XdcrState = { references: [], replications: [], defaults: {} };
 export const passwordPurpose = 'xdcr/password';
+export const clientKeyPurpose = 'xdcr/client-key';
 export const limits = { references: 100, replications: 100 } as const;

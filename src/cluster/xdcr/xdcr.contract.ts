@@ -30,7 +30,7 @@ const referenceShape = shape.named(
       deleted: shape.boolean,
     },
     {
-      ...shape.each(shape.string, 'encryptionType', 'certificate', 'network_type'),
+      ...shape.each(shape.string, 'encryptionType', 'certificate', 'clientCertificate', 'network_type'),
       demandEncryption: shape.boolean,
       connectivityStatus: shape.oneOf(...connectivityStatuses),
     },
@@ -202,11 +202,13 @@ export const ChangeReplicationSettings = defineRoute({
 
 export function shownReference(reference: StoredReference) {
   const { name, uuid, hostname, username, secureType, certificate, isExternal } = reference;
+  const { clientCertificate } = reference;
   const uri = `/pools/default/remoteClusters/${encodeURIComponent(name)}`;
   return {
     ...{ uuid, name, uri, validateURI: `${uri}?just_validate=1`, hostname, username, secureType },
     deleted: false,
     ...(secureType !== 'none' && { demandEncryption: true, encryptionType: secureType, certificate }),
+    ...(clientCertificate !== '' && { clientCertificate }),
     ...(isExternal && { network_type: 'external' }),
   };
 }

@@ -75,8 +75,8 @@ export class Xdcr {
       references: this.references,
       internalDefaults: () => internalDefaults(chosenInternalSettings(deps.view)),
     });
-    const passwordOf = (reference: StoredReference) => this.references.passwordOf(reference);
-    this.checks = new ReferenceChecks({ ...serviceDeps, passwordOf });
+    const accountOf = (reference: StoredReference) => this.references.accountOf(reference);
+    this.checks = new ReferenceChecks({ ...serviceDeps, accountOf });
   }
 
   async start(): Promise<void> {
@@ -151,9 +151,16 @@ export class Xdcr {
   }
 
   #accessTo(reference: StoredReference): TargetAccess {
-    const { nodes, username, certificate, isExternal } = reference;
-    const password = this.references.passwordOf(reference);
-    const authority = certificate === '' ? {} : { authority: certificate };
-    return { hosts: nodes, username, password, isExternal, ...authority };
+    const { nodes, isExternal, secureType } = reference;
+    const { username, password, certificate, clientCertificate, clientKey } =
+      this.references.accountOf(reference);
+    return {
+      ...{ hosts: nodes, username, password, isExternal },
+      encryptsData: secureType === 'full',
+      ...(certificate !== '' && { authority: certificate }),
+      ...(clientCertificate !== '' && {
+        clientCertificate: { certificate: clientCertificate, key: clientKey },
+      }),
+    };
   }
 }

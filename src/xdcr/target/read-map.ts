@@ -18,8 +18,7 @@ export async function readTargetMap(
   for (const address of access.hosts) {
     const { host, port } = hostAndPortOf(address);
     try {
-      const { username, password, authority } = access;
-      const target = { host, port, username, password, authority, timeoutMs };
+      const target = { host, port, ...accountOf(access), authority: access.authority, timeoutMs };
       const answer = await call(target, 'GET', `/pools/default/b/${encodeURIComponent(bucket)}`);
       if (answer.status !== 200) throw new Error(reasonOf(answer.status, bucket));
       const map = targetMapOf(JSON.parse(answer.body) as TerseBucket, host, access);
@@ -31,6 +30,9 @@ export async function readTargetMap(
   }
   throw failure;
 }
+
+const accountOf = ({ username, password, clientCertificate }: TargetAccess) =>
+  clientCertificate === undefined ? { username, password } : { clientCertificate };
 
 const reasonOf = (status: number, bucket: string): string => {
   if (status === 404) return `the target has no bucket ${bucket}`;

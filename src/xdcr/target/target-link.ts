@@ -132,11 +132,12 @@ export class TargetLink {
     const existing = this.connections.get(name);
     if (existing !== undefined) return existing;
     const { access, failed } = this.options;
-    const { username, password, authority } = access;
+    const { username, password, authority, encryptsData, clientCertificate } = access;
+    const tls = encryptsData && authority !== undefined ? { authority, clientCertificate } : undefined;
     const connection = new TargetConnection({
       ...this.options,
-      address: { host, port, timeoutMs, connectMs, ...(authority !== undefined && { tls: { authority } }) },
-      account: { username, password, scram: authority === undefined },
+      address: { host, port, timeoutMs, connectMs, ...(tls !== undefined && { tls }) },
+      account: { username, password, scram: tls === undefined },
       limit: this.limit,
       refused: (outgoing, status) => this.refused(outgoing, status),
       failed: (reason) => {

@@ -42,7 +42,7 @@ export interface TerseBucket {
 export function targetMapOf(
   bucket: TerseBucket,
   host: string,
-  access: Pick<TargetAccess, 'authority' | 'isExternal'>,
+  access: Pick<TargetAccess, 'authority' | 'encryptsData' | 'isExternal'>,
 ): TargetMap {
   const rows = bucket.vBucketServerMap?.vBucketMap ?? [];
   const hasTls = access.authority !== undefined;
@@ -52,7 +52,7 @@ export function targetMapOf(
       const port = hasTls ? services.mgmtSSL : services.mgmt;
       return port === undefined ? [] : [`${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`];
     }),
-    nodes: bucket.nodesExt.map((node) => addressOf(node, host, hasTls, access.isExternal)),
+    nodes: bucket.nodesExt.map((node) => addressOf(node, host, access.encryptsData, access.isExternal)),
     actives: rows.map(([active = -1]) => active),
   };
 }

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { targetMapOf } from './target-map.ts';
+
+const bucket = {
+  uuid: 'u',
+  nodesExt: [
+    { services: { mgmt: 8091, mgmtSSL: 18091, kv: 11210, kvSSL: 11207 } },
+    {
+      hostname: 'two',
+      services: { mgmt: 1, mgmtSSL: 2, kv: 3, kvSSL: 4 },
+      alternateAddresses: { external: { hostname: 'out', ports: { kv: 5, kvSSL: 6 } } },
+    },
+  ],
+  vBucketServerMap: { vBucketMap: [[1, 0], [0], []] },
+};
+
+test('the mode of the reference decides which ports are used', () => {
+  const authority = 'pem';
+  for (const [access, hosts, ports] of [
+    [{ encryptsData: false }, ['one:8091', 'two:1'], [11_210, 3]],
+    [{ authority, encryptsData: false }, ['one:18091', 'two:2'], [11_210, 3]],
+    [{ authority, encryptsData: true }, ['one:18091', 'two:2'], [11_207, 4]],
+  ] as const) {
+    const map = targetMapOf(bucket, 'one', { ...access, isExternal: false });
+    assert.deepEqual(map.hosts, hosts);
+    assert.deepEqual(
+      map.nodes.map(({ port }) => port),
+      ports,
+    );
+    assert.deepEqual(map.actives, [1, 0, -1]);
+  }
+  const [, outside] = targetMapOf(bucket, 'one', { authority, encryptsData: true, isExternal: true }).nodes;
+  assert.deepEqual(outside, { host: 'out', port: 6 });
+});
