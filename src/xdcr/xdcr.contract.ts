@@ -4,6 +4,14 @@
 import type { ClientCertificate } from '#client/wire-connection.adapter.ts';
 import type { CollectionMapping } from './mapping/mapping.contract.ts';
 
+/** In descending order. */
+export const priorities = ['High', 'Medium', 'Low'] as const;
+export type Priority = (typeof priorities)[number];
+
+/** From the fewest lines to the most. */
+export const replicationLogLevels = ['Fatal', 'Error', 'Warn', 'Info', 'Debug', 'Trace'] as const;
+export type ReplicationLogLevel = (typeof replicationLogLevels)[number];
+
 export type ConflictResolution = 'seqno' | 'lww';
 
 /** How the nodes of another cluster are reached. */
@@ -33,6 +41,10 @@ export interface DataPathSettings {
   readonly targetNozzlePerNode: number;
   readonly statsInterval: number;
   readonly networkUsageLimit: number;
+  /** Documents that wait longer, in ms, make replications of a lower priority send less. */
+  readonly desiredLatency: number;
+  readonly priority: Priority;
+  readonly logLevel: ReplicationLogLevel;
   readonly compressionType: 'Auto' | 'None';
   readonly filterBypassExpiry: boolean;
   readonly filterDeletion: boolean;

@@ -13,7 +13,9 @@ const integerNotes: Record<keyof typeof integerRules, string> = {
   sourceNozzlePerNode: 'connections with change streams to the source bucket',
   targetNozzlePerNode: 'connections to each node of the target',
   statsInterval: 'milliseconds between reports of figures',
-  networkUsageLimit: 'MiB per second that each node sends; 0: no limit',
+  networkUsageLimit: 'MiB per second that the nodes of the source send together; 0: no limit',
+  desiredLatency:
+    'milliseconds; while documents wait longer for their acknowledgement, replications of a lower priority send less',
 };
 const switchNotes: Record<(typeof switches)[number], string> = {
   filterBypassExpiry: 'documents arrive without an expiry',
@@ -43,6 +45,22 @@ const settings = [
   ),
   ...switches.map((name) =>
     setting(name, '`false`', '`true`, `false`', 'live', 'effective', switchNotes[name]),
+  ),
+  setting(
+    'priority',
+    '`High`',
+    '`Low`, `Medium`, `High`',
+    'live',
+    'effective',
+    'while a replication of a higher priority is later than its `desiredLatency`, a connection has a quarter (`Medium`) or a sixteenth (`Low`) of `workerBatchSize` in flight',
+  ),
+  setting(
+    'logLevel',
+    '`Info`',
+    '`Fatal`, `Error`, `Warn`, `Info`, `Debug`, `Trace`',
+    'live',
+    'effective',
+    'lines of the replication that are logged, if the log of the node has them',
   ),
   setting(
     'compressionType',

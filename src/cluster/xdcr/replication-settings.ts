@@ -1,7 +1,7 @@
 // Settings of a replication: their ranges, their defaults, and how forms change them. Published settings that do not act in this version
 // are refused, except with the value that describes what happens anyway.
 import { filterProblem } from '#xdcr/filter/filter.contract.ts';
-import type { DataPathSettings } from '#xdcr/xdcr.contract.ts';
+import { type DataPathSettings, priorities, replicationLogLevels } from '#xdcr/xdcr.contract.ts';
 
 export type ReplicationSettings = DataPathSettings;
 type Name = keyof ReplicationSettings;
@@ -28,6 +28,7 @@ export const integerRules = {
   targetNozzlePerNode: integer(1, 100, 2),
   statsInterval: integer(200, 600_000, 1000),
   networkUsageLimit: integer(0, 1_000_000, 0),
+  desiredLatency: integer(10, 10_000_000, 50),
 } as const satisfies Partial<Record<Name, IntegerRule>>;
 
 export const switches = [
@@ -38,18 +39,23 @@ export const switches = [
   'filterBinary',
 ] as const satisfies readonly Name[];
 
-const compressionTypes = ['Auto', 'None'] as const;
+/** Each with the published text about a wrong value. */
+export const choices = {
+  compressionType: {
+    values: ['Auto', 'None'],
+    problem: 'Unable to translate user input to internal compression Type',
+  },
+  priority: { values: priorities, problem: 'priority is invalid' },
+  logLevel: { values: replicationLogLevels, problem: 'logLevel is invalid' },
+} as const satisfies Partial<Record<Name, { values: readonly string[]; problem: string }>>;
 
 /** Published settings without an effect, with the only value that is accepted. */
 export const fixedSettings = {
   type: 'xmem',
-  priority: 'High',
-  logLevel: 'Info',
   collectionsOSOMode: false,
 } as const;
 /** Published settings that are refused with every value. */
 export const refusedSettings = [
-  'desiredLatency',
   'preReplicateVBMasterCheck',
   'ckptSvcCacheEnabled',
   'retryOnRemoteAuthErr',
@@ -79,6 +85,8 @@ export const defaultReplicationSettings: ReplicationSettings = {
   filterBypassUncommittedTxn: false,
   filterBinary: false,
   compressionType: 'Auto',
+  priority: 'High',
+  logLevel: 'Info',
   filterExpression: '',
 };
 
@@ -103,7 +111,7 @@ export async function readSettings(form: Form): Promise<SettingsForm> {
   };
   for (const [name, rule] of Object.entries(integerRules)) readField(name, (text) => readInteger(text, rule));
   for (const name of switches) readField(name, readSwitch);
-  readField('compressionType', readCompression);
+  for (const [name, choice] of Object.entries(choices)) readField(name, (text) => readChoice(text, choice));
   const expression = form['filterExpression'];
   if (expression !== undefined) note('filterExpression', await readFilter(expression));
   for (const name of Object.keys(fixedSettings)) {
@@ -141,10 +149,10 @@ function readSwitch(text: string): Outcome {
   return value === undefined ? { problem: 'The value must be a boolean' } : { value };
 }
 
-function readCompression(text: string): Outcome {
-  const value = compressionTypes.find((type) => type.toLowerCase() === text.toLowerCase());
-  if (value !== undefined) return { value };
-  return { problem: 'Unable to translate user input to internal compression Type' };
+/** Upper and lower case do not matter. */
+function readChoice(text: string, { values, problem }: (typeof choices)[keyof typeof choices]): Outcome {
+  const value = values.find((one) => one.toLowerCase() === text.toLowerCase());
+  return value === undefined ? { problem } : { value };
 }
 
 async function readFilter(text: string): Promise<Outcome> {

@@ -8,6 +8,7 @@ import {
   replication,
 } from '../../../test/support/xdcr-manager.ts';
 import { bucketOf, targetUuid } from '../../../test/support/xdcr-target.ts';
+import { choices, fixedSettings, integerRules, refusedSettings, switches } from './replication-settings.ts';
 
 test('creates a replication, lists it as a task, and deletes it by its id in every encoding', async () => {
   const { post, request } = await aNodeWithTarget();
@@ -69,7 +70,9 @@ test('refuses each wrong field of a replication by its name', async () => {
       'filterExpression',
       'Filter expression is invalid: at character 7: and is case-sensitive here; write AND',
     ],
-    [{ priority: 'Low' }, 'priority', 'The only value in this version is High'],
+    [{ priority: 'Urgent' }, 'priority', 'priority is invalid'],
+    [{ logLevel: 'x' }, 'logLevel', 'logLevel is invalid'],
+    [{ desiredLatency: '9' }, 'desiredLatency', 'The value must be an integer between 10 and 10000000'],
     [{ collectionsExplicitMapping: 'x' }, 'collectionsExplicitMapping', 'unable to parse x into a boolean'],
     [{ collectionsMigrationMode: '2' }, 'collectionsMigrationMode', 'unable to parse 2 into a boolean'],
     [
@@ -119,8 +122,8 @@ test('refuses each wrong field of a replication by its name', async () => {
       'This is not available in this version; the only value is false',
     ],
     [
-      { desiredLatency: '50' },
-      'desiredLatency',
+      { hlvPruningWindowSec: '50' },
+      'hlvPruningWindowSec',
       'This setting is not available in this version; leave it out',
     ],
     [{ pauseRequested: 'x' }, 'pauseRequested', 'The value must be a boolean'],
@@ -142,6 +145,39 @@ test('refuses each wrong field of a replication by its name', async () => {
     if (text instanceof RegExp) assert.match(found, text);
     else assert.equal(found, text, JSON.stringify([fields, answer.body]));
   }
+});
+
+test('every setting takes the ends of its range and its values in any case, and no value beyond', async () => {
+  const { post, request } = await aNodeWithTarget();
+  await post(referencesPath, reference);
+  await post('/controller/createReplication', replication);
+  const path = `/settings/replications/${encodeURIComponent(id)}`;
+  const accepts = async (name: string, text: string, value: unknown) => {
+    const answer = await post(path, { [name]: text });
+    assert.deepEqual([answer.status, answer.body[name]], [200, value], name);
+    assert.equal((await request(path)).body[name], value);
+  };
+  const refuses = async (name: string, text: string) => {
+    const answer = await post(path, { [name]: text });
+    assert.deepEqual([answer.status, Object.keys(answer.body)], [400, [name]], `${name}=${text}`);
+  };
+  for (const [name, { min, max }] of Object.entries(integerRules)) {
+    for (const value of [min, max]) await accepts(name, String(value), value);
+    for (const text of [String(min - 1), String(max + 1), '1.5', 'x', '']) await refuses(name, text);
+  }
+  for (const [name, { values }] of Object.entries(choices)) {
+    for (const value of values) {
+      await accepts(name, value, value);
+      await accepts(name, value.toUpperCase(), value);
+    }
+    for (const text of ['', 'other']) await refuses(name, text);
+  }
+  for (const name of switches) {
+    for (const text of ['1', 't', 'T', 'TRUE', 'true', 'True']) await accepts(name, text, true);
+    for (const text of ['0', 'f', 'F', 'FALSE', 'false', 'False']) await accepts(name, text, false);
+    for (const text of ['', 'yes', 'tRUE']) await refuses(name, text);
+  }
+  for (const name of [...refusedSettings, ...Object.keys(fixedSettings)]) await refuses(name, 'other');
 });
 
 test('a mapping belongs to one replication, and the rest of it stays when a part changes', async () => {

@@ -6,6 +6,7 @@ import { implicitMapping } from '#xdcr/mapping/mapping.contract.ts';
 import { mappingSwitches, shownMapping } from './mapping-settings.ts';
 import { connectivityStatuses } from './reference-checks.ts';
 import {
+  choices,
   fixedSettings,
   integerRules,
   type ReplicationSettings,
@@ -45,7 +46,7 @@ const settingsShape = {
   colMappingRules: shape.any,
   ...shape.each(shape.integer, ...Object.keys(integerRules)),
   ...shape.each(shape.boolean, ...switches),
-  compressionType: shape.oneOf('Auto', 'None'),
+  ...Object.fromEntries(Object.entries(choices).map(([name, { values }]) => [name, shape.oneOf(...values)])),
   filterExpression: shape.string,
   ...fixedShapes,
 };

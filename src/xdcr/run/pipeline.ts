@@ -17,6 +17,8 @@ import { type Outgoing, outgoingBytes, outgoingOf } from '../target/outgoing.ts'
 import type { TargetLink } from '../target/target-link.ts';
 import type { WantedReplication } from '../xdcr.contract.ts';
 import { Backfill } from './backfill.ts';
+import { SampledLatency } from './latency.ts';
+import type { Competitor, PriorityShares } from './priority-shares.ts';
 
 export interface SourceAccess {
   readonly address: WireAddress;
@@ -34,6 +36,7 @@ export interface OutboundPipelineOptions {
   readonly skippedChanged: () => void;
   readonly figures: ReplicationCounts;
   readonly clock: Clock;
+  readonly shares: PriorityShares;
   readonly failed: (reason: Error) => void;
 }
 
@@ -49,6 +52,8 @@ export class OutboundPipeline implements FollowerHandler {
   private readonly routes: CollectionRoutes;
   private readonly filter: DocumentFilter | null;
   private readonly followers: ChangeFollower[] = [];
+  private readonly latency: SampledLatency;
+  private readonly competitor: Competitor;
   private client: BucketClient | null = null;
   private link: TargetLink | null = null;
   private backfill: Backfill | null = null;
@@ -63,7 +68,10 @@ export class OutboundPipeline implements FollowerHandler {
   constructor(options: OutboundPipelineOptions) {
     this.options = options;
     this.routes = new CollectionRoutes(options.wanted.mapping);
-    const { filterExpression } = options.wanted.settings;
+    this.latency = new SampledLatency(options.clock);
+    const { filterExpression, priority, desiredLatency } = options.wanted.settings;
+    const isLate = () => this.unacknowledged > 0 && this.latency.exceeds(desiredLatency);
+    this.competitor = { priority, isLate };
     this.filter = filterExpression === '' ? null : new DocumentFilter(filterExpression);
     this.progress = Array.from({ length: vbucketCount }, () => new VbProgress());
     for (const vb of options.vbuckets)
@@ -74,6 +82,7 @@ export class OutboundPipeline implements FollowerHandler {
   async start(link: TargetLink, outdatedMappings: readonly CollectionMapping[]): Promise<void> {
     const { wanted, source, vbuckets } = this.options;
     this.link = link;
+    this.options.shares.add(this.competitor);
     this.client = await BucketClient.open({ ...source, bucket: wanted.source.bucket });
     await this.readManifests();
     for (const mapping of outdatedMappings)
@@ -93,6 +102,7 @@ export class OutboundPipeline implements FollowerHandler {
 
   async stop(): Promise<void> {
     this.isStopped = true;
+    this.options.shares.remove(this.competitor);
     this.client?.close();
     await Promise.all(this.allFollowers().map((follower) => follower.stop()));
   }
@@ -193,9 +203,11 @@ export class OutboundPipeline implements FollowerHandler {
     if (copies > 0 && change.kind !== 'mutation') figures.add('deletion_cloned', copies);
     const doneByOne = copies === 0 ? done : afterCalls(taken.length, done);
     const expiry = isStripped ? 0 : change.expiry;
+    const beganMs = this.latency.begin();
     for (const route of taken) {
       const outgoing: Outgoing = outgoingOf(change, sent, expiry, route?.id ?? null, () => {
         this.count(outgoing, -1);
+        if (beganMs !== null) this.latency.end(beganMs);
         doneByOne();
       });
       this.begin(outgoing, route);

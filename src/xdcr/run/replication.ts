@@ -16,7 +16,9 @@ import type {
   WantedReplication,
 } from '../xdcr.contract.ts';
 import { Checkpoints, type Mark, stillHolds } from './checkpoints.ts';
+import { leveledLog } from './leveled-log.ts';
 import { OutboundPipeline, type SourceAccess } from './pipeline.ts';
+import type { PriorityShares } from './priority-shares.ts';
 
 export interface ReplicationDeps {
   readonly source: SourceAccess;
@@ -26,6 +28,9 @@ export interface ReplicationDeps {
   readonly log: Log;
   /** The vbuckets of the source bucket that are active on this node. */
   readonly vbuckets: () => readonly number[];
+  /** How many nodes replicate the bucket, and share the network limit. */
+  readonly sendingNodes: () => number;
+  readonly shares: PriorityShares;
 }
 
 const errorsMax = 10;
@@ -177,13 +182,18 @@ export class RunningReplication {
     };
   }
 
+  /** As much as the replication asks for. */
+  private get log(): Log {
+    return leveledLog(this.deps.log, this.wanted.settings.logLevel);
+  }
+
   private async run(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.deps;
+    const { clock } = this.deps;
     while (!signal.aborted) {
       const reason = await this.attempt(signal).catch((error: Error) => error);
       if (signal.aborted) return;
       this.addError(reason.message);
-      log.warn('xdcr.interrupted', { replication: this.wanted.id, reason: reason.message });
+      this.log.warn('xdcr.interrupted', { replication: this.wanted.id, reason: reason.message });
       const pauseMs = this.wanted.settings.failureRestartInterval * 1000;
       await clock.sleep(pauseMs, signal).catch(() => {}); // stopped: the loop sees it
     }
@@ -217,6 +227,7 @@ export class RunningReplication {
       this.pipeline = pipeline;
       this.link = link;
       this.startPeriodicWork(periodic.signal);
+      this.log.info('xdcr.connected', { replication: this.wanted.id, vbuckets: vbuckets.length });
       // Otherwise the next start would compare the mappings again.
       if (outdatedMappings.length > 0) void this.checkpoint();
       return await this.failure.promise;
@@ -242,6 +253,8 @@ export class RunningReplication {
       rule: wanted.conflictResolution,
       settings: wanted.settings,
       clock: deps.clock,
+      senders: deps.sendingNodes(),
+      share: () => deps.shares.shareOf(wanted.settings.priority),
       readMap: async () => {
         const hosts = [...new Set([...access.hosts, ...this.lastHosts])];
         const map = await deps.readMap({ ...access, hosts }, bucket);
@@ -294,6 +307,7 @@ export class RunningReplication {
       await this.mark();
       await this.checkpoints.save();
       this.figures.add('num_checkpoints');
+      this.log.debug('xdcr.checkpoint_stored', { replication: this.wanted.id });
       this.figures.time('time_committing', this.deps.clock.monotonicMs() - startedMs);
     } catch (error) {
       this.figures.add('num_failedckpts');

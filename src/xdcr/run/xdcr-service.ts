@@ -1,12 +1,13 @@
 // All replications of this node: starts, changes and stops them so that they are as wanted.
 import type { ClusterLayout } from '#client/cluster-routes.ts';
-import { vbucketCount } from '#client/document-key.ts';
 import type { ReplicationReport, WantedReplication } from '../xdcr.contract.ts';
+import { PriorityShares } from './priority-shares.ts';
 import { type ReplicationDeps, RunningReplication } from './replication.ts';
+import { ownVbuckets, sendingNodes } from './source-share.ts';
 
 const reportMs = { without: 1_000, most: 10_000 } as const;
 
-export type XdcrServiceDeps = Omit<ReplicationDeps, 'vbuckets'>;
+export type XdcrServiceDeps = Omit<ReplicationDeps, 'vbuckets' | 'sendingNodes' | 'shares'>;
 
 interface Running {
   readonly replication: RunningReplication;
@@ -16,6 +17,7 @@ interface Running {
 
 export class XdcrService {
   private readonly deps: XdcrServiceDeps;
+  private readonly shares = new PriorityShares();
   private readonly byId = new Map<string, Running>();
   private wanted: readonly WantedReplication[] = [];
   private layout: ClusterLayout | null = null;
@@ -75,7 +77,9 @@ export class XdcrService {
   }
 
   private async startOrChange(wanted: WantedReplication): Promise<void> {
-    const applied = JSON.stringify([wanted, this.vbuckets(wanted.source.bucket)]);
+    const { bucket } = wanted.source;
+    const share = { vbuckets: ownVbuckets(this.layout, bucket), nodes: sendingNodes(this.layout, bucket) };
+    const applied = JSON.stringify([wanted, share]);
     const existing = this.byId.get(wanted.id);
     if (existing?.applied === applied) return;
     if (existing !== undefined) {
@@ -83,17 +87,13 @@ export class XdcrService {
       await existing.replication.change(wanted);
       return;
     }
-    const vbuckets = () => this.vbuckets(wanted.source.bucket);
-    const replication = new RunningReplication(wanted, { ...this.deps, vbuckets });
+    const replication = new RunningReplication(wanted, {
+      ...this.deps,
+      vbuckets: () => ownVbuckets(this.layout, bucket),
+      sendingNodes: () => sendingNodes(this.layout, bucket),
+      shares: this.shares,
+    });
     this.byId.set(wanted.id, { replication, applied });
     replication.start();
-  }
-
-  /** The vbuckets that are active on this node: the other nodes replicate theirs. */
-  private vbuckets(bucket: string): number[] {
-    const vbuckets = Array.from({ length: vbucketCount }, (_, vb) => vb);
-    const shards = this.layout?.actives[bucket] ?? [];
-    if (this.layout === null || shards.length === 0) return vbuckets;
-    return vbuckets.filter((vb) => shards[vb % shards.length] === this.layout?.self);
   }
 }

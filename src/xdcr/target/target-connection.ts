@@ -19,6 +19,8 @@ export interface TargetConnectionOptions {
   readonly limit: SendLimit;
   readonly figures: ReplicationCounts;
   readonly clock: Clock;
+  /** Of the documents that may be in flight; 1: all. */
+  readonly share: () => number;
   /** The target refused a version with a status that is neither success nor a lost conflict. */
   readonly refused: (outgoing: Outgoing, status: number) => void;
   readonly failed: (reason: Error) => void;
@@ -79,10 +81,11 @@ export class TargetConnection {
   }
 
   private sendQueued(): void {
-    const { settings, limit, clock } = this.options;
+    const { settings, limit, clock, share } = this.options;
+    const inFlightMax = Math.ceil(settings.workerBatchSize * share());
     const bytesMax = settings.docBatchSizeKb * kib;
     while (this.client !== null && this.queued > 0 && !this.isThrottled && !this.isClosed) {
-      if (this.inFlight >= settings.workerBatchSize || this.inFlightBytes >= bytesMax) return;
+      if (this.inFlight >= inFlightMax || this.inFlightBytes >= bytesMax) return;
       const waitMs = limit.waitMs;
       if (waitMs > 0) {
         this.isThrottled = true;

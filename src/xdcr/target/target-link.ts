@@ -17,6 +17,10 @@ export interface LinkOptions {
   readonly settings: DataPathSettings;
   readonly figures: ReplicationCounts;
   readonly clock: Clock;
+  /** Nodes of the source that share the network limit. */
+  readonly senders: number;
+  /** Of the documents that a connection may have in flight; 1: all. */
+  readonly share: () => number;
   readonly readMap: () => Promise<TargetMap>;
   /** The collection of this version is not at the target any more. */
   readonly collectionLost: (outgoing: Outgoing) => void;
@@ -61,11 +65,8 @@ export class TargetLink {
   private constructor(options: LinkOptions, map: TargetMap) {
     this.options = options;
     this.map = map;
-    const nodes = Math.max(1, new Set(map.actives).size);
-    this.limit = new SendLimit(
-      (options.settings.networkUsageLimit * bytesPerMegabyte) / nodes,
-      options.clock,
-    );
+    const { settings, senders, clock } = options;
+    this.limit = new SendLimit((settings.networkUsageLimit * bytesPerMegabyte) / senders, clock);
   }
 
   /** @throws Error when the target, or a node of it, cannot be reached */

@@ -1,0 +1,35 @@
+// How long documents wait from their change until the target has acknowledged them: a mean of the last ones, sampled.
+import type { Clock } from '#ports/clock.ts';
+
+const sampleEvery = 16;
+const weight = 1 / 8;
+
+export class SampledLatency {
+  private readonly clock: Clock;
+  private count = 0;
+  private meanMs = 0;
+  private waitingSinceMs: number | null = null;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /** The time of the change, of those that are sampled. */
+  begin(): number | null {
+    if (this.count++ % sampleEvery !== 0) return null;
+    const nowMs = this.clock.monotonicMs();
+    this.waitingSinceMs ??= nowMs;
+    return nowMs;
+  }
+
+  end(beganMs: number): void {
+    this.meanMs += weight * (this.clock.monotonicMs() - beganMs - this.meanMs);
+    this.waitingSinceMs = null;
+  }
+
+  /** Also while nothing is acknowledged at all. */
+  exceeds(limitMs: number): boolean {
+    if (this.meanMs > limitMs) return true;
+    return this.waitingSinceMs !== null && this.clock.monotonicMs() - this.waitingSinceMs > limitMs;
+  }
+}
