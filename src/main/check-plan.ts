@@ -55,6 +55,7 @@ export async function checkPlan(plan: InitPlan, context: PlanContext): Promise<v
   await check.readBackup();
   check.checkBucketsAndUsers();
   await check.checkStatements();
+  await check.checkReplications();
   if (check.problems.length > 0)
     throw new UsageError(check.problems.slice(0, problemsShown).join('\ndivan: '));
 }
@@ -122,6 +123,15 @@ class PlanCheck {
         this.addProblem(this.inFile(`statements.${index}`), undefined, `${error.code}: ${error.message}`);
       }
     }
+  }
+
+  /** The code for that is loaded only if there are any. */
+  async checkReplications(): Promise<void> {
+    const { remoteClusters, replications } = this.plan;
+    if (remoteClusters.length + replications.length === 0) return;
+    const { replicationProblems } = await import('./planned-replications.ts');
+    for (const { place, text } of await replicationProblems(this.plan))
+      this.addProblem(this.inFile(place), undefined, text);
   }
 
   private checkBucket(bucket: PlannedBucket, place: string): void {

@@ -1,4 +1,5 @@
-// The work of the first start only: provisioning, then the users, buckets, collections, documents and statements of the plan.
+// The work of the first start only: provisioning, then the users, buckets, collections, documents, statements and
+// replications of the plan.
 // It uses the node's own REST API, data port and query service like any client.
 
 import { KvClient, type StoredDocument } from '#client/kv.adapter.ts';
@@ -59,6 +60,15 @@ export async function applyPlan(start: FirstStart): Promise<void> {
     await restOk(start.rest, 'PUT', path, { name: displayName ?? '', password, roles: roles.join(',') });
   }
   await runStatements(start);
+  await replicate(start);
+}
+
+async function replicate({ rest: target, plan, file }: FirstStart): Promise<void> {
+  if (plan.remoteClusters.length === 0) return;
+  // Loaded only for such a start.
+  const { makeReplications } = await import('./planned-replications.ts');
+  const fail = (place: string, text: string) => new Error(`--init: ${file}: ${place}: ${text}`);
+  await makeReplications(target, plan, fail);
 }
 
 /** Runs one at a time and records each, so that a resumed first start repeats none. */

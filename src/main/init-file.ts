@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { bucketTypes, type InitPlan } from './init-plan.ts';
+import { bucketTypes, type InitPlan, type PlannedCluster } from './init-plan.ts';
 import { UsageError } from './options.ts';
 
 const collection = z.union([
@@ -35,11 +35,32 @@ const user = z.strictObject({
   displayName: z.string().optional(),
   roles: z.array(z.string()).default([]),
 });
+const fileOf = z.string().min(1).optional();
+const remoteCluster = z.strictObject({
+  name: z.string(),
+  hostname: z.string(),
+  username: z.string().default(''),
+  password: z.string().default(''),
+  secureType: z.enum(['none', 'half', 'full']).default('none'),
+  networkType: z.enum(['default', 'external']).default('default'),
+  certificateFile: fileOf,
+  clientCertificateFile: fileOf,
+  clientKeyFile: fileOf,
+});
+const replication = z.strictObject({
+  fromBucket: z.string(),
+  toCluster: z.string(),
+  toBucket: z.string(),
+  /** Further parameters, as the REST API takes them; `colMappingRules` as an object. */
+  parameters: z.record(z.string(), z.json()).default({}),
+});
 const initFile = z.strictObject({
   users: z.array(user).default([]),
   buckets: z.array(bucket).default([]),
   statements: z.array(z.string()).default([]),
   restore: z.string().min(1).optional(),
+  remoteClusters: z.array(remoteCluster).default([]),
+  replications: z.array(replication).default([]),
 });
 
 export function readInitFile(path: string): InitPlan {
@@ -57,9 +78,46 @@ export function readInitFile(path: string): InitPlan {
   }
   const parsed = initFile.safeParse(json);
   if (!parsed.success) throw new UsageError(`--init: ${path}: ${problems(parsed.error)}`);
-  const { restore } = parsed.data;
-  return { ...parsed.data, restore: restore === undefined ? null : resolve(dirname(path), restore) };
+  const { restore, remoteClusters, replications } = parsed.data;
+  return {
+    ...parsed.data,
+    restore: restore === undefined ? null : resolve(dirname(path), restore),
+    remoteClusters: remoteClusters.map((cluster, index) => clusterOf(cluster, index, path)),
+    replications: replications.map(({ parameters, ...names }) => ({
+      ...names,
+      parameters: texts(parameters),
+    })),
+  };
 }
+
+/** Its files are named relative to the init file. */
+function clusterOf(cluster: z.infer<typeof remoteCluster>, index: number, path: string): PlannedCluster {
+  const { certificateFile, clientCertificateFile, clientKeyFile, networkType, ...fields } = cluster;
+  const contentOf = (field: string, file: string | undefined): string => {
+    if (file === undefined) return '';
+    try {
+      return readFileSync(resolve(dirname(path), file), 'utf8');
+    } catch (error) {
+      const place = `remoteClusters.${index}.${field}`;
+      throw new UsageError(`--init: ${path}: ${place}: cannot read ${file}: ${(error as Error).message}`);
+    }
+  };
+  return {
+    ...fields,
+    network_type: networkType,
+    certificate: contentOf('certificateFile', certificateFile),
+    clientCertificate: contentOf('clientCertificateFile', clientCertificateFile),
+    clientKey: contentOf('clientKeyFile', clientKeyFile),
+  };
+}
+
+const texts = (parameters: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
 
 const problems = (error: z.ZodError): string =>
   error.issues.map((issue) => `${issue.path.join('.') || 'file'}: ${issue.message}`).join('; ');

@@ -27,6 +27,17 @@ export interface PlannedUser {
   roles: string[];
 }
 
+/** The form of a reference, with the contents of its files. */
+export type PlannedCluster = Readonly<Record<string, string>> & { readonly name: string };
+
+export interface PlannedReplication {
+  readonly fromBucket: string;
+  readonly toCluster: string;
+  readonly toBucket: string;
+  /** Further parameters, as texts of the form. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
 export interface InitPlan {
   users: PlannedUser[];
   buckets: PlannedBucket[];
@@ -34,6 +45,8 @@ export interface InitPlan {
   statements: string[];
   /** The folder of a backup whose documents and definitions the node starts with. */
   restore: string | null;
+  remoteClusters: readonly PlannedCluster[];
+  replications: readonly PlannedReplication[];
 }
 
 /** `NAME[:TYPE[:QUOTAMB]]` of `--bucket`. */
@@ -76,6 +89,8 @@ export function planOf(flags: readonly PlannedBucket[], file: InitPlan | null, p
     buckets: [...flags, ...inFile],
     statements: file?.statements ?? [],
     restore: file?.restore ?? null,
+    remoteClusters: file?.remoteClusters ?? [],
+    replications: file?.replications ?? [],
   };
 }
 
@@ -92,5 +107,5 @@ function distinctNames(
   return names;
 }
 
-export const isEmptyPlan = ({ users, buckets, statements, restore }: InitPlan): boolean =>
-  users.length === 0 && buckets.length === 0 && statements.length === 0 && restore === null;
+export const isEmptyPlan = ({ restore, ...lists }: InitPlan): boolean =>
+  restore === null && Object.values(lists).every(({ length }) => length === 0);
