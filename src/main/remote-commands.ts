@@ -39,6 +39,10 @@ export const remoteCommands: Readonly<Record<string, RemoteCommand>> = {
     doc: 'sample data with collections and indexes: divan sample travel',
     load: async () => (await import('./sample/sample-verbs.ts')).sampleVerbs,
   },
+  xdcr: {
+    doc: 'replication to other clusters: list, connect, replicate, edit, pause, resume, delete, disconnect',
+    load: async () => (await import('./remote/xdcr-verbs.ts')).xdcrVerbs,
+  },
   metrics: {
     doc: 'what a running node measures, now or over time: divan metrics [NAME]',
     load: async () => (await import('./remote/observe-verbs.ts')).metricsVerbs,
