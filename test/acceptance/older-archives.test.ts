@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { findBackup } from '#backup/archive/repository.adapter.ts';
+import { verifyBackup } from '#backup/inspect/verify.ts';
+import { realClock } from '#ports/clock.ts';
 import {
   type BucketState,
   backupNode,
@@ -42,6 +45,16 @@ for (const [version, passphrase] of Object.entries(passphrases)) {
     const lines = (await succeeds('backup', 'export', folder)).trim().split('\n');
     assert.equal(lines.length, documents.length);
     assert.ok(lines.some((line) => line.includes('"key":"a3","value":{"n":"newer"}')));
+  });
+
+  test(`stops the verification of an archive of format ${version}`, async () => {
+    unpack(version);
+    const { repository } = findBackup(folder, passphrase);
+    const manifest = repository.manifest(repository.chosen(undefined));
+    const stop = new AbortController();
+    setImmediate(() => stop.abort(new Error('stopped by the test')));
+    const verification = { isWanted: () => true, clock: realClock, signal: stop.signal };
+    await assert.rejects(verifyBackup(repository, manifest, verification), /stopped by the test/);
   });
 
   test(`restores an archive of format ${version}, and continues it`, async () => {

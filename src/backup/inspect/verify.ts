@@ -1,5 +1,6 @@
 // Reads a whole backup, compares it with its hashes and counts, and counts the documents of each collection.
 import { vbucketOf } from '#client/document-key.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { DataReader } from '../archive/data-file.adapter.ts';
 import type { Repository } from '../archive/repository.adapter.ts';
 import { documentsBackwards } from '../archive/vbucket-blocks.ts';
@@ -16,27 +17,39 @@ export interface VerifiedBucket {
   readonly collections: Readonly<Record<string, number>>;
 }
 
+export interface Verification {
+  isWanted(bucket: string): boolean;
+  clock: Pick<Clock, 'soon'>;
+  signal: AbortSignal;
+}
+
 /** @throws ArchiveError that names the first damage */
-export function verifyBackup(
+export async function verifyBackup(
   repository: Repository,
   manifest: BackupManifest,
-  { isWanted, signal }: { isWanted(bucket: string): boolean; signal: AbortSignal },
-): VerifiedBucket[] {
+  verification: Verification,
+): Promise<VerifiedBucket[]> {
   const verified: VerifiedBucket[] = [];
   for (const [index, record] of manifest.buckets.entries()) {
-    if (!isWanted(record.name)) continue;
+    if (!verification.isWanted(record.name)) continue;
     using data = repository.data(manifest, index);
     if (data.bytes !== record.bytes)
       throw new ArchiveError(`${data.path} has ${data.bytes} bytes; its manifest states ${record.bytes}`);
-    verified.push(verifyBucket(data, record, signal));
+    verified.push(await verifyBucket(data, record, verification));
   }
   return verified;
 }
 
-function verifyBucket(data: DataReader, record: BucketRecord, signal: AbortSignal): VerifiedBucket {
+async function verifyBucket(
+  data: DataReader,
+  record: BucketRecord,
+  { clock, signal }: Verification,
+): Promise<VerifiedBucket> {
   const countsById = new Map<number, number>();
   const totals = { documents: 0, deletions: 0 };
   for (const [vb, vbucket] of record.vbuckets.entries()) {
+    // A signal of the process, such as Ctrl-C, is received between two vbuckets.
+    await new Promise<void>((resolve) => clock.soon(resolve));
     signal.throwIfAborted();
     const { documents, deletions } = verifyVbucket(data, vb, vbucket, countsById);
     totals.documents += documents;

@@ -122,12 +122,16 @@ async function verify(args: readonly string[]): Promise<string> {
   const { words, options } = splitWords(args, archiveOptions);
   const { repository, chain } = chosen(words, options);
   // What the backup continues is part of what a restore of it reads.
-  const backups = await interruptible(async (signal) =>
-    chain.map((manifest) => {
-      const check = { isWanted: (name: string) => isWanted(options, name), signal };
-      return { backup: manifest.name, buckets: verifyBackup(repository, manifest, check) };
-    }),
-  );
+  const backups = await interruptible(async (signal) => {
+    const verification = { isWanted: (name: string) => isWanted(options, name), clock: realClock, signal };
+    const verified: { backup: string; buckets: VerifiedBucket[] }[] = [];
+    for (const manifest of chain)
+      verified.push({
+        backup: manifest.name,
+        buckets: await verifyBackup(repository, manifest, verification),
+      });
+    return verified;
+  });
   if (options.json) return JSON.stringify(backups);
   return backups
     .flatMap(({ backup, buckets }) => buckets.map((bucket) => soundText(backup, bucket)))
