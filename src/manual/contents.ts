@@ -37,6 +37,7 @@ export const manualContents: readonly ManualSection[] = [
       guide('testing', 'In tests of Node programs'),
       guide('continuous-integration', 'Continuous integration'),
       guide('init-file', 'Init files'),
+      guide('import-export', 'Import and export'),
     ],
   },
   {
