@@ -8,6 +8,8 @@ import { chromium } from './needs.ts';
 import { administrator } from './node-process.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
+/** Ends only what hangs: a busy machine can be many times slower. */
+const waitMs = 120_000;
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 /** `npm ci` builds the console; here only after a change of it. */
@@ -17,7 +19,7 @@ function buildConsole(): void {
 
 export async function launchBrowser(): Promise<Browser> {
   buildConsole();
-  return await engine.launch({ executablePath: chromium, args: ['--no-sandbox'] });
+  return await engine.launch({ executablePath: chromium, args: ['--no-sandbox'], timeout: waitMs });
 }
 
 export interface Opened {
@@ -35,7 +37,7 @@ export async function openPage(
 ): Promise<Opened> {
   const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(waitMs);
   const problems: string[] = [];
   page.on('console', (line) => {
     const isRefusal = line.text().startsWith('Failed to load resource');

@@ -83,7 +83,8 @@ function Editor({ path, stored, onClose }: EditorProps) {
   /** What another client has stored meanwhile. */
   const showTheirs = async (refused: ApiError) => {
     const now = await call<StoredDocument>(routes.document, { path: target }).catch(() => undefined);
-    if (!now || now.meta.cas === cas) setProblem(refused);
+    // A locked document shows another CAS than its own.
+    if (!now || now.meta.cas === cas || refused.message.includes('locked')) setProblem(refused);
     else setTheirs(now);
   };
   return (
