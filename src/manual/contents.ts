@@ -35,6 +35,7 @@ export const manualContents: readonly ManualSection[] = [
       guide('query', 'Queries and indexes'),
       guide('console', 'The console'),
       guide('testing', 'In tests of Node programs'),
+      guide('other-languages', 'In tests of other languages'),
       guide('continuous-integration', 'Continuous integration'),
       guide('init-file', 'Init files'),
       guide('import-export', 'Import and export'),

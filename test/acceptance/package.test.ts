@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -12,6 +21,7 @@ import { aCluster } from '../support/cloud-cluster.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { endAfterTests } from '../support/left-running.ts';
 import { LocalRegistry } from '../support/local-registry.ts';
+import { needs } from '../support/needs.ts';
 import { eventuallyWithin, portFlags, type Ready } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
@@ -87,6 +97,83 @@ test('divan and divan/testing say which Node they need when this one is too old'
   assert.match(use.stderr, /Error: divan\/testing: needs Node 24 or newer \(this is v/);
 });
 
+test('the archive runs on a machine without Node, npm and this checkout', {
+  skip: needs('mount'),
+}, async () => {
+  const tool = join(checkout, 'tools/dist.ts');
+  const packed = join(scratch, readdirSync(scratch).find((name) => name.endsWith('.tgz')) as string);
+  const made = execFileSync(process.execPath, [tool, '--package', packed, '--out', scratch], {
+    encoding: 'utf8',
+  });
+  const name = `divan-${JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')).version}-${process.platform}-${process.arch}`;
+  assert.equal(made, `${join(scratch, name)}.tar.gz\n`);
+  execFileSync('tar', ['-xzf', made.trim(), '-C', scratch]);
+  const folder = join(scratch, name);
+  // bin/divan through a link, with no program in PATH but those that follow the link.
+  const link = join(scratch, 'divan-link');
+  symlinkSync(join(folder, 'bin/divan'), link);
+  const version = execFileSync(link, ['--version'], { encoding: 'utf8', env: { PATH: '/bin:/usr/bin' } });
+  assert.match(version, /^divan \d/);
+  const readyFile = join(scratch, 'archive-ready.json');
+  const data = join(scratch, 'archive-data');
+  const args = [
+    'up',
+    '--no-cloud',
+    '--bucket',
+    'b',
+    '--ready-file',
+    readyFile,
+    '--data-dir',
+    data,
+    ...portFlags,
+  ];
+  const hidden = `mount -t tmpfs none '${checkout}' && exec env -i PATH=/nonexistent '${folder}/bin/divan' "$@"`;
+  const child = spawn('unshare', ['--mount', '/bin/sh', '-c', hidden, 'sh', ...args], {
+    cwd: scratch,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  endAfterTests(child);
+  const ready = await eventuallyWithin(startMs, () => JSON.parse(readFileSync(readyFile, 'utf8')) as Ready);
+  assert.equal(readlinkSync(`/proc/${child.pid}/exe`), join(folder, 'lib/node'));
+  await useBySdk(ready, 'b');
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  for (const file of [
+    'completions/divan.bash',
+    'completions/_divan',
+    'completions/divan.fish',
+    'systemd/divan.service',
+    'lib/node.LICENSE',
+    'LICENSE',
+  ])
+    assert.ok(readFileSync(join(folder, file)).length > 500, file);
+});
+
+/** Writes and reads a document with the SDK of the checkout. */
+async function useBySdk({ node, username = '', password = '' }: Ready, bucket: string): Promise<void> {
+  const cluster = await connect(`couchbase://${node.kv}`, { username, password });
+  const collection = cluster.bucket(bucket).defaultCollection();
+  await collection.upsert('a', { b: 1 });
+  assert.deepEqual((await collection.get('a')).content, { b: 1 });
+  await cluster.close();
+}
+
+test('the unit of systemd is right', (t) => {
+  if (spawnSync('systemd-analyze', ['--version']).error !== undefined)
+    return t.diagnostic('systemd-analyze is not installed: the unit was not checked');
+  const unit = readFileSync(join(checkout, 'packaging/divan.service'), 'utf8');
+  const file = join(scratch, 'divan.service');
+  // The archive is not installed here.
+  writeFileSync(file, unit.replace('ExecStart=/opt/divan/bin/divan', 'ExecStart=/bin/true'));
+  const { stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });
+  // Other lines are about units of this machine.
+  assert.deepEqual(
+    stderr.split('\n').filter((line) => line.includes('divan.service')),
+    [],
+  );
+});
+
 test('npx divan up runs a node, which an SDK can use and which serves its console', async () => {
   const readyFile = join(scratch, 'ready.json');
   const args = ['--no-cloud', '--bucket', 'travel', '--ready-file', readyFile, ...portFlags];
@@ -100,12 +187,7 @@ test('npx divan up runs a node, which an SDK can use and which serves its consol
   const page = await (await fetch(`${ready.node.rest}/ui/`)).text();
   const [, script = ''] = /src="(\/ui\/assets\/[\w-]+\.js)"/.exec(page) ?? [];
   assert.match(await (await fetch(`${ready.node.rest}${script}`)).text(), /fetch/);
-  const { username = '', password = '' } = ready;
-  const cluster = await connect(`couchbase://${ready.node.kv}`, { username, password });
-  const collection = cluster.bucket('travel').defaultCollection();
-  await collection.upsert('a', { b: 1 });
-  assert.deepEqual((await collection.get('a')).content, { b: 1 });
-  await cluster.close();
+  await useBySdk(ready, 'travel');
   child.kill('SIGTERM');
   await once(child, 'exit');
   await eventuallyWithin(startMs, () => assert.rejects(fetch(ready.node.rest)));
