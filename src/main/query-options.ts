@@ -3,7 +3,11 @@ import { connectionOptions } from './connection-options.ts';
 import { kinds, type OptionValues } from './options.ts';
 
 export const queryOptions = {
-  ...connectionOptions('http://127.0.0.1:8093', 'query service', 'user who runs the statements'),
+  ...connectionOptions(
+    'http://127.0.0.1:8093',
+    'query service, or REST API of a node, which names it',
+    'user who runs the statements',
+  ),
   file: { kind: kinds.path, doc: 'file of statements that end with ;' },
   explain: {
     kind: kinds.flag,

@@ -51,6 +51,22 @@ describe('divan query', () => {
     assert.match((await run(['SELECT RAW 5'])).out, /^value\n-----\n5\n\(1 row\)\n$/);
   });
 
+  it('takes the address of the REST API too, and finds the query service there', async () => {
+    const { status, out, error } = await run([
+      'SELECT RAW 5; SELECT RAW 6',
+      '--json',
+      '--url',
+      node.ready.node.rest,
+    ]);
+    assert.deepEqual([status, out, error], [0, '5\n6\n', '']);
+    const elsewhere = await run(['SELECT 1', '--url', node.ready.node.capi]);
+    assert.equal(elsewhere.status, 1);
+    assert.match(elsewhere.error, /^divan: http:\/\/127\.0\.0\.1:\d+ answered 40\d/);
+    const refused = await run(['SELECT 1', '--url', node.ready.node.rest], '', 'wrong password');
+    assert.equal(refused.status, 1);
+    assert.doesNotMatch(refused.error, /wrong password|\n {4}at /);
+  });
+
   it('prints a line of JSON for each row with --json, whole numbers exactly', async () => {
     const { out } = await run(['--json', 'SELECT 9223372036854775807 AS n UNION ALL SELECT 1.5 AS n']);
     assert.deepEqual(out.trim().split('\n').sort(), ['{"n":1.5}', '{"n":9223372036854775807}']);

@@ -21,7 +21,7 @@ const signs = { good: 'ok', warning: 'warning', problem: 'PROBLEM' } as const;
 export const doctorVerbs = [
   verb(
     '',
-    'checks this machine for a node with these options: versions, limits, memory, disk, ports, clock; says what is wrong and what to do',
+    'checks this machine, no running node: versions, limits, memory, the disk of the data folder, whether the ports are free, the clock; says what is wrong and what to do',
     {
       'data-dir': nodeOptions['data-dir'],
       host: nodeOptions.host,

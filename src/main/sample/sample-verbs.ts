@@ -11,18 +11,12 @@ import { ensureCollections } from '../remote/collection-verbs.ts';
 import { jsonFlag, wholeNumber } from '../remote/common-options.ts';
 import { RemoteNode, urlPath } from '../remote/remote-node.ts';
 import { verb } from '../remote/verb.ts';
+import { queryUrl } from '../shell/query-address.ts';
 import { sendStatement } from '../shell/query-client.ts';
 import { counted, ProgressLine } from '../terminal.ts';
 import { type SampleCollection, sampleScope, travelData } from './travel-data.ts';
 
 const partMax = 500;
-
-interface Services {
-  readonly nodesExt: readonly {
-    readonly hostname?: string;
-    readonly services: Readonly<Record<string, number>>;
-  }[];
-}
 
 export const sampleVerbs = [
   verb(
@@ -115,12 +109,4 @@ async function createIndexes(
       made++;
     }
   return made;
-}
-
-async function queryUrl(node: RemoteNode): Promise<string | null> {
-  const { nodesExt } = (await node.get('/pools/default/nodeServices')) as Services;
-  const found = nodesExt.find(({ services }) => services['n1ql'] !== undefined);
-  if (found === undefined) return null;
-  const { hostname = node.host, services } = found;
-  return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${services['n1ql']}`;
 }

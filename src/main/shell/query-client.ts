@@ -26,6 +26,9 @@ export class QueryFailure extends Error {
   readonly explained = true;
 }
 
+/** What answered is no query service: nothing was run. */
+export class NoQueryService extends QueryFailure {}
+
 const answerBytesMax = 256 * 1024 * 1024;
 
 export async function sendStatement(
@@ -36,7 +39,8 @@ export async function sendStatement(
   const { status, body } = await post(target, JSON.stringify({ statement }), signal);
   const answer = parsedAnswer(body);
   if (answer !== null) return answer;
-  throw new QueryFailure(`${target.url} answered ${status} ${body.trim().slice(0, 200)}`.trim());
+  const Failure = status === 404 ? NoQueryService : QueryFailure;
+  throw new Failure(`${target.url} answered ${status} ${body.trim().slice(0, 200)}`.trim());
 }
 
 function post(

@@ -5,9 +5,18 @@ import { statementMax } from '#sqlpp/text/parser.ts';
 import { passwordOf } from '../connection-options.ts';
 import { UsageError } from '../options.ts';
 import { type QueryOptions, queryOptions } from '../query-options.ts';
+import { RemoteNode } from '../remote/remote-node.ts';
 import { splitWords } from '../split-words.ts';
 import { planSentences } from './plan-sentences.ts';
-import { QueryFailure, type QueryNotice, sendStatement } from './query-client.ts';
+import { queryUrl } from './query-address.ts';
+import {
+  NoQueryService,
+  type QueryAnswer,
+  QueryFailure,
+  type QueryNotice,
+  type QueryTarget,
+  sendStatement,
+} from './query-client.ts';
 import { jsonLines, printable, table } from './rows-text.ts';
 import { StatementReader } from './statement-reader.ts';
 
@@ -42,14 +51,14 @@ function textOf(path: string): string {
 
 class Shell {
   private readonly options: QueryOptions;
-  private readonly password: string;
+  private target: QueryTarget;
   private readonly reader = new StatementReader();
   private isTiming = false;
   private running: AbortController | null = null;
 
   constructor(options: QueryOptions, password: string) {
     this.options = options;
-    this.password = password;
+    this.target = { url: options.url, username: options.username, password };
   }
 
   /** Ends with the first statement that fails. */
@@ -117,13 +126,30 @@ class Shell {
     return true;
   }
 
+  /** At the first statement it is found out whether the address is that of the REST API, which names the query service. */
+  private async send(text: string, signal: AbortSignal): Promise<QueryAnswer> {
+    try {
+      return await sendStatement(this.target, text, signal);
+    } catch (error) {
+      if (!(error instanceof NoQueryService)) throw error;
+      const url = await this.findService().catch(() => this.target.url);
+      if (url === null) throw new QueryFailure('--url: no node of this cluster runs the query service');
+      if (url === this.target.url) throw error;
+      this.target = { ...this.target, url };
+      return await sendStatement(this.target, text, signal);
+    }
+  }
+
+  private async findService(): Promise<string | null> {
+    return await queryUrl(new RemoteNode({ ...this.target, 'password-file': undefined }));
+  }
+
   private async run(statement: string): Promise<void> {
-    const { explain, json, url, username } = this.options;
-    const target = { url, username, password: this.password };
+    const { explain, json } = this.options;
     this.running = new AbortController();
     try {
       const text = explain ? `EXPLAIN ${statement}` : statement;
-      const answer = await sendStatement(target, text, this.running.signal);
+      const answer = await this.send(text, this.running.signal);
       const { results = [], errors = [], warnings = [], metrics = {} } = answer;
       for (const warning of warnings) process.stderr.write(`warning ${notice(warning)}\n`);
       const isChange = results.length === 0 && metrics.mutationCount !== undefined;

@@ -1,0 +1,18 @@
+// Where the query service of a cluster is, as any of its nodes says over its REST API.
+import type { RemoteNode } from '../remote/remote-node.ts';
+
+interface NodeServices {
+  readonly nodesExt?: readonly {
+    readonly hostname?: string;
+    readonly services: Readonly<Record<string, number>>;
+  }[];
+}
+
+/** Null: no node runs the service. @throws CommandError when this is no REST API of a node, or refuses the user */
+export async function queryUrl(node: RemoteNode): Promise<string | null> {
+  const { nodesExt = [] } = (await node.get('/pools/default/nodeServices')) as NodeServices;
+  const found = nodesExt.find(({ services }) => services['n1ql'] !== undefined);
+  if (found === undefined) return null;
+  const { hostname = node.host, services } = found;
+  return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${services['n1ql']}`;
+}
