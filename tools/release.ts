@@ -1,7 +1,7 @@
 // Checks that this checkout can be published: version, changelog, licences, a clean tree. `npm run release -- --check` only checks;
 // without the flag it makes the package and prints what the owner runs next. It publishes nothing.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Licences that permit use together with Apache-2.0 without further conditions than keeping their text. */
@@ -50,9 +50,11 @@ function versionProblems(): string[] {
   const locked = lock.packages['']?.version;
   if (locked !== version)
     found.push(`package-lock.json: has version ${locked}, package.json ${version}; run npm install`);
-  const named = [...text('README.md').matchAll(new RegExp(`\\b${name}-(\\d+\\.\\d+\\.\\d+)\\.tgz`, 'g'))];
-  for (const [file, other] of named)
-    if (other !== version) found.push(`README.md: names ${file}; the version is ${version}`);
+  for (const page of ['README.md', ...globSync('docs/guides/*.md')])
+    for (const [file, other] of text(page).matchAll(
+      new RegExp(`\\b${name}-(\\d+\\.\\d+\\.\\d+)[\\w.-]*`, 'g'),
+    ))
+      if (other !== version) found.push(`${page}: names ${file}; the version is ${version}`);
   return found;
 }
 

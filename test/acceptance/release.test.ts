@@ -74,6 +74,11 @@ const mistakes: readonly [string, Record<string, string>, RegExp][] = [
     /README\.md: names divan-1\.2\.2\.tgz/,
   ],
   [
+    'another version in a guide',
+    { 'docs/guides/a.md': 'tar -xzf divan-1.2.2-linux-x64.tar.gz' },
+    /docs\/guides\/a\.md: names divan-1\.2\.2-linux-x64\.tar\.gz/,
+  ],
+  [
     'an unnamed section of the changelog',
     { 'CHANGELOG.md': '## Unreleased\n\n- a\n' },
     /first section is "Unreleased"/,
