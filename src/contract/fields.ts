@@ -119,17 +119,18 @@ function readForm<S extends Shape>(shape: S, rules: FormRules, sent: unknown): R
   if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) {
     return { issues: [{ message: fieldText.unexpectedJson }] };
   }
-  const given = new Map(Object.entries(sent));
-  if (given.size === 0 && rules.mayBeEmpty === false) return { issues: [issue('_', fieldText.noParameters)] };
+  const sentFields = new Map(Object.entries(sent));
+  if (sentFields.size === 0 && rules.mayBeEmpty === false)
+    return { issues: [issue('_', fieldText.noParameters)] };
   const issues: Issue[] = [];
   const values: [string, unknown][] = [];
   for (const [name, member] of Object.entries(shape)) {
-    const reading = member.read(given.get(name));
+    const reading = member.read(sentFields.get(name));
     if ('problem' in reading) issues.push(issue(name, reading.problem));
     else values.push([name, reading.value]);
   }
   if (rules.others === 'refused') {
-    for (const name of given.keys())
+    for (const name of sentFields.keys())
       if (!Object.hasOwn(shape, name)) issues.push(issue(name, fieldText.unsupported));
   }
   return issues.length > 0 ? { issues } : { value: Object.fromEntries(values) as Values<S> };

@@ -27,6 +27,6 @@ export class FilePlace implements OpenPlace {
 }
 
 function identityOf(path: string): string {
-  const about = statSync(path, { throwIfNoEntry: false });
-  return about === undefined ? 'absent' : `${about.dev}:${about.ino}`;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? 'absent' : `${stats.dev}:${stats.ino}`;
 }

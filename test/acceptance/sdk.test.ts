@@ -175,10 +175,10 @@ describe('the official SDK', () => {
   test('flushes, edits and drops buckets through the manager', async () => {
     const buckets = cluster.buckets();
     await buckets.createBucket({ name: 'brief', ...bucketSettings });
-    const brief = cluster.bucket('brief').defaultCollection();
-    await eventually(() => brief.upsert('a', {}));
+    const shortLived = cluster.bucket('brief').defaultCollection();
+    await eventually(() => shortLived.upsert('a', {}));
     await buckets.flushBucket('brief');
-    await eventually(async () => assert.equal((await brief.exists('a')).exists, false));
+    await eventually(async () => assert.equal((await shortLived.exists('a')).exists, false));
     const settings = (await buckets.getBucket('brief')) as BucketSettings;
     settings.ramQuotaMB = 128;
     await buckets.updateBucket(settings);

@@ -145,9 +145,11 @@ async function idsOf(node: NodeProcess): Promise<Map<string, number>> {
   const manifest = (await (await node.request('/pools/default/buckets/b/scopes')).json()) as {
     scopes: { name: string; collections: { name: string; uid: string }[] }[];
   };
-  const own = manifest.scopes.find(({ name }) => name === '_default')?.collections ?? [];
+  const ofDefaultScope = manifest.scopes.find(({ name }) => name === '_default')?.collections ?? [];
   return new Map(
-    own.filter(({ name }) => name !== '_default').map(({ name, uid }) => [name, Number.parseInt(uid, 16)]),
+    ofDefaultScope
+      .filter(({ name }) => name !== '_default')
+      .map(({ name, uid }) => [name, Number.parseInt(uid, 16)]),
   );
 }
 

@@ -128,8 +128,8 @@ export function keyOf(key: string): Buffer {
 
 export function aRequest(key: string, change: Change = {}): MutationRequest {
   const bytes = keyOf(key);
-  const given = change.value ?? 'value';
-  const value = typeof given === 'string' ? Buffer.from(given, 'latin1') : given;
+  const changeValue = change.value ?? 'value';
+  const value = typeof changeValue === 'string' ? Buffer.from(changeValue, 'latin1') : changeValue;
   return {
     ...emptyMutation(),
     key: bytes,

@@ -60,11 +60,11 @@ function command<T extends object>(
   weight: number,
   name: string,
   fields: Fields<T>,
-  act: (setup: Setup, given: T) => void | Promise<void>,
+  act: (setup: Setup, values: T) => void | Promise<void>,
 ): fc.WeightedArbitrary<fc.AsyncCommand<object, Setup>> {
   const arbitrary = fc
     .record(fields)
-    .map((given) => new Command(`${name} ${JSON.stringify(given)}`, (setup) => act(setup, given as T)));
+    .map((values) => new Command(`${name} ${JSON.stringify(values)}`, (setup) => act(setup, values as T)));
   return { weight, arbitrary };
 }
 

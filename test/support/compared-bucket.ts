@@ -399,8 +399,8 @@ export class ComparedBucket {
   protected expiryOf(place: Place, expiry: number): number {
     const { seconds } = this.b;
     const absolute = expiry === 0 || expiry > 30 * 24 * 3600 ? expiry : seconds + expiry;
-    const own = this.maxTtlOf(place);
-    const maxTtl = own === 0 ? this.rules.maxTtl : Math.max(own, 0);
+    const collectionTtl = this.maxTtlOf(place);
+    const maxTtl = collectionTtl === 0 ? this.rules.maxTtl : Math.max(collectionTtl, 0);
     if (maxTtl === 0) return absolute;
     return absolute === 0 ? seconds + maxTtl : Math.min(absolute, seconds + maxTtl);
   }

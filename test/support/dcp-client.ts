@@ -18,7 +18,7 @@ export interface Change {
 }
 
 /** A system event of a scope or collection. */
-export interface EventSeen {
+export interface SystemEvent {
   vb: number;
   seqno: number;
   kind: number;
@@ -36,7 +36,7 @@ export interface Copy {
   snapEnd: number;
   endReason: number | null;
   /** Called at the end of each snapshot. */
-  onWhole: ((copy: Copy) => void) | null;
+  onSnapshotEnd: ((copy: Copy) => void) | null;
 }
 
 export interface StreamOptions {
@@ -57,7 +57,7 @@ export class DcpClient {
   readonly connection: KvConnection;
   readonly copies = new Map<number, Copy>();
   readonly changes: Change[] = [];
-  readonly events: EventSeen[] = [];
+  readonly events: SystemEvent[] = [];
   /** Every message's opcode, in order. */
   readonly opcodes: number[] = [];
   readonly markers: Reply[] = [];
@@ -105,7 +105,15 @@ export class DcpClient {
     let copy = this.copies.get(vb);
     if (!copy) {
       const [position, snapStart, snapEnd] = [0, 0, 0];
-      copy = { documents: new Map(), uuid: 0n, position, snapStart, snapEnd, endReason: null, onWhole: null };
+      copy = {
+        documents: new Map(),
+        uuid: 0n,
+        position,
+        snapStart,
+        snapEnd,
+        endReason: null,
+        onSnapshotEnd: null,
+      };
       this.copies.set(vb, copy);
     }
     return copy;
@@ -208,7 +216,7 @@ function advance(copy: Copy, seqno: number, apply?: () => void): void {
   assert.ok(seqno >= copy.snapStart && seqno <= copy.snapEnd, `seqno ${seqno} is outside of its snapshot`);
   copy.position = seqno;
   apply?.();
-  if (seqno === copy.snapEnd) copy.onWhole?.(copy);
+  if (seqno === copy.snapEnd) copy.onSnapshotEnd?.(copy);
 }
 
 function changeOf({ opcode, extras, status: vb, cas, datatype, key, value }: Reply): Change {

@@ -70,9 +70,9 @@ export class KvConnection {
         () => reject(new Error(`no reply within ${replyTimeoutMs} ms`)),
         replyTimeoutMs,
       );
-      this.waiting.push((given) => {
+      this.waiting.push((received) => {
         clearTimeout(timer);
-        resolve(given);
+        resolve(received);
       });
     });
   }

@@ -55,8 +55,8 @@ export class LocalRegistry {
     await once(this.server, 'close');
   }
 
-  private packument(name: string, known: readonly InstalledPackage[]): unknown {
-    const versions = known.map(({ manifest }) => {
+  private packument(name: string, packages: readonly InstalledPackage[]): unknown {
+    const versions = packages.map(({ manifest }) => {
       const tarball = `${this.url}/${name}/-/${manifest.version}.tgz`;
       return [manifest.version, { ...manifest, dist: { tarball } }] as const;
     });

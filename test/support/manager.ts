@@ -53,7 +53,7 @@ const quickKdf: Kdf = {
 const system: System = {
   os: 'x86_64-unknown-linux',
   figures: async () => ({
-    memory: { total: 8 * gib, free: 4 * gib, limit: 8 * gib, taken: 5 * gib, swapTotal: gib, swapUsed: 0 },
+    memory: { total: 8 * gib, free: 4 * gib, limit: 8 * gib, used: 5 * gib, swapTotal: gib, swapUsed: 0 },
     cpu: {
       utilization: 12.5,
       user: 8,

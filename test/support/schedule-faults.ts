@@ -172,11 +172,12 @@ export class ScheduleFaults {
     forMs = this.random(7_000),
   ): boolean {
     const stores = processes.flatMap((member) => member?.store ?? []);
-    const gone = new Set([...this.cluster.running.values()].map(({ store }) => store));
+    const runningStores = new Set([...this.cluster.running.values()].map(({ store }) => store));
     for (const store of stores) store.isDown = true;
     this.cluster.clock.after(forMs, () => {
       const running = [...this.cluster.running.values()].map(({ store }) => store);
-      for (const store of stores) if (!gone.has(store) || running.includes(store)) store.isDown = false;
+      for (const store of stores)
+        if (!runningStores.has(store) || running.includes(store)) store.isDown = false;
     });
     return stores.length > 0;
   }

@@ -156,8 +156,8 @@ export function accessOf({ buckets, allBucketsAccess }: AccessFields): Access[] 
   return [...all, ...(buckets ?? []).map(oneAccess)];
 }
 
-function oneAccess(given: NonNullable<AccessFields['buckets']>[number]): Access {
+function oneAccess(entry: NonNullable<AccessFields['buckets']>[number]): Access {
   const { bucketName: bucket, bucketAccess } =
-    'bucketName' in given ? given : { bucketName: given.name, bucketAccess: [given.access] };
-  return { bucketName: bucket, ...(given.scope !== '*' && { scope: given.scope }), bucketAccess };
+    'bucketName' in entry ? entry : { bucketName: entry.name, bucketAccess: [entry.access] };
+  return { bucketName: bucket, ...(entry.scope !== '*' && { scope: entry.scope }), bucketAccess };
 }

@@ -42,11 +42,11 @@ test('stores, reads and deletes documents of the default and of another collecti
   await using cluster = await aCluster();
   const { request } = cluster;
   for (const path of [docs, orders]) {
-    const one = `${path}/a%2Fb`;
-    assert.equal((await request(one)).status, 404);
-    const stored = await request(one, { form: { value: `{"path":"${path}"}` } });
+    const documentPath = `${path}/a%2Fb`;
+    assert.equal((await request(documentPath)).status, 404);
+    const stored = await request(documentPath, { form: { value: `{"path":"${path}"}` } });
     assert.deepEqual([stored.status, stored.body], [200, []]);
-    const { body } = await request(one);
+    const { body } = await request(documentPath);
     assert.deepEqual(misfits(body, ReadDocument.answer.json), []);
     assert.equal(body.json, `{"path":"${path}"}`);
     assert.match(body.meta.rev, new RegExp(`^1-${BigInt(body.meta.cas).toString(16)}0000000002000006$`));
@@ -86,15 +86,15 @@ test('pages through keys in the order of their bytes', async () => {
 test('stores only over the version that cas names', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;
-  const one = `${docs}/a`;
-  const missing = await request(one, { form: { value: '1', cas: '5' } });
+  const documentPath = `${docs}/a`;
+  const missing = await request(documentPath, { form: { value: '1', cas: '5' } });
   assert.equal(missing.status, 409);
-  await request(one, { form: { value: '1' } });
-  const { cas } = (await request(one)).body.meta;
-  assert.equal((await request(one, { form: { value: '2', cas } })).status, 200);
-  const late = await request(one, { form: { value: '3', cas } });
-  assert.deepEqual([late.status, late.body.error], [409, 'conflict']);
-  assert.equal((await request(one)).body.json, '2');
+  await request(documentPath, { form: { value: '1' } });
+  const { cas } = (await request(documentPath)).body.meta;
+  assert.equal((await request(documentPath, { form: { value: '2', cas } })).status, 200);
+  const outdated = await request(documentPath, { form: { value: '3', cas } });
+  assert.deepEqual([outdated.status, outdated.body.error], [409, 'conflict']);
+  assert.equal((await request(documentPath)).body.json, '2');
 });
 
 test('shows values that are not JSON in base64, and attributes', async () => {
@@ -172,8 +172,8 @@ test('refuses wrong fields by name, and changes nothing', async () => {
     assert.equal((await request(`${docs}/a`, { form: form as Record<string, string> })).status, 400);
   assert.deepEqual(rowsOf(await request(docs)), []);
   assert.equal((await request(`${buckets}/none/docs`)).status, 404);
-  const gone = await request(`${buckets}/b/scopes/none/collections/c/docs`);
-  assert.deepEqual([gone.status, gone.body], [404, { error: 'Scope with name "none" is not found' }]);
+  const missing = await request(`${buckets}/b/scopes/none/collections/c/docs`);
+  assert.deepEqual([missing.status, missing.body], [404, { error: 'Scope with name "none" is not found' }]);
   assert.equal((await request(`${buckets}/b/scopes/a:b/collections/c]/docs/a`)).status, 404);
 });
 

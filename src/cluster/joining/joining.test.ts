@@ -330,9 +330,9 @@ describe('a node that is asked to join', () => {
   it('refuses to join by wrong parameters, when provisioned, and with the reasons of the cluster', async () => {
     const join = '/node/controller/doJoinCluster';
     const joined = async (form: Record<string, string>, options: ManagerOptions = {}) => {
-      const given = { provisioned: false, membership: aMembership(), ...options };
-      const as = given.provisioned ? undefined : null;
-      const { request } = await aManager(given);
+      const managerOptions = { provisioned: false, membership: aMembership(), ...options };
+      const as = managerOptions.provisioned ? undefined : null;
+      const { request } = await aManager(managerOptions);
       return (await request(join, { method: 'POST', form, ...(as === null && { as }) })).body;
     };
     assert.deepEqual(await joined({}), ['Hostname is required.', 'user is missing', 'password is missing']);

@@ -34,7 +34,7 @@ export function* machineMetrics({
   yield sampleOf('sys_mem_total', {}, memory.total);
   yield sampleOf('sys_mem_limit', {}, memory.limit);
   yield sampleOf('sys_mem_free', {}, memory.free);
-  yield sampleOf('sys_mem_used_sys', {}, memory.taken);
+  yield sampleOf('sys_mem_used_sys', {}, memory.used);
   yield sampleOf('sys_mem_actual_free', {}, memory.free);
   yield sampleOf('sys_mem_actual_used', {}, Math.max(memory.limit - memory.free, 0));
   yield sampleOf('sys_swap_total', {}, memory.swapTotal);

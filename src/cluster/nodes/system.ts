@@ -16,14 +16,14 @@ export interface CpuShares extends HostCpuShares {
 
 export interface SystemFigures {
   /**
-   * Bytes. `limit` is the memory that this process may use: the container's limit if there is one. `taken` is the machine's, file
+   * Bytes. `limit` is the memory that this process may use: the container's limit if there is one. `used` is the machine's, file
    * caches included.
    */
   memory: {
     total: number;
     free: number;
     limit: number;
-    taken: number;
+    used: number;
     swapTotal: number;
     swapUsed: number;
   };
@@ -57,7 +57,7 @@ export interface System {
 
 /** The figures of a node that has not answered yet. */
 export const noFigures: SystemFigures = {
-  memory: { total: 0, free: 0, limit: 0, taken: 0, swapTotal: 0, swapUsed: 0 },
+  memory: { total: 0, free: 0, limit: 0, used: 0, swapTotal: 0, swapUsed: 0 },
   cpu: {
     utilization: 0,
     user: 0,

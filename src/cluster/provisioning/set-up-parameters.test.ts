@@ -107,7 +107,7 @@ test('the last accepted request sets the administrator, also after a restart', a
   const characters =
     'Username must not contain spaces, control or any of ()<>,;:\\"/[]?={} characters and must be valid utf8';
   /** A password is read back by logging in with it. */
-  const opens = (sent: string) => [sent, 'Administrator'] as const;
+  const logsIn = (sent: string) => [sent, 'Administrator'] as const;
   await checkSettings(t, target, {
     write: '/settings/web',
     read: '/settings/web',
@@ -145,7 +145,7 @@ test('the last accepted request sets the administrator, also after a restart', a
       },
       {
         name: 'password',
-        good: [opens('secret'), opens('ä b:"c,'), opens('x'.repeat(4096))],
+        good: [logsIn('secret'), logsIn('ä b:"c,'), logsIn('x'.repeat(4096))],
         bad: [
           ['short', 'The password must be at least 6 characters long.'],
           ['', 'The password must be at least 6 characters long.'],

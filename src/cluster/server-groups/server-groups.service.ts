@@ -32,7 +32,7 @@ export class ServerGroupsService {
 
   rename(uuid: string, form: Form): Promise<void> {
     return this.#cluster.change((state) => {
-      const groups = existing(state, uuid);
+      const groups = groupsWith(state, uuid);
       const name = nameIn(form);
       refuseTaken(
         groups.filter((group) => group.uuid !== uuid),
@@ -44,7 +44,7 @@ export class ServerGroupsService {
 
   delete(uuid: string): Promise<void> {
     return this.#cluster.change((state) => {
-      const groups = existing(state, uuid);
+      const groups = groupsWith(state, uuid);
       if (nodesOf(state, uuid).length > 0) throw serverGroupRefusals.notEmpty();
       if (groups.length === 1) throw serverGroupRefusals.last();
       return { ...withOwnGroups(state), groups: groups.filter((group) => group.uuid !== uuid) };
@@ -80,7 +80,7 @@ function refuseTaken(groups: readonly NodeGroup[], name: string): void {
   if (groups.some((group) => group.name === name)) throw serverGroupRefusals.exists();
 }
 
-function existing(state: ClusterState, uuid: string): readonly NodeGroup[] {
+function groupsWith(state: ClusterState, uuid: string): readonly NodeGroup[] {
   const groups = groupsOf(state);
   if (!groups.some((group) => group.uuid === uuid)) throw serverGroupRefusals.unknown({ uuid });
   return groups;
@@ -125,7 +125,7 @@ function refuseIncomplete(state: ClusterState, wanted: ReadonlyMap<string, strin
   const missing = state.nodes.find(({ otpNode }) => !wanted.has(otpNode));
   if (missing) throw serverGroupRefusals.malformed({ problem: `the node ${missing.otpNode} is in no group` });
   for (const [name, uuid] of wanted) {
-    existing(state, uuid);
+    groupsWith(state, uuid);
     if (!state.nodes.some(({ otpNode }) => otpNode === name))
       throw serverGroupRefusals.malformed({ problem: `there is no node ${name}` });
   }

@@ -17,12 +17,12 @@ async function aNodeWithTarget() {
     asked: 0,
   };
   const manager = await aManager({
-    callTarget: async ({ host, password }, _method, asked) => {
+    callTarget: async ({ host, password }, _method, requestPath) => {
       target.asked++;
       if (target.down.has(host)) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
       if (password !== target.password) return { status: 401, body: '' };
       const nodesExt = target.nodes.map((hostname) => ({ hostname, services: { mgmt: 8091 } }));
-      const answer = asked === '/pools' ? { uuid: target.uuid, pools: [{}] } : { nodesExt };
+      const answer = requestPath === '/pools' ? { uuid: target.uuid, pools: [{}] } : { nodesExt };
       return { status: 200, body: JSON.stringify(answer) };
     },
   });

@@ -86,7 +86,7 @@ function makeScan(request: Request, plan: ScanPlan): CommandResult {
   const bytes = Buffer.from(output.buffer.subarray(from, output.end));
   output.end = from;
   const heldReply = connection.holdReply(request, false, bytes);
-  finish = (later) => heldReply.resolve(later);
+  finish = (finalStatus) => heldReply.resolve(finalStatus);
   return Outcome.later;
 }
 

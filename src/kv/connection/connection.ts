@@ -103,8 +103,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     return this.closed;
   }
 
-  takeFrame(given: Frame): Buffer {
-    return this.reader.take(given);
+  takeFrame(received: Frame): Buffer {
+    return this.reader.take(received);
   }
 
   get isOrdered(): boolean {

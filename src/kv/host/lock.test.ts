@@ -14,14 +14,14 @@ import type { BucketSpec } from '../admin.ts';
 import { WorkerKvAdmin } from './worker-kv-admin.ts';
 
 /** Buckets, each named for what last happened to its files, with the change of the bucket that causes it, if any. */
-const ways: Record<string, Partial<BucketSpec>> = {
+const changeOf: Record<string, Partial<BucketSpec>> = {
   created: {},
   reopened: {},
   flushed: { incarnation: 2 },
   restarted: { evictionPolicy: 'fullEviction' },
   compacted: {},
 };
-const names = Object.keys(ways);
+const names = Object.keys(changeOf);
 
 async function startOn(dataDir: string): Promise<{ admin: WorkerKvAdmin; port: number }> {
   const path = join(dataDir, 'lock');
@@ -74,7 +74,7 @@ test('no bucket commits once the lock of the data folder is gone', async (t) => 
     await rm(dataDir, { recursive: true });
   });
   await admin.apply(aDesired({ buckets: names.map((name) => aBucket(name)) }));
-  await admin.apply(aDesired({ buckets: names.map((name) => aBucket(name, ways[name])) }));
+  await admin.apply(aDesired({ buckets: names.map((name) => aBucket(name, changeOf[name])) }));
   await compact(admin, 'compacted');
   for (const name of names) {
     const client = await on(port, name);

@@ -69,7 +69,7 @@ async function connected(
   await client.open('model', 0x01 | 0x04, { connection_buffer_size: '10000' });
   client.ackBytes = 5000;
   for (const vb of vbs) {
-    client.copyOf(vb).onWhole = (copy) => check(copy, vb);
+    client.copyOf(vb).onSnapshotEnd = (copy) => check(copy, vb);
     assert.equal((await client.stream(vb)).status, 0);
   }
   return client;

@@ -75,7 +75,7 @@ test('keeps only system keys, and counts their bytes, also in the middle of a bu
 });
 
 test('accepts valid keys and refuses others', () => {
-  const good = ['a', '_a', 'A1', '9', ' a', 'a-b_c', 'a$b', 'é', 'fifteen_bytes__', '__', 'a]'];
+  const validKeys = ['a', '_a', 'A1', '9', ' a', 'a-b_c', 'a$b', 'é', 'fifteen_bytes__', '__', 'a]'];
   const invalid = [
     '',
     '_',
@@ -95,7 +95,7 @@ test('accepts valid keys and refuses others', () => {
     '`a',
   ];
   invalid.push('sixteen_bytes___');
-  for (const key of good) assert.ok(isXattrKey(bytesOf(key), 0, bytesOf(key).length), key);
+  for (const key of validKeys) assert.ok(isXattrKey(bytesOf(key), 0, bytesOf(key).length), key);
   for (const key of invalid) assert.ok(!isXattrKey(bytesOf(key), 0, bytesOf(key).length), key);
   assert.ok(!isXattrKey(Buffer.from('61ff', 'hex'), 0, 2));
 });

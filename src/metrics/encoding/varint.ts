@@ -1,19 +1,19 @@
 // Encodes the tables of blocks and the records of the log: variable-length integers (seven bits per byte), strings and doubles.
 
-const more = 0x80;
-const firstBytes = 256;
+const continuationBit = 0x80;
+const initialBytes = 256;
 
 export class RecordWriter {
-  #bytes = Buffer.allocUnsafe(firstBytes);
+  #bytes = Buffer.allocUnsafe(initialBytes);
   #length = 0;
 
   /** An unsigned integer. */
   number(value: number): this {
     this.#room(8);
     let left = value;
-    while (left >= more) {
-      this.#bytes[this.#length++] = (left % more) | more;
-      left = Math.floor(left / more);
+    while (left >= continuationBit) {
+      this.#bytes[this.#length++] = (left % continuationBit) | continuationBit;
+      left = Math.floor(left / continuationBit);
     }
     this.#bytes[this.#length++] = left;
     return this;
@@ -45,7 +45,7 @@ export class RecordWriter {
   /** Returns the bytes written so far and starts again with a new buffer. */
   take(): Buffer {
     const written = this.#bytes.subarray(0, this.#length);
-    this.#bytes = Buffer.allocUnsafe(firstBytes);
+    this.#bytes = Buffer.allocUnsafe(initialBytes);
     this.#length = 0;
     return written;
   }
@@ -73,10 +73,10 @@ export class RecordReader {
 
   number(): number {
     let value = 0;
-    for (let factor = 1; ; factor *= more) {
+    for (let factor = 1; ; factor *= continuationBit) {
       const byte = this.#bytes.readUInt8(this.#at++);
-      value += (byte % more) * factor;
-      if (byte < more) return value;
+      value += (byte % continuationBit) * factor;
+      if (byte < continuationBit) return value;
     }
   }
 

@@ -246,9 +246,9 @@ test('names the problems of each object of a list', async (t) => {
   const answer = await ask(root, { method: 'POST', json: cases.map(([item]) => item) });
   assert.deepEqual([answer.status, answer.json], [400, { errors: cases.map(([, problems]) => problems) }]);
   for (const json of [{}, 'text', null]) {
-    const whole = await ask(root, { method: 'POST', json });
+    const posted = await ask(root, { method: 'POST', json });
     assert.deepEqual(
-      [whole.status, whole.json],
+      [posted.status, posted.json],
       [400, { errors: [{ _: 'A Json array must be specified.' }] }],
     );
   }

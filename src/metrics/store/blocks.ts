@@ -180,9 +180,9 @@ export class Blocks {
   }
 
   #opened(block: KnownBlock): Promise<OpenBlock> {
-    const known = this.#open.get(block.name);
+    const cached = this.#open.get(block.name);
     this.#open.delete(block.name);
-    const opened = known ?? this.#read(block);
+    const opened = cached ?? this.#read(block);
     this.#open.set(block.name, opened);
     opened.catch(() => this.#open.delete(block.name));
     const [oldest] = this.#open.keys();

@@ -63,7 +63,7 @@ function memory(group: CgroupFigures['memory']): SystemFigures['memory'] {
     total: totalmem(),
     free: group ? Math.min(free, Math.max(group.limit - group.used, 0)) : free,
     limit: Math.min(group?.limit ?? Number.POSITIVE_INFINITY, memoryLimit()),
-    taken: totalmem() - (meminfo.has('MemFree') ? kib('MemFree') : freemem()),
+    used: totalmem() - (meminfo.has('MemFree') ? kib('MemFree') : freemem()),
     swapTotal,
     swapUsed: swapTotal - kib('SwapFree'),
   };

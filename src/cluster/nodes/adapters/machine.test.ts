@@ -12,7 +12,7 @@ it('reports plausible figures of this machine', async () => {
   assert(memory.limit > 0 && memory.limit <= memory.total);
   assert.equal(memoryLimit(), memory.limit);
   assert(cpu.cores >= 1 && cpu.utilization >= 0 && cpu.utilization <= 100, JSON.stringify(cpu));
-  assert(memory.taken > 0 && memory.taken <= memory.total);
+  assert(memory.used > 0 && memory.used <= memory.total);
   assert(disk.totalBytes > 0 && disk.usedBytes + disk.freeBytes <= disk.totalBytes);
   assert(tmpdir().startsWith(disk.mountPoint));
   assert.match(machine.os, /^\w+-unknown-\w+$/);

@@ -110,7 +110,7 @@ export class Compaction {
       let ownDone = 0;
       const progress = (done: number): void => {
         ownDone = done;
-        this.note(earlier + done);
+        this.reportDone(earlier + done);
       };
       const result = await disk.compact(bucketUuid, file, { purgeBeforeSeconds, progress, signal });
       earlier += ownDone;
@@ -127,7 +127,7 @@ export class Compaction {
       const entry = oldTombstones(vbuckets, vb, beforeSeconds);
       if (entry.purgeSeqno > 0) purgeTombstones(vbuckets, entry, beforeSeconds);
       purged.push(entry);
-      if (vb % vbucketsAtOnce === 0) await this.turn();
+      if (vb % vbucketsAtOnce === 0) await this.pause();
     }
     return { bytesBefore: 0, bytesAfter: 0, purged };
   }
@@ -139,17 +139,17 @@ export class Compaction {
   private async purgeMemoryAfterFile(purged: readonly PurgedVbucket[], beforeSeconds: number): Promise<void> {
     let count = 0;
     for (const entry of purged) {
-      if (++count % vbucketsAtOnce === 0) await this.turn();
+      if (++count % vbucketsAtOnce === 0) await this.pause();
       this.cancellation.signal.throwIfAborted();
       purgeTombstones(this.options.vbuckets, entry, beforeSeconds);
     }
   }
 
-  private turn(): Promise<void> {
+  private pause(): Promise<void> {
     return new Promise((resolve) => this.options.clock.soon(resolve));
   }
 
-  private note(done: number): void {
+  private reportDone(done: number): void {
     if (this.report) this.report.done = Math.min(done, this.report.total);
   }
 }

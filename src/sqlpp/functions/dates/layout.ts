@@ -153,8 +153,8 @@ export function layout(format: string): Element[] {
 export function percentFormat(format: string): Element[] {
   const elements: Element[] = [];
   const directive = /%([_\-0^]?)(\d*)[EO]?([\s\S]?)|[\s\S]/gy;
-  for (const [whole, flag = '', width = '', letter] of format.matchAll(directive)) {
-    if (letter === undefined) elements.push(whole === ' ' ? { kind: 'space' } : text(whole));
+  for (const [matched, flag = '', width = '', letter] of format.matchAll(directive)) {
+    if (letter === undefined) elements.push(matched === ' ' ? { kind: 'space' } : text(matched));
     else elements.push(...percentElements(letter, flag, Number(width)));
   }
   return elements;
