@@ -92,9 +92,13 @@ const hashBits = 13;
 /** Hash table of the compressor: the last position of each hash in the current block. */
 const seen = new Uint16Array(1 << hashBits);
 
-/** Compresses a range into a new buffer. */
-export function snappyCompress(bytes: Buffer, start: number, end: number): Buffer {
-  const out = Buffer.allocUnsafe(snappyBound(end - start));
+/** Compresses a range into `out`, of at least `snappyBound` bytes, or into a new buffer; returns the part that it used. */
+export function snappyCompress(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  out: Buffer = Buffer.allocUnsafe(snappyBound(end - start)),
+): Buffer {
   let to = writeLength(out, end - start);
   for (let block = start; block < end; block += blockBytes) {
     to = compressBlock(bytes, block, Math.min(block + blockBytes, end), out, to);
@@ -113,6 +117,13 @@ function writeLength(out: Buffer, length: number): number {
   return at;
 }
 
+/** Faster than the method of buffers, whose checks each position would pay for. */
+const wordAt = (bytes: Buffer, at: number): number =>
+  (bytes[at] as number) |
+  ((bytes[at + 1] as number) << 8) |
+  ((bytes[at + 2] as number) << 16) |
+  ((bytes[at + 3] as number) << 24);
+
 function compressBlock(bytes: Buffer, start: number, end: number, out: Buffer, outAt: number): number {
   let to = outAt;
   let literal = start;
@@ -120,11 +131,11 @@ function compressBlock(bytes: Buffer, start: number, end: number, out: Buffer, o
   let misses = 0;
   seen.fill(0);
   while (at + 4 <= end) {
-    const word = bytes.readUInt32LE(at);
+    const word = wordAt(bytes, at);
     const slot = Math.imul(word, 0x1e35a7bd) >>> (32 - hashBits);
     const match = start + (seen[slot] as number);
     seen[slot] = at - start;
-    if (match >= at || bytes.readUInt32LE(match) !== word) {
+    if (match >= at || wordAt(bytes, match) !== word) {
       // The step grows with the number of misses, so that incompressible data is skipped quickly.
       at += 1 + (misses++ >> 5);
       continue;
@@ -140,6 +151,9 @@ function compressBlock(bytes: Buffer, start: number, end: number, out: Buffer, o
   return writeLiteral(bytes, literal, end, out, to);
 }
 
+/** For so few bytes a loop is faster than a call. */
+const copiedByLoop = 32;
+
 function writeLiteral(bytes: Buffer, start: number, end: number, out: Buffer, outAt: number): number {
   if (start === end) return outAt;
   const last = end - start - 1;
@@ -153,8 +167,12 @@ function writeLiteral(bytes: Buffer, start: number, end: number, out: Buffer, ou
     out[to++] = last & 0xff;
     out[to++] = last >> 8;
   }
-  bytes.copy(out, to, start, end);
-  return to + end - start;
+  if (last < copiedByLoop) for (let at = start; at < end; at++) out[to++] = bytes[at] as number;
+  else {
+    bytes.copy(out, to, start, end);
+    to += end - start;
+  }
+  return to;
 }
 
 function writeCopy(out: Buffer, outAt: number, offset: number, length: number): number {

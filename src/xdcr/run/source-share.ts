@@ -2,13 +2,13 @@
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import { vbucketCount } from '#client/document-key.ts';
 
-const allVbuckets = (): number[] => Array.from({ length: vbucketCount }, (_, vb) => vb);
+const allVbuckets: readonly number[] = Array.from({ length: vbucketCount }, (_, vb) => vb);
 
 /** Layout null: this node has all. */
-export function ownVbuckets(layout: ClusterLayout | null, bucket: string): number[] {
+export function ownVbuckets(layout: ClusterLayout | null, bucket: string): readonly number[] {
   const shards = layout?.actives[bucket] ?? [];
-  if (layout === null || shards.length === 0) return allVbuckets();
-  return allVbuckets().filter((vb) => shards[vb % shards.length] === layout.self);
+  if (layout === null || shards.length === 0) return allVbuckets;
+  return allVbuckets.filter((vb) => shards[vb % shards.length] === layout.self);
 }
 
 /** How many nodes have vbuckets of the bucket, and so a part of the network limit of a replication. */

@@ -1,7 +1,7 @@
 // Which changes are sent, by the filters of the replication, and with which value: without the staged changes of transactions, compressed.
 import { inflatedBytesMax } from '#client/bucket-client.ts';
 import type { Change } from '#client/change.ts';
-import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
+import { snappyBound, snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
 import { kindNames, type ReplicationCounts } from '../figures.ts';
@@ -45,16 +45,16 @@ export function sentValue(
       return null;
     }
   }
-  if ((datatype & Datatype.xattr) === 0) return compressed(Buffer.from(view), datatype, settings, figures);
+  if ((datatype & Datatype.xattr) === 0) return copied(view, datatype, settings, figures);
   const { plain } = document;
   const bodyOffset = bodyStart(plain, 0, plain.length);
   const section = plain.subarray(0, bodyOffset);
   if (bodyOffset < 0 || getXattr(section, transactionXattr) === null)
-    return compressed(Buffer.from(view), datatype, settings, figures);
+    return copied(view, datatype, settings, figures);
   if (settings.filterBypassUncommittedTxn) return leftOut(change, figures, 'docs_filtered_on_txn_xattr');
   const kept = withoutXattr(section, transactionXattr);
   const bits = (datatype & Datatype.json) | (kept.length > 0 ? Datatype.xattr : 0);
-  return compressed(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, figures);
+  return copied(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, figures);
 }
 
 /** Which of the routes a change takes: of a version those whose filter it matches, of a deletion all. */
@@ -147,21 +147,31 @@ function leftOut({ kind }: Change, figures: ReplicationCounts, filterCounter: st
   return null;
 }
 
-/** `Auto`: compressed where that makes it smaller; `None`: as the source stores it. */
-function compressed(
-  value: Buffer,
+/** The value for the target. `Auto`: compressed where that makes it smaller; `None`: as the source stores it. */
+function copied(
+  view: Buffer,
   datatype: number,
   settings: DataPathSettings,
   figures: ReplicationCounts,
 ): OutgoingValue {
   const isCompressed = (datatype & Datatype.snappy) !== 0;
-  const isWorthwhile = value.length >= compressedBytesMin && value.length <= compressedBytesMax;
-  if (settings.compressionType === 'None' || isCompressed || !isWorthwhile) return { value, datatype };
-  const smaller = snappyCompress(value, 0, value.length);
-  if (smaller.length < value.length)
+  const isWorthwhile = view.length >= compressedBytesMin && view.length <= compressedBytesMax;
+  if (settings.compressionType === 'None' || isCompressed || !isWorthwhile)
+    return { value: Buffer.from(view), datatype };
+  const smaller = snappyCompress(view, 0, view.length, scratchFor(view.length));
+  if (smaller.length < view.length)
     return { value: Buffer.from(smaller), datatype: datatype | Datatype.snappy };
   figures.add('docs_compression_skipped');
-  return { value, datatype };
+  return { value: Buffer.from(view), datatype };
+}
+
+/** Where values are compressed: only the result is copied from there. */
+let scratch: Buffer = Buffer.alloc(0);
+
+function scratchFor(bytes: number): Buffer {
+  const needed = snappyBound(bytes);
+  if (scratch.length < needed) scratch = Buffer.allocUnsafeSlow(2 * needed);
+  return scratch;
 }
 
 function inflated(view: Buffer, datatype: number): Buffer {
