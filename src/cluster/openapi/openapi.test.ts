@@ -1,5 +1,6 @@
 // The API document is valid and complete, and answers of a node match it.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { JsonSchema } from '#contract/json-schema.ts';
@@ -68,9 +69,16 @@ const parameterValues: Record<string, string[]> = {
   replication: [encodeURIComponent(`${targetUuid}/o/taken`)],
 };
 
+/** The address of the console's script, whose name contains a digest. */
+function consoleScript(): string {
+  const page = readFileSync(new URL('../../../built/console/index.html', import.meta.url), 'utf8');
+  return /\/ui\/assets\/[\w-]+\.js/.exec(page)?.[0] ?? '';
+}
+
 function urlsOf({ id, path }: RouteDefinition): string[] {
   // Some reads know nodes by name, some by address.
   if (id === 'nodes.get') return ['/nodes/ns_1%40cb.local'];
+  if (id === 'ui.asset') return [consoleScript()];
   if (id === 'manual.page') return ['/docs/glossary', '/docs/guides/query'];
   if (id.startsWith('data_settings.'))
     return [path.replace(':node', 'self').replace(':setting', 'verbosity')];
