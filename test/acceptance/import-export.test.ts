@@ -179,7 +179,7 @@ describe('an interrupted import', () => {
     return listed.find(({ name }) => name === bucket)?.documents ?? 0;
   };
   const whenUnderWay = (file: string): Promise<void> =>
-    eventuallyWithin(60_000, () => assert.ok(offsetIn(file) > 0));
+    eventuallyWithin(180_000, () => assert.ok(offsetIn(file) > 0));
 
   /** Starts imports until one is interrupted before its end; a fast machine may be done before the signal. */
   async function interrupt(
@@ -214,13 +214,15 @@ describe('an interrupted import', () => {
       ) ?? [];
     assert.equal(Number(written), Number(before) - 1, stopped.error);
     assert.ok(Number(written) > 0 && Number(written) < count);
-    await eventuallyWithin(60_000, async () => assert.equal(await documentCount('stopped'), Number(written)));
+    await eventuallyWithin(180_000, async () =>
+      assert.equal(await documentCount('stopped'), Number(written)),
+    );
     const other = await runCommand([...args(file, 'b'), '--resume'], nodeEnvironment(node));
     assert.match(other.error, /--resume: .* is of another task: its bucket was "stopped"/);
     const resumed = await runCommand([...args(file, 'stopped'), '--resume', '--json'], nodeEnvironment(node));
     assert.deepEqual([resumed.status, resumed.error], [0, '']);
     assert.equal(JSON.parse(resumed.out).written, count);
-    await eventuallyWithin(60_000, async () => assert.equal(await documentCount('stopped'), count));
+    await eventuallyWithin(180_000, async () => assert.equal(await documentCount('stopped'), count));
   });
 
   it('notices that a killed node lost documents, and writes them again with the same keys', async () => {
@@ -238,7 +240,7 @@ describe('an interrupted import', () => {
     const resumed = await runCommand([...args(file, 'killed'), '--resume', '--json'], nodeEnvironment(node));
     assert.equal(resumed.status, 0, resumed.error);
     assert.match(resumed.error, /may have lost documents since; they are written again from the first line/);
-    await eventuallyWithin(60_000, async () => assert.equal(await documentCount('killed'), count));
+    await eventuallyWithin(180_000, async () => assert.equal(await documentCount('killed'), count));
     const out = at('killed-export.jsonl');
     await exportInterrupted(out);
     assert.equal(readFileSync(out, 'utf8').trim().split('\n').length, count);
@@ -248,7 +250,7 @@ describe('an interrupted import', () => {
   /** An export that is stopped as soon as it is under way goes on without gaps and repetitions. */
   async function exportInterrupted(out: string): Promise<void> {
     const { child, ended } = startCommand(['export', 'killed', out], nodeEnvironment(node));
-    const isUnderWay = eventuallyWithin(60_000, () =>
+    const isUnderWay = eventuallyWithin(180_000, () =>
       assert.ok(existsSync(out) && readFileSync(out).length > 0),
     );
     await Promise.race([ended, isUnderWay]);

@@ -39,14 +39,14 @@ describe('divan load', () => {
     assert.ok(reads.operations > 0 && writes.operations > 0);
     assert.ok(reads.p50Ms > 0 && reads.p50Ms <= reads.p99Ms && reads.p99Ms <= reads.maxMs);
     assert.deepEqual(refused, {});
-    await eventuallyWithin(60_000, async () => assert.equal(await documents('b'), 0));
+    await eventuallyWithin(180_000, async () => assert.equal(await documents('b'), 0));
   });
 
   it('sends no more than the rate that is asked for', async () => {
     const { out } = await run('load b --duration 2s --documents 100 --rate 50 --json');
     const { reads, writes } = JSON.parse(out);
     const all = reads.operations + writes.operations;
-    assert.ok(all > 0 && all <= 101, String(all));
+    assert.ok(all > 0 && all <= 100, String(all));
   });
 
   it('ends with its figures on Ctrl-C', async () => {
@@ -54,19 +54,19 @@ describe('divan load', () => {
       ['load', 'b', '--duration', '1h', '--prefix', 'stop:', '--documents', '200'],
       nodeEnvironment(node),
     );
-    await eventuallyWithin(60_000, async () => assert.equal(await documents('b'), 200));
+    await eventuallyWithin(180_000, async () => assert.equal(await documents('b'), 200));
     child.kill('SIGINT');
     const { status, out } = await ended;
     assert.equal(status, 130);
     assert.match(out, /^ +operations +a second/);
-    await eventuallyWithin(60_000, async () => assert.equal(await documents('b'), 0));
+    await eventuallyWithin(180_000, async () => assert.equal(await documents('b'), 0));
   });
 
   it('ends with what it measured when the node is killed', async () => {
     await using own = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const load = startCommand(['load', 'b', '--duration', '1h', '--documents', '100'], nodeEnvironment(own));
     const list = () => runCommand(['bucket', 'list', '--json'], nodeEnvironment(own));
-    await eventuallyWithin(60_000, async () =>
+    await eventuallyWithin(180_000, async () =>
       assert.equal(JSON.parse((await list()).out)[0].documents, 100),
     );
     await own.stop('SIGKILL');

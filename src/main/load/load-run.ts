@@ -85,11 +85,13 @@ export class LoadRun {
   }
 
   private pump(): void {
-    const { inFlight, rate } = this.plan;
+    const { inFlight, rate, durationMs } = this.plan;
+    // A timer may be late: no more than the rate allows in the whole time.
+    const elapsedMs = Math.min(this.elapsedMs, durationMs);
     while (
       !this.isOver &&
       this.waiting < inFlight &&
-      (rate === null || this.sent < (rate * this.elapsedMs) / 1_000)
+      (rate === null || this.sent < (rate * elapsedMs) / 1_000)
     )
       this.sendOne();
   }
