@@ -144,6 +144,8 @@ describe('events', () => {
       'ldap.try_login',
       'metrics.ranges',
       'query.proxy',
+      'ui.login',
+      'ui.logout',
       'users.check_permissions',
     ]);
   });
