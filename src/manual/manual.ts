@@ -1,5 +1,6 @@
 // The manual as web pages, made from the Markdown files when somebody looks. Pages and the search index are kept: they are bounded by
 // the files of the product.
+import { nextTurn } from '#ports/clock.ts';
 import { manualPages } from './contents.ts';
 import { foundHtml, manualHtml } from './layout.ts';
 import { type PauseClock, renderPage } from './render.ts';
@@ -55,7 +56,7 @@ export class Manual {
     const index = new ManualIndex();
     for (const page of manualPages) {
       index.add(page, await this.readFile(page.file));
-      await new Promise<void>((resolve) => this.clock.soon(resolve));
+      await nextTurn(this.clock);
     }
     return index;
   }

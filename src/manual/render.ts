@@ -1,7 +1,7 @@
 // Renders a Markdown page of the manual as HTML: headings get anchors, and links to other files become links to their pages.
 import { Marked, type Tokens } from 'marked';
 import { escapeHtml } from '#base/html.ts';
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import { manualPages } from './contents.ts';
 import { anchorOf, splitSource } from './headings.ts';
 
@@ -16,7 +16,7 @@ export async function renderPage(markdown: string, file: string, clock: PauseClo
   let html = '';
   for (const part of splitSource(markdown)) {
     html += marked.parse(part, { async: false });
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
   }
   return html;
 }

@@ -17,6 +17,10 @@ export interface Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** Resolves in the next turn of the event loop, so that other work of the thread runs first. */
+export const nextTurn = (clock: Pick<Clock, 'soon'>): Promise<void> =>
+  new Promise((resolve) => clock.soon(resolve));
+
 export const realClock: Clock = {
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),

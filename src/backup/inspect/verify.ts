@@ -1,6 +1,6 @@
 // Reads a whole backup, compares it with its hashes and counts, and counts the documents of each collection.
 import { vbucketOf } from '#client/document-key.ts';
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { DataReader } from '../archive/data-file.adapter.ts';
 import type { Repository } from '../archive/repository.adapter.ts';
 import { documentsBackwards } from '../archive/vbucket-blocks.ts';
@@ -49,7 +49,7 @@ async function verifyBucket(
   const totals = { documents: 0, deletions: 0 };
   for (const [vb, vbucket] of record.vbuckets.entries()) {
     // A signal of the process, such as Ctrl-C, is received between two vbuckets.
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
     signal.throwIfAborted();
     const { documents, deletions } = verifyVbucket(data, vb, vbucket, countsById);
     totals.documents += documents;

@@ -1,7 +1,7 @@
 // Merges successive backups of a repository into the newest of them. Its manifest is replaced at once, after the new data files are synced;
 // the other backups are removed only then, so that a crash leaves all backups or the merged one.
 import { vbucketCount } from '#client/document-key.ts';
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
@@ -99,7 +99,7 @@ class Merge {
         context.signal.throwIfAborted();
         vbuckets.push(mergeVbucket(documents, vb, collections, { writer, frames }));
         context.progress({ bucket: record.name, vbuckets: vb + 1 });
-        await new Promise<void>((resolve) => context.clock.soon(resolve));
+        await nextTurn(context.clock);
       }
       writer.sync();
       return { ...record, bytes: writer.bytes, vbuckets };

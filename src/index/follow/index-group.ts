@@ -10,7 +10,7 @@ import { ClusterFollower } from '#client/cluster-follower.ts';
 import type { ClusterRoutes } from '#client/cluster-routes.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
-import type { Clock, Timer } from '#ports/clock.ts';
+import { type Clock, nextTurn, type Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { FollowedIndex } from './followed-index.ts';
 
@@ -187,7 +187,7 @@ export class IndexGroup implements FollowerHandler {
   private async undo(): Promise<void> {
     const { clock, log, bucket, changed } = this.options;
     const { signal } = this.stopped;
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
     while (this.rolledBack.size > 0 && !signal.aborted) {
       const vbuckets = this.rolledBack;
       this.rolledBack = new Set();

@@ -1,6 +1,8 @@
 // One bucket's life cycle: start (warm-up), changes of its rules and collections, flush, stop. Its parts and their wiring are in
 // bucket-parts.ts; connections and their counters are elsewhere.
+
 import { assert } from '#base/assert.ts';
+import { nextTurn } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { EngineActivity } from '../activity.ts';
 import type { EvictionPolicy, Manifest, ShardSpec, WarmUpReport } from '../admin.ts';
@@ -305,7 +307,7 @@ export class Bucket {
 
   /** Lets clients of other buckets be served between steps over all vbuckets, each of which takes milliseconds. */
   private nextTurn(): Promise<void> {
-    return new Promise((resolve) => this.options.clock.soon(resolve));
+    return nextTurn(this.options.clock);
   }
 
   private allRows(): number[] {

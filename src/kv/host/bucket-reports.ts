@@ -1,6 +1,6 @@
 // The reports of the buckets. One takes a millisecond or more, so that each further one waits for a turn of the data thread in which there is
 // time for it.
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { BucketReport } from '../admin.ts';
 
 /** What a report needs of a bucket. */
@@ -19,7 +19,7 @@ export async function bucketReports(
   await Promise.all(wanted.map(([, host]) => host.measure()));
   const reports: BucketReport[] = [];
   for (const [name, host] of wanted) {
-    if (reports.length > 0) await new Promise<void>((resolve) => turns.soon(resolve));
+    if (reports.length > 0) await nextTurn(turns);
     if (hosts.get(name) === host) reports.push(host.report());
   }
   return reports;

@@ -1,6 +1,6 @@
 // The limits of one request over all its items: samples read, values computed, work in windows, bytes of the answer. The
 // computation yields to other requests, and stops when the client has disconnected.
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 
 /** Limits of one request. The values of a large dashboard for a day are about a tenth of them. */
 export const rangeLimits = {
@@ -68,7 +68,7 @@ export class RangeBudget {
   /** Yields to other requests when the time slice is used up; throws once the client has disconnected. */
   async yieldIfDue(): Promise<void> {
     if (this.#clock.monotonicMs() - this.#sliceStartMs < sliceMs) return;
-    await new Promise<void>((resolve) => this.#clock.soon(resolve));
+    await nextTurn(this.#clock);
     this.#sliceStartMs = this.#clock.monotonicMs();
     this.#signal.throwIfAborted();
   }

@@ -1,6 +1,6 @@
 // One resolution of the store: a head in memory with its write-ahead log, and blocks on disk. At the end of a time span the head
 // becomes a block; its log is deleted once the block is synced.
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { labelsKey } from '../query/combine.ts';
 import { testOf } from '../query/match.ts';
@@ -159,7 +159,7 @@ export class Tier {
       const samples = samplesOfRuns(runs, fromMs, toMs);
       if (samples.timesMs.length > 0) found.push({ labels, ...samples });
       if (clock.monotonicMs() - sliceStart < sliceMs) continue;
-      await new Promise<void>((resolve) => clock.soon(resolve));
+      await nextTurn(clock);
       sliceStart = clock.monotonicMs();
     }
     return found.sort((a, b) => (labelsKey(a.labels) < labelsKey(b.labels) ? -1 : 1));
@@ -316,7 +316,7 @@ export class Tier {
         end = record.end;
         this.#lastMs = record.timeMs;
         if (clock.monotonicMs() - sliceStart < sliceMs) continue;
-        await new Promise<void>((resolve) => clock.soon(resolve));
+        await nextTurn(clock);
         sliceStart = clock.monotonicMs();
       }
     } catch (error) {

@@ -1,7 +1,7 @@
 // Writes a bucket's changes to disk: per file at most one commit at a time, each with the changes that accumulated during the one
 // before. After a failed commit the file takes no writes until it is opened again; only a commit that found the disk full is
 // retried, with the same cuts.
-import type { Clock, Timer } from '#ports/clock.ts';
+import { type Clock, nextTurn, type Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { CutWriter } from '../../data/cut.ts';
 import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../../data/disk-engine.ts';
@@ -224,7 +224,7 @@ export class Flusher {
     for (;;) {
       left = this.takeSlice(file, ends, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
       if (left === 0 || writer.bytes >= file.batchBytes) return ends;
-      await new Promise<void>((resolve) => this.options.clock.soon(resolve));
+      await nextTurn(this.options.clock);
     }
   }
 

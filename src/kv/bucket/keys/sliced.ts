@@ -1,6 +1,6 @@
 // Work that may be long, cut in steps of less than half a millisecond: the first few run at once, the others in later turns of the
 // event loop. Only one such longer work runs at a time, so that few incomplete results are in memory.
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 
 export type Steps<Result> = Generator<void, Result>;
 
@@ -17,7 +17,7 @@ export class SlicedWork {
 
   /** Resolves in a later turn of the event loop. */
   turn(): Promise<void> {
-    return new Promise((resolve) => this.clock.soon(resolve));
+    return nextTurn(this.clock);
   }
 
   /** Calls `done` before it returns if the work is short. */

@@ -1,6 +1,6 @@
 // Compaction of one bucket: its files one after another, so that the disk needs space for only one rewritten file at a time. After
 // each file, memory drops the tombstones that the file no longer holds.
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { CompactionReport, CompactionRequest } from '../../admin.ts';
 import {
@@ -146,7 +146,7 @@ export class Compaction {
   }
 
   private pause(): Promise<void> {
-    return new Promise((resolve) => this.options.clock.soon(resolve));
+    return nextTurn(this.options.clock);
   }
 
   private reportDone(done: number): void {
