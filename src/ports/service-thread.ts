@@ -5,6 +5,7 @@ import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock } from './clock.ts';
 import type { Log, LogMessage } from './log.ts';
+import { atMost } from './within.ts';
 import { startWorker } from './worker.ts';
 
 const restartMs = { first: 100, most: 10_000 } as const;
@@ -78,9 +79,7 @@ export class ServiceThread<
     const { worker } = this;
     if (worker === null) return;
     this.send({ kind: 'stop' });
-    const timer = this.options.clock.after(stopTimeoutMs, () => this.stopping?.resolve());
-    await this.stopping.promise;
-    timer.cancel();
+    await atMost(this.options.clock, stopTimeoutMs, this.stopping.promise);
     await worker.terminate();
   }
 

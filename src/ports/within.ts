@@ -16,3 +16,18 @@ export async function within<T>(
     promise.catch(() => {});
   }
 }
+
+/** Resolves when the promise does, at the latest after `timeoutMs`. */
+export async function atMost(
+  clock: Pick<Clock, 'after'>,
+  timeoutMs: number,
+  promise: Promise<unknown>,
+): Promise<void> {
+  const { promise: timedOut, resolve } = Promise.withResolvers<void>();
+  const timer = clock.after(timeoutMs, resolve);
+  try {
+    await Promise.race([promise, timedOut]);
+  } finally {
+    timer.cancel();
+  }
+}

@@ -3,6 +3,7 @@
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
+import { within } from '#ports/within.ts';
 import type { ChangeOptions, ConfigStore, Entry } from './config-store.ts';
 
 /** Longer than an orderly change of the founder takes. */
@@ -97,13 +98,10 @@ export class SwitchingConfigStore implements ConfigStore {
   }
 
   async #unheld(): Promise<void> {
-    const timeout = Promise.withResolvers<never>();
-    const timer = this.ports.clock.after(heldMs, () =>
-      timeout.reject(
-        new UnavailableError('Nothing was changed: another node is taking the configuration over.'),
-      ),
-    );
-    await Promise.race([this.#held?.promise, timeout.promise]).finally(() => timer.cancel());
+    if (this.#held === null) return;
+    const heldTooLong = (): Error =>
+      new UnavailableError('Nothing was changed: another node is taking the configuration over.');
+    await within(this.ports.clock, heldMs, this.#held.promise, heldTooLong);
   }
 
   async #watch(watcher: Watcher): Promise<void> {

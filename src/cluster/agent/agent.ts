@@ -15,6 +15,7 @@ import type {
 import type { MetricSample } from '#metrics/sample.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { atMost } from '#ports/within.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { BucketMaps } from '../buckets/bucket-maps.ts';
 import { BucketsStore, withBucket } from '../buckets/buckets.store.ts';
@@ -123,7 +124,7 @@ export class Agent implements DataService {
     this.#refreshing ??= this.#takeReport().finally(() => {
       this.#refreshing = null;
     });
-    await this.#within(refreshTimeoutMs, this.#refreshing);
+    await atMost(this.#deps.clock, refreshTimeoutMs, this.#refreshing);
   }
 
   measured(bucketUuid: string): MeasuredBucket | null {
@@ -135,7 +136,7 @@ export class Agent implements DataService {
   }
 
   async metrics(): Promise<MetricSample[]> {
-    await this.#within(metricsTimeoutMs, this.#takeReport());
+    await atMost(this.#deps.clock, metricsTimeoutMs, this.#takeReport());
     this.#scheduleSample();
     const report = this.#samples.report();
     return report ? [...kvMetrics(report, (uuid) => this.#bucketFacts(uuid))] : [];
@@ -265,13 +266,6 @@ export class Agent implements DataService {
       keepsAll: bucket.evictionPolicy === 'noEviction',
       manifest: view.manifest(uuid),
     };
-  }
-
-  async #within(timeoutMs: number, done: Promise<void>): Promise<void> {
-    const timeout = Promise.withResolvers<void>();
-    const timer = this.#deps.clock.after(timeoutMs, timeout.resolve);
-    await Promise.race([done, timeout.promise]);
-    timer.cancel();
   }
 
   #scheduleSample(): void {

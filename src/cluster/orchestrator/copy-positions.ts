@@ -1,6 +1,7 @@
 // How far the copies of a bucket are, as the data services of the nodes say: a failover promotes the furthest copy, which keeps most of the
 // writes that were not durable.
 import type { Clock } from '#ports/clock.ts';
+import { within } from '#ports/within.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import type { CopyPosition, PositionOf } from './failover-map.ts';
 
@@ -48,19 +49,11 @@ export class CopyPositions {
 
   async #ask(node: string, bucket: string): Promise<NodePositions | null> {
     const { clock, nodeId, peers } = this.#deps;
-    if (node !== nodeId) {
-      const answer = peers.ask(node, 'shardPositions', { bucket }, askMs) as Promise<NodePositions>;
-      return await answer.catch(() => null);
-    }
-    const timeout = Promise.withResolvers<null>();
-    const timer = clock.after(askMs, () => timeout.resolve(null));
-    try {
-      return await Promise.race([this.#own(bucket), timeout.promise]);
-    } catch {
-      return null;
-    } finally {
-      timer.cancel();
-    }
+    const answer =
+      node === nodeId
+        ? within(clock, askMs, this.#own(bucket))
+        : (peers.ask(node, 'shardPositions', { bucket }, askMs) as Promise<NodePositions>);
+    return await answer.catch(() => null);
   }
 
   async #own(bucket: string): Promise<NodePositions> {

@@ -5,6 +5,7 @@ import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { ServiceThread } from '#ports/service-thread.ts';
+import { atMost } from '#ports/within.ts';
 import type { IndexReport, IndexServiceAdmin, WantedIndexes } from '../index.contract.ts';
 import { IndexProgress } from '../shared/index-progress.ts';
 import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
@@ -78,9 +79,7 @@ export class IndexHost implements IndexServiceAdmin {
     this.reportRequests.set(id, answer);
     this.thread.send({ kind: 'report', id });
     // A thread that sorts a large build answers later; its last report is used meanwhile.
-    const timer = this.clock.after(reportTimeoutMs, () => answer.resolve());
-    await answer.promise;
-    timer.cancel();
+    await atMost(this.clock, reportTimeoutMs, answer.promise);
     this.reportRequests.delete(id);
   }
 

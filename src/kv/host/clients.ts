@@ -6,6 +6,7 @@ import type { ShownCertificate } from '#ports/client-certificate.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { atMost } from '#ports/within.ts';
 import type { TrafficFigures } from '../activity.ts';
 import type { KvLimits } from '../admin.ts';
 import { Connection, type ConnectionHost } from '../connection/connection.ts';
@@ -144,10 +145,8 @@ export class Clients {
   private async waitUntilGone(): Promise<void> {
     if (this.all.size === 0) return;
     const drained = deferred<void>();
-    const timer = this.options.clock.after(drainMs, drained.resolve);
     this.allGone = drained.resolve;
-    await drained.promise;
-    timer.cancel();
+    await atMost(this.options.clock, drainMs, drained.promise);
   }
 
   /** A client whose certificate names no user may still log in, unless certificates are mandatory. */

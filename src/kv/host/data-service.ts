@@ -10,6 +10,7 @@ import { type HandleShares, handleShares } from '#ports/handles.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
+import { atMost } from '#ports/within.ts';
 import type { BatchRequest } from '#wire/document-batch.ts';
 import { frameBytesMax } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
@@ -377,11 +378,7 @@ export class DataService implements KvAdmin {
   private async waitForStarts(before: ReadonlySet<Promise<void>>): Promise<void> {
     const starts = [...this.hosts.values()].map(({ started }) => started);
     const newStarts = starts.filter((started) => !before.has(started));
-    if (newStarts.length === 0) return;
-    const timeout = deferred<void>();
-    const timer = this.clock.after(startWaitMs, timeout.resolve);
-    await Promise.race([Promise.all(newStarts), timeout.promise]);
-    timer.cancel();
+    if (newStarts.length > 0) await atMost(this.clock, startWaitMs, Promise.all(newStarts));
   }
 
   /** Removes the bucket, its files and its connections. */

@@ -92,25 +92,26 @@ const securityKeyspaces: ReadonlySet<string> = new Set(['user_info', 'applicable
 /** Several callers have the privileges of each of them. */
 export type Callers = readonly Caller[];
 
-/** The lists of privileges, one of each plan, that a caller has. Callers do not change: other roles make another caller. */
+/** By caller, the lists of privileges, one of each plan, that it has. Callers do not change: other roles make another caller. */
 const heldLists = new WeakMap<Caller, WeakSet<readonly Privilege[]>>();
 
 /** @throws SqlError 13014 that names the first role that is missing */
 export function checkPrivileges(callers: Callers, privileges: readonly Privilege[]): void {
-  const checkedLists = heldListsOf(callers);
-  if (checkedLists?.has(privileges)) return;
+  const held = heldListsOf(callers);
+  if (held?.has(privileges)) return;
   checkEach(callers, privileges);
-  checkedLists?.add(privileges);
+  held?.add(privileges);
 }
 
+/** Undefined for several callers, whose privileges are checked each time. */
 function heldListsOf(callers: Callers): WeakSet<readonly Privilege[]> | undefined {
   const [caller, ...others] = callers;
   if (caller === undefined || others.length > 0) return undefined;
-  const checkedLists = heldLists.get(caller);
-  if (checkedLists !== undefined) return checkedLists;
-  const none = new WeakSet<readonly Privilege[]>();
-  heldLists.set(caller, none);
-  return none;
+  const existing = heldLists.get(caller);
+  if (existing !== undefined) return existing;
+  const created = new WeakSet<readonly Privilege[]>();
+  heldLists.set(caller, created);
+  return created;
 }
 
 function checkEach(callers: Callers, privileges: readonly Privilege[]): void {

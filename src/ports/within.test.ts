@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { atMost, within } from './within.ts';
+
+test('within passes the outcome on, and rejects when it takes longer', async () => {
+  const clock = new ManualClock();
+  assert.equal(await within(clock, 10, Promise.resolve(1)), 1);
+  await assert.rejects(within(clock, 10, Promise.reject(new Error('no'))), /^Error: no$/);
+  const late = within(clock, 10, new Promise(() => {}), () => new Error('late'));
+  clock.advance(10);
+  await assert.rejects(late, /^Error: late$/);
+  assert.equal(clock.pending, 0);
+});
+
+test('atMost waits for the promise, but no longer than the time', async () => {
+  const clock = new ManualClock();
+  await atMost(clock, 10, Promise.resolve());
+  await assert.rejects(atMost(clock, 10, Promise.reject(new Error('no'))), /^Error: no$/);
+  const late = atMost(clock, 10, new Promise(() => {}));
+  clock.advance(10);
+  await late;
+  assert.equal(clock.pending, 0);
+});
