@@ -104,7 +104,6 @@ const longFiles: Record<string, number> = {
   'src/kv/commands/session.test.ts': 500,
   'src/main/node.ts': 440,
   'src/metrics/store/tier.test.ts': 450,
-  'src/query/service/request-run.ts': 430,
   'src/sqlpp/expressions/expressions.test.ts': 490,
   'src/sqlpp/text/definition-parser.ts': 420,
   'src/sqlpp/text/expression-parser.ts': 460,

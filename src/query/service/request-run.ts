@@ -1,11 +1,11 @@
-// One request from its parameters to the last byte of its answer.
+// One request from its arrival to the end of its answer: its limits, its place in the service, its transaction and its statement.
 import type { Timer } from '#ports/clock.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { ExecuteContext, Execution } from '#sqlpp/run/engine.ts';
 import { checkPrivileges } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
-import { type AnswerSink, AnswerWriter } from '../answer/answer-writer.ts';
-import { type ErrorEntry, errorEntry, statusOf } from '../answer/error-entry.ts';
+import type { AnswerSink } from '../answer/answer-writer.ts';
+import { errorEntry } from '../answer/error-entry.ts';
 import { checkSingleVector } from '../data/consistency.ts';
 import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
@@ -13,16 +13,15 @@ import { readParameters, type SentRequest } from '../request/read-parameters.ts'
 import { type ActiveRequest, newRequest, type RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
-import { countUse, type PreparedEntry } from '../state/prepared-cache.ts';
+import type { PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 import { AbortableRows } from './abortable-rows.ts';
-import { controlsText, metricsText, signatureText, statusWithFailedRows } from './answer-figures.ts';
+import { recordEnd } from './ended-request.ts';
 import { executeContext } from './execute-context.ts';
 import { enterLimits } from './limited-users.ts';
-import { profileOf } from './profile.ts';
+import { RequestAnswer } from './request-answer.ts';
 import { requestDatastore } from './request-datastore.ts';
 import { RequestTransaction } from './request-transaction.ts';
-import { auditStatement } from './statement-audit.ts';
 import { type Chosen, StatementChoice } from './statement-choice.ts';
 import { parametersOf } from './using.ts';
 
@@ -36,54 +35,32 @@ export interface RunInput {
 /** Calls `closed` once if the client closes the connection before the answer is complete. */
 export type WhenClosed = (closed: () => void) => void;
 
-const states: Readonly<Record<RequestState, string>> = {
-  submitted: 'running',
-  running: 'running',
-  cancelled: 'stopped',
-  closed: 'closed',
-  timeout: 'timeout',
-  completed: 'success',
-  fatal: 'fatal',
-};
-
 export class RequestRun {
   private readonly service: QueryParts;
   private readonly input: RunInput;
   private readonly ending = new AbortController();
-  private readonly receivedMs: number;
-  private readonly startedMs: number;
-  private readonly id: string;
-  private request: QueryRequest | null = null;
   private readonly active: ActiveRequest;
-  private writer: AnswerWriter;
+  private readonly answer: RequestAnswer;
   private timer: Timer | null = null;
   private slices: RequestSlices | null = null;
-  private execution: Execution | null = null;
   private rows: AbortableRows | null = null;
-  private engine: Engine | null = null;
-  private transaction: RequestTransaction | null = null;
   private prepared: PreparedEntry | null = null;
   private justPrepared: PreparedEntry | null = null;
-  /** Times of the service's own phases; `ranAt`: when the engine began. */
-  private readonly ownMs = { plan: 0, authorize: 0, ranAt: 0 };
   private leaveLimits: (resultBytes: number) => void = () => {};
 
   constructor(service: QueryParts, input: RunInput) {
-    const { clock, random, settings } = service.deps;
+    const { clock, random } = service.deps;
     this.service = service;
     this.input = input;
-    this.receivedMs = clock.monotonicMs();
-    this.startedMs = clock.wallMs();
-    this.id = random.uuid();
-    this.writer = new AnswerWriter(input.sink, service.timers, settings.isPretty);
     this.active = newRequest({
-      id: this.id,
+      id: random.uuid(),
       remoteAddress: input.origin.remoteAddress,
       userAgent: input.origin.userAgent,
-      startedMs: this.startedMs,
-      receivedMs: this.receivedMs,
+      startedMs: clock.wallMs(),
+      receivedMs: clock.monotonicMs(),
       cancel: (reason) => this.cancel(reason, 'cancelled'),
     });
+    this.answer = new RequestAnswer(service, this.active, input.sink);
     input.whenClosed(() => this.cancel(closedByClient, 'closed'));
   }
 
@@ -96,9 +73,9 @@ export class RequestRun {
       this.fail(error);
     } finally {
       this.timer?.cancel();
-      this.leaveLimits(this.writer.bytes);
+      this.leaveLimits(this.answer.writer.bytes);
       service.active.remove(this.active);
-      this.record();
+      recordEnd(service, this.active, this.answer, this.prepared);
     }
   }
 
@@ -106,7 +83,8 @@ export class RequestRun {
     const { service, input } = this;
     service.checkRunning();
     const request = readParameters(input.sent);
-    this.use(request);
+    this.active.request = request;
+    this.answer.use(request);
     const session = await openSession(service.deps.authority, input.origin, request.credentials);
     this.active.users = session.users;
     this.leaveLimits = enterLimits(service.meters, session.callers, input.sent.body.length);
@@ -134,15 +112,6 @@ export class RequestRun {
     }
   }
 
-  private use(request: QueryRequest): void {
-    const { deps, timers } = this.service;
-    this.request = request;
-    this.active.request = request;
-    const isPretty = request.pretty ?? deps.settings.isPretty;
-    if (isPretty !== deps.settings.isPretty)
-      this.writer = new AnswerWriter(this.input.sink, timers, isPretty);
-  }
-
   private limitTime({ timeoutMs }: QueryRequest): void {
     const { deps, timers } = this.service;
     const limits = [timeoutMs, deps.settings.timeoutMs].filter((ms) => ms > 0);
@@ -162,7 +131,7 @@ export class RequestRun {
     const { service } = this;
     this.active.servedMs = service.deps.clock.monotonicMs();
     this.active.state = 'running';
-    const engine = (this.engine = await service.deps.engine());
+    const engine = (this.answer.engine = await service.deps.engine());
     if (named.transaction !== null || !request.transaction.isImplicit)
       return await this.serveWithin(named, engine, request, session);
     const begun = await RequestTransaction.begin(service, request, session, this.ending.signal);
@@ -179,14 +148,14 @@ export class RequestRun {
     request: QueryRequest,
     session: Session,
   ): Promise<void> {
-    const { service } = this;
-    this.transaction = transaction;
+    const { service, answer } = this;
+    answer.transaction = transaction;
     const datastore = transaction.datastore(requestDatastore(service, session));
     const choice = new StatementChoice(service, engine, datastore, request);
     const { clock } = service.deps;
     const plannedMs = clock.monotonicMs();
     const chosen = choice.choose();
-    this.ownMs.plan = clock.monotonicMs() - plannedMs;
+    answer.ownMs.plan = clock.monotonicMs() - plannedMs;
     const context = executeContext({
       service,
       request,
@@ -196,8 +165,8 @@ export class RequestRun {
       transaction,
       slices: this.slices,
       signal: this.ending.signal,
-      startedMs: this.startedMs,
-      isProfiled: this.profileLevel() !== 'off',
+      startedMs: this.active.startedMs,
+      isProfiled: answer.profileLevel !== 'off',
       prepared: (entry) => {
         this.justPrepared = entry;
       },
@@ -229,21 +198,22 @@ export class RequestRun {
     chosen: Chosen,
     context: ExecuteContext,
   ): Promise<void> {
+    const { answer } = this;
     const { prepared, entry } = chosen;
     this.prepared = entry;
     this.active.kind = prepared.kind;
     this.active.preparedName = entry?.name ?? null;
     this.active.preparedText = entry?.text ?? null;
-    this.transaction?.check(prepared.kind);
+    answer.transaction?.check(prepared.kind);
     if (request.isReadonly && !prepared.isReadonly) throw sqlError(1000, readonlyText);
     const { clock } = this.service.deps;
     const checkedMs = clock.monotonicMs();
     checkPrivileges(session.callers, prepared.privileges);
     checkSingleVector(request, prepared.keyspaces);
-    this.ownMs.ranAt = clock.monotonicMs();
-    this.ownMs.authorize = this.ownMs.ranAt - checkedMs;
+    answer.ownMs.ranAt = clock.monotonicMs();
+    answer.ownMs.authorize = answer.ownMs.ranAt - checkedMs;
     const execution = engine.execute(prepared, context);
-    this.execution = execution;
+    answer.execution = execution;
     this.active.outcome = execution.outcome;
     await this.send(engine, request, chosen, execution);
   }
@@ -252,15 +222,16 @@ export class RequestRun {
     engine: Engine,
     request: QueryRequest,
     chosen: Chosen,
-    execution: Execution,
+    { rows: batches, outcome }: Execution,
   ): Promise<void> {
-    const { writer } = this;
+    const { active, answer } = this;
+    const { writer, transaction } = answer;
     const { signal } = this.ending;
-    const rows = new AbortableRows(execution.rows);
+    const rows = new AbortableRows(batches);
     this.rows = rows;
     let isOpen = false;
     const open = () => {
-      if (!isOpen) this.head(engine, request, chosen);
+      if (!isOpen) answer.begin(engine, request, chosen);
       isOpen = true;
     };
     try {
@@ -270,159 +241,42 @@ export class RequestRun {
         if (batch === null) break;
         open();
         for (const row of batch) writer.row(engine.textOf(row));
-        this.active.rows.count = writer.rows;
-        this.active.rows.bytes = writer.bytes;
+        active.rows.count = writer.rows;
+        active.rows.bytes = writer.bytes;
         await writer.ready();
         signal.throwIfAborted();
       }
-      await this.transaction?.end(execution.outcome.errors);
+      await transaction?.end(outcome.errors);
       open();
-      this.active.state = 'completed';
-      this.finish([...execution.outcome.errors], null);
+      active.state = 'completed';
+      answer.end([...outcome.errors], null);
     } catch (error) {
       if (!isOpen && !signal.aborted) throw error;
       open();
-      const reason = signal.aborted ? signal.reason : error;
-      if (!signal.aborted) this.active.state = 'fatal';
-      this.finish([...execution.outcome.errors, reason], reason);
+      const reason = this.failureOf(error);
+      answer.end([...outcome.errors, reason], reason);
     } finally {
       rows.end();
     }
   }
 
-  private head(engine: Engine, request: QueryRequest, { prepared, entry, shownName }: Chosen): void {
-    const { writer } = this;
-    writer.member('requestID', `"${this.id}"`);
-    if (request.clientContextId !== null)
-      writer.member('clientContextID', JSON.stringify(request.clientContextId));
-    const name = shownName ?? (request.autoExecute ? (entry?.name ?? null) : null);
-    if (name !== null) writer.member('prepared', JSON.stringify(name));
-    if (request.signature ?? true) writer.member('signature', signatureText(engine, prepared.signature));
-    writer.beginRows();
-  }
-
-  /** Ends an answer whose rows have begun. */
-  private finish(errors: readonly unknown[], failure: unknown): void {
-    const { writer, execution, active } = this;
-    writer.endRows();
-    this.end(errors, execution?.outcome.warnings ?? []);
-    const isStopped = this.ending.signal.aborted;
-    const status = failure === null ? (errors.length > 0 ? statusOf(errors[0]) : 200) : statusOf(failure);
-    if (active.state === 'closed') writer.abandon();
-    else
-      writer.end(
-        isStopped && active.state === 'timeout'
-          ? 200
-          : errors.length > 0 && failure === null
-            ? statusWithFailedRows(status)
-            : status,
-      );
-  }
-
-  /** Ends the answer of a request that failed before its rows. */
   private fail(error: unknown): void {
-    const { writer, request, ending, active } = this;
-    const { log } = this.service.deps;
-    const reason = ending.signal.aborted ? ending.signal.reason : error;
-    if (!ending.signal.aborted) active.state = 'fatal';
-    const entry = errorEntry(reason, false);
-    if (entry.code === 5000 && reason instanceof Error && reason.name !== 'SqlError')
-      log.error('query.failed', { request: this.id, reason: reason.stack ?? String(reason) });
-    if (request === null) this.service.counters.add('invalid_requests');
-    if (active.state === 'closed' || writer.isSent) {
-      writer.abandon();
-      return;
-    }
-    writer.member('requestID', JSON.stringify(this.id));
-    if (request?.clientContextId) writer.member('clientContextID', JSON.stringify(request.clientContextId));
-    this.end([reason], []);
-    writer.end(statusOf(reason));
+    const { answer, active } = this;
+    const { counters, deps } = this.service;
+    const reason = this.failureOf(error);
+    const isDefect = reason instanceof Error && reason.name !== 'SqlError';
+    if (isDefect && errorEntry(reason, false).code === 5000)
+      deps.log.error('query.failed', { request: active.id, reason: reason.stack ?? String(reason) });
+    if (answer.request === null) counters.add('invalid_requests');
+    answer.fail(reason);
   }
 
-  private end(errors: readonly unknown[], warnings: readonly unknown[]): void {
-    const { writer, active, execution } = this;
-    const hasMutations = (execution?.outcome.mutations ?? 0) > 0;
-    const shown: ErrorEntry[] = errors.map((error) => errorEntry(error, hasMutations));
-    active.errors = shown;
-    if (shown.length > 0) writer.member('errors', JSON.stringify(shown));
-    if (warnings.length > 0)
-      writer.member('warnings', JSON.stringify(warnings.map((warning) => errorEntry(warning, hasMutations))));
-    const isFailed = active.state === 'completed' && shown.length > 0;
-    writer.member('status', JSON.stringify(isFailed ? 'errors' : states[active.state]));
-    if (this.request?.metrics ?? true) this.writeMetrics(shown.length, warnings.length);
-    this.writeProfile();
-  }
-
-  private writeMetrics(errors: number, warnings: number): void {
-    const { writer, execution, active, service } = this;
-    const nowMs = service.deps.clock.monotonicMs();
-    const text = metricsText({
-      nowMs,
-      receivedMs: this.receivedMs,
-      servedMs: active.servedMs,
-      errors,
-      warnings,
-      rows: writer.rows,
-      bytes: writer.bytes,
-      load: service.active.count,
-      outcome: execution?.outcome,
-      times: this.transaction?.times(),
-    });
-    writer.member('metrics', text);
-  }
-
-  private profileLevel(): 'off' | 'phases' | 'timings' {
-    return this.request?.profile ?? this.service.deps.settings.profile;
-  }
-
-  private writeProfile(): void {
-    const { request, execution, engine, writer, service } = this;
-    const { node, settings } = service.deps;
-    const level = this.profileLevel();
-    if (level !== 'off' && execution !== null && engine !== null)
-      writer.member(
-        'profile',
-        profileOf(execution, {
-          level,
-          startedMs: this.startedMs,
-          ownMs: { ...this.ownMs, run: service.deps.clock.monotonicMs() - this.ownMs.ranAt },
-          rows: writer.rows,
-          version: node().version,
-          host: node().name,
-          textOf: (value) => engine.textOf(value),
-        }),
-      );
-    if (!(request?.controls ?? settings.showsControls) || request === null) return;
-    writer.member('controls', controlsText(request));
-  }
-
-  private record(): void {
-    const { service, active, request, writer, execution } = this;
-    const { clock, settings } = service.deps;
-    const nowMs = clock.monotonicMs();
-    const elapsedMs = nowMs - this.receivedMs;
-    const serviceMs = active.servedMs === 0 ? 0 : nowMs - active.servedMs;
-    active.rows.count = writer.rows;
-    active.rows.bytes = writer.bytes;
-    if (settings.completedThresholdMs >= 0 && elapsedMs >= settings.completedThresholdMs)
-      service.completed.add({ active, elapsedMs, serviceMs }, settings.completedLimit);
-    const warnings = execution?.outcome.warnings.length ?? 0;
-    auditStatement(service.deps, { active, elapsedMs, serviceMs, warnings });
-    if (this.prepared !== null) countUse(this.prepared, { endedMs: clock.wallMs(), elapsedMs, serviceMs });
-    service.counters.completed({
-      kind: active.kind,
-      consistency: request?.consistency ?? 'not_bounded',
-      isPrepared: this.prepared !== null,
-      isCancelled: active.state === 'cancelled' || active.state === 'closed',
-      elapsedMs,
-      serviceMs,
-      rows: writer.rows,
-      bytes: writer.bytes,
-      errors: active.errors.length,
-      warnings,
-      mutations: execution?.outcome.mutations ?? 0,
-      phases: execution?.outcome.phases ?? new Map(),
-    });
+  /** Why the request ends: what cancelled it, or else its error. */
+  private failureOf(error: unknown): unknown {
+    const { signal } = this.ending;
+    if (signal.aborted) return signal.reason;
+    this.active.state = 'fatal';
+    return error;
   }
 }
 
