@@ -1,10 +1,9 @@
 // Dialogs: a form in a window of its own, and the confirmation of what destroys by typing a name.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { ApiError } from '../api/client.ts';
 import { Button, Field } from './controls.tsx';
-import { Problem } from './notices.tsx';
-import { asApiError } from './use-resource.ts';
+import { Form } from './form.tsx';
+import { type Action, useAction } from './use-resource.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -38,47 +37,36 @@ export function Dialog({ title, children, onClose }: DialogProps) {
 }
 
 interface FormDialogProps extends DialogProps {
+  /** The state of the form whose fields are `children`; without one the dialog has its own. */
+  readonly form?: Action;
   readonly action: string;
   readonly danger?: boolean;
   readonly disabled?: boolean;
   /** Closes the dialog when it resolves; `children` show the problems of fields. */
-  readonly onSubmit: () => Promise<void>;
-  readonly onProblem?: (problem: ApiError | undefined) => void;
+  readonly onSubmit: () => Promise<unknown>;
 }
 
 export function FormDialog(props: FormDialogProps) {
-  const { title, children, action, danger, disabled, onClose, onSubmit, onProblem } = props;
-  const [problem, setProblem] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
-  const submit = async () => {
-    setBusy(true);
-    try {
-      await onSubmit();
-      onClose();
-    } catch (error) {
-      setProblem(asApiError(error));
-      onProblem?.(asApiError(error));
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { title, children, form, action, danger, disabled, onClose, onSubmit } = props;
+  const own = useAction();
+  const state = form ?? own;
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
+      <Form
+        action={state}
+        onSubmit={onSubmit}
+        onDone={onClose}
+        buttons={
+          <div class="row end">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button submit kind={danger ? 'danger' : 'main'} disabled={state.isBusy || disabled === true}>
+              {state.isBusy ? 'Working…' : action}
+            </Button>
+          </div>
+        }
       >
         {children}
-        <Problem problem={problem} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button submit kind={danger ? 'danger' : 'main'} disabled={isBusy || disabled === true}>
-            {isBusy ? 'Working…' : action}
-          </Button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
@@ -88,7 +76,7 @@ interface ConfirmProps {
   readonly name: string;
   readonly action: string;
   readonly children: ComponentChildren;
-  readonly onConfirm: () => Promise<void>;
+  readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 

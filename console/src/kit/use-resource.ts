@@ -61,15 +61,24 @@ export const asApiError = (error: unknown): ApiError =>
   error instanceof ApiError ? error : new ApiError(0, (error as Error).message);
 
 /** A change that a control starts: whether it runs, and why the last one failed. */
-export function useAction() {
+export interface Action {
+  readonly isBusy: boolean;
+  readonly problem?: ApiError;
+  /** Resolves with whether `act` succeeded. */
+  run(act: () => Promise<unknown>): Promise<boolean>;
+}
+
+export function useAction(): Action {
   const [state, setState] = useState<{ isBusy: boolean; problem?: ApiError }>({ isBusy: false });
-  const run = async (act: () => Promise<unknown>): Promise<void> => {
+  const run = async (act: () => Promise<unknown>): Promise<boolean> => {
     setState({ isBusy: true });
     try {
       await act();
       setState({ isBusy: false });
+      return true;
     } catch (error) {
       setState({ isBusy: false, problem: asApiError(error) });
+      return false;
     }
   };
   return { ...state, run };

@@ -88,31 +88,51 @@ export function Content() {
       </Loaded>
       {open?.what === 'create' && <BucketDialog onClose={close} />}
       {open?.what === 'edit' && <BucketDialog bucket={open.bucket} onClose={close} />}
-      {open?.what === 'flush' && (
-        <ConfirmByName
-          title="Flush the bucket"
-          name={open.bucket.name}
-          action="Remove all documents"
-          onConfirm={() => call(routes.flushBucket, { path: { bucket: open.bucket.name } })}
-          onClose={close}
-        >
-          This removes all {count(open.bucket.basicStats.itemCount)} documents of the bucket. It cannot be
-          undone.
-        </ConfirmByName>
-      )}
-      {open?.what === 'delete' && (
-        <ConfirmByName
-          title="Delete the bucket"
-          name={open.bucket.name}
-          action="Delete bucket"
-          onConfirm={() => call(routes.deleteBucket, { path: { bucket: open.bucket.name } })}
-          onClose={close}
-        >
-          This deletes the bucket with its {count(open.bucket.basicStats.itemCount)} documents. It cannot be
-          undone.
-        </ConfirmByName>
+      {(open?.what === 'flush' || open?.what === 'delete') && (
+        <DestroyDialog {...destructions[open.what]} bucket={open.bucket} onClose={close} />
       )}
     </Page>
+  );
+}
+
+interface Destruction {
+  readonly title: string;
+  readonly action: string;
+  readonly route: typeof routes.flushBucket | typeof routes.deleteBucket;
+  readonly effect: (documents: string) => string;
+}
+
+const destructions: Readonly<Record<'flush' | 'delete', Destruction>> = {
+  flush: {
+    title: 'Flush the bucket',
+    action: 'Remove all documents',
+    route: routes.flushBucket,
+    effect: (documents) => `This removes all ${documents} documents of the bucket.`,
+  },
+  delete: {
+    title: 'Delete the bucket',
+    action: 'Delete bucket',
+    route: routes.deleteBucket,
+    effect: (documents) => `This deletes the bucket with its ${documents} documents.`,
+  },
+};
+
+interface DestroyDialogProps extends Destruction {
+  readonly bucket: Bucket;
+  readonly onClose: () => void;
+}
+
+function DestroyDialog({ title, action, route, effect, bucket, onClose }: DestroyDialogProps) {
+  return (
+    <ConfirmByName
+      title={title}
+      name={bucket.name}
+      action={action}
+      onConfirm={() => call(route, { path: { bucket: bucket.name } })}
+      onClose={onClose}
+    >
+      {effect(count(bucket.basicStats.itemCount))} It cannot be undone.
+    </ConfirmByName>
   );
 }
 

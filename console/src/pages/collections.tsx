@@ -1,12 +1,13 @@
 // Scopes and collections of a bucket: list, create, drop.
 import { useState } from 'preact/hooks';
-import { type ApiError, call } from '../api/client.ts';
+import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { Bucket, Manifest } from '../api/types.ts';
 import { Button, Field, Select } from '../kit/controls.tsx';
 import { ConfirmByName, FormDialog } from '../kit/dialog.tsx';
 import { Loaded, Page } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
+import { useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
 import type { PageProps } from '../shell/pages.ts';
 import { addressTo, go } from '../shell/router.ts';
@@ -128,29 +129,20 @@ interface CreateDialogProps {
 }
 
 function CreateDialog({ what, bucket, scopes, onClose }: CreateDialogProps) {
-  const [name, setName] = useState('');
-  const [scope, setScope] = useState(scopes[0] ?? '_default');
-  const [problem, setProblem] = useState<ApiError>();
-  const create = async () => {
-    if (what === 'scope') await call(routes.createScope, { path: { bucket }, form: { name } });
-    else await call(routes.createCollection, { path: { bucket, scope }, form: { name } });
-  };
+  const form = useForm({ name: '', scope: scopes[0] ?? '_default' });
+  const { name, scope } = form.values;
+  const create = () =>
+    what === 'scope'
+      ? call(routes.createScope, { path: { bucket }, form: { name } })
+      : call(routes.createCollection, { path: { bucket, scope }, form: { name } });
   return (
-    <FormDialog
-      title={`Create a ${what}`}
-      action="Create"
-      onSubmit={create}
-      onProblem={setProblem}
-      onClose={onClose}
-    >
-      {what === 'collection' && <Select label="Scope" value={scope} options={scopes} onChange={setScope} />}
+    <FormDialog title={`Create a ${what}`} action="Create" form={form} onSubmit={create} onClose={onClose}>
+      {what === 'collection' && <Select label="Scope" {...form.choice('scope')} options={scopes} />}
       <Field
         label={what === 'scope' ? 'Scope name' : 'Collection name'}
-        value={name}
-        onInput={setName}
+        {...form.text('name')}
         required
         hint="Letters, digits and _ - %, at most 251; not beginning with _ or %."
-        problem={problem?.fields['name']}
       />
     </FormDialog>
   );

@@ -1,152 +1,71 @@
 // Settings of the cluster: name and memory, automatic failover, compaction, passwords, TLS and the console itself.
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import { type ApiError, call } from '../api/client.ts';
-import { type Call, routes } from '../api/routes.ts';
+import { routes } from '../api/routes.ts';
 import type { Cluster } from '../api/types.ts';
-import { Button, Checkbox, Field, Select } from '../kit/controls.tsx';
-import { Loaded, Page, Problem } from '../kit/notices.tsx';
-import { type Resource, useAction, useResource } from '../kit/use-resource.ts';
+import { Checkbox, Field, Select } from '../kit/controls.tsx';
+import { Page } from '../kit/notices.tsx';
+import { SettingsSection } from './settings-section.tsx';
 
 export function Content() {
   return (
     <Page title="Settings">
-      <ClusterForm />
-      <FailoverForm />
-      <CompactionForm />
-      <PasswordForm />
-      <SecurityForm />
+      <ClusterSettings />
+      <FailoverSettings />
+      <CompactionSettings />
+      <PasswordSettings />
+      <ConnectionSettings />
     </Page>
   );
 }
 
-interface SettingsProps<T> {
-  readonly title: string;
-  readonly read: Call;
-  readonly children: (loaded: T, reload: () => void) => ComponentChildren;
-}
-
-function Settings<T>({ title, read, children }: SettingsProps<T>) {
-  const loaded: Resource<T> = useResource((signal) => call<T>(read, { signal }));
+function ClusterSettings() {
   return (
-    <section aria-label={title}>
-      <h2>{title}</h2>
-      <Loaded from={loaded}>{(data) => children(data, loaded.reload)}</Loaded>
-    </section>
-  );
-}
-
-interface SavedFormProps {
-  readonly save: () => Promise<unknown>;
-  readonly onSaved: () => void;
-  readonly children: (problemOf: (field: string) => string | undefined) => ComponentChildren;
-}
-
-function SavedForm({ save, onSaved, children }: SavedFormProps) {
-  const action = useAction();
-  const [isSaved, setSaved] = useState(false);
-  const problem: ApiError | undefined = action.problem;
-  return (
-    <form
-      onInput={() => setSaved(false)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void action.run(async () => {
-          await save();
-          setSaved(true);
-          onSaved();
-        });
-      }}
+    <SettingsSection
+      title="Cluster"
+      read={routes.cluster}
+      write={routes.setCluster}
+      from={({ clusterName, memoryQuota, indexMemoryQuota }: Cluster) => ({
+        clusterName,
+        memoryQuota: String(memoryQuota),
+        indexMemoryQuota: String(indexMemoryQuota),
+      })}
     >
-      {children((field) => problem?.fields[field])}
-      <Problem problem={problem} />
-      <div class="row">
-        <Button submit disabled={action.isBusy}>
-          Save
-        </Button>
-        <span role="status">{isSaved && 'Saved.'}</span>
-      </div>
-    </form>
-  );
-}
-
-function ClusterForm() {
-  return (
-    <Settings<Cluster> title="Cluster" read={routes.cluster}>
-      {(cluster, reload) => <ClusterFields cluster={cluster} reload={reload} />}
-    </Settings>
-  );
-}
-
-function ClusterFields({ cluster, reload }: { cluster: Cluster; reload: () => void }) {
-  const [clusterName, setName] = useState(cluster.clusterName);
-  const [memoryQuota, setMemory] = useState(String(cluster.memoryQuota));
-  const [indexMemoryQuota, setIndexMemory] = useState(String(cluster.indexMemoryQuota));
-  const form = { clusterName, memoryQuota, indexMemoryQuota };
-  return (
-    <SavedForm save={() => call(routes.setCluster, { form })} onSaved={reload}>
-      {(problemOf) => (
+      {(form) => (
         <div class="row fields">
-          <Field
-            label="Cluster name"
-            value={clusterName}
-            onInput={setName}
-            problem={problemOf('clusterName')}
-          />
-          <Field
-            label="Data memory of each node in MiB"
-            type="number"
-            value={memoryQuota}
-            onInput={setMemory}
-            problem={problemOf('memoryQuota')}
-          />
-          <Field
-            label="Index memory of each node in MiB"
-            type="number"
-            value={indexMemoryQuota}
-            onInput={setIndexMemory}
-            problem={problemOf('indexMemoryQuota')}
-          />
+          <Field label="Cluster name" {...form.text('clusterName')} />
+          <Field label="Data memory of each node in MiB" type="number" {...form.text('memoryQuota')} />
+          <Field label="Index memory of each node in MiB" type="number" {...form.text('indexMemoryQuota')} />
         </div>
       )}
-    </SavedForm>
+    </SettingsSection>
   );
 }
 
 interface Failover {
   readonly enabled: boolean;
   readonly timeout: number;
-  readonly maxCount?: number;
 }
 
-function FailoverForm() {
+function FailoverSettings() {
   return (
-    <Settings<Failover> title="Automatic failover" read={routes.autoFailover}>
-      {(settings, reload) => <FailoverFields settings={settings} reload={reload} />}
-    </Settings>
-  );
-}
-
-function FailoverFields({ settings, reload }: { settings: Failover; reload: () => void }) {
-  const [enabled, setEnabled] = useState(settings.enabled);
-  const [timeout, setSeconds] = useState(String(settings.timeout));
-  const form = enabled ? { enabled, timeout } : { enabled };
-  return (
-    <SavedForm save={() => call(routes.setAutoFailover, { form })} onSaved={reload}>
-      {(problemOf) => (
+    <SettingsSection
+      title="Automatic failover"
+      read={routes.autoFailover}
+      write={routes.setAutoFailover}
+      from={({ enabled, timeout }: Failover) => ({ enabled, timeout: String(timeout) })}
+      to={({ enabled, timeout }) => (enabled ? { enabled, timeout } : { enabled })}
+    >
+      {(form) => (
         <>
-          <Checkbox label="Fail over nodes that do not answer" checked={enabled} onChange={setEnabled} />
+          <Checkbox label="Fail over nodes that do not answer" {...form.flag('enabled')} />
           <Field
             label="After so many seconds"
             type="number"
-            value={timeout}
-            onInput={setSeconds}
-            disabled={!enabled}
-            problem={problemOf('timeout')}
+            {...form.text('timeout')}
+            disabled={!form.values.enabled}
           />
         </>
       )}
-    </SavedForm>
+    </SettingsSection>
   );
 }
 
@@ -158,40 +77,31 @@ interface Compaction {
   readonly purgeInterval: number;
 }
 
-function CompactionForm() {
-  return (
-    <Settings<Compaction> title="Compaction" read={routes.autoCompaction}>
-      {(settings, reload) => <CompactionFields settings={settings} reload={reload} />}
-    </Settings>
-  );
-}
+const unusedShare = 'databaseFragmentationThreshold[percentage]';
 
-function CompactionFields({ settings, reload }: { settings: Compaction; reload: () => void }) {
-  const { parallelDBAndViewCompaction, databaseFragmentationThreshold } = settings.autoCompactionSettings;
-  const [percentage, setPercentage] = useState(String(databaseFragmentationThreshold.percentage));
-  const [purgeInterval, setPurge] = useState(String(settings.purgeInterval));
-  const name = 'databaseFragmentationThreshold[percentage]';
-  const form = { parallelDBAndViewCompaction, [name]: percentage, purgeInterval };
+function CompactionSettings() {
   return (
-    <SavedForm save={() => call(routes.setAutoCompaction, { form })} onSaved={reload}>
-      {(problemOf) => (
+    <SettingsSection
+      title="Compaction"
+      read={routes.autoCompaction}
+      write={routes.setAutoCompaction}
+      from={({ autoCompactionSettings, purgeInterval }: Compaction) => ({
+        parallelDBAndViewCompaction: autoCompactionSettings.parallelDBAndViewCompaction,
+        [unusedShare]: String(autoCompactionSettings.databaseFragmentationThreshold.percentage),
+        purgeInterval: String(purgeInterval),
+      })}
+    >
+      {(form) => (
         <div class="row fields">
           <Field
             label="Compact files whose unused share in percent reaches"
             type="number"
-            value={percentage}
-            onInput={setPercentage}
-            problem={problemOf(name)}
+            {...form.text(unusedShare)}
           />
-          <Field
-            label="Remember deletions for so many days"
-            value={purgeInterval}
-            onInput={setPurge}
-            problem={problemOf('purgeInterval')}
-          />
+          <Field label="Remember deletions for so many days" {...form.text('purgeInterval')} />
         </div>
       )}
-    </SavedForm>
+    </SettingsSection>
   );
 }
 
@@ -210,47 +120,26 @@ const classes = [
   ['enforceSpecialChars', 'Other characters'],
 ] as const;
 
-function PasswordForm() {
+function PasswordSettings() {
   return (
-    <Settings<Policy> title="Passwords" read={routes.passwordPolicy}>
-      {(policy, reload) => <PasswordFields policy={policy} reload={reload} />}
-    </Settings>
-  );
-}
-
-function PasswordFields({ policy, reload }: { policy: Policy; reload: () => void }) {
-  const [minLength, setLength] = useState(String(policy.minLength));
-  const [required, setRequired] = useState<Readonly<Record<string, boolean>>>(
-    Object.fromEntries(classes.map(([name]) => [name, policy[name]])),
-  );
-  return (
-    <SavedForm
-      save={() => call(routes.setPasswordPolicy, { form: { minLength, ...required } })}
-      onSaved={reload}
+    <SettingsSection
+      title="Passwords"
+      read={routes.passwordPolicy}
+      write={routes.setPasswordPolicy}
+      from={(policy: Policy) => ({ ...policy, minLength: String(policy.minLength) })}
     >
-      {(problemOf) => (
+      {(form) => (
         <>
-          <Field
-            label="Characters at least"
-            type="number"
-            value={minLength}
-            onInput={setLength}
-            problem={problemOf('minLength')}
-          />
+          <Field label="Characters at least" type="number" {...form.text('minLength')} />
           <fieldset>
             <legend>Must contain</legend>
             {classes.map(([name, label]) => (
-              <Checkbox
-                key={name}
-                label={label}
-                checked={required[name] ?? false}
-                onChange={(isRequired) => setRequired({ ...required, [name]: isRequired })}
-              />
+              <Checkbox key={name} label={label} {...form.flag(name)} />
             ))}
           </fieldset>
         </>
       )}
-    </SavedForm>
+    </SettingsSection>
   );
 }
 
@@ -259,39 +148,30 @@ interface Security {
   readonly disableUIOverHttp: boolean;
 }
 
-function SecurityForm() {
+function ConnectionSettings() {
   return (
-    <Settings<Security> title="Connections" read={routes.security}>
-      {(settings, reload) => <SecurityFields settings={settings} reload={reload} />}
-    </Settings>
-  );
-}
-
-function SecurityFields({ settings, reload }: { settings: Security; reload: () => void }) {
-  const [tlsMinVersion, setVersion] = useState(settings.tlsMinVersion);
-  const [disableUIOverHttp, setDisabled] = useState(settings.disableUIOverHttp);
-  const form = { tlsMinVersion, disableUIOverHttp };
-  return (
-    <SavedForm save={() => call(routes.setSecurity, { form })} onSaved={reload}>
-      {(problemOf) => (
+    <SettingsSection
+      title="Connections"
+      read={routes.security}
+      write={routes.setSecurity}
+      from={({ tlsMinVersion, disableUIOverHttp }: Security) => ({ tlsMinVersion, disableUIOverHttp })}
+    >
+      {(form) => (
         <>
           <Select
             label="Oldest version of TLS"
-            value={tlsMinVersion}
-            onChange={setVersion}
+            {...form.choice('tlsMinVersion')}
             options={[
               ['tlsv1.2', 'TLS 1.2'],
               ['tlsv1.3', 'TLS 1.3'],
             ]}
-            problem={problemOf('tlsMinVersion')}
           />
           <Checkbox
             label="Serve this console over encrypted connections only"
-            checked={disableUIOverHttp}
-            onChange={setDisabled}
+            {...form.flag('disableUIOverHttp')}
           />
         </>
       )}
-    </SavedForm>
+    </SettingsSection>
   );
 }

@@ -1,9 +1,10 @@
 // The form of a user: name, password, roles.
 import { useState } from 'preact/hooks';
-import { type ApiError, call } from '../api/client.ts';
+import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import { Button, Field, Select } from '../kit/controls.tsx';
 import { FormDialog } from '../kit/dialog.tsx';
+import { useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
 
 export interface Role {
@@ -36,14 +37,16 @@ export function roleText({ role, bucket_name, scope_name, collection_name }: Rol
 }
 
 export function UserDialog({ user, onClose }: { user?: User; onClose: () => void }) {
-  const [id, setId] = useState(user?.id ?? '');
-  const [name, setName] = useState(user?.name ?? '');
-  const [password, setPassword] = useState('');
-  const [roles, setRoles] = useState<readonly string[]>(user?.roles.map(roleText) ?? []);
-  const [problem, setProblem] = useState<ApiError>();
+  const form = useForm({
+    id: user?.id ?? '',
+    name: user?.name ?? '',
+    password: '',
+    roles: user?.roles.map(roleText) ?? [],
+  });
+  const { id, name, password, roles } = form.values;
   const domain = user?.domain ?? 'local';
-  const submit = async () => {
-    await call(routes.storeUser, {
+  const submit = () =>
+    call(routes.storeUser, {
       path: { domain, user: id },
       form: {
         name,
@@ -52,42 +55,33 @@ export function UserDialog({ user, onClose }: { user?: User; onClose: () => void
         password: password === '' ? undefined : password,
       },
     });
-  };
   return (
     <FormDialog
       title={user ? `Edit ${user.id}` : 'Create a user'}
       action={user ? 'Save' : 'Create'}
+      form={form}
       onSubmit={submit}
-      onProblem={setProblem}
       onClose={onClose}
     >
-      {!user && <Field label="User" value={id} onInput={setId} required problem={problem?.fields['_']} />}
-      <Field label="Full name" value={name} onInput={setName} problem={problem?.fields['name']} />
+      {!user && <Field label="User" {...form.text('id')} required problem={form.problemOf('_')} />}
+      <Field label="Full name" {...form.text('name')} />
       {domain === 'local' && (
         <Field
           label="Password"
           type="password"
-          value={password}
-          onInput={setPassword}
+          {...form.text('password')}
           required={!user}
           autocomplete="new-password"
           hint={user ? 'Empty: it stays as it is.' : 'At least 6 characters.'}
-          problem={problem?.fields['password']}
         />
       )}
-      <Roles roles={roles} onChange={setRoles} />
-      {problem?.fields['roles'] && <p class="problem">{problem.fields['roles']}</p>}
+      <Roles roles={roles} onChange={(chosen) => form.set('roles', chosen)} />
+      {form.problemOf('roles') && <p class="problem">{form.problemOf('roles')}</p>}
     </FormDialog>
   );
 }
 
-function Roles({
-  roles,
-  onChange,
-}: {
-  roles: readonly string[];
-  onChange: (roles: readonly string[]) => void;
-}) {
+function Roles({ roles, onChange }: { roles: string[]; onChange: (roles: string[]) => void }) {
   const offered = useResource((signal) => call<OfferedRole[]>(routes.roles, { signal }));
   const [chosen, setChosen] = useState('');
   const [target, setTarget] = useState('*');

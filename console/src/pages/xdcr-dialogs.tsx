@@ -1,106 +1,62 @@
 // The forms of a reference to another cluster and of a replication.
-import { useState } from 'preact/hooks';
-import { type ApiError, call } from '../api/client.ts';
+import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { Bucket } from '../api/types.ts';
 import { Field, Select } from '../kit/controls.tsx';
 import { FormDialog } from '../kit/dialog.tsx';
+import { useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
 
 export function ReferenceDialog({ onClose }: { onClose: () => void }) {
-  const [name, setName] = useState('');
-  const [hostname, setHostname] = useState('');
-  const [username, setUsername] = useState('');
-  const [password, setPassword] = useState('');
-  const [problem, setProblem] = useState<ApiError>();
+  const form = useForm({ name: '', hostname: '', username: '', password: '' });
   return (
     <FormDialog
       title="Add a cluster"
       action="Add"
+      form={form}
       onClose={onClose}
-      onProblem={setProblem}
-      onSubmit={async () => {
-        await call(routes.addRemoteCluster, { form: { name, hostname, username, password } });
-      }}
+      onSubmit={() => call(routes.addRemoteCluster, { form: form.values })}
     >
-      <Field label="Cluster name" value={name} onInput={setName} required problem={problem?.fields['name']} />
+      <Field label="Cluster name" {...form.text('name')} required />
       <Field
         label="Address of one of its nodes"
-        value={hostname}
-        onInput={setHostname}
+        {...form.text('hostname')}
         required
         hint="For example 10.0.0.9:8091"
-        problem={problem?.fields['hostname']}
       />
-      <Field
-        label="User there"
-        value={username}
-        onInput={setUsername}
-        required
-        problem={problem?.fields['username']}
-      />
-      <Field
-        label="Password there"
-        type="password"
-        value={password}
-        onInput={setPassword}
-        required
-        problem={problem?.fields['password']}
-      />
+      <Field label="User there" {...form.text('username')} required />
+      <Field label="Password there" type="password" {...form.text('password')} required />
     </FormDialog>
   );
 }
 
-export function ReplicationDialog({
-  clusters,
-  onClose,
-}: {
-  clusters: readonly string[];
-  onClose: () => void;
-}) {
+interface ReplicationDialogProps {
+  readonly clusters: readonly string[];
+  readonly onClose: () => void;
+}
+
+export function ReplicationDialog({ clusters, onClose }: ReplicationDialogProps) {
   const buckets = useResource((signal) => call<Bucket[]>(routes.buckets, { signal }));
   const names = buckets.data?.map(({ name }) => name) ?? [];
-  const [from, setFrom] = useState<string>();
-  const [toCluster, setCluster] = useState(clusters[0] ?? '');
-  const [toBucket, setBucket] = useState('');
-  const [filterExpression, setFilter] = useState('');
-  const [problem, setProblem] = useState<ApiError>();
-  const fromBucket = from ?? names[0] ?? '';
+  const form = useForm({ fromBucket: '', toCluster: clusters[0] ?? '', toBucket: '', filterExpression: '' });
+  const fromBucket = form.values.fromBucket || (names[0] ?? '');
+  const start = () => {
+    const { toCluster, toBucket, filterExpression } = form.values;
+    const filter = filterExpression === '' ? {} : { filterExpression };
+    return call(routes.createReplication, {
+      form: { fromBucket, toCluster, toBucket, replicationType: 'continuous', ...filter },
+    });
+  };
   return (
-    <FormDialog
-      title="Replicate a bucket"
-      action="Start"
-      onClose={onClose}
-      onProblem={setProblem}
-      onSubmit={async () => {
-        const filter = filterExpression === '' ? {} : { filterExpression };
-        await call(routes.createReplication, {
-          form: { fromBucket, toCluster, toBucket, replicationType: 'continuous', ...filter },
-        });
-      }}
-    >
-      <Select
-        label="Bucket"
-        value={fromBucket}
-        options={names}
-        onChange={setFrom}
-        problem={problem?.fields['fromBucket']}
-      />
-      <Select label="To the cluster" value={toCluster} options={clusters} onChange={setCluster} />
-      <Field
-        label="Bucket there"
-        value={toBucket}
-        onInput={setBucket}
-        required
-        problem={problem?.fields['toBucket']}
-      />
+    <FormDialog title="Replicate a bucket" action="Start" form={form} onClose={onClose} onSubmit={start}>
+      <Select label="Bucket" {...form.choice('fromBucket')} value={fromBucket} options={names} />
+      <Select label="To the cluster" {...form.choice('toCluster')} options={clusters} />
+      <Field label="Bucket there" {...form.text('toBucket')} required />
       <Field
         label="Filter expression"
-        value={filterExpression}
-        onInput={setFilter}
+        {...form.text('filterExpression')}
         mono
         hint="Empty: all documents are sent."
-        problem={problem?.fields['filterExpression']}
       />
     </FormDialog>
   );

@@ -1,49 +1,35 @@
 // Asks for name and password. Also shown over a page whose session has ended, so that its forms keep what was typed.
-import { useState } from 'preact/hooks';
 import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import { Button, Field } from '../kit/controls.tsx';
-import { Problem } from '../kit/notices.tsx';
+import { Form } from '../kit/form.tsx';
+import { useForm } from '../kit/use-form.ts';
 import { asApiError } from '../kit/use-resource.ts';
 
 export function SignInForm({ onSignedIn }: { onSignedIn: () => void }) {
-  const [name, setName] = useState('');
-  const [password, setPassword] = useState('');
-  const [problem, setProblem] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
+  const form = useForm({ name: '', password: '' });
   const submit = async () => {
-    setBusy(true);
-    setProblem(undefined);
     try {
-      await signIn(name, password);
-      onSignedIn();
+      await signIn(form.values.name, form.values.password);
     } catch (error) {
       const { status, message } = asApiError(error);
-      setProblem(new ApiError(status, status === 401 ? 'The name or the password is wrong.' : message));
-    } finally {
-      setBusy(false);
+      throw new ApiError(status, status === 401 ? 'The name or the password is wrong.' : message);
     }
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
+    <Form
+      action={form}
+      onSubmit={submit}
+      onDone={onSignedIn}
+      buttons={
+        <Button submit kind="main" disabled={form.isBusy}>
+          Sign in
+        </Button>
+      }
     >
-      <Field label="Name" value={name} onInput={setName} autocomplete="username" required />
-      <Field
-        label="Password"
-        type="password"
-        value={password}
-        onInput={setPassword}
-        autocomplete="current-password"
-      />
-      <Problem problem={problem} />
-      <Button submit kind="main" disabled={isBusy}>
-        Sign in
-      </Button>
-    </form>
+      <Field label="Name" {...form.text('name')} autocomplete="username" required />
+      <Field label="Password" type="password" {...form.text('password')} autocomplete="current-password" />
+    </Form>
   );
 }
 
