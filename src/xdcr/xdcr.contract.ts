@@ -49,6 +49,10 @@ export interface DataPathSettings {
   readonly filterBypassExpiry: boolean;
   readonly filterDeletion: boolean;
   readonly filterExpiration: boolean;
+  /** Deletions that the filter expression matches are sent in spite of `filterDeletion`. */
+  readonly filterDeletionsWithExpression: boolean;
+  /** The same for expirations. */
+  readonly filterExpirationsWithExpression: boolean;
   readonly filterBypassUncommittedTxn: boolean;
   readonly filterBinary: boolean;
   /** Documents that it does not match are left out; empty: there is none. */

@@ -6,6 +6,9 @@ import { eventually, NodeProcess } from '../support/node-process.ts';
 import { clientOf, contentOf, replicate, shown, taskOf } from '../support/xdcr.ts';
 
 const timeout = 600_000;
+const keyNotFound = 1;
+/** Smaller values are seconds from now on. */
+const longAgo = 30 * 86_400 + 1;
 
 const aDocument = (index: number): StoreRequest => ({
   kind: 'set',
@@ -76,4 +79,52 @@ test('only documents that match arrive, and a changed expression starts again or
     target,
     indexesTo(1100, (index) => isSecond(index) || index >= 900),
   );
+});
+
+test('deletions and expirations follow the expression when the settings apply it to them', {
+  timeout,
+}, async () => {
+  const args = ['--bucket', 'b'];
+  await using source = await NodeProcess.start({ args });
+  await using target = await NodeProcess.start({ args });
+  await store(source, range(0, 80));
+  const id = await replicate(source, target);
+  await whenHolds(
+    target,
+    indexesTo(80, () => true),
+  );
+  const settings = {
+    ...{ filterDeletion: 'true', filterDeletionsWithExpression: 'true' },
+    ...{ filterExpiration: 'true', filterExpirationsWithExpression: 'true' },
+    ...{ filterExpression: 'REGEXP_CONTAINS(META().id, "[05]$")', filterSkipRestream: 'true' },
+  };
+  const change = (form: Record<string, string>) =>
+    source.request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', form).then(shown);
+  // Paused, so that nothing is sent by the former settings.
+  await change({ ...settings, pauseRequested: 'true' });
+  await eventually(async () => assert.equal((await taskOf(source)).status, 'paused'));
+  const removal = { kind: 'remove' as const, value: Buffer.alloc(0) };
+  await store(
+    source,
+    range(0, 40).map((one) => ({ ...one, ...removal })),
+  );
+  await store(
+    source,
+    range(40, 80).map((one) => ({ ...one, expiry: longAgo })),
+  );
+  // Reading a document whose time is over makes it an expiration.
+  const client = await clientOf(source);
+  const expired = range(40, 80).map(({ key }) => key);
+  assert.deepEqual([...new Set(await client.getMany(0, expired))], [keyNotFound]);
+  client.close();
+  await change({ pauseRequested: 'false' });
+  await eventually(async () => {
+    const kinds = new Map<string, number>();
+    for (const text of (await contentOf(target)).values()) {
+      const { kind } = JSON.parse(text) as { kind: string };
+      kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    }
+    assert.deepEqual(Object.fromEntries(kinds), { mutation: 64, deletion: 8, expiration: 8 });
+    assert.equal((await taskOf(source)).changesLeft, 0);
+  });
 });

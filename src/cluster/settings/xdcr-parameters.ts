@@ -21,6 +21,9 @@ const switchNotes: Record<(typeof switches)[number], string> = {
   filterBypassExpiry: 'documents arrive without an expiry',
   filterDeletion: 'deletions are left out',
   filterExpiration: 'expirations are left out',
+  filterDeletionsWithExpression:
+    'deletions of keys that `filterExpression` matches are sent in spite of `filterDeletion`, which must be `true`; the expression reads only `META().id`',
+  filterExpirationsWithExpression: 'the same for expirations and `filterExpiration`',
   filterBypassUncommittedTxn:
     'documents that a transaction has staged are left out; otherwise they arrive without what is staged',
   filterBinary: 'documents that are not JSON are left out',

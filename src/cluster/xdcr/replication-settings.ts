@@ -35,6 +35,8 @@ export const switches = [
   'filterBypassExpiry',
   'filterDeletion',
   'filterExpiration',
+  'filterDeletionsWithExpression',
+  'filterExpirationsWithExpression',
   'filterBypassUncommittedTxn',
   'filterBinary',
 ] as const satisfies readonly Name[];
@@ -67,8 +69,6 @@ export const refusedSettings = [
   'mergeFunctionMapping',
   'mobile',
   'conflictLogging',
-  'filterDeletionsWithExpression',
-  'filterExpirationsWithExpression',
   'forwardLocalOnly',
   'goMaxProcs',
   'goGC',
@@ -82,6 +82,8 @@ export const defaultReplicationSettings: ReplicationSettings = {
   filterBypassExpiry: false,
   filterDeletion: false,
   filterExpiration: false,
+  filterDeletionsWithExpression: false,
+  filterExpirationsWithExpression: false,
   filterBypassUncommittedTxn: false,
   filterBinary: false,
   compressionType: 'Auto',
@@ -178,4 +180,8 @@ function fixedProblem(name: keyof typeof fixedSettings, text: string | undefined
 }
 
 /** The reply of the settings calls. */
-export const shownDataPathSettings = (settings: ReplicationSettings) => ({ ...settings, ...fixedSettings });
+export const shownDataPathSettings = (settings: ReplicationSettings) => ({
+  ...defaultReplicationSettings,
+  ...settings,
+  ...fixedSettings,
+});

@@ -15,6 +15,7 @@ import {
   withMapping,
 } from './mapping-settings.ts';
 import type { ReferencesService } from './references.service.ts';
+import { missingSwitches, removalFilterProblems } from './removal-filters.ts';
 import {
   booleanOf,
   defaultReplicationSettings,
@@ -86,7 +87,9 @@ export class ReplicationsService {
       });
     checkNetwork(names.network, reference);
     const { mapping, problems: wrong } = await readMapping(form, implicitMapping, this.#collections(source));
-    if (Object.keys(wrong).length > 0) throw invalid(wrong);
+    const after = { ...this.defaults(), ...changes };
+    const allWrong = { ...wrong, ...(await removalFilterProblems(after)) };
+    if (Object.keys(allWrong).length > 0) throw invalid(allWrong);
     await this.#checkTarget(reference, names.toBucket, source.conflictResolutionType);
     if (reference.uuid === this.#deps.view.cluster.uuid && names.toBucket === source.name)
       throw xdcrRefusals.sameBucket();
@@ -129,7 +132,9 @@ export class ReplicationsService {
     const skip = form['filterSkipRestream'];
     const lacksSkip = changes.filterExpression !== undefined && skip === undefined;
     const mapping = changesMapping(form) ? await this.#mappingAfter(id, form) : null;
+    const settingsBefore = this.find(id)?.settings;
     const allProblems = {
+      ...(settingsBefore !== undefined && (await removalFilterProblems({ ...settingsBefore, ...changes }))),
       ...problems,
       ...mapping?.problems,
       ...(lacksSkip && { filterExpression: 'Filter skip restream flag is required along with a filter' }),
@@ -163,6 +168,7 @@ export class ReplicationsService {
     for (const name of ['filterExpression', 'filterSkipRestream', ...mappingNames])
       if ((form[name] ?? '').trim() !== '')
         problems[name] = 'This is a setting of each replication, without a default; leave it out';
+    Object.assign(problems, missingSwitches({ ...this.defaults(), ...changes }));
     if (Object.keys(problems).length > 0) throw xdcrRefusals.invalidBare(problems);
     const state = await this.#change(
       (before) => ({ ...before, defaults: { ...before.defaults, ...changes } }),

@@ -172,13 +172,18 @@ test('every setting takes the ends of its range and its values in any case, and 
     }
     for (const text of ['', 'other']) await refuses(name, text);
   }
-  for (const name of switches) {
+  // The expression is applied to removals only where these are left out otherwise.
+  await post(path, { ...removals, filterExpression: 'META().id = "k"', filterSkipRestream: 'true' });
+  const independent = switches.filter((name) => !Object.hasOwn(removals, name));
+  for (const name of [...independent, 'filterDeletionsWithExpression', 'filterExpirationsWithExpression']) {
     for (const text of ['1', 't', 'T', 'TRUE', 'true', 'True']) await accepts(name, text, true);
     for (const text of ['0', 'f', 'F', 'FALSE', 'false', 'False']) await accepts(name, text, false);
     for (const text of ['', 'yes', 'tRUE']) await refuses(name, text);
   }
   for (const name of [...refusedSettings, ...Object.keys(fixedSettings)]) await refuses(name, 'other');
 });
+
+const removals = { filterDeletion: 'true', filterExpiration: 'true' };
 
 test('a mapping belongs to one replication, and the rest of it stays when a part changes', async () => {
   const { post, request } = await aNodeWithTarget();

@@ -14,3 +14,9 @@ export async function filterProblem(expression: string): Promise<string | null> 
     throw error;
   }
 }
+
+/** Whether a valid expression needs nothing of a document but its key. */
+export async function readsKeysOnly(expression: string): Promise<boolean> {
+  const [{ parseFilter }, { pathsOf }] = await Promise.all([import('./parser.ts'), import('./evaluate.ts')]);
+  return pathsOf(parseFilter(expression)).every(({ root }) => root === 'id');
+}

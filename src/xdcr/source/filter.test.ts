@@ -14,6 +14,8 @@ const settings = {
   filterBinary: false,
   filterDeletion: false,
   filterExpiration: false,
+  filterDeletionsWithExpression: false,
+  filterExpirationsWithExpression: false,
 } as DataPathSettings;
 
 interface Given {
@@ -121,6 +123,30 @@ test('leaves out documents that the filter expression does not match, and no del
   });
   assert.equal(sent({ value: Buffer.from('[1]') }, leftOut, counts), null);
   assert.deepEqual([counts.get('docs_unable_to_filter'), counts.get('docs_filtered')], [1, 3]);
+});
+
+test('sends the removals whose keys the expression matches, if the settings say so', () => {
+  const filterExpression = 'META().id = "k"';
+  for (const [kind, leavesOut, applies, counter] of [
+    ['deletion', 'filterDeletion', 'filterDeletionsWithExpression', 'deletion_filtered'],
+    ['expiration', 'filterExpiration', 'filterExpirationsWithExpression', 'expiry_filtered'],
+  ] as const) {
+    const counts = new ReplicationCounts();
+    const isSent = (key: string, more: Partial<DataPathSettings>) =>
+      sent({ kind, key, value: Buffer.alloc(0), datatype: 0 }, { filterExpression, ...more }, counts) !==
+      null;
+    assert.deepEqual(
+      ['k', 'x'].map((key) => isSent(key, { [leavesOut]: true, [applies]: true })),
+      [true, false],
+    );
+    assert.deepEqual(counts.counts, {
+      docs_filtered: 1,
+      [counter]: 1,
+      docs_filtered_on_user_defined_filter: 1,
+    });
+    assert.equal(isSent('k', { [leavesOut]: true }), false);
+    assert.equal(isSent('x', {}), true);
+  }
 });
 
 test('compresses values where that makes them smaller', () => {

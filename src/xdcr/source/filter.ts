@@ -1,6 +1,6 @@
 // Which changes are sent, by the filters of the replication, and with which value: without the staged changes of transactions, compressed.
 import { inflatedBytesMax } from '#client/bucket-client.ts';
-import type { Change } from '#client/change.ts';
+import type { Change, ChangeKind } from '#client/change.ts';
 import { snappyBound, snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
@@ -32,12 +32,12 @@ export function sentValue(
   filter: DocumentFilter | null,
 ): OutgoingValue | null {
   const { change } = document;
-  const filterCounter = filterCounterOf(change, settings);
+  const isExpressionApplied = appliesExpression(change.kind, settings, filter);
+  const filterCounter = filterCounterOf(change, settings, isExpressionApplied);
   if (filterCounter !== null) return leftOut(change, figures, filterCounter);
   const { datatype } = change;
   const view = document.stored;
-  // Deletions and expirations are sent whatever the document was.
-  if (filter !== null && change.kind === 'mutation') {
+  if (filter !== null && isExpressionApplied) {
     const result = filter.test(document);
     if (result === 'differs') return leftOut(change, figures, 'docs_filtered_on_user_defined_filter');
     if (result === 'unable') {
@@ -125,8 +125,24 @@ export class ChangedDocument implements FilteredDocument {
   }
 }
 
-/** The published counter of the filter that leaves the change out; null: the change is sent. */
-function filterCounterOf(change: Change, settings: DataPathSettings): string | null {
+/** Deletions and expirations are sent whatever the document was, unless the settings name them. */
+function appliesExpression(
+  kind: ChangeKind,
+  settings: DataPathSettings,
+  filter: DocumentFilter | null,
+): boolean {
+  if (filter === null || kind === 'mutation') return filter !== null;
+  return kind === 'deletion'
+    ? settings.filterDeletion && settings.filterDeletionsWithExpression
+    : settings.filterExpiration && settings.filterExpirationsWithExpression;
+}
+
+/** The published counter of the filter that leaves the change out without the expression; null: none does. */
+function filterCounterOf(
+  change: Change,
+  settings: DataPathSettings,
+  isExpressionApplied: boolean,
+): string | null {
   const { kind, keyBytes } = change;
   if (keyBytes.subarray(0, transactionPrefix.length).equals(transactionPrefix)) {
     const key = keyBytes.toString();
@@ -134,6 +150,7 @@ function filterCounterOf(change: Change, settings: DataPathSettings): string | n
       return key.startsWith('_txn:c') ? 'client_txn_docs_filtered' : 'atr_txn_docs_filtered';
   }
   if (settings.filterBinary && kind === 'mutation' && !change.isJson) return 'binary_filtered';
+  if (isExpressionApplied) return null;
   if (settings.filterDeletion && kind === 'deletion') return 'deletion_filtered';
   if (settings.filterExpiration && kind === 'expiration') return 'expiry_filtered';
   return null;

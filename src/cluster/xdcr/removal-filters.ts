@@ -1,0 +1,28 @@
+// The settings that apply the filter expression to deletions and expirations: which other settings each requires.
+import { readsKeysOnly } from '#xdcr/filter/filter.contract.ts';
+import type { ReplicationSettings } from './replication-settings.ts';
+
+/** Each with the switch that it is an exception of. */
+const exceptions = [
+  ['filterDeletionsWithExpression', 'filterDeletion'],
+  ['filterExpirationsWithExpression', 'filterExpiration'],
+] as const satisfies readonly (readonly [keyof ReplicationSettings, keyof ReplicationSettings])[];
+
+/** Wrong fields with their texts. Of a removed document only the key is left, so the expression must need nothing else. */
+export async function removalFilterProblems(settings: ReplicationSettings): Promise<Record<string, string>> {
+  const problems = missingSwitches(settings);
+  const { filterExpression } = settings;
+  for (const [name] of exceptions) {
+    if (!settings[name] || problems[name] !== undefined) continue;
+    if (filterExpression === '') problems[name] = 'filterExpression is required for this setting';
+    else if (!(await readsKeysOnly(filterExpression)))
+      problems[name] = 'filterExpression must read nothing but META().id for this setting';
+  }
+  return problems;
+}
+
+/** The same for defaults, which have no expression. */
+export function missingSwitches(settings: ReplicationSettings): Record<string, string> {
+  const wrong = exceptions.filter(([name, base]) => settings[name] && !settings[base]);
+  return Object.fromEntries(wrong.map(([name, base]) => [name, `${base}=true is required for this setting`]));
+}
