@@ -58,6 +58,7 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'CompactionRequest',
     'CollectionState',
     'ManifestState',
+    'ShardPosition',
     'DataService',
     'StoredDocument',
     'FetchedDocument',

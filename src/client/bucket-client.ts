@@ -4,7 +4,7 @@ import { GetCollectionId, GetFailoverLog, GetManifest, Stat } from '#wire/comman
 import { Add, Delete, Get, Replace, SetDocument } from '#wire/commands/documents.ts';
 import { SubdocMultiLookup, SubdocMultiMutation } from '#wire/commands/subdocument.ts';
 import { Feature } from '#wire/features.ts';
-import type { Frame } from '#wire/frame.ts';
+import { type Frame, responseStatus } from '#wire/frame.ts';
 import { RequestFrame } from '#wire/framing.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyInflate } from '#wire/snappy.ts';
@@ -151,8 +151,8 @@ export class BucketClient {
       signal,
       request: (index) => documentRequest(Get.opcode, collectionId, keys[index] as string),
       take: (index, frame) => {
-        // The field `vb` of a reply is its status.
-        results[index] = frame.vb === Status.success ? decodeDocument(frame) : frame.vb;
+        const status = responseStatus(frame);
+        results[index] = status === Status.success ? decodeDocument(frame) : status;
       },
     });
     return results;
@@ -181,10 +181,10 @@ export class BucketClient {
         value,
       }),
       take: (index, frame) => {
-        const isDeleted = deletedStatuses.has(frame.vb);
-        const hasParts =
-          isDeleted || frame.vb === Status.success || frame.vb === Status.subdocMultiPathFailure;
-        results[index] = hasParts ? { cas: casOf(frame), isDeleted, results: decodeReads(frame) } : frame.vb;
+        const status = responseStatus(frame);
+        const isDeleted = deletedStatuses.has(status);
+        const hasParts = isDeleted || status === Status.success || status === Status.subdocMultiPathFailure;
+        results[index] = hasParts ? { cas: casOf(frame), isDeleted, results: decodeReads(frame) } : status;
       },
     });
     return results;
@@ -223,7 +223,9 @@ export class BucketClient {
     await pipelined(this.connection, {
       count: vbuckets.length,
       request: (index) => ({ opcode: GetFailoverLog.opcode, vb: vbuckets[index] as number }),
-      take: (index, { vb: status, buffer, valueStart, end }) => {
+      take: (index, frame) => {
+        const { buffer, valueStart, end } = frame;
+        const status = responseStatus(frame);
         if (status === Status.success)
           logs.set(vbuckets[index] as number, failoverEntries(buffer.subarray(valueStart, end)));
         else failedStatus = status;
@@ -240,7 +242,8 @@ export class BucketClient {
       count: vbucketCount,
       request: (vb) => ({ opcode: GetFailoverLog.opcode, vb }),
       take: (vb, frame) => {
-        if (frame.vb === Status.success) uuids[vb] = frame.buffer.readBigUInt64BE(frame.valueStart);
+        if (responseStatus(frame) === Status.success)
+          uuids[vb] = frame.buffer.readBigUInt64BE(frame.valueStart);
       },
     });
     return uuids;
@@ -282,11 +285,12 @@ export class BucketClient {
         return true;
       }
       const { buffer, keyStart, valueStart, end } = frame;
-      if (frame.vb !== Status.success) result.reject(new StatusError(Stat.opcode, frame.vb));
+      const status = responseStatus(frame);
+      if (status !== Status.success) result.reject(new StatusError(Stat.opcode, status));
       else if (keyStart === valueStart) result.resolve(figures);
       else
         figures.set(buffer.toString('utf8', keyStart, valueStart), buffer.toString('utf8', valueStart, end));
-      return frame.vb !== Status.success || keyStart === valueStart;
+      return status !== Status.success || keyStart === valueStart;
     });
     return result.promise;
   }
@@ -371,11 +375,12 @@ function framingOf({ kind, expiry, durability = 'none', parts }: StoreRequest): 
 
 function storeReply(frame: Frame, vb: number): StoreReply {
   const { buffer, extrasStart, keyStart } = frame;
+  const status = responseStatus(frame);
   const hasFailedPart =
-    frame.opcode === SubdocMultiMutation.opcode && frame.vb === Status.subdocMultiPathFailure;
-  const hasToken = frame.vb === Status.success && keyStart - extrasStart >= 16;
+    frame.opcode === SubdocMultiMutation.opcode && status === Status.subdocMultiPathFailure;
+  const hasToken = status === Status.success && keyStart - extrasStart >= 16;
   return {
-    status: frame.vb,
+    status,
     cas: casOf(frame),
     token: hasToken
       ? {

@@ -12,7 +12,7 @@ import {
 } from '#wire/commands/stream.ts';
 import { type EndReason, Message, OpenFlag, StreamFlag } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
-import { type Frame, Magic } from '#wire/frame.ts';
+import { type Frame, Magic, responseStatus } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
 import { Change, type CollectionEvent, eventOf } from './change.ts';
 import { DataPortError } from './data-port-error.ts';
@@ -254,7 +254,8 @@ export class ChangeConnection {
 }
 
 function streamReply(frame: Frame): StreamReply {
-  const { buffer, valueStart, end, vb: status } = frame;
+  const { buffer, valueStart, end } = frame;
+  const status = responseStatus(frame);
   if (status === Status.success)
     return { kind: 'open', log: failoverEntries(buffer.subarray(valueStart, end)) };
   if (status === Status.rollback) return { kind: 'rollback', seqno: readU64(buffer, valueStart) };

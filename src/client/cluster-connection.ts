@@ -2,7 +2,7 @@
 // a node refuses because the vbucket is elsewhere is sent again, by the newest map, for a few seconds.
 import { deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
-import type { Frame } from '#wire/frame.ts';
+import { type Frame, responseStatus } from '#wire/frame.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { type BucketClientOptions, openOnBucket } from './bucket-client.ts';
@@ -106,7 +106,8 @@ export class ClusterConnection implements RequestSender {
     });
   }
 
-  private mayRetry({ vb: status }: Frame, node: string, attempts: number): boolean {
+  private mayRetry(frame: Frame, node: string, attempts: number): boolean {
+    const status = responseStatus(frame);
     if (status === Status.notMyVbucket) return attempts < attemptsMax;
     const isElsewhere = node !== this.options.routes.self;
     return isElsewhere && status === Status.unknownCollection && attempts < collectionAttemptsMax;

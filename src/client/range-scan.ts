@@ -1,7 +1,7 @@
 // Reads all documents (or keys) of a collection in one vbucket in pages.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { RangeScanCancel, RangeScanContinue, RangeScanCreate } from '#wire/commands/bucket.ts';
-import type { Frame } from '#wire/frame.ts';
+import { type Frame, responseStatus } from '#wire/frame.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
@@ -111,7 +111,7 @@ export class RangeScanner {
       page.reject(new DataPortError('the connection to the data port ended during a scan'));
       return true;
     }
-    const { vb: status } = frame;
+    const status = responseStatus(frame);
     const isOver = status !== Status.success && status !== Status.rangeScanMore;
     if (isOver) this.isDone = true;
     if (isOver && status !== Status.rangeScanComplete) {

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { nodeDataProtocol, nodeIdIn } from '#base/node-uri.ts';
 import { Hello, SaslAuth, SelectBucket } from '#wire/commands/session.ts';
-import { emptyFrame, type Frame, FrameResult, Magic } from '#wire/frame.ts';
+import { emptyFrame, type Frame, FrameResult, Magic, responseStatus } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import { Output, type RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
@@ -382,7 +382,7 @@ export function replyOf(frame: Frame): WireReply {
   const { extrasStart, keyStart, valueStart, end } = frame;
   const body = Buffer.from(frame.buffer.subarray(extrasStart, end));
   return {
-    status: frame.vb,
+    status: responseStatus(frame),
     datatype: frame.datatype,
     cas: casOf(frame),
     extras: body.subarray(0, keyStart - extrasStart),

@@ -87,7 +87,7 @@ export interface ClusterManager {
   /** This node's part in connections between nodes; known after `open`. */
   readonly interNode: Pick<InterNode, 'accept' | 'peers'>;
   /** The certificate by which other nodes identify this one; null while it is alone. */
-  readonly nodeCertificates: Pick<NodeCertificates, 'own' | 'onChange'>;
+  readonly nodeCertificates: Pick<NodeCertificates, 'ownCredentials' | 'onChange'>;
   /** Which addresses each port listens on; known after `open`. */
   readonly listening: Listening;
   /** Which client addresses may connect; known after `open`. */

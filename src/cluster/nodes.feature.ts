@@ -32,7 +32,7 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
     peers,
     founderTransfer: membership.founderTransfer,
     joinParametersFor(founder: NodeAddress): FounderJoinParameters | null {
-      const credentials = nodeCertificates.own();
+      const credentials = nodeCertificates.ownCredentials();
       if (credentials === null) return null;
       const clusterKey = Buffer.from(membership.clusterKey()).toString('base64');
       return { clusterUuid: view.cluster.uuid, clusterKey, founder, credentials };
@@ -62,7 +62,7 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
         ask: (nodeId, timeoutMs) => peers.ask(nodeId, 'figures', null, timeoutMs),
       });
       const snapshots = new NodeSnapshots({ ...parts, nodeFigures });
-      peers.answer('figures', () => snapshots.own());
+      peers.answer('figures', () => snapshots.ownFigures());
       answerForData(peers, parts.data);
       return { nodeFigures, snapshots };
     },
@@ -73,7 +73,7 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
 const nodeTlsOf = (certificates: NodeCertificates): NonNullable<AgentDeps['nodeTls']> => ({
   onChange: (listener) => certificates.onChange(listener),
   current() {
-    const credentials = certificates.own();
+    const credentials = certificates.ownCredentials();
     return credentials && { certificate: credentials.cert, key: credentials.key, authority: credentials.ca };
   },
 });

@@ -1,27 +1,27 @@
-// The processes that `divan up` starts beside this one. They stop when their channel to it closes.
+// Child processes of `divan up`: the cloud and the other nodes of a cluster. Each stops when its channel to this process closes.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#ports/clock.ts';
 
 export const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
-const stopMs = 30_000;
+const stopTimeoutMs = 30_000;
 
-/** The environment without the options of this process: a child gets its own. */
+/** The environment of this process without the variables that set its options: they are not meant for a child. */
 export const inheritedEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('DIVAN_')));
 
-/** Resolves when the process has ended; one that takes too long is killed. */
+/** Closes the channel and resolves when the child has ended; kills a child that has not ended after the timeout. */
 export async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
   if (child.connected) child.disconnect();
-  const enough = new AbortController();
-  const late = realClock.sleep(stopMs, enough.signal).then(
+  const limit = new AbortController();
+  const killing = realClock.sleep(stopTimeoutMs, limit.signal).then(
     () => child.kill('SIGKILL'),
     () => false, // the child ended in time
   );
   await ended;
-  enough.abort();
-  await late;
+  limit.abort();
+  await killing;
 }

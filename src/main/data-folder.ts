@@ -92,10 +92,10 @@ export class DataFolder {
     return this.random.bytes(secretKeyBytes);
   }
 
-  /** The unique id of this folder; created on first use, from `known` if that returns one. */
-  id(known: () => string | null = () => null): string {
+  /** The unique id of this folder. The first call stores it: the one that `existingId` returns, or a new one. */
+  id(existingId: () => string | null = () => null): string {
     const path = join(this.path, idFile);
-    if (!existsSync(path)) writePrivate(path, Buffer.from(known() ?? this.random.uuid()));
+    if (!existsSync(path)) writePrivate(path, Buffer.from(existingId() ?? this.random.uuid()));
     return readFileSync(path, 'utf8');
   }
 

@@ -59,7 +59,7 @@ async function credentialsOf({ store, secrets, nodeId }: FounderParts): Promise<
   });
   await certificates.start();
   try {
-    return certificates.own();
+    return certificates.ownCredentials();
   } catch (error) {
     // The start reports a wrong key by the name of its file.
     if (error instanceof UnsealError) return null;

@@ -33,7 +33,7 @@ export function serveNodes(
   dist: Pick<DistPorts, 'serveNodes'>,
 ): { stop(): void } {
   const follow = (): void => {
-    const own = nodeCertificates.own();
+    const own = nodeCertificates.ownCredentials();
     if (own !== null)
       dist.serveNodes(own, (socket, nodeId, protocol) => interNode.accept(socket, nodeId, protocol));
   };

@@ -1,6 +1,6 @@
 // References to other clusters and replications of a first start: their rules, and how they are made once the other cluster answers.
 import { type RestFields, type RestTarget, refusal, rest } from '#client/rest.adapter.ts';
-import { readReference } from '#cluster/xdcr/reference-form.ts';
+import { readReferenceForm } from '#cluster/xdcr/reference-form.ts';
 import { readSettings } from '#cluster/xdcr/replication-settings.ts';
 import { realClock } from '#ports/clock.ts';
 import type { InitPlan, PlannedReplication } from './init-plan.ts';
@@ -25,7 +25,7 @@ export async function replicationProblems(plan: InitPlan): Promise<PlanProblem[]
   const add = (place: string, text: string) => problems.push({ place, text });
   for (const [index, fields] of remoteClusters.entries()) {
     try {
-      readReference(fields);
+      readReferenceForm(fields);
     } catch (error) {
       add(`remoteClusters.${index}`, (error as Error).message);
     }

@@ -8,6 +8,7 @@ import { Manual } from './manual.ts';
 import { readManualFile } from './manual-files.adapter.ts';
 import { renderPage } from './render.ts';
 import { ManualIndex } from './search.ts';
+import { manualSite } from './site.ts';
 
 test('the contents name every page of docs/, and no other', async () => {
   const files = manualPages.map(({ file }) => file).filter((file) => file.startsWith('docs/'));
@@ -20,6 +21,25 @@ test('the contents name every page of docs/, and no other', async () => {
   }
   assert.equal(manual.page('guides/none'), null);
   assert.equal(manual.page('../package.json'), null);
+});
+
+test('loads the manual again after a failure, and once for all requests', async () => {
+  let loads = 0;
+  const site = manualSite(realClock, async (clock) => {
+    if (++loads === 1) throw new Error('too many open files');
+    return { manual: new Manual(readManualFile, clock), policy: 'a policy' };
+  });
+  const firsts = await Promise.allSettled([site('guides/none'), site('guides/none')]);
+  assert.deepEqual(
+    firsts.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  const answers = await Promise.all([site('guides/none'), site('guides/none')]);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [404, 404],
+  );
+  assert.equal(loads, 2);
 });
 
 test('every link to another page or heading leads somewhere', async () => {

@@ -1,4 +1,5 @@
-// The manual as answers to requests. The first request loads what renders it, so that a server that nobody reads it on starts fast.
+// Answers HTTP requests for the manual. The first request loads the renderer: most servers never need it, and loading it at the start
+// would take time.
 import type { Manual } from './manual.ts';
 import type { PauseClock } from './render.ts';
 
@@ -11,11 +12,25 @@ export interface ManualAnswer {
 /** `path` is below `/docs/`; `query` is what to search for, on the page `search`. */
 export type ManualSite = (path: string, query?: string) => Promise<ManualAnswer>;
 
-export function manualSite(clock: PauseClock): ManualSite {
-  let loading: Promise<{ manual: Manual; policy: string }> | null = null;
+interface LoadedManual {
+  readonly manual: Manual;
+  readonly policy: string;
+}
+
+export function manualSite(clock: PauseClock, load = loadManual): ManualSite {
+  let loading: Promise<LoadedManual> | null = null;
+  /** A failure is not cached, so that the next request tries again: files may be readable later. */
+  const loaded = async (): Promise<LoadedManual> => {
+    const attempt = (loading ??= load(clock));
+    try {
+      return await attempt;
+    } catch (error) {
+      if (loading === attempt) loading = null;
+      throw error;
+    }
+  };
   return async (path, query = '') => {
-    loading ??= load(clock);
-    const { manual, policy } = await loading;
+    const { manual, policy } = await loaded();
     const page = path === 'search' ? manual.search(query) : manual.page(path);
     const headers = {
       'Content-Type': 'text/html; charset=utf-8',
@@ -26,7 +41,7 @@ export function manualSite(clock: PauseClock): ManualSite {
   };
 }
 
-async function load(clock: PauseClock): Promise<{ manual: Manual; policy: string }> {
+async function loadManual(clock: PauseClock): Promise<LoadedManual> {
   const [{ Manual }, { readManualFile }, { manualPolicy }] = await Promise.all([
     import('./manual.ts'),
     import('./manual-files.adapter.ts'),

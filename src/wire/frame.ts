@@ -25,7 +25,7 @@ export interface Frame {
   magic: number;
   opcode: number;
   datatype: number;
-  /** The vbucket id of a request, the status of a response. */
+  /** The vbucket id of a request. Of a response these bytes are the status: read it with `responseStatus`. */
   vb: number;
   opaque: number;
   casHi: number;
@@ -56,6 +56,9 @@ export const emptyFrame = (): Frame => ({
   valueStart: 0,
   needed: headerBytes,
 });
+
+/** The header of a response has its status where that of a request has the vbucket id. */
+export const responseStatus = (frame: Frame): number => frame.vb;
 
 /** Result of `readFrame`: a whole frame, more bytes needed, or an error. */
 export const FrameResult = { whole: 1, needMore: 0, malformed: -1, tooLarge: -2 } as const;

@@ -3,7 +3,7 @@ import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { deferred } from '#base/deferred.ts';
-import { emptyFrame, FrameResult, frameBytesMax } from '#wire/frame.ts';
+import { emptyFrame, FrameResult, frameBytesMax, responseStatus } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
 
@@ -145,7 +145,7 @@ export class KvConnection {
     return {
       magic: frame.magic,
       opcode: frame.opcode,
-      status: frame.vb,
+      status: responseStatus(frame),
       opaque: frame.opaque,
       datatype: frame.datatype,
       cas: (BigInt(frame.casHi) << 32n) | BigInt(frame.casLo),

@@ -5,6 +5,7 @@ import { isTransient, StatusError, statusName } from '#client/data-port-error.ts
 import { documentKeyOfBytes, vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
 import { DeleteWithMeta, SetWithMeta } from '#wire/commands/documents.ts';
+import { responseStatus } from '#wire/frame.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
@@ -162,12 +163,11 @@ export class TargetBucket {
     const { connection } = this.byVbucket[vb] as BucketClient;
     connection.send(request, (reply) => {
       if (reply === null) this.fail(new ArchiveError(`the connection to bucket "${this.name}" was lost`));
-      else this.replied(vb, request, reply.vb, sinceMs);
+      else this.replied(vb, request, responseStatus(reply), sinceMs);
       return true;
     });
   }
 
-  /** The field `vb` of a reply is its status. */
   private replied(vb: number, request: RequestParts, status: number, sinceMs: number): void {
     if (status === Status.success) this.written++;
     else if (status === Status.keyExists) this.skipped++;

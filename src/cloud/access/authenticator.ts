@@ -72,7 +72,7 @@ export class TokenAuthenticator {
   }
 
   private lookUp(snapshot: StoreSnapshot, credentials: Credentials): Promise<Identity> {
-    return this.identities.of(snapshot, credentials.key, async () => {
+    return this.identities.getOrCompute(snapshot, credentials.key, async () => {
       const { tokens } = this.options;
       const { tokenOrAccessKey, signature } = credentials;
       const token = await (signature === undefined

@@ -1,5 +1,5 @@
-// Caches the encoded answers of operations that depend on the store alone, for callers with the same rights and the same URL. The
-// answers are strings: the server writes a string together with the headers, but bytes after them.
+// Caches the JSON texts of answers that depend only on the store, by URL and by the rights of the caller. It keeps strings, not bytes:
+// Node writes a string in one piece with the headers, but bytes after them.
 import type { Authenticated } from '../access/authenticator.ts';
 import { SnapshotCache } from '../store/snapshot-cache.ts';
 import type { Reply } from './operation.ts';
@@ -7,9 +7,9 @@ import type { Reply } from './operation.ts';
 const entriesMax = 5_000;
 const bytesMax = 32 * 1024 * 1024;
 
-/** What determines an answer within a snapshot. */
+/** Everything that an answer depends on within one snapshot of the store. */
 export interface CacheKey extends Authenticated {
-  /** Part of paging links. */
+  /** Links to other pages contain it. */
   readonly host: string;
   /** As received. */
   readonly url: string;
@@ -26,10 +26,12 @@ export class AnswerCache {
     return this.cache.find(key.snapshot, textOf(key));
   }
 
-  of(key: CacheKey, answer: () => Promise<Reply>): Promise<string> {
-    return this.cache.of(key.snapshot, textOf(key), async () => JSON.stringify((await answer()).body));
+  getOrCompute(key: CacheKey, answer: () => Promise<Reply>): Promise<string> {
+    return this.cache.getOrCompute(key.snapshot, textOf(key), async () =>
+      JSON.stringify((await answer()).body),
+    );
   }
 }
 
-/** None of these contains a newline. */
+/** No part contains a newline, so that different keys have different texts. */
 const textOf = ({ caller, host, url }: CacheKey): string => `${caller.view}\n${host}\n${url}`;

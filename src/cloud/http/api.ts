@@ -141,7 +141,8 @@ function addRoute(
     // Before the body is read, so that a caller without permission need not send it.
     ...(operation.access === 'token' && { onRequest: admit }),
     handler: operation.fromStore
-      ? async (request, reply) => sendJson(reply, await cache.of(cacheKeyOf(request), () => answer(request)))
+      ? async (request, reply) =>
+          sendJson(reply, await cache.getOrCompute(cacheKeyOf(request), () => answer(request)))
       : async (request, reply) => send(reply, await answer(request)),
   });
 }

@@ -23,14 +23,14 @@ const returning = (text: string) => async () => text;
 test('computes a value once in a snapshot, and again in the next', async () => {
   const cache = aCache();
   const { store, now } = aStore();
-  assert.equal(await cache.of(await now(), 'k', returning('first')), 'first');
-  assert.equal(await cache.of(await now(), 'k', returning('again')), 'first');
+  assert.equal(await cache.getOrCompute(await now(), 'k', returning('first')), 'first');
+  assert.equal(await cache.getOrCompute(await now(), 'k', returning('again')), 'first');
   assert.equal(cache.find(await now(), 'k'), 'first');
   assert.equal(cache.find(await now(), 'other'), undefined);
   const before = await now();
   store.state = 'b';
   assert.equal(cache.find(await now(), 'k'), undefined);
-  assert.equal(await cache.of(await now(), 'k', returning('second')), 'second');
+  assert.equal(await cache.getOrCompute(await now(), 'k', returning('second')), 'second');
   assert.equal(cache.find(before, 'k'), 'first');
   assert.equal(cache.find(await now(), 'k'), 'second');
 });
@@ -39,7 +39,7 @@ test('stores a value in the snapshot of its request, also if a newer snapshot ex
   const cache = aCache();
   const { store, now } = aStore();
   const result = Promise.withResolvers<string>();
-  const value = cache.of(await now(), 'k', () => result.promise);
+  const value = cache.getOrCompute(await now(), 'k', () => result.promise);
   store.state = 'b';
   const next = await now();
   result.resolve('late');
@@ -54,7 +54,7 @@ test('computes once for concurrent callers, and does not cache a failure', async
   const result = Promise.withResolvers<string>();
   let calls = 0;
   const all = [1, 2, 3].map(() =>
-    cache.of(snapshot, 'k', () => {
+    cache.getOrCompute(snapshot, 'k', () => {
       calls++;
       return result.promise;
     }),
@@ -62,7 +62,7 @@ test('computes once for concurrent callers, and does not cache a failure', async
   result.reject(new Error('not now'));
   for (const read of all) await assert.rejects(read, /not now/);
   assert.equal(calls, 1);
-  assert.equal(await cache.of(snapshot, 'k', returning('now')), 'now');
+  assert.equal(await cache.getOrCompute(snapshot, 'k', returning('now')), 'now');
 });
 
 test('caches the newest entries up to both limits, and no value that is too large', async () => {
@@ -71,12 +71,13 @@ test('caches the newest entries up to both limits, and no value that is too larg
   const few = aCache({ entriesMax: 3 });
   const small = aCache({ bytesMax: 20 * entryBytes });
   for (const cache of [few, small])
-    for (let i = 0; i < 30; i++) await cache.of(snapshot, String.fromCharCode(65 + i), returning(''));
+    for (let i = 0; i < 30; i++)
+      await cache.getOrCompute(snapshot, String.fromCharCode(65 + i), returning(''));
   const isCached = (cache: SnapshotCache<string>) =>
     Array.from({ length: 30 }, (_, i) => cache.find(snapshot, String.fromCharCode(65 + i)) !== undefined);
   assert.deepEqual(isCached(few), [...Array(27).fill(false), ...Array(3).fill(true)]);
   assert.deepEqual(isCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
-  await small.of(snapshot, 'large', returning('x'.repeat(2 * entryBytes)));
+  await small.getOrCompute(snapshot, 'large', returning('x'.repeat(2 * entryBytes)));
   assert.equal(small.find(snapshot, 'large'), undefined);
   assert.deepEqual(isCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
 });

@@ -31,7 +31,7 @@ export class SnapshotCache<V> {
   }
 
   /** Computes a value once for all concurrent callers. A failure is passed to all of them and not cached. */
-  async of(snapshot: StoreSnapshot, key: string, compute: () => Promise<V>): Promise<V> {
+  async getOrCompute(snapshot: StoreSnapshot, key: string, compute: () => Promise<V>): Promise<V> {
     const { values, pending } = this.in(snapshot);
     const cached = values.get(key);
     if (cached !== undefined) return cached;

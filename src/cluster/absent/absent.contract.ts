@@ -1,8 +1,8 @@
-// Calls of published tools for features that this version does not have. Each is refused with its reason, to distinguish it from a
-// misspelled path. Adding such a feature removes its lines here.
+// Routes of features that this version does not have, though published tools call them. The node refuses each call with the reason,
+// so that the client can distinguish it from a misspelled path. A commit that adds such a feature removes its entry here.
 import { defineRoute, type Method } from '#contract/route.ts';
 
-interface Family {
+interface AbsentFeature {
   readonly id: string;
   readonly reason: string;
   readonly calls: readonly (readonly [method: Method, path: string, permission: string])[];
@@ -11,7 +11,7 @@ interface Family {
 const read = 'cluster.settings!read';
 const write = 'cluster.settings!write';
 
-const families: readonly Family[] = [
+const absentFeatures: readonly AbsentFeature[] = [
   {
     id: 'analytics_settings',
     reason: 'The analytics service is not available in this version.',
@@ -31,7 +31,7 @@ const families: readonly Family[] = [
   },
 ];
 
-export const absentCalls = families.flatMap(({ id, reason, calls }) =>
+export const absentCalls = absentFeatures.flatMap(({ id, reason, calls }) =>
   calls.map(([method, path, permission], index) => ({
     reason,
     route: defineRoute({

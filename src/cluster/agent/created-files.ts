@@ -27,13 +27,13 @@ export class CreatedFiles {
   }
 
   async mark(buckets: readonly BucketSpec[]): Promise<BucketSpec[]> {
-    const uuids = await this.#known();
+    const uuids = await this.#recordedUuids();
     return buckets.map((bucket) => ({ ...bucket, filesExisted: uuids.has(bucket.uuid) }));
   }
 
   /** Adds buckets that have files now, and removes deleted ones. */
   async record(buckets: readonly BucketSpec[], reports: readonly BucketReport[]): Promise<void> {
-    const recorded = await this.#known();
+    const recorded = await this.#recordedUuids();
     const found = new Set(reports.filter(hasFiles).map(({ uuid }) => uuid));
     const wanted = buckets
       .filter(({ uuid, type }) => type === 'native' && (recorded.has(uuid) || found.has(uuid)))
@@ -43,7 +43,7 @@ export class CreatedFiles {
     this.#uuids = new Set(wanted);
   }
 
-  async #known(): Promise<ReadonlySet<string>> {
+  async #recordedUuids(): Promise<ReadonlySet<string>> {
     this.#uuids ??= new Set(await this.#stored());
     return this.#uuids;
   }

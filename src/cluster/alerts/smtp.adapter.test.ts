@@ -124,19 +124,19 @@ describe('mail over SMTP', () => {
   });
 
   it('fails after the time limit for a server that never answers, and for one that never finishes', async (t) => {
-    const endless = [
+    const behaviours = [
       () => {},
       (socket: NodeJS.WritableStream) => {
-        const drip = setInterval(() => socket.write('220-wait\r\n'), 20);
-        socket.on('close', () => clearInterval(drip));
+        const endlessGreeting = setInterval(() => socket.write('220-wait\r\n'), 20);
+        socket.on('close', () => clearInterval(endlessGreeting));
         socket.on('error', () => {});
       },
     ];
-    for (const behave of endless) {
-      const silent = createServer(behave).listen(0, '127.0.0.1');
-      await once(silent, 'listening');
-      t.after(() => silent.close());
-      const { port } = silent.address() as AddressInfo;
+    for (const onConnection of behaviours) {
+      const listener = createServer(onConnection).listen(0, '127.0.0.1');
+      await once(listener, 'listening');
+      t.after(() => listener.close());
+      const { port } = listener.address() as AddressInfo;
       const mailer = new SmtpMailer({ trusted: async () => [], limitMs: 200 });
       const server = { host: '127.0.0.1', port, encrypt: false, user: '', password: '' };
       assert.deepEqual(await mailer.send(server, mail, never), {

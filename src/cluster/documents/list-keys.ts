@@ -4,6 +4,7 @@ import { StatusError } from '#client/data-port-error.ts';
 import { pipelined } from '#client/pipelined.ts';
 import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import { GetKeys } from '#wire/commands/bucket.ts';
+import { responseStatus } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
 import { KeyPage } from './key-page.ts';
 import type { Page } from './page-query.ts';
@@ -42,7 +43,9 @@ export async function listKeys(
       count: some.length,
       signal,
       request: (index) => ({ opcode: GetKeys.opcode, vb: some[index] as number, key, extras }),
-      take(_, { vb: status, buffer, valueStart, end }) {
+      take(_, frame) {
+        const { buffer, valueStart, end } = frame;
+        const status = responseStatus(frame);
         if (status !== Status.success) failure = status;
         else keys.take(Buffer.from(buffer.subarray(valueStart, end)), prefixBytes);
       },

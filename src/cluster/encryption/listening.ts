@@ -9,7 +9,7 @@ export interface ListeningDeps {
   view: ClusterView;
   security: Changing & { readonly encryptionLevel: EncryptionLevel | null };
   /** The nodes of a cluster connect to each other with TLS, at every encryption level. */
-  nodeCertificates: Changing & { own(): unknown };
+  nodeCertificates: Changing & { ownCredentials(): unknown };
 }
 
 export class Listening implements Changing {
@@ -29,7 +29,8 @@ export class Listening implements Changing {
     return {
       plain: !this.isPlainForThisMachineOnly && listeners.some((listener) => !listener.nodeEncryption),
       tls:
-        listeners.some((listener) => listener.nodeEncryption) || this.#deps.nodeCertificates.own() !== null,
+        listeners.some((listener) => listener.nodeEncryption) ||
+        this.#deps.nodeCertificates.ownCredentials() !== null,
     };
   }
 

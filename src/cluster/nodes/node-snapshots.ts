@@ -43,7 +43,7 @@ export class NodeSnapshots {
   }
 
   /** What this node reports about itself to the others. */
-  async own(): Promise<OwnFigures> {
+  async ownFigures(): Promise<OwnFigures> {
     const { data, system, product, view } = this.#deps;
     const [figures] = await Promise.all([system.figures(), data.refresh()]);
     const measured = view.isActive

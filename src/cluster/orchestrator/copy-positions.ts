@@ -3,21 +3,21 @@
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import type { CopyPosition, PositionOf } from './failover-map.ts';
+import type { PositionOf, ShardPosition } from './failover-map.ts';
 
 /** Longer than a node needs that is not overloaded. Documents of the failed node cannot be used meanwhile. */
-const askMs = 500;
+const answerTimeoutMs = 500;
 
 /** The positions of the copies of one node, by shard; empty where it has none or cannot say. */
 export interface NodePositions {
   readonly boot: string;
-  readonly shards: readonly (CopyPosition | null)[];
+  readonly shards: readonly (ShardPosition | null)[];
 }
 
 export interface CopyPositionsDeps {
   readonly nodeId: string;
   readonly bootId: string;
-  readonly data: { shardPositions(bucketUuid: string): Promise<readonly (CopyPosition | null)[]> };
+  readonly data: { shardPositions(bucketUuid: string): Promise<readonly (ShardPosition | null)[]> };
   readonly peers: {
     ask(nodeId: string, name: string, body: unknown, timeoutMs: number): Promise<unknown>;
     answer<Body>(name: string, answer: (body: Body, from: string) => unknown): void;
@@ -31,7 +31,7 @@ export class CopyPositions {
 
   constructor(deps: CopyPositionsDeps) {
     this.#deps = deps;
-    deps.peers.answer('shardPositions', ({ bucket }: { bucket: string }) => this.#own(bucket));
+    deps.peers.answer('shardPositions', ({ bucket }: { bucket: string }) => this.#ownPositions(bucket));
   }
 
   /** Of the copies that may be promoted when these nodes fail. A node that does not answer in time has none. */
@@ -51,12 +51,12 @@ export class CopyPositions {
     const { clock, nodeId, peers } = this.#deps;
     const answer =
       node === nodeId
-        ? within(clock, askMs, this.#own(bucket))
-        : (peers.ask(node, 'shardPositions', { bucket }, askMs) as Promise<NodePositions>);
+        ? within(clock, answerTimeoutMs, this.#ownPositions(bucket))
+        : (peers.ask(node, 'shardPositions', { bucket }, answerTimeoutMs) as Promise<NodePositions>);
     return await answer.catch(() => null);
   }
 
-  async #own(bucket: string): Promise<NodePositions> {
+  async #ownPositions(bucket: string): Promise<NodePositions> {
     const { bootId, data } = this.#deps;
     return { boot: bootId, shards: await data.shardPositions(bucket) };
   }

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { planned, stable } from '../../../test/support/moving-shards.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { type CopyPosition, failoverMap, withoutNodes } from './failover-map.ts';
+import { failoverMap, type ShardPosition, withoutNodes } from './failover-map.ts';
 
-const at = (epoch: number, seqno: number): CopyPosition => ({ epoch, seqno });
+const at = (epoch: number, seqno: number): ShardPosition => ({ epoch, seqno });
 const unknown = () => null;
 
 /** One shard on nodes a to d, as it is after a failover. */
 function failedOver(
   shard: ShardPlacement,
   failed: string,
-  options: { positions?: Record<string, CopyPosition>; allowUnsafe?: boolean } = {},
+  options: { positions?: Record<string, ShardPosition>; allowUnsafe?: boolean } = {},
 ) {
   const map: BucketMap = { nodes: ['a', 'b', 'c', 'd'], shards: [shard] };
   const { positions, allowUnsafe = false } = options;

@@ -4,13 +4,13 @@ import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { paddedChain } from '../topology/vbucket-map.ts';
 
 /** How far a copy of a shard is. The furthest one loses the fewest of the writes that were not durable. */
-export interface CopyPosition {
+export interface ShardPosition {
   readonly epoch: number;
   readonly seqno: number;
 }
 
 /** Null where it is not known. */
-export type PositionOf = (node: string, shard: number) => CopyPosition | null;
+export type PositionOf = (node: string, shard: number) => ShardPosition | null;
 
 export interface FailoverOptions {
   /** Ids of the failed nodes. */
@@ -108,7 +108,7 @@ function promoted(
 
 function furthest(
   nodes: readonly number[],
-  position: (node: number) => CopyPosition | null | undefined,
+  position: (node: number) => ShardPosition | null | undefined,
 ): number {
   const positions = nodes.map((node) => ({ node, at: position(node) ?? { epoch: -1, seqno: -1 } }));
   const [first] = positions.sort((a, b) => b.at.epoch - a.at.epoch || b.at.seqno - a.at.seqno);

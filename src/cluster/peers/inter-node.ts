@@ -139,7 +139,7 @@ export class InterNode {
   async #connect(nodeId: string): Promise<Channel> {
     const { view, certificates, net } = this.#deps;
     const node = view.cluster.nodes.find(({ uuid }) => uuid === nodeId);
-    const credentials = certificates.own();
+    const credentials = certificates.ownCredentials();
     if (node === undefined || credentials === null)
       throw new Error(`node ${nodeId} is not in this cluster, or this node has no certificate for it`);
     return net.connect(nodeAddressOf(node), credentials, nodeProtocols.manager);

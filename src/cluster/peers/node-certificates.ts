@@ -55,7 +55,7 @@ export class NodeCertificates {
   }
 
   /** Null while this node is alone in its cluster and never added another. */
-  own(): NodeCredentials | null {
+  ownCredentials(): NodeCredentials | null {
     const stored = this.#state?.nodes[this.#deps.identity.nodeId];
     if (this.#state === null || stored === undefined) return null;
     if (this.#own?.stored.certificate !== stored.certificate)

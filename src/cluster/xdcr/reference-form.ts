@@ -26,7 +26,7 @@ const ipv6Pattern = /^[0-9a-fA-F]*(?::[0-9a-fA-F.]*){2,7}$/;
 const namePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 
 /** @throws AppError with all wrong fields */
-export function readReference(form: Form): ReferenceForm {
+export function readReferenceForm(form: Form): ReferenceForm {
   const { name = '', hostname = '', username = '', password = '', certificate = '' } = form;
   const { clientCertificate = '', clientKey = '' } = form;
   const secure = readSecureType(form);

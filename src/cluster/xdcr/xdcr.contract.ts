@@ -16,12 +16,12 @@ import {
 import type { StoredReference, StoredReplication } from './xdcr-state.ts';
 
 const permission = (name: string): Access => ({ kind: 'permission', permission: `cluster.${name}` });
-const readReferences = permission('xdcr.remote_clusters!read');
-const writeReferences = permission('xdcr.remote_clusters!write');
+const readReferencesAccess = permission('xdcr.remote_clusters!read');
+const writeReferencesAccess = permission('xdcr.remote_clusters!write');
 /** The handler checks the permission for the source bucket. */
-const readReplications = permission('bucket[.].xdcr!read');
-const writeReplications = permission('bucket[.].xdcr!write');
-const executeReplications = permission('bucket[.].xdcr!execute');
+const readReplicationsAccess = permission('bucket[.].xdcr!read');
+const writeReplicationsAccess = permission('bucket[.].xdcr!write');
+const executeReplicationsAccess = permission('bucket[.].xdcr!execute');
 
 const referenceShape = shape.named(
   'RemoteCluster',
@@ -70,7 +70,7 @@ export const ListReferences = defineRoute({
   id: 'xdcr.references',
   method: 'GET',
   path: '/pools/default/remoteClusters',
-  access: readReferences,
+  access: readReferencesAccess,
   answer: { json: shape.array(referenceShape) },
   doc: 'References to other clusters, and whether this node reaches them; passwords are never shown.',
 });
@@ -79,7 +79,7 @@ export const CreateReference = defineRoute({
   id: 'xdcr.create_reference',
   method: 'POST',
   path: '/pools/default/remoteClusters',
-  access: writeReferences,
+  access: writeReferencesAccess,
   bodyKind: 'form',
   justValidate: 'own',
   answer: { json: shape.either(referenceShape, nothingDone) },
@@ -90,7 +90,7 @@ export const EditReference = defineRoute({
   id: 'xdcr.edit_reference',
   method: 'POST',
   path: '/pools/default/remoteClusters/:name',
-  access: writeReferences,
+  access: writeReferencesAccess,
   bodyKind: 'form',
   justValidate: 'own',
   answer: { json: shape.either(referenceShape, nothingDone) },
@@ -101,7 +101,7 @@ export const DeleteReference = defineRoute({
   id: 'xdcr.delete_reference',
   method: 'DELETE',
   path: '/pools/default/remoteClusters/:name',
-  access: writeReferences,
+  access: writeReferencesAccess,
   answer: { json: shape.oneOf('ok') },
   doc: 'Deletes a reference that no replication uses, with the checkpoints of replications to that cluster.',
 });
@@ -110,14 +110,14 @@ export const CreateReplication = defineRoute({
   id: 'xdcr.create_replication',
   method: 'POST',
   path: '/controller/createReplication',
-  access: writeReplications,
+  access: writeReplicationsAccess,
   bodyKind: 'form',
   justValidate: 'own',
   answer: { json: shape.object({ id: shape.string }) },
   doc: 'Starts the continuous replication of a bucket to a bucket of another cluster; collections replicate to those of the same names.',
 });
 
-const cancel = { access: writeReplications, answer: { json: nothingDone } } as const;
+const cancel = { access: writeReplicationsAccess, answer: { json: nothingDone } } as const;
 const cancelDoc = 'Deletes a replication; created anew between the same buckets, it continues where it was.';
 
 /** The second path is misspelled, as published clients send it. */
@@ -156,7 +156,7 @@ export const ListReplications = defineRoute({
   id: 'xdcr.replications',
   method: 'GET',
   path: '/pools/default/replications',
-  access: readReplications,
+  access: readReplicationsAccess,
   answer: { json: shape.array(replicationShape) },
   doc: 'The replications of the buckets that the caller may see.',
 });
@@ -185,7 +185,7 @@ export const GetReplicationSettings = defineRoute({
   id: 'xdcr.settings',
   method: 'GET',
   path: '/settings/replications/:replication',
-  access: readReplications,
+  access: readReplicationsAccess,
   answer: { json: settingsAnswer },
   doc: 'The settings of a replication.',
 });
@@ -194,7 +194,7 @@ export const ChangeReplicationSettings = defineRoute({
   id: 'xdcr.change_settings',
   method: 'POST',
   path: '/settings/replications/:replication',
-  access: executeReplications,
+  access: executeReplicationsAccess,
   bodyKind: 'form',
   justValidate: 'own',
   answer: { json: shape.either(settingsAnswer, nothingDone) },

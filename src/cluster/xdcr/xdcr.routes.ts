@@ -3,7 +3,7 @@ import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
 import type { ReferenceChecks } from './reference-checks.ts';
-import { readReference } from './reference-form.ts';
+import { readReferenceForm } from './reference-form.ts';
 import type { ReferencesService } from './references.service.ts';
 import { booleanOf } from './replication-settings.ts';
 import type { ReplicationsService } from './replications.service.ts';
@@ -34,11 +34,11 @@ function referenceRoutes({ references, checks }: XdcrRoutesDeps): BoundRoute[] {
   return [
     bind(contract.ListReferences, () => reply.json(references.list().map(listed))),
     bind(contract.CreateReference, async ({ body, query }) => {
-      const created = await references.create(readReference(body), isTrial(query));
+      const created = await references.create(readReferenceForm(body), isTrial(query));
       return reply.json(isTrial(query) ? [] : contract.shownReference(created));
     }),
     bind(contract.EditReference, async ({ params, body, query }) => {
-      const edited = await references.edit(params['name'] as string, readReference(body), isTrial(query));
+      const edited = await references.edit(params['name'] as string, readReferenceForm(body), isTrial(query));
       return reply.json(isTrial(query) ? [] : contract.shownReference(edited));
     }),
     bind(contract.DeleteReference, async ({ params }) => {

@@ -39,15 +39,15 @@ export class FrameDecoder {
   private batch(bytes: Buffer, start: number, end: number): DecodedFrame {
     const at = endOfBucket(bytes, start, end, batchHeadBytes);
     const historyAt = at + batchHeadBytes;
-    const bodyAt = historyAt + readU16(bytes, at + batchHeadBytes - 2);
+    const bodyAt = historyAt + readUint16(bytes, at + batchHeadBytes - 2);
     if (bodyAt > end) throw new Error('the failover log of a frame runs over its end');
     const bits = bytes[at + 10] as number;
     const head: CopyBatch = {
       kind: 'batch',
       bucket: this.bucketOf(bytes, start + textAt + 1, at),
-      shard: readU16(bytes, at),
+      shard: readUint16(bytes, at),
       epoch: readU48(bytes, at + 2),
-      vb: readU16(bytes, at + 8),
+      vb: readUint16(bytes, at + 8),
       live: (bits & BatchBit.live) !== 0,
       isAwaited: (bits & BatchBit.awaited) !== 0,
       start: readU48(bytes, at + 11),
@@ -92,13 +92,13 @@ function endOfBucket(bytes: Buffer, start: number, end: number, length: number):
 }
 
 const decodeRow = (bytes: Buffer, at: number): GotRow => ({
-  shard: readU16(bytes, at),
+  shard: readUint16(bytes, at),
   epoch: readU48(bytes, at + 2),
-  vb: readU16(bytes, at + 8),
+  vb: readUint16(bytes, at + 8),
   received: readU48(bytes, at + 10),
   persisted: readU48(bytes, at + 16),
   following: bytes[at + 22] === 1,
 });
 
-const readU16 = (bytes: Buffer, at: number): number =>
+const readUint16 = (bytes: Buffer, at: number): number =>
   ((bytes[at] as number) << 8) | (bytes[at + 1] as number);

@@ -6,6 +6,7 @@ import { statusName } from '#client/data-port-error.ts';
 import { documentKey, vbucketOf } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
 import { Get, SetDocument } from '#wire/commands/documents.ts';
+import { responseStatus } from '#wire/frame.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketData } from '../remote/bucket-data.ts';
@@ -107,7 +108,7 @@ export class LoadRun {
     connection.senderOf(vb).send(isRead ? this.read(key, vb) : this.write(key, vb), (reply) => {
       this.waiting--;
       if (reply === null) this.fail(new Error('a connection to the node was lost'));
-      else this.note(isRead, reply.vb, realClock.monotonicMs() - sentMs);
+      else this.note(isRead, responseStatus(reply), realClock.monotonicMs() - sentMs);
       if (this.isOver) this.endIfIdle();
       else this.pump();
       return true;
@@ -125,7 +126,6 @@ export class LoadRun {
     return { opcode: SetDocument.opcode, vb, key: documentKey(collectionId, key), extras, value };
   }
 
-  /** The field `vb` of a reply is its status. */
   private note(isRead: boolean, status: number, tookMs: number): void {
     if (status === Status.success || (isRead && status === Status.keyNotFound)) {
       (isRead ? this.total.reads : this.total.writes).add(tookMs);

@@ -168,7 +168,7 @@ function targetText(keyspace: KeyspaceName): string {
 }
 
 /** Whether a row about this keyspace may be shown. */
-export const seesKeyspace = (callers: Callers, keyspace: KeyspaceName): boolean =>
+export const maySeeKeyspace = (callers: Callers, keyspace: KeyspaceName): boolean =>
   (['select', 'insert', 'update', 'delete', 'index'] as const).some((action) =>
     isHeld(callers, { action, keyspace }),
   ) || isHeld(callers, { action: 'catalog' });

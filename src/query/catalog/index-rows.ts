@@ -1,7 +1,7 @@
 // Rows of system:indexes, in the form that the index managers of client libraries expect.
 import type { IndexStatus } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
-import { seesKeyspace } from '../access/privileges.ts';
+import { maySeeKeyspace } from '../access/privileges.ts';
 import { collectionName } from '../data/keyspaces.ts';
 import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
 
@@ -15,7 +15,7 @@ export function indexRows(source: RowSource): PlainRow[] {
         const keyspace = keyspaces.find(collectionName(bucket.name, scope.name, name));
         const found = typeof keyspace === 'string' ? [] : indexes.of(keyspace);
         if (typeof keyspace === 'string' || found.length === 0) continue;
-        if (!showRow(source, seesKeyspace(session.callers, keyspace.name))) continue;
+        if (!showRow(source, maySeeKeyspace(session.callers, keyspace.name))) continue;
         const { datastoreUrl } = node();
         for (const status of found) rows.push(indexRow(status, keyspace, datastoreUrl));
       }

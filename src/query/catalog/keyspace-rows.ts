@@ -1,5 +1,6 @@
-// Rows of system:buckets, system:scopes and system:keyspaces. A caller sees the keyspaces that its roles include.
-import { seesKeyspace } from '../access/privileges.ts';
+// Rows of system:buckets, system:scopes and system:keyspaces. A caller sees the keyspaces for which it has a query privilege, and the
+// scopes and buckets that contain one of them.
+import { maySeeKeyspace } from '../access/privileges.ts';
 import { type BucketState, collectionName } from '../data/keyspaces.ts';
 import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
 
@@ -21,20 +22,25 @@ const common = ({ service }: RowSource) => ({
 const queryable = ({ service }: RowSource): BucketState[] =>
   service.deps.keyspaces.all().filter(({ type }) => type !== 'cache');
 
-function sees({ session }: RowSource, bucket: string, scope: string, collection: string): boolean {
-  return seesKeyspace(session.callers, collectionName(bucket, scope, collection));
+function isKeyspaceVisible(
+  { session }: RowSource,
+  bucket: string,
+  scope: string,
+  collection: string,
+): boolean {
+  return maySeeKeyspace(session.callers, collectionName(bucket, scope, collection));
 }
 
-const seesScope = (source: RowSource, bucket: string, scope: BucketState['scopes'][number]): boolean =>
-  sees(source, bucket, scope.name, '') ||
-  scope.collections.some((collection) => sees(source, bucket, scope.name, collection.name));
+const isScopeVisible = (source: RowSource, bucket: string, scope: BucketState['scopes'][number]): boolean =>
+  isKeyspaceVisible(source, bucket, scope.name, '') ||
+  scope.collections.some((collection) => isKeyspaceVisible(source, bucket, scope.name, collection.name));
 
-const seesBucket = (source: RowSource, { name, scopes }: BucketState): boolean =>
-  scopes.some((scope) => seesScope(source, name, scope));
+const isBucketVisible = (source: RowSource, { name, scopes }: BucketState): boolean =>
+  scopes.some((scope) => isScopeVisible(source, name, scope));
 
 export function bucketRows(source: RowSource): PlainRow[] {
   return queryable(source)
-    .filter((bucket) => showRow(source, seesBucket(source, bucket)))
+    .filter((bucket) => showRow(source, isBucketVisible(source, bucket)))
     .map(({ name }) => ({
       id: `${namespace}:${name}`,
       value: { ...common(source), name, path: pathText(name) },
@@ -45,7 +51,8 @@ export function scopeRows(source: RowSource, { all }: { all: boolean }): PlainRo
   return queryable(source).flatMap((bucket) =>
     bucket.scopes
       .filter(
-        (scope) => (all || !isSystem(scope.name)) && showRow(source, seesScope(source, bucket.name, scope)),
+        (scope) =>
+          (all || !isSystem(scope.name)) && showRow(source, isScopeVisible(source, bucket.name, scope)),
       )
       .map(({ name }) => ({
         id: `${namespace}:${bucket.name}.${name}`,
@@ -56,14 +63,15 @@ export function scopeRows(source: RowSource, { all }: { all: boolean }): PlainRo
 
 export function keyspaceRows(source: RowSource, { all }: { all: boolean }): PlainRow[] {
   return queryable(source).flatMap((bucket) => [
-    ...(showRow(source, sees(source, bucket.name, '_default', '_default'))
+    ...(showRow(source, isKeyspaceVisible(source, bucket.name, '_default', '_default'))
       ? [bucketKeyspace(source, bucket)]
       : []),
     ...bucket.scopes.flatMap((scope) =>
       scope.collections
         .filter(
           ({ name }) =>
-            (all || !isSystem(name)) && showRow(source, sees(source, bucket.name, scope.name, name)),
+            (all || !isSystem(name)) &&
+            showRow(source, isKeyspaceVisible(source, bucket.name, scope.name, name)),
         )
         .map(({ name }) => collectionKeyspace(source, bucket.name, scope.name, name)),
     ),

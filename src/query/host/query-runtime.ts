@@ -70,7 +70,7 @@ export class QueryRuntime {
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
     const attemptCollections = new StoredAttemptCollections(start.dataFolder);
     const startedMs = realClock.monotonicMs();
-    const service = (known: () => QueryState) =>
+    const service = (currentState: () => QueryState) =>
       new QueryService({
         engine: options.engine,
         authority: callers,
@@ -84,20 +84,20 @@ export class QueryRuntime {
         changeFunction: (change) => changes.request(change),
         rest: {
           request: ({ user: username, password }, method, path, fields) =>
-            rest({ ...known().rest, username, password }, method, path, fields),
+            rest({ ...currentState().rest, username, password }, method, path, fields),
         },
         scratch: () => scratch.open(),
         collectGarbage,
         attemptCollections,
         audit: {
-          settings: () => known().audit,
+          settings: () => currentState().audit,
           report: (statement) => options.sendMessage({ kind: 'audit', statement }),
         },
         clock: realClock,
         random: realRandom,
         log: options.log,
         processFigures: () => figures(realClock.monotonicMs() - startedMs),
-        node: () => known().node,
+        node: () => currentState().node,
       });
     return new QueryRuntime(start, state, { callers, clients, keyspaces, changes, service });
   }

@@ -1,7 +1,7 @@
-// Plans outlive the requests that make them.
+// Plans are cached for longer than the requests that make them, so they must not keep what belongs to a request in memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
@@ -27,14 +27,14 @@ const statements = [
   'EXPLAIN SELECT a FROM t',
 ];
 
-interface Planned {
+interface PreparedWithRefs {
   readonly prepared: Prepared;
   readonly datastore: WeakRef<Datastore>;
   readonly named: WeakRef<ReadonlyMap<string, Value>>;
 }
 
-/** Prepares the statement as a request does, with a datastore of its own. */
-function planned(stored: MemoryDatastore, text: string): Planned {
+/** Prepares the statement with a datastore and parameters that, like those of a request, nothing else refers to. */
+function prepareWithRefs(stored: MemoryDatastore, text: string): PreparedWithRefs {
   const named = new Map([['p', 1]]);
   const { documents, indexes, indexAdmin, catalog } = stored;
   const datastore: Datastore = { documents, indexes, indexAdmin, catalog, find: (name) => stored.find(name) };
@@ -48,14 +48,14 @@ function planned(stored: MemoryDatastore, text: string): Planned {
 test('a plan holds neither the datastore of its first request, which has the session, nor its parameters', async () => {
   const stored = new MemoryDatastore();
   stored.add('t');
-  const plans = statements.map((text) => planned(stored, text));
-  await turn();
+  const plans = statements.map((text) => prepareWithRefs(stored, text));
+  await nextTurn();
   collectGarbage();
-  const holders = plans.filter(
+  const keepingMemory = plans.filter(
     ({ datastore, named }) => datastore.deref() !== undefined || named.deref() !== undefined,
   );
   assert.deepEqual(
-    holders.map(({ prepared }) => prepared.text),
+    keepingMemory.map(({ prepared }) => prepared.text),
     [],
   );
   assert.equal(plans.length, statements.length);

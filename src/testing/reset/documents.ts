@@ -5,6 +5,7 @@ import type { Change } from '#client/change.ts';
 import { documentKey } from '#client/document-key.ts';
 import { pipelined } from '#client/pipelined.ts';
 import { DeleteWithMeta, SetWithMeta } from '#wire/commands/documents.ts';
+import { responseStatus } from '#wire/frame.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
@@ -96,7 +97,8 @@ export async function write(
   await pipelined(client.connection, {
     count: requests.length,
     request: (index) => requests[index] as RequestParts,
-    take: (_, { vb: status }) => {
+    take: (_, frame) => {
+      const status = responseStatus(frame);
       if (status !== Status.success && status !== Status.keyNotFound) failed.push(status);
     },
   });

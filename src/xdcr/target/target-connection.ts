@@ -2,7 +2,7 @@
 import { BucketClient } from '#client/bucket-client.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
-import type { Frame } from '#wire/frame.ts';
+import { type Frame, responseStatus } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
 import { kindNames, type ReplicationCounts } from '../figures.ts';
 import type { ConflictResolution, DataPathSettings } from '../xdcr.contract.ts';
@@ -127,7 +127,7 @@ export class TargetConnection {
     this.client?.connection.send(metaRequest(outgoing), (frame) => {
       if (frame === null) return this.lost();
       figures.time('wtavg_meta_latency', clock.monotonicMs() - sentMs);
-      const status = frame.vb; // replies have the status in the place of the vbucket
+      const status = responseStatus(frame);
       if (status === Status.keyNotFound) this.write(outgoing);
       else if (status !== Status.success) this.finished(outgoing, status);
       else if (wins(outgoing, targetMeta(frame), rule)) this.write(outgoing);
@@ -151,7 +151,8 @@ export class TargetConnection {
     });
   }
 
-  private written(outgoing: Outgoing, { vb: status }: Frame, tookMs: number): void {
+  private written(outgoing: Outgoing, frame: Frame, tookMs: number): void {
+    const status = responseStatus(frame);
     const { figures } = this.options;
     const hasLost = status === Status.keyExists || status === Status.keyNotFound;
     if (status === Status.success || hasLost) {
