@@ -93,6 +93,16 @@ export interface MemoryFigures {
   overhead: number;
 }
 
+/** Writes with a CAS that another node made. */
+export interface DriftFigures {
+  /** The sum of their distances from this node's clock, in microseconds. */
+  us: number;
+  writes: number;
+  /** Those beyond the bucket's limits. */
+  ahead: number;
+  behind: number;
+}
+
 /** Counters and gauges of a bucket's engine. */
 export interface EngineActivity {
   tombstones: number;
@@ -105,6 +115,8 @@ export interface EngineActivity {
   /** Size of changes that are not persisted yet. */
   dirtyBytes: number;
   memory: MemoryFigures;
+  /** Of writes with metadata, and of changes that other nodes' actives sent to copies here. */
+  drift: { active: DriftFigures; replica: DriftFigures };
   /** Values that the background compression tried, and compressed. */
   compression: { visited: number; compressed: number };
   commit: DurationFigures;

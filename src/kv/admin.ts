@@ -154,6 +154,8 @@ export interface BucketSpec {
   maxTtl: number;
   compressionMode: 'off' | 'passive' | 'active';
   conflictResolution: 'seqno' | 'lww';
+  /** A CAS that another node made, and that is further than this from this node's clock, is counted. */
+  clockDriftMs: { readonly ahead: number; readonly behind: number };
   manifest: Manifest;
   /**
    * One entry per shard; a shard is the vbuckets with one remainder modulo the number of shards. Omitted: every vbucket is active.

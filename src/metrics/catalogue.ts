@@ -29,6 +29,36 @@ const documents = {
   kv_vb_eject: counter('Values and documents evicted from memory'),
 };
 
+const clockDrift = {
+  kv_ep_active_hlc_drift_seconds: counter(
+    'Sum of the distances of the times of writes with metadata from the clock of the node',
+  ),
+  kv_ep_active_hlc_drift_count: counter(
+    'Number of writes with metadata, whose distances from the clock are added up',
+  ),
+  kv_ep_active_ahead_exceptions: counter(
+    'Number of writes with metadata that were further ahead of the clock than the bucket allows',
+  ),
+  kv_ep_active_behind_exceptions: counter(
+    'Number of writes with metadata that were further behind the clock than the bucket allows',
+  ),
+  kv_ep_replica_hlc_drift_seconds: counter(
+    'Sum of the distances of the times of changes sent to copies from the clock of the node',
+  ),
+  kv_ep_replica_hlc_drift_count: counter(
+    'Number of changes sent to copies, whose distances from the clock are added up',
+  ),
+  kv_ep_replica_ahead_exceptions: counter(
+    'Number of changes sent to copies that were further ahead of the clock than the bucket allows',
+  ),
+  kv_ep_replica_behind_exceptions: counter(
+    'Number of changes sent to copies that were further behind the clock than the bucket allows',
+  ),
+  kv_ep_clock_cas_drift_threshold_exceeded: counter(
+    'Writes of other nodes that were further ahead of the clock than the bucket allows',
+  ),
+};
+
 const memory = {
   kv_mem_used_bytes: gauge('Memory that the bucket uses'),
   kv_ep_max_size: gauge('Memory that the bucket may use'),
@@ -232,6 +262,7 @@ const replications = {
 export const metrics = {
   ...documents,
   ...memory,
+  ...clockDrift,
   ...disk,
   ...dataPort,
   ...manager,

@@ -98,6 +98,7 @@ export const figures = (changes: Partial<MeasuredBucket> = {}): MeasuredBucket =
   metaBytes: 0,
   memoryRefusals: 0,
   failedCommits: 0,
+  writesAheadOfClock: 0,
   compaction: null,
   dirtyItems: 0,
   nonResident: 0,

@@ -52,6 +52,7 @@ export function aBucket(name: string, changes: Partial<BucketSpec> = {}): Bucket
     maxTtl: 0,
     compressionMode: 'passive',
     conflictResolution: 'seqno',
+    clockDriftMs: { ahead: 5000, behind: 5000 },
     manifest: {
       uid: '2',
       scopes: [

@@ -35,6 +35,7 @@ export const aBucketReport = (changes: Partial<BucketReport>): BucketReport => (
     queued: 0,
     memoryRefusals: 0,
     failedCommits: 0,
+    drift: { active: noDrift(), replica: noDrift() },
     dirtyBytes: 0,
     memory: { items: 0, meta: 0, overhead: 0 },
     collections: {},
@@ -53,3 +54,5 @@ export const aKvReport = (changes: Partial<KvReport> = {}): KvReport => ({
   traffic: noTraffic(),
   ...changes,
 });
+
+const noDrift = () => ({ us: 0, writes: 0, ahead: 0, behind: 0 });

@@ -129,6 +129,7 @@ function bucketSpec(view: ClusterView, bucket: StoredBucket, map: BucketMap | nu
     maxTtl: bucket.maxTtlSeconds,
     compressionMode: bucket.compressionMode,
     conflictResolution: bucket.conflictResolutionType,
+    clockDriftMs: { ahead: bucket.driftAheadThresholdMs, behind: bucket.driftBehindThresholdMs },
     manifest: manifestSpec(view.manifest(bucket.uuid)),
     ...(map !== null && {
       shards: wantedShards(map, view.self.uuid),

@@ -94,6 +94,7 @@ function figures(
     kv_ep_overhead_bytes: activity.memory.overhead,
     kv_ep_oom_errors: keepsAll ? activity.memoryRefusals : 0,
     kv_ep_item_commit_failed: activity.failedCommits,
+    ...driftFigures(activity.drift),
     kv_ep_num_value_ejects: report.evictions,
     kv_ep_tmp_oom_errors: activity.memoryRefusals,
     kv_ep_item_compressor_num_visited: activity.compression.visited,
@@ -111,6 +112,19 @@ function figures(
     couch_docs_actual_disk_size: report.diskBytes,
   };
 }
+
+/** Drift in seconds. */
+const driftFigures = ({ active, replica }: BucketReport['activity']['drift']) => ({
+  kv_ep_active_hlc_drift_seconds: active.us / 1e6,
+  kv_ep_active_hlc_drift_count: active.writes,
+  kv_ep_active_ahead_exceptions: active.ahead,
+  kv_ep_active_behind_exceptions: active.behind,
+  kv_ep_replica_hlc_drift_seconds: replica.us / 1e6,
+  kv_ep_replica_hlc_drift_count: replica.writes,
+  kv_ep_replica_ahead_exceptions: replica.ahead,
+  kv_ep_replica_behind_exceptions: replica.behind,
+  kv_ep_clock_cas_drift_threshold_exceeded: active.ahead + replica.ahead,
+});
 
 /** Documents of copies are not counted separately, except their number (`copyMetrics`). */
 function activeFigures({

@@ -72,6 +72,7 @@ export class Samples {
       metaBytes: report.activity.memory.meta,
       memoryRefusals: report.activity.memoryRefusals,
       failedCommits: report.activity.failedCommits,
+      writesAheadOfClock: report.activity.drift.active.ahead + report.activity.drift.replica.ahead,
       dirtyItems: report.dirtyItems,
       nonResident: report.nonResident,
       collectionItems: report.collectionItems,

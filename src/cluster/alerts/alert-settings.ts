@@ -16,26 +16,37 @@ export const measuredKinds = {
   ep_oom_errors: 'hard out of memory error',
   ep_item_commit_failed: 'write commit failure',
   audit_dropped_events: 'audit write failure',
+  ep_clock_cas_drift_threshold_exceeded: 'cas drift threshold exceeded error',
   memory_threshold: 'system memory usage threshold exceeded',
 } as const;
 
 /** Kinds that published clients send and that never occur here. */
-const otherKinds = [
+type OtherKind =
+  | 'auto_failover_disabled'
+  | 'indexer_ram_max_usage'
+  | 'communication_issue'
+  | 'time_out_of_sync'
+  | 'disk_usage_analyzer_stuck';
+
+export type MeasuredKind = keyof typeof measuredKinds;
+export type AlertKind = (typeof failoverKinds)[number] | MeasuredKind | OtherKind;
+
+/** In the order in which answers list them. */
+export const alertKinds: readonly AlertKind[] = [
+  ...failoverKinds,
   'auto_failover_disabled',
+  'ip',
+  'disk',
+  'overhead',
+  'ep_oom_errors',
+  'ep_item_commit_failed',
+  'audit_dropped_events',
   'indexer_ram_max_usage',
   'ep_clock_cas_drift_threshold_exceeded',
   'communication_issue',
   'time_out_of_sync',
   'disk_usage_analyzer_stuck',
-] as const;
-
-export type MeasuredKind = keyof typeof measuredKinds;
-export type AlertKind = (typeof failoverKinds)[number] | MeasuredKind | (typeof otherKinds)[number];
-
-export const alertKinds: readonly AlertKind[] = [
-  ...failoverKinds,
-  ...(Object.keys(measuredKinds) as MeasuredKind[]),
-  ...otherKinds,
+  'memory_threshold',
 ];
 
 export interface MailServer {

@@ -28,6 +28,7 @@ function aWatch() {
     machine: { disk: roomy, memory: { total: 100, free: 90 } } as Machine,
     bucket: figures() as MeasuredBucket,
     policy: 'noEviction',
+    resolution: 'lww',
     limits: defaultAlertLimits as AlertLimits,
     hostname: null as string | null,
   };
@@ -35,7 +36,16 @@ function aWatch() {
   const watch = new AlertWatch({
     view: {
       liveBuckets: () =>
-        [{ uuid: 'u', name: 'b', ramQuotaMb: 100, evictionPolicy: machine.policy }] as StoredBucket[],
+        [
+          {
+            uuid: 'u',
+            name: 'b',
+            ramQuotaMb: 100,
+            evictionPolicy: machine.policy,
+            conflictResolutionType: machine.resolution,
+            driftAheadThresholdMs: 700,
+          },
+        ] as StoredBucket[],
       get self() {
         return { otpNode: 'ns_1@h', hostname: machine.hostname } as never;
       },
@@ -100,6 +110,26 @@ describe('conditions that raise alerts', () => {
     clock.advance(quietMs);
     await watch.check();
     assert.deepEqual(raised.slice(4), ['overhead', 'ip']);
+  });
+
+  it('include writes too far ahead of the clock, in a bucket in which the last write wins', async () => {
+    const { watch, machine, raised, list, clock } = aWatch();
+    machine.resolution = 'seqno';
+    machine.bucket = figures({ writesAheadOfClock: 1 });
+    await watch.check();
+    machine.resolution = 'lww';
+    await watch.check();
+    assert.deepEqual(raised, []);
+    machine.bucket = figures({ writesAheadOfClock: 2 });
+    await watch.check();
+    assert.deepEqual(raised, ['ep_clock_cas_drift_threshold_exceeded']);
+    assert.match(
+      list.all()[0]?.text ?? '',
+      /bucket "b" on node "h" with timestamp more than 700 milliseconds/,
+    );
+    clock.advance(quietMs);
+    await watch.check();
+    assert.equal(raised.length, 1);
   });
 
   it("include the machine's memory, by the highest exceeded threshold", async () => {

@@ -3,6 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
+import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../config/data-service.ts';
 import { type System, type SystemFigures, usedShare } from '../nodes/system.ts';
@@ -28,6 +29,7 @@ export interface AlertWatchDeps {
 interface Counts {
   refusals: number;
   failedCommits: number;
+  aheadOfClock: number;
 }
 
 export class AlertWatch {
@@ -85,25 +87,31 @@ export class AlertWatch {
     const live = view.liveBuckets();
     const uuids = new Set(live.map(({ uuid }) => uuid));
     for (const uuid of this.#counts.keys()) if (!uuids.has(uuid)) this.#counts.delete(uuid);
-    for (const { uuid, name, ramQuotaMb, evictionPolicy } of live) {
+    for (const bucket of live) {
+      const { uuid, name, ramQuotaMb } = bucket;
       const measured = data.measured(uuid);
       if (!measured) continue;
       const share = (100 * measured.metaBytes) / (ramQuotaMb * mib);
       if (share > maxOverheadPerc)
         this.#note(`overhead ${name}`, 'overhead', overheadText(name, this.#node, share));
-      this.#checkCounts(uuid, name, measured, evictionPolicy === 'noEviction');
+      this.#checkCounts(bucket, measured);
     }
   }
 
   /** Raises alerts for counters that grew since the last check; those of a restarted bucket begin at zero. */
-  #checkCounts(uuid: string, name: string, measured: MeasuredBucket, keepsAll: boolean): void {
-    const { memoryRefusals: refusals, failedCommits } = measured;
-    const before = this.#counts.get(uuid) ?? { refusals: 0, failedCommits: 0 };
-    this.#counts.set(uuid, { refusals, failedCommits });
-    if (keepsAll && refusals > before.refusals)
+  #checkCounts(bucket: StoredBucket, measured: MeasuredBucket): void {
+    const { name, uuid, evictionPolicy, conflictResolutionType: resolution } = bucket;
+    const { memoryRefusals: refusals, failedCommits, writesAheadOfClock: aheadOfClock } = measured;
+    const before = this.#counts.get(uuid) ?? { refusals: 0, failedCommits: 0, aheadOfClock: 0 };
+    this.#counts.set(uuid, { refusals, failedCommits, aheadOfClock });
+    if (evictionPolicy === 'noEviction' && refusals > before.refusals)
       this.#note(`oom ${name}`, 'ep_oom_errors', oomText(name, this.#node));
     if (failedCommits > before.failedCommits)
       this.#note(`commit ${name}`, 'ep_item_commit_failed', commitText(name, this.#node));
+    if (resolution === 'lww' && aheadOfClock > before.aheadOfClock) {
+      const text = driftText(name, this.#node, bucket.driftAheadThresholdMs);
+      this.#note(`drift ${name}`, 'ep_clock_cas_drift_threshold_exceeded', text);
+    }
   }
 
   async #checkName(): Promise<void> {
@@ -146,5 +154,7 @@ const oomText = (bucket: string, node: string): string =>
   `Hard out-of-memory error: Bucket "${bucket}" on node ${node} is full. No memory currently allocated to this bucket can be easily released.`;
 const commitText = (bucket: string, node: string): string =>
   `Write Commit Failure. Disk write failed for item in Bucket "${bucket}" on node ${node}.`;
+const driftText = (bucket: string, node: string, ms: number): string =>
+  `Remote or replica mutation received for bucket "${bucket}" on node "${node}" with timestamp more than ${ms} milliseconds ahead of local clock. Please ensure that NTP is set up correctly on all nodes across the replication topology and clocks are synchronized.`;
 const auditText = (node: string): string =>
   `Audit Write Failure. Attempt to write to audit log on node "${node}" was unsuccessful`;

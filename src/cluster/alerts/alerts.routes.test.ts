@@ -20,8 +20,8 @@ const recipients = 'recipients must be a comma separated list of valid email add
 const port = 'emailPort must be a positive integer less than 65536.';
 const switchText = (name: string) => `${name} must be either true or false.`;
 const otherKinds =
-  'ip disk overhead ep_oom_errors ep_item_commit_failed audit_dropped_events memory_threshold auto_failover_disabled indexer_ram_max_usage ' +
-  'ep_clock_cas_drift_threshold_exceeded communication_issue time_out_of_sync disk_usage_analyzer_stuck';
+  'auto_failover_disabled ip disk overhead ep_oom_errors ep_item_commit_failed audit_dropped_events indexer_ram_max_usage ' +
+  'ep_clock_cas_drift_threshold_exceeded communication_issue time_out_of_sync disk_usage_analyzer_stuck memory_threshold';
 const allKinds = [...kinds, ...otherKinds.split(' ')];
 const keyText = `alerts contained invalid keys. Valid keys are: ${allKinds.join(', ')}.`;
 const many = (count: number) => Array.from({ length: count }, (_, index) => `a${index}@b`);

@@ -126,18 +126,28 @@ const copyFigures: Record<string, Figure> = Object.fromEntries(
   }),
 );
 
-/** Figures of features that this node does not have: clock drift of replicas, commands of older versions, hibernating requests. */
+/** Distances of the times of other nodes' writes from the clock of the node, in microseconds, and how many were beyond the limits. */
+const driftFigures: Record<string, Figure> = Object.fromEntries(
+  (['active', 'replica'] as const).flatMap((role) => {
+    const sumUs = times(1e6, rate(`kv_ep_${role}_hlc_drift_seconds`));
+    const count = rate(`kv_ep_${role}_hlc_drift_count`);
+    return [
+      [`ep_${role}_hlc_drift`, sumUs],
+      [`ep_${role}_hlc_drift_count`, count],
+      [`ep_${role}_ahead_exceptions`, rate(`kv_ep_${role}_ahead_exceptions`)],
+      [
+        `avg_${role}_timestamp_drift`,
+        combine([sumUs, count], (us, writes) => (writes > 0 ? us / writes : 0)),
+      ],
+    ] as const;
+  }),
+);
+
+/** Figures of features that this node does not have: commands of older versions, hibernating requests. */
 const absentFeatures: Record<string, Figure> = Object.fromEntries(
-  [
-    'avg_replica_timestamp_drift',
-    'ep_replica_ahead_exceptions',
-    'ep_replica_hlc_drift',
-    'ep_replica_hlc_drift_count',
-    'ep_num_ops_del_ret_meta',
-    'ep_num_ops_set_ret_meta',
-    'hibernated_requests',
-    'hibernated_waked',
-  ].map((name) => [name, constant(0)] as const),
+  ['ep_num_ops_del_ret_meta', 'ep_num_ops_set_ret_meta', 'hibernated_requests', 'hibernated_waked'].map(
+    (name) => [name, constant(0)] as const,
+  ),
 );
 
 /** Change streams by kind of connection: names of samples, and labels of metrics. */
@@ -241,6 +251,8 @@ export const bucketFigures: Readonly<Record<string, Figure>> = {
   ...copyFigures,
   ...diskFigures,
   ...streamFigures,
+  ...driftFigures,
+  ep_clock_cas_drift_threshold_exceeded: rate('kv_ep_clock_cas_drift_threshold_exceeded'),
   ...absentFeatures,
   ep_dcp_total_bytes: allStreamBytes,
   ...viewFigures,
@@ -259,6 +271,13 @@ export const bucketSources = [
   'kv_mem_used_bytes',
   'kv_ep_num_value_ejects',
   'kv_ep_tmp_oom_errors',
+  'kv_ep_active_hlc_drift_seconds',
+  'kv_ep_active_hlc_drift_count',
+  'kv_ep_active_ahead_exceptions',
+  'kv_ep_replica_hlc_drift_seconds',
+  'kv_ep_replica_hlc_drift_count',
+  'kv_ep_replica_ahead_exceptions',
+  'kv_ep_clock_cas_drift_threshold_exceeded',
   'kv_vb_perc_mem_resident_ratio',
   'kv_num_vbuckets',
   'kv_vb_curr_items',

@@ -64,6 +64,8 @@ export interface MeasuredBucket {
   /** Writes refused for lack of memory and failed commits, since the bucket started. */
   memoryRefusals: number;
   failedCommits: number;
+  /** Writes of other nodes with a time too far ahead of this node's clock, since the bucket started. */
+  writesAheadOfClock: number;
   dirtyItems: number;
   nonResident: number;
   /** Live items per collection id in lower-case hex. */

@@ -4,6 +4,7 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { BucketType, EvictionPolicy, Manifest, ShardSpec } from '../admin.ts';
 import { type BucketFiles, fileOf } from '../data/disk-engine.ts';
+import { ClockDrift } from '../vbucket/clock-drift.ts';
 import { Cutter } from '../vbucket/cutter.ts';
 import { EventRecorder } from '../vbucket/event-recorder.ts';
 import { Expirer } from '../vbucket/expirer.ts';
@@ -28,6 +29,7 @@ import { BackgroundWork } from './upkeep/background-work.ts';
 import { WarmUp } from './warm-up.ts';
 
 const vbucketCountDefault = 1024;
+const defaultDriftMs = { ahead: 5000, behind: 5000 };
 
 export interface BucketOptions {
   type: BucketType;
@@ -67,7 +69,8 @@ export class BucketParts {
   readonly documents: MemoryDocuments;
   readonly applier: Applier;
   readonly changes: ChangeFeed;
-  readonly rules: BucketRules;
+  readonly rules: Required<Pick<BucketRules, 'clockDriftMs'>> & BucketRules;
+  readonly drift: { readonly active: ClockDrift; readonly replica: ClockDrift };
   readonly keys: BucketKeys;
   readonly vbuckets: Vbuckets;
   readonly cutter: Cutter;
@@ -91,7 +94,8 @@ export class BucketParts {
     const { clock, now, random, storage, type } = options;
     this.options = options;
     this.hooks = hooks;
-    this.rules = { ...options.rules };
+    this.rules = { clockDriftMs: defaultDriftMs, ...options.rules };
+    this.drift = { active: new ClockDrift(now, this.rules), replica: new ClockDrift(now, this.rules) };
     this.vbuckets = new Vbuckets({
       count: options.vbucketCount ?? vbucketCountDefault,
       now,
@@ -225,6 +229,7 @@ export class BucketParts {
       residency: this.residency,
       keeper: this.keeper,
       expirer: this.expirer,
+      drift: this.drift.active,
       reads: this.fetches,
       type: this.options.type,
       rules: this.rules,
@@ -239,9 +244,18 @@ export class BucketParts {
   }
 
   private makeApplier(): Applier {
-    const { events, fetches, flusher, keeper, residency, rules, vbuckets } = this;
+    const { drift, events, fetches, flusher, keeper, residency, rules, vbuckets } = this;
     const onDirty = (row: number): void => flusher?.noteDirty(row, false);
-    return new Applier({ rules, vbuckets, keeper, residency, events, reads: fetches, onDirty });
+    return new Applier({
+      rules,
+      vbuckets,
+      keeper,
+      residency,
+      events,
+      drift: drift.replica,
+      reads: fetches,
+      onDirty,
+    });
   }
 
   private makeChanges(): ChangeFeed {

@@ -54,6 +54,7 @@ export interface Counted {
   queued: number;
   memoryRefusals: number;
   failedCommits: number;
+  drift: EngineActivity['drift'];
   compression: EngineActivity['compression'];
   memUsed: number;
 }

@@ -218,7 +218,14 @@ export class Bucket {
     const { failedCommits } = this;
     const queued = this.parts.flusher?.queued ?? 0;
     const { visited, compressed } = this.parts.background.compressor;
-    const counted = { queued, memoryRefusals, failedCommits, memUsed, compression: { visited, compressed } };
+    const counted = {
+      queued,
+      memoryRefusals,
+      failedCommits,
+      memUsed,
+      drift: { active: this.parts.drift.active.figures(), replica: this.parts.drift.replica.figures() },
+      compression: { visited, compressed },
+    };
     return activityOf(this.parts.vbuckets, counted, this.timings);
   }
 

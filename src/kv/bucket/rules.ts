@@ -1,6 +1,6 @@
 // The rules that a running bucket applies: settings that an administrator may change meanwhile, and the check of durability levels.
 import { Status } from '#wire/status.ts';
-import type { BucketType } from '../admin.ts';
+import type { BucketSpec, BucketType } from '../admin.ts';
 import { DurabilityLevel } from '../data/documents.ts';
 
 export interface BucketRules {
@@ -9,6 +9,7 @@ export interface BucketRules {
   maxTtl: number;
   durabilityMinLevel: DurabilityLevel;
   replicaNumber: number;
+  clockDriftMs?: BucketSpec['clockDriftMs'];
   /** Values are compressed in the background. */
   compresses?: boolean;
 }

@@ -40,9 +40,16 @@ export function* statTotals(request: Request): Figures {
   yield ['ep_num_ops_set_meta', report.metaSets];
   yield ['ep_num_ops_del_meta', report.metaDeletes];
   yield ['ep_num_ops_set_meta_res_fail', report.metaRejects];
-  const { compression } = bucket.activity();
+  const { compression, drift } = bucket.activity();
   yield ['ep_item_compressor_num_visited', compression.visited];
   yield ['ep_item_compressor_num_compressed', compression.compressed];
+  for (const [role, { ahead, behind, us, writes }] of Object.entries(drift)) {
+    yield [`ep_${role}_hlc_drift`, us];
+    yield [`ep_${role}_hlc_drift_count`, writes];
+    yield [`ep_${role}_ahead_exceptions`, ahead];
+    yield [`ep_${role}_behind_exceptions`, behind];
+  }
+  yield ['ep_clock_cas_drift_threshold_exceeded', drift.active.ahead + drift.replica.ahead];
 }
 
 /** `memory`. */

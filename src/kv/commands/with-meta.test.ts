@@ -86,6 +86,34 @@ test('keeps the metadata of the version, in all four layouts', async () => {
   assert.ok(changed.cas > casBase);
 });
 
+test('counts versions that are further from the clock than the bucket allows, by limits that change live', async () => {
+  const limits = (ahead: number) =>
+    aDesired({
+      buckets: [aBucket('b', { conflictResolution: 'lww', clockDriftMs: { ahead, behind: 60_000 } })],
+    });
+  await using service = await startService(limits(3_600_000));
+  const client = await service.ready();
+  const send = async (name: string, ms: number, options = 2) => {
+    const cas = BigInt(Date.now() + ms) * 1_000_000n;
+    assert.equal(await statusOf(client.ask(write(0xa2, name, { cas, options }))), Status.success);
+  };
+  const drift = async () => {
+    const { buckets } = await service.service.report();
+    return buckets[0]?.activity.drift.active ?? { us: 0 };
+  };
+  await send('near', 600_000);
+  await send('far', 7_200_000);
+  await send('old', -600_000);
+  // Its CAS is made here.
+  await send('remade', 7_200_000, 0x0c);
+  const { us, ...counts } = await drift();
+  assert.deepEqual(counts, { writes: 3, ahead: 1, behind: 1 });
+  assert.ok(Math.abs(us / 1e6 - 8400) < 300, `${us} µs`);
+  await service.service.apply(limits(60_000));
+  await send('near', 660_000);
+  assert.deepEqual({ ...(await drift()), us: 0 }, { us: 0, writes: 4, ahead: 2, behind: 1 });
+});
+
 test('assigns later writes a higher CAS than a version from a cluster whose clock is ahead', async () => {
   await using service = await startService();
   const client = await service.ready();

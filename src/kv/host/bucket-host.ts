@@ -53,6 +53,7 @@ const rulesOf = (spec: BucketSpec): BucketRules => ({
   maxTtl: spec.maxTtl,
   durabilityMinLevel: levels[spec.durabilityMinLevel],
   replicaNumber: spec.replicaNumber,
+  clockDriftMs: spec.clockDriftMs,
   compresses: spec.compressionMode === 'active',
 });
 

@@ -69,12 +69,14 @@ const noEngineActivity = (): EngineActivity => ({
   memoryRefusals: 0,
   failedCommits: 0,
   dirtyBytes: 0,
+  drift: { active: noDrift(), replica: noDrift() },
   memory: { items: 0, meta: 0, overhead: 0 },
   compression: { visited: 0, compressed: 0 },
   commit: noDurations(),
   fetchWait: noDurations(),
   fetch: noDurations(),
 });
+const noDrift = () => ({ us: 0, writes: 0, ahead: 0, behind: 0 });
 const noDurations = () => new Histogram().figures();
 
 export class ServedBucket {

@@ -271,3 +271,17 @@ test('a copy that becomes active continues above its highest seqno, with the his
     assert.equal(after.seqno, (high[vbs.indexOf(vb)] ?? 0) + 1);
   }
 });
+
+test('a copy counts versions that were made at times too far from its clock', async () => {
+  const active = await anActive();
+  const copy = await aCopy();
+  const follower = new Follower(active, 1);
+  active.store('a', { vb: 1 });
+  await follower.pass(copy);
+  active.tick(6_000);
+  active.store('b', { vb: 1 });
+  await follower.pass(copy);
+  const { us: _, ...counts } = copy.bucket.activity().drift.replica;
+  assert.deepEqual(counts, { writes: 2, ahead: 1, behind: 0 });
+  assert.equal(active.bucket.activity().drift.active.writes, 0);
+});

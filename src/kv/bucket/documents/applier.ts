@@ -6,6 +6,7 @@ import { CutBits } from '../../data/cut.ts';
 import { type DocumentResult, notResident, type WhenFetched } from '../../data/documents.ts';
 import { isEventKey } from '../../data/system-events.ts';
 import { type CopyPhase, VbucketState } from '../../data/vbucket-state.ts';
+import type { ClockDrift } from '../../vbucket/clock-drift.ts';
 import { draftOfStored } from '../../vbucket/drafts.ts';
 import type { EventRecorder } from '../../vbucket/event-recorder.ts';
 import { emptyDraft } from '../../vbucket/items.ts';
@@ -18,6 +19,7 @@ export interface ApplierOptions extends WriteRoomOptions {
   vbuckets: Vbuckets;
   residency: Residency;
   events: EventRecorder;
+  drift: ClockDrift;
   /** Null in buckets without a disk. */
   reads: DiskReads | null;
   /** Called when a vbucket has a change to write. */
@@ -126,6 +128,7 @@ export class Applier {
     const isDeletion = (item.bits & CutBits.deleted) !== 0;
     if (!isDeletion && this.room.isExceededBy(position, draft)) return Status.temporaryFailure;
     if (!options.vbuckets.apply(position, draft, item)) return Status.outOfMemory;
+    options.drift.note(item.casHi, item.casLo);
     if (isEventKey(item.buffer, item.keyStart)) options.events.noteApplied(vb, position.hash, item);
     options.onDirty(vb);
     return Status.success;

@@ -1,5 +1,6 @@
 // Options of the documents of a bucket.
 import type { BucketType } from '../../admin.ts';
+import type { ClockDrift } from '../../vbucket/clock-drift.ts';
 import type { EventRecorder } from '../../vbucket/event-recorder.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
@@ -22,6 +23,7 @@ export interface MemoryDocumentsOptions {
   residency: Residency;
   keeper: MemoryKeeper;
   expirer: Expirer;
+  drift: ClockDrift;
   /** Null in buckets without a disk. */
   reads: DiskReads | null;
   /** Called when a vbucket has a change to write; `isUrgent` when a client waits for it. */

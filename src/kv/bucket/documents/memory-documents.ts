@@ -33,7 +33,6 @@ import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { DurableWrites } from '../durability/durable-writes.ts';
 import type { VbucketProgress } from '../durability/progress.ts';
 import { FetchedDocuments } from '../fetch/fetched-documents.ts';
-import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import { type BucketRules, checkDurability } from '../rules.ts';
 import type { MemoryDocumentsOptions } from './memory-documents-options.ts';
 import { WriteRoom } from './write-room.ts';
@@ -46,20 +45,18 @@ export class MemoryDocuments implements Documents {
   onResolved: (token: number, status: Status) => void = () => {};
   /** Answered to every change while not success: persistence is lost. */
   writeRefusal: Status = Status.success;
+  private readonly options: MemoryDocumentsOptions;
   private readonly type: BucketType;
   private readonly rules: BucketRules;
   private readonly vbuckets: Vbuckets;
   private readonly collections: LiveCollections;
-  private readonly events: MemoryDocumentsOptions['events'];
   private readonly durableWrites: DurableWrites;
   private readonly progress: VbucketProgress;
   private readonly residency: Residency;
-  private readonly keeper: MemoryKeeper;
   private readonly expirer: Expirer;
   private readonly fetched: FetchedDocuments;
   private readonly room: WriteRoom;
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
-  private readonly onWatched: (row: number) => void;
   /** The key of the current call. */
   private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
@@ -68,26 +65,24 @@ export class MemoryDocuments implements Documents {
   private readonly isCache: boolean;
 
   constructor(options: MemoryDocumentsOptions) {
+    this.options = options;
     this.type = options.type;
     this.rules = options.rules;
     this.vbuckets = options.vbuckets;
     this.collections = options.collections;
-    this.events = options.events;
     this.durableWrites = options.durableWrites;
     this.progress = options.progress;
     this.residency = options.residency;
-    this.keeper = options.keeper;
     this.expirer = options.expirer;
     this.fetched = new FetchedDocuments(options.vbuckets, options.reads);
     this.room = new WriteRoom(options);
     this.onDirty = options.onDirty;
-    this.onWatched = options.onWatched;
     this.vbucketCount = options.vbuckets.rows.count;
     this.isCache = options.type === 'cache';
   }
 
   get memUsed(): number {
-    return this.keeper.usedBytes;
+    return this.options.keeper.usedBytes;
   }
 
   /** Writes refused for lack of memory. */
@@ -183,6 +178,7 @@ export class MemoryDocuments implements Documents {
     const room = this.room.check(this.position, draft);
     if (room !== Status.success) return room;
     if (!vbuckets.writeIncoming(position, draft, incoming, result)) return Status.outOfMemory;
+    if (!incoming.regeneratesCas) this.options.drift.note(incoming.casHi, incoming.casLo);
     this.onDirty(position.row, false);
     return Status.success;
   }
@@ -273,7 +269,7 @@ export class MemoryDocuments implements Documents {
   }
 
   watchPersisted(vb: number): number {
-    this.onWatched(vb);
+    this.options.onWatched(vb);
     return this.persistedSeqno(vb);
   }
 
@@ -340,7 +336,8 @@ export class MemoryDocuments implements Documents {
   private locateActive(vb: number, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     const refusal = this.refusal(vb);
     if (refusal !== Status.success) return refusal;
-    if (this.events.isBehind && !this.events.catchUp(vb)) return Status.temporaryFailure;
+    const { events } = this.options;
+    if (events.isBehind && !events.catchUp(vb)) return Status.temporaryFailure;
     return this.locate(vb, key, keyStart, keyEnd);
   }
 
