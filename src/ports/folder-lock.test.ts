@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { FolderInUseError, lockFolder } from './folder-lock.ts';
+import { FolderInUseError, lockFolder, shareFolder } from './folder-lock.ts';
 
 async function aFolder(): Promise<{ path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), 'divan-lock-'));
@@ -28,26 +29,46 @@ test('creates the folder if it is absent', async () => {
   lockFolder(join(folder.path, 'deep', 'below')).release();
 });
 
-test('the lock of another process is held until that process is killed', async () => {
+test('several share a folder; until the last one releases it nobody can lock it', async () => {
   await using folder = await aFolder();
-  const script = `
-    const { lockFolder } = await import(${JSON.stringify(new URL('./folder-lock.ts', import.meta.url).href)});
-    globalThis.held = lockFolder(${JSON.stringify(folder.path)}); // keeps the garbage collector from freeing it
+  const [first, second] = [shareFolder(folder.path), shareFolder(folder.path)];
+  second.release();
+  assert.throws(
+    () => lockFolder(folder.path),
+    (error) => error instanceof FolderInUseError && error.isShared,
+  );
+  first.release();
+  const lock = lockFolder(folder.path);
+  assert.throws(
+    () => shareFolder(folder.path),
+    (error) => error instanceof FolderInUseError && !error.isShared && error.pid === process.pid,
+  );
+  lock.release();
+  shareFolder(folder.path).release();
+});
+
+for (const lockOf of ['lockFolder', 'shareFolder'])
+  test(`what another process holds by ${lockOf} is free once that process is killed`, async () => {
+    await using folder = await aFolder();
+    const script = `
+    const { ${lockOf} } = await import(${JSON.stringify(new URL('./folder-lock.ts', import.meta.url).href)});
+    globalThis.held = ${lockOf}(${JSON.stringify(folder.path)}); // keeps the garbage collector from freeing it
     process.stdout.write('held');
     setInterval(() => {}, 1e6);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      await once(child.stdout, 'data');
+      assert.throws(
+        () => lockFolder(folder.path),
+        (error) => error instanceof FolderInUseError && error.pid === child.pid,
+      );
+    } finally {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+    lockFolder(folder.path).release();
+    assert.deepEqual(readdirSync(folder.path), ['lock.db']);
   });
-  try {
-    await once(child.stdout, 'data');
-    assert.throws(
-      () => lockFolder(folder.path),
-      (error) => error instanceof FolderInUseError && error.pid === child.pid,
-    );
-  } finally {
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
-  }
-  lockFolder(folder.path).release();
-});

@@ -1,6 +1,15 @@
-// One process per data folder. Node has no flock, but SQLite holds a lock on its file that the system frees when the
-// process ends, however it ends.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// One process per folder, or several that only read it. Node has no flock, but SQLite holds a lock on its file that the system frees when
+// the process ends, however it ends.
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { FilePlace } from './file-place.ts';
@@ -18,13 +27,19 @@ export class FolderInUseError extends Error {
   readonly folder: string;
   /** Null if the holder has not written its process id yet. */
   readonly pid: number | null;
+  /** The holder only reads the folder. */
+  readonly isShared: boolean;
 
-  constructor(folder: string, pid: number | null) {
+  constructor(folder: string, { pid, isShared }: { pid: number | null; isShared: boolean }) {
     super(`the data folder ${folder} is in use by ${pid === null ? 'another process' : `process ${pid}`}`);
     this.folder = folder;
     this.pid = pid;
+    this.isShared = isShared;
   }
 }
+
+/** The files of locks in a folder. */
+export const isLockFile = (name: string): boolean => /^lock\.(db|(\d+\.)?pid)$/.test(name);
 
 /** Creates the folder if needed and locks it until `release` or the end of the process. Throws FolderInUseError. */
 export function lockFolder(folder: string): FolderLock {
@@ -36,11 +51,15 @@ export function lockFolder(folder: string): FolderLock {
   try {
     db.exec('begin exclusive');
   } catch (error) {
+    const isShared = isBusy(error) && holdsShared(db);
     db.close();
-    throw isBusy(error) ? new FolderInUseError(folder, readPid(pidPath)) : lockError(error);
+    if (!isBusy(error)) throw lockError(error);
+    const pid = isShared ? (readersOf(folder).find(isRunning) ?? null) : readPid(pidPath);
+    throw new FolderInUseError(folder, { pid, isShared });
   }
-  keepPrivate(pidPath);
-  writeFileSync(pidPath, `${process.pid}\n`);
+  // Readers that were killed left them.
+  for (const pid of readersOf(folder)) rmSync(readerPath(folder, pid), { force: true });
+  writeAnew(pidPath, `${process.pid}\n`);
   return {
     place: new FilePlace(join(folder, 'lock.db')),
     release() {
@@ -50,8 +69,74 @@ export function lockFolder(folder: string): FolderLock {
   };
 }
 
+/**
+ * Keeps others from locking the folder, until `release` or the end of the process; others may share it. A folder that this process cannot
+ * write to is not locked. @throws FolderInUseError
+ */
+export function shareFolder(folder: string): Pick<FolderLock, 'release'> {
+  if (!isWritable(folder)) return { release: () => {} };
+  const db = openLock(join(folder, 'lock.db'));
+  if (!holdsShared(db)) {
+    db.close();
+    throw new FolderInUseError(folder, { pid: readPid(join(folder, 'lock.pid')), isShared: false });
+  }
+  const path = readerPath(folder, process.pid);
+  writeAnew(path, '');
+  return {
+    release() {
+      rmSync(path, { force: true });
+      db.close();
+    },
+  };
+}
+
+/** Takes the lock of readers; false if a writer has the folder. */
+function holdsShared(db: DatabaseSync): boolean {
+  try {
+    // SQLite locks the file with the first read of the transaction.
+    db.exec('begin; select count(*) from sqlite_schema');
+    return true;
+  } catch (error) {
+    if (isBusy(error)) return false;
+    throw lockError(error);
+  }
+}
+
+const readerPath = (folder: string, pid: number): string => join(folder, `lock.${pid}.pid`);
+
+function readersOf(folder: string): number[] {
+  const pids = readdirSync(folder).map((name) => /^lock\.(\d+)\.pid$/.exec(name)?.[1]);
+  return pids.filter((pid) => pid !== undefined).map(Number);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What was there may be a symbolic link to another file. */
+function writeAnew(path: string, text: string): void {
+  rmSync(path, { force: true });
+  writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+}
+
 function openLock(path: string): DatabaseSync {
   try {
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+      throw new Error('it is a symbolic link');
     keepPrivate(path);
     return new DatabaseSync(path);
   } catch (error) {
