@@ -11,6 +11,7 @@ import { exportLines } from '#backup/inspect/export.ts';
 import { removeBackups } from '#backup/merge/remove-backups.adapter.ts';
 import { runMerge } from '#backup/merge/run-merge.adapter.ts';
 import { realClock } from '#ports/clock.ts';
+import { lockFolder, shareFolder } from '#ports/folder-lock.ts';
 import { realRandom } from '#ports/random.ts';
 import { BackupHistory } from '../support/backup-history.ts';
 import { type BucketState, backupNode, differences, stateOf } from '../support/bucket-state.ts';
@@ -158,6 +159,29 @@ describe('merging and removing backups', () => {
     await keeps(copy, third);
     writeFileSync(join(copy, 'merge.json'), '{"end":"../x","id":"","replaced":[]}');
     await fails(/merge.json is damaged/, 'backup', 'merge', copy);
+  });
+
+  it('one task writes to a repository at a time, and none while a restore reads it', async () => {
+    const copy = copyOf();
+    const last = names.at(-1) as string;
+    const writers = [
+      ['backup', copy, '--bucket', 'b'],
+      ['backup', 'merge', copy],
+      ['backup', 'remove', copy, '--backup', last],
+    ];
+    const restore = ['restore', copy, '--map', 'b=copy'];
+    const reader = shareFolder(copy);
+    for (const args of writers)
+      await fails(new RegExp(`is in use: process ${process.pid} restores from it`), ...args);
+    await succeeds(...restore);
+    reader.release();
+    const writer = lockFolder(copy);
+    for (const args of [...writers, restore])
+      await fails(new RegExp(`is in use: process ${process.pid} writes there`), ...args);
+    writer.release();
+    assert.equal((await listed(copy)).length, backupsMade);
+    for (const args of [restore, ...writers.slice(0, 2)]) await succeeds(...args);
+    await node.request('/pools/default/buckets/copy', 'DELETE');
   });
 
   it('removes no backup when one of them is damaged', async () => {

@@ -292,7 +292,7 @@ describe('divan backup and restore', () => {
     await fails(/has no bucket "travel"; it has guarded/, ['restore', `${folder}-2`, '--bucket', 'travel']);
     await fails(/has no complete backup "x"; it has 2/, ['restore', `${folder}-2`, '--backup', 'x']);
     const lock = lockFolder(`${folder}-2`);
-    await fails(new RegExp(`process ${process.pid} writes a backup there`), ['backup', `${folder}-2`]);
+    await fails(new RegExp(`process ${process.pid} writes there`), ['backup', `${folder}-2`]);
     lock.release();
   });
 

@@ -1,6 +1,6 @@
 // The data file of one bucket in a backup: a header of 32 bytes ("DIVANBAK", u32 version, u32 bucket number, 16 bytes of backup id), then
 // blocks. The blocks of a vbucket are linked from the last to the first.
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, readSync, writeSync } from 'node:fs';
 import { ArchiveError } from '../format/archive-error.ts';
 import {
   type BlockHeader,
@@ -13,6 +13,7 @@ import {
   unpackBlock,
 } from '../format/block.ts';
 import { archiveVersion } from '../format/manifest.ts';
+import { createRegular, openRegular, reopenRegular } from './archive-file.adapter.ts';
 
 const magic = 'DIVANBAK';
 export const fileHeaderBytes = 32;
@@ -40,14 +41,14 @@ export class DataWriter {
   }
 
   static create(path: string, owner: BlockOwner): DataWriter {
-    const writer = new DataWriter(openSync(path, 'w', 0o600), owner, 0);
+    const writer = new DataWriter(createRegular(path), owner, 0);
     writer.write(fileHeader(owner));
     return writer;
   }
 
   /** Continues after the last whole block; what a killed task wrote after it is cut off. */
   static reopen(path: string, owner: BlockOwner, bytes: number): DataWriter {
-    const file = openSync(path, 'r+');
+    const file = reopenRegular(path);
     ftruncateSync(file, bytes);
     return new DataWriter(file, owner, bytes);
   }
@@ -91,11 +92,7 @@ export class DataReader implements Disposable {
   constructor(path: string, owner: BlockOwner) {
     this.path = path;
     this.owner = owner;
-    try {
-      this.file = openSync(path, 'r');
-    } catch (error) {
-      throw new ArchiveError(`cannot read ${path}: ${(error as Error).message}`);
-    }
+    this.file = openRegular(path);
     this.bytes = fstatSync(this.file).size;
     if (!this.read(0, fileHeaderBytes).equals(fileHeader(owner))) {
       closeSync(this.file);

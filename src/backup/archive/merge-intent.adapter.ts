@@ -1,11 +1,12 @@
 // `merge.json` in a repository while a merge runs. After a crash the next task that writes there completes the merge, if the new manifest was
 // written, or removes what it left.
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ArchiveError } from '../format/archive-error.ts';
 import { backupNamePattern } from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
-import { type Repository, syncEntries, writeWhole } from './repository.adapter.ts';
+import { readJson, syncEntries, writeWhole } from './archive-file.adapter.ts';
+import type { Repository } from './repository.adapter.ts';
 
 export interface MergeIntent {
   /** The backup that stays. */
@@ -30,7 +31,8 @@ export function writeIntent({ path }: Repository, intent: MergeIntent): void {
 /** Completes or undoes a merge that was interrupted. Call with the lock of the repository. @throws ArchiveError */
 export function finishMerge(repository: Repository): void {
   const path = join(repository.path, fileName);
-  if (!existsSync(path)) return;
+  // Not `existsSync`, which follows links.
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
   const { end, id, replaced } = readIntent(path);
   const complete = repository.complete();
   if (complete.includes(end)) {
@@ -45,11 +47,11 @@ export function finishMerge(repository: Repository): void {
 
 function readIntent(path: string): MergeIntent {
   try {
-    const json: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const json = readJson(path);
     shape(json, '');
     return json as MergeIntent;
   } catch (error) {
-    if (!(error instanceof ShapeError || error instanceof SyntaxError)) throw error;
+    if (!(error instanceof ShapeError || error instanceof ArchiveError)) throw error;
     throw new ArchiveError(`${path} is damaged (${error.message}): check the backups, then remove this file`);
   }
 }

@@ -1,23 +1,16 @@
 // A repository: a folder with `repository.json` and one folder per backup. A backup with `manifest.json` is complete; one with
 // `partial.json` only was interrupted. The manifest is written last, so that an incomplete backup is recognized.
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
-import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
+import {
+  FolderInUseError,
+  type FolderLock,
+  isLockFile,
+  lockFolder,
+  shareFolder,
+} from '#ports/folder-lock.ts';
 import { hexId, type Random, realRandom } from '#ports/random.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BlockOwner } from '../format/block.ts';
@@ -28,6 +21,7 @@ import {
   parseManifest,
 } from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
+import { readJson, readSmall, syncEntries, writeWhole } from './archive-file.adapter.ts';
 import { DataReader } from './data-file.adapter.ts';
 import { isSameCode, RepositoryKeys } from './repository-keys.adapter.ts';
 
@@ -37,7 +31,6 @@ const manifestFile = 'manifest.json';
 const plainVersion = 1;
 const encryptedVersion = 2;
 const partialFile = 'partial.json';
-const lockFiles = ['lock.db', 'lock.pid'];
 const formatName = 'divan-backup-repository';
 /** Far above the manifest of 100 buckets with 1,000 collections each. */
 const manifestBytesMax = 256 << 20;
@@ -80,7 +73,7 @@ export class Repository {
     const file = join(path, repositoryFile);
     if (!existsSync(file))
       throw new ArchiveError(`${path} is not a repository of backups: it has no ${repositoryFile}`);
-    const { format, version, id, encryption } = jsonOf(file) as Record<string, unknown>;
+    const { format, version, id, encryption } = readJson(file) as Record<string, unknown>;
     if (format !== formatName || typeof id !== 'string' || !/^[0-9a-f]{32}$/.test(id))
       throw new ArchiveError(`${file} does not describe a repository of backups`);
     if (version !== plainVersion && version !== encryptedVersion)
@@ -95,17 +88,22 @@ export class Repository {
     return new Repository(path, id, RepositoryKeys.open(file, { id, encryption }, passphrase, realRandom));
   }
 
+  /** Makes the folder if it is missing. @throws ArchiveError unless it is a repository or has no files */
+  static prepareFolder(folder: string): void {
+    const path = resolve(folder);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const names = readdirSync(path).filter((name) => !isLockFile(name) && !name.endsWith('.new'));
+    if (names.length > 0 && !names.includes(repositoryFile))
+      throw new ArchiveError(`${path} has other files; give an empty folder, or one with earlier backups`);
+  }
+
   /**
-   * Makes a repository of a folder that is missing or empty, encrypted if there is a passphrase.
-   * @throws ArchiveError for a folder with other files
+   * Makes a repository of a prepared folder that is none yet, encrypted if there is a passphrase. Call with the lock: of two repositories
+   * in one folder only the last one would be known.
    */
   static openOrCreate(folder: string, random: Random, passphrase?: string): Repository {
     const path = resolve(folder);
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    const names = readdirSync(path).filter((name) => !lockFiles.includes(name) && !name.endsWith('.new'));
-    if (names.includes(repositoryFile)) return Repository.open(path, passphrase);
-    if (names.length > 0)
-      throw new ArchiveError(`${path} has other files; give an empty folder, or one with earlier backups`);
+    if (existsSync(join(path, repositoryFile))) return Repository.open(path, passphrase);
     const id = hexId(random);
     const sealing = passphrase === undefined ? null : RepositoryKeys.create(id, passphrase, random);
     const version = sealing === null ? plainVersion : encryptedVersion;
@@ -119,15 +117,14 @@ export class Repository {
     return new Repository(path, id, sealing?.keys ?? null);
   }
 
-  /** One task writes at a time. @throws ArchiveError that names the holder */
+  /** One task writes at a time, and none while another one reads. @throws ArchiveError that names the holder */
   static lock(folder: string): FolderLock {
-    try {
-      return lockFolder(resolve(folder));
-    } catch (error) {
-      if (!(error instanceof FolderInUseError)) throw error;
-      const holder = error.pid === null ? 'another process' : `process ${error.pid}`;
-      throw new ArchiveError(`${resolve(folder)} is in use: ${holder} writes a backup there`);
-    }
+    return lockedOrExplained(resolve(folder), lockFolder);
+  }
+
+  /** Several tasks may read at a time, while none writes. @throws ArchiveError that names the holder */
+  static share(folder: string): Pick<FolderLock, 'release'> {
+    return lockedOrExplained(resolve(folder), shareFolder);
   }
 
   /** Names of complete backups, the oldest first. */
@@ -161,12 +158,12 @@ export class Repository {
     const path = join(this.path, name, manifestFile);
     if (!existsSync(path))
       throw new ArchiveError(`${dirname(path)} is no complete backup: it has no ${manifestFile}`);
-    if (statSync(path).size > manifestBytesMax)
-      throw new ArchiveError(`${path} has more than ${manifestBytesMax} bytes`);
-    const text = readFileSync(path);
+    const text = readSmall(path, manifestBytesMax);
     const manifest = parseManifest(text.toString(), path);
     // Two lines while a merge replaces the manifest.
-    const stated = textOf(join(this.path, name, this.checksumFile)).split('\n');
+    const stated = readSmall(join(this.path, name, this.checksumFile))
+      .toString()
+      .split('\n');
     const code = this.codeOf(text);
     if (!stated.some((line) => isSameCode(line.split(' ')[0] as string, code)))
       throw new ArchiveError(`${path} was changed: ${this.checksumFile} states another hash`);
@@ -239,7 +236,7 @@ export class Repository {
   /** Null when its description is missing or damaged: the backup cannot be completed. */
   readPartial(name: string): Partial | null {
     try {
-      const partial = jsonOf(join(this.path, name, partialFile));
+      const partial = readJson(join(this.path, name, partialFile));
       partialShape(partial, '');
       return partial as Partial;
     } catch (error) {
@@ -261,7 +258,7 @@ export class Repository {
   replaceManifest(manifest: BackupManifest): void {
     const folder = join(this.path, manifest.name);
     const text = `${JSON.stringify(manifest)}\n`;
-    const before = readFileSync(join(folder, manifestFile));
+    const before = readSmall(join(folder, manifestFile), manifestBytesMax);
     writeWhole(join(folder, this.checksumFile), `${this.checksumLine(before)}${this.checksumLine(text)}`);
     writeWhole(join(folder, manifestFile), text);
     writeWhole(join(folder, this.checksumFile), this.checksumLine(text));
@@ -269,6 +266,7 @@ export class Repository {
 
   /** A backup that is removed in part is not complete: the manifest goes first. */
   remove(name: string): void {
+    if (!this.folders().includes(name)) return;
     const folder = join(this.path, name);
     if (existsSync(join(folder, manifestFile))) {
       rmSync(join(folder, manifestFile));
@@ -284,8 +282,23 @@ export class Repository {
     const named = new Set(manifest.buckets.map((_, index) => basename(this.dataPath(manifest, index))));
     for (const file of readdirSync(folder))
       if (file.endsWith('.new') || (file.endsWith('.data') && !named.has(file))) rmSync(join(folder, file));
-    const line = this.checksumLine(readFileSync(join(folder, manifestFile)));
-    if (textOf(join(folder, this.checksumFile)) !== line) writeWhole(join(folder, this.checksumFile), line);
+    const line = this.checksumLine(readSmall(join(folder, manifestFile), manifestBytesMax));
+    if (readSmall(join(folder, this.checksumFile)).toString() !== line)
+      writeWhole(join(folder, this.checksumFile), line);
+  }
+}
+
+function lockedOrExplained<T>(folder: string, lock: (folder: string) => T): T {
+  try {
+    return lock(folder);
+  } catch (error) {
+    if (!(error instanceof FolderInUseError))
+      throw new ArchiveError(`${folder} cannot be locked: ${(error as Error).message}`);
+    const { pid, isShared } = error;
+    const holder = pid === null ? 'another process' : `process ${pid}`;
+    throw new ArchiveError(
+      `${folder} is in use: ${holder} ${isShared ? 'restores from it' : 'writes there'}`,
+    );
   }
 }
 
@@ -300,44 +313,4 @@ export function findBackup(
   if (backupNamePattern.test(basename(full)) && !existsSync(join(full, repositoryFile)))
     return { repository: Repository.open(dirname(full), passphrase), name: basename(full) };
   return { repository: Repository.open(full, passphrase), name: null };
-}
-
-/** Replaces a file atomically: after a crash the path has the old content, the new content, or no file. */
-export function writeWhole(path: string, text: string): void {
-  const temporary = `${path}.new`;
-  const file = openSync(temporary, 'w', 0o600);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(temporary, path);
-  syncEntries(dirname(path));
-}
-
-export function syncEntries(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new ArchiveError(`cannot read ${path}: ${(error as Error).message}`);
-  }
-}
-
-function jsonOf(path: string): unknown {
-  try {
-    return JSON.parse(textOf(path)) ?? {};
-  } catch (error) {
-    if (error instanceof ArchiveError) throw error;
-    throw new ArchiveError(`${path} is not JSON: ${(error as Error).message}`);
-  }
 }

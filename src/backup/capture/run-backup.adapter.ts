@@ -60,9 +60,10 @@ export interface BackupResult {
 export async function runBackup(request: BackupRequest, context: BackupContext): Promise<BackupResult> {
   const source = await context.node.identity();
   const chosen = await chosenBuckets(request, context.node);
-  const repository = Repository.openOrCreate(request.folder, context.random, request.passphrase);
-  const lock = Repository.lock(repository.path);
+  Repository.prepareFolder(request.folder);
+  const lock = Repository.lock(request.folder);
   try {
+    const repository = Repository.openOrCreate(request.folder, context.random, request.passphrase);
     finishMerge(repository);
     const beginning = resumeOrBegin(repository, request, context, chosen.buckets);
     const task = new BackupTask(repository, beginning, context);

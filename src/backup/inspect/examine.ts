@@ -61,7 +61,7 @@ const versionOf = (backup: string, frame: Frame): ExaminedVersion => ({
   sequence_number: frame.seqno,
   key: frame.key.toString(),
   deleted: frame.isDeletion,
-  value: frame.isDeletion ? null : exportedBody(frame),
+  ...(frame.isDeletion ? { value: null } : exportedBody(frame)),
   metadata: {
     cas: frame.cas.toString(),
     revseqno: frame.rev,
@@ -81,7 +81,16 @@ export function bodyOf({ datatype, value }: Frame): Buffer {
 
 export const isJsonFrame = ({ datatype }: Frame): boolean => (datatype & json) !== 0;
 
-function exportedBody(frame: Frame): unknown {
+function exportedBody(frame: Frame): { value: unknown } {
   const body = bodyOf(frame);
-  return isJsonFrame(frame) ? JSON.parse(body.toString()) : body.toString('base64');
+  return (isJsonFrame(frame) ? parsed(body) : null) ?? { value: body.toString('base64') };
+}
+
+/** Null for what is not JSON, although the archive says so. */
+function parsed(body: Buffer): { value: unknown } | null {
+  try {
+    return { value: JSON.parse(body.toString()) };
+  } catch {
+    return null;
+  }
 }

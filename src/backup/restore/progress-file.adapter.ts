@@ -1,8 +1,8 @@
 // The progress of a restore, in a file of the repository: the target has acknowledged all vbuckets below `next`.
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeWhole } from '../archive/repository.adapter.ts';
+import { readJson, writeWhole } from '../archive/archive-file.adapter.ts';
 
 /** A restore is resumed only if all of these are equal. */
 export interface RestoreIdentity {
@@ -28,7 +28,7 @@ export class ProgressFile {
   read(): number {
     if (!existsSync(this.path)) return 0;
     try {
-      const { identity, next } = JSON.parse(readFileSync(this.path, 'utf8')) as Record<string, unknown>;
+      const { identity, next } = readJson(this.path) as Record<string, unknown>;
       return identity === this.identity && Number.isSafeInteger(next) ? Math.max(0, next as number) : 0;
     } catch {
       return 0;

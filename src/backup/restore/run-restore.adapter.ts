@@ -3,7 +3,7 @@
 import { vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
-import { findBackup, type Repository } from '../archive/repository.adapter.ts';
+import { findBackup, Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameKind } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
@@ -74,7 +74,22 @@ const progressMs = 1_000;
 /** @throws ArchiveError with the reason and how far it got */
 export async function runRestore(request: RestoreRequest, context: RestoreContext): Promise<RestoreResult> {
   const { repository, name } = findBackup(request.folder, request.passphrase);
-  const { chain, isCutOff } = chosenChain(repository, name ?? request.backup, request.start);
+  // A merge meanwhile would remove what the restore reads.
+  const lock = Repository.share(repository.path);
+  try {
+    return await restoreFrom(repository, name ?? request.backup, request, context);
+  } finally {
+    lock.release();
+  }
+}
+
+async function restoreFrom(
+  repository: Repository,
+  backup: string | undefined,
+  request: RestoreRequest,
+  context: RestoreContext,
+): Promise<RestoreResult> {
+  const { chain, isCutOff } = chosenChain(repository, backup, request.start);
   const newest = chain[0] as BackupManifest;
   const records = chosenBuckets(newest, request.buckets);
   const source = { repository, chain, isCutOff, map: new NameMap(request.map, newest.buckets) };

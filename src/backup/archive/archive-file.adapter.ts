@@ -1,0 +1,98 @@
+// Files of an archive: the small ones are read whole and replaced atomically. Archives come from elsewhere, so only regular files of a bounded
+// size are opened: a symbolic link could lead out of the archive, and a pipe would stall the reader.
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { ArchiveError } from '../format/archive-error.ts';
+
+const bytesMaxDefault = 8 << 20;
+
+/** Opens a file for reading. @throws ArchiveError unless it is a regular file */
+export function openRegular(path: string): number {
+  let file: number;
+  try {
+    file = withoutLinks(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (error instanceof ArchiveError) throw error;
+    throw new ArchiveError(`cannot read ${path}: ${(error as Error).message}`);
+  }
+  if (fstatSync(file).isFile()) return file;
+  closeSync(file);
+  throw notRegular(path);
+}
+
+/** Creates or empties a file. @throws ArchiveError for a symbolic link, which could lead out of the archive */
+export function createRegular(path: string): number {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants;
+  return withoutLinks(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/** Opens a file for reading and writing. @throws ArchiveError for a symbolic link */
+export const reopenRegular = (path: string): number =>
+  withoutLinks(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+
+function withoutLinks(path: string, flags: number): number {
+  try {
+    return openSync(path, flags, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw notRegular(path);
+    throw error;
+  }
+}
+
+const notRegular = (path: string): ArchiveError => new ArchiveError(`${path} is not a regular file`);
+
+/** @throws ArchiveError when it cannot be read or is too large */
+export function readSmall(path: string, bytesMax = bytesMaxDefault): Buffer {
+  const file = openRegular(path);
+  try {
+    if (fstatSync(file).size > bytesMax) throw new ArchiveError(`${path} has more than ${bytesMax} bytes`);
+    return readFileSync(file);
+  } catch (error) {
+    if (error instanceof ArchiveError) throw error;
+    throw new ArchiveError(`cannot read ${path}: ${(error as Error).message}`);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** An object without fields for `null`. @throws ArchiveError */
+export function readJson(path: string): unknown {
+  const text = readSmall(path).toString();
+  try {
+    return JSON.parse(text) ?? {};
+  } catch (error) {
+    throw new ArchiveError(`${path} is not JSON: ${(error as Error).message}`);
+  }
+}
+
+/** Replaces a file atomically: after a crash the path has the old content, the new content, or no file. */
+export function writeWhole(path: string, text: string): void {
+  const temporary = `${path}.new`;
+  const file = createRegular(temporary);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+  syncEntries(dirname(path));
+}
+
+export function syncEntries(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
