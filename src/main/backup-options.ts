@@ -97,9 +97,24 @@ export const archiveOptions = {
   json,
 } as const;
 
+/** Days before today, or a range of them as plans of the backup service have it. */
+const daysAgo: OptionKind<{ newest: number; oldest: number }> = {
+  placeholder: 'N-M',
+  parse(text) {
+    const [, newest, oldest = newest] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? [];
+    if (newest === undefined || Number(newest) > Number(oldest))
+      throw new UsageError(`"${text}" is not a number of days or a range such as 1-7`);
+    return { newest: Number(newest), oldest: Number(oldest) };
+  },
+};
+
 export const mergeOptions = {
   start: { kind: kinds.text, doc: 'name of the first backup; without it the oldest' },
   end: { kind: kinds.text, doc: 'name of the last backup, which stays; without it the newest' },
+  'days-ago': {
+    kind: daysAgo,
+    doc: 'the backups of these days instead: 0 is today, 1-7 the seven days before, in the local time zone',
+  },
   ...passphrase,
   json,
 } as const;
@@ -122,4 +137,5 @@ export const examineOptions = {
 export type BackupOptions = OptionValues<typeof backupOptions>;
 export type RestoreOptions = OptionValues<typeof restoreOptions>;
 export type ArchiveOptions = OptionValues<typeof archiveOptions>;
+export type MergeOptions = OptionValues<typeof mergeOptions>;
 export type ExamineOptions = OptionValues<typeof examineOptions>;

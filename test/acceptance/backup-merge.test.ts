@@ -120,7 +120,8 @@ describe('merging and removing backups', () => {
   it('has each document once, and none of dropped collections', async () => {
     const copy = copyOf();
     const exported = (await succeeds('backup', 'export', copy)).trim().split('\n').sort();
-    await succeeds('backup', 'merge', copy);
+    // Midnight may have passed since.
+    await succeeds('backup', 'merge', copy, '--days-ago', '0-1');
     const [bucket] = JSON.parse(await succeeds('backup', 'info', copy, '--json')).buckets;
     assert.equal(bucket.documents, exported.length);
     assert.equal(bucket.documents + bucket.deletions, states.get(names.at(-1) as string)?.size);
@@ -150,6 +151,9 @@ describe('merging and removing backups', () => {
     );
     await fails(/has no backup "none"/, 'backup', 'remove', copy, '--backup', last, '--backup', 'none');
     await fails(/--backup: is missing/, 'backup', 'remove', copy);
+    await fails(/--days-ago: "7-1" is not a number of days/, 'backup', 'merge', copy, '--days-ago', '7-1');
+    await fails(/they mean different backups/, 'backup', 'merge', copy, '--days-ago', '1', '--end', last);
+    assert.match(await succeeds('backup', 'merge', copy, '--days-ago', '9000'), /nothing to merge/);
     assert.equal((await listed(copy)).length, backupsMade);
     assert.match(await succeeds('backup', 'remove', copy, '--backup', fourth, '--backup', last), /^removed /);
     assert.deepEqual(

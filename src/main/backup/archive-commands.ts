@@ -7,8 +7,9 @@ import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
 import { exportLines } from '#backup/inspect/export.ts';
 import { type BackupSummary, summaries, summaryOf } from '#backup/inspect/summaries.ts';
 import { type VerifiedBucket, verifyBackup } from '#backup/inspect/verify.ts';
+import { intervalOfDays, mergeInterval } from '#backup/merge/merge-days.ts';
 import { removeBackups } from '#backup/merge/remove-backups.adapter.ts';
-import { runMerge } from '#backup/merge/run-merge.adapter.ts';
+import { type MergeContext, type MergeResult, runMerge } from '#backup/merge/run-merge.adapter.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
@@ -16,6 +17,7 @@ import {
   type ArchiveOptions,
   archiveOptions,
   examineOptions,
+  type MergeOptions,
   mergeOptions,
   removeOptions,
 } from '../backup-options.ts';
@@ -140,24 +142,37 @@ async function verify(args: readonly string[]): Promise<string> {
 
 async function merge(args: readonly string[]): Promise<string> {
   const { words, options } = splitWords(args, mergeOptions);
-  const { start, end } = options;
-  const passphrase = backupPassphrase(options['passphrase-file']);
-  const request = { folder: oneFolder(words, null), start, end, passphrase };
   const line = new ProgressLine();
   try {
-    const { manifest, backups, bucketsLeftOut } = await interruptible((signal) =>
-      runMerge(request, {
+    const result = await interruptible((signal) =>
+      mergeChosen(oneFolder(words, null), options, {
         ...{ clock: realClock, random: realRandom, signal },
         progress: ({ bucket, vbuckets }) => line.show(`${bucket}: ${vbuckets} of ${vbucketCount} vbuckets`),
       }),
     );
     line.end();
+    if (result === null)
+      return options.json ? 'null' : 'nothing to merge: these days have fewer than two backups';
+    const { manifest, backups, bucketsLeftOut } = result;
     if (options.json) return JSON.stringify({ ...summaryOf(manifest), merged: backups, bucketsLeftOut });
     const gone = bucketsLeftOut.map((name) => `${name}: left out; the last backup does not have this bucket`);
     return [...gone, `${backups.length} backups merged into ${manifest.name}`].join('\n');
   } finally {
     line.end();
   }
+}
+
+function mergeChosen(
+  folder: string,
+  options: MergeOptions,
+  context: MergeContext,
+): Promise<MergeResult | null> {
+  const { start, end, 'days-ago': days } = options;
+  const passphrase = backupPassphrase(options['passphrase-file']);
+  if (days === undefined) return runMerge({ folder, start, end, passphrase }, context);
+  if (start !== undefined || end !== undefined)
+    throw new UsageError('--days-ago and --start or --end are given; they mean different backups');
+  return mergeInterval({ folder, passphrase, ...intervalOfDays(days, context.clock.wallMs()) }, context);
 }
 
 function remove(args: readonly string[]): string {
