@@ -124,6 +124,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     view,
     data,
     list: alertList,
+    peers: () => orchestration.peerHealth,
     limits: () => alerts.limits(),
     nameProblem: (name) => options.environment.nameProblem(name),
     raised(kind, text) {

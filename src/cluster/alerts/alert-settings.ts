@@ -17,16 +17,13 @@ export const measuredKinds = {
   ep_item_commit_failed: 'write commit failure',
   audit_dropped_events: 'audit write failure',
   ep_clock_cas_drift_threshold_exceeded: 'cas drift threshold exceeded error',
+  communication_issue: 'communication issue among some nodes',
+  time_out_of_sync: 'node time not in sync',
   memory_threshold: 'system memory usage threshold exceeded',
 } as const;
 
 /** Kinds that published clients send and that never occur here. */
-type OtherKind =
-  | 'auto_failover_disabled'
-  | 'indexer_ram_max_usage'
-  | 'communication_issue'
-  | 'time_out_of_sync'
-  | 'disk_usage_analyzer_stuck';
+type OtherKind = 'auto_failover_disabled' | 'indexer_ram_max_usage' | 'disk_usage_analyzer_stuck';
 
 export type MeasuredKind = keyof typeof measuredKinds;
 export type AlertKind = (typeof failoverKinds)[number] | MeasuredKind | OtherKind;

@@ -11,6 +11,7 @@ import type { SystemFigures } from '../nodes/system.ts';
 import { AlertList, diskQuietMs, quietMs } from './alert-list.ts';
 import { type AlertLimits, defaultAlertLimits } from './alert-settings.ts';
 import { AlertWatch, checkEveryMs } from './alert-watch.ts';
+import type { PeerHealth } from './peer-checks.ts';
 
 const mib = 1024 * 1024;
 const full = { mountPoint: '/', totalBytes: 100, usedBytes: 95, freeBytes: 5 };
@@ -29,6 +30,7 @@ function aWatch() {
     bucket: figures() as MeasuredBucket,
     policy: 'noEviction',
     resolution: 'lww',
+    peers: [] as PeerHealth[],
     limits: defaultAlertLimits as AlertLimits,
     hostname: null as string | null,
   };
@@ -50,6 +52,7 @@ function aWatch() {
         return { otpNode: 'ns_1@h', hostname: machine.hostname } as never;
       },
     },
+    peers: () => machine.peers,
     data: { refresh: async () => {}, measured: () => machine.bucket },
     system: { figures: async () => machine.machine as SystemFigures },
     limits: async () => machine.limits,
@@ -130,6 +133,32 @@ describe('conditions that raise alerts', () => {
     clock.advance(quietMs);
     await watch.check();
     assert.equal(raised.length, 1);
+  });
+
+  it('include other nodes that are out of reach for five minutes', async () => {
+    const { watch, machine, raised, list } = aWatch();
+    const cutOff = (name: string, cutOffMs: number): PeerHealth => ({ name, skewMs: 0, cutOffMs });
+    machine.peers = [cutOff('ns_1@a', 299_999), cutOff('ns_1@b', 0)];
+    await watch.check();
+    assert.deepEqual(raised, []);
+    machine.peers = [cutOff('ns_1@a', 300_000), cutOff('ns_1@b', 400_000), cutOff('ns_1@c', 0)];
+    await watch.check();
+    assert.deepEqual(raised, ['communication_issue']);
+    assert.match(list.all()[0]?.text ?? '', /Node "h" is having issues .* nodes "ns_1@a, ns_1@b"\.$/);
+  });
+
+  it('include a clock that differs from those of most other nodes', async () => {
+    const { watch, machine, raised } = aWatch();
+    const ahead = (...skews: (number | null)[]) =>
+      skews.map((skewMs, index): PeerHealth => ({ name: `ns_1@${index}`, skewMs, cutOffMs: 0 }));
+    for (const peers of [ahead(null), ahead(5_000), ahead(6_000, 0), ahead(null, 100)]) {
+      machine.peers = peers;
+      await watch.check();
+    }
+    assert.deepEqual(raised, []);
+    machine.peers = ahead(-6_000, 6_000, 0, null);
+    await watch.check();
+    assert.deepEqual(raised, ['time_out_of_sync']);
   });
 
   it("include the machine's memory, by the highest exceeded threshold", async () => {

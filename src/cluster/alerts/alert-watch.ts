@@ -1,5 +1,5 @@
 // Checks once a minute for conditions that operators must know: full disks, buckets and machines short of memory, failed
-// commits. Raises an alert by mail, in the list of `/pools/default` and among the events.
+// commits, nodes out of reach, clocks that differ. Raises an alert by mail, in the list of `/pools/default` and among the events.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
@@ -9,6 +9,7 @@ import type { DataService, MeasuredBucket } from '../config/data-service.ts';
 import { type System, type SystemFigures, usedShare } from '../nodes/system.ts';
 import type { AlertList } from './alert-list.ts';
 import type { AlertLimits, MeasuredKind } from './alert-settings.ts';
+import { cutOffFrom, isOutOfSync, type PeerHealth } from './peer-checks.ts';
 
 export const checkEveryMs = 60_000;
 const mib = 1024 * 1024;
@@ -20,6 +21,8 @@ export interface AlertWatchDeps {
   limits: () => Promise<AlertLimits>;
   /** The reason why the node cannot listen under its name; null if it can. */
   nameProblem: (name: string) => Promise<string | null>;
+  /** The other nodes of the cluster. */
+  peers: () => readonly PeerHealth[];
   list: AlertList;
   raised: (kind: MeasuredKind, text: string) => void;
   clock: Clock;
@@ -63,6 +66,7 @@ export class AlertWatch {
     const [bounds, figures] = await Promise.all([limits(), system.figures(), data.refresh()]);
     this.#checkMachine(figures, bounds);
     this.#checkBuckets(bounds);
+    this.#checkPeers();
     if (this.#auditFailures > 0) {
       this.#note('audit', 'audit_dropped_events', auditText(this.#node));
       this.#auditFailures = 0;
@@ -114,6 +118,13 @@ export class AlertWatch {
     }
   }
 
+  #checkPeers(): void {
+    const peers = this.#deps.peers();
+    const names = cutOffFrom(peers);
+    if (names.length > 0) this.#note('communication', 'communication_issue', cutOffText(this.#node, names));
+    if (isOutOfSync(peers)) this.#note('time', 'time_out_of_sync', clockText(this.#node));
+  }
+
   async #checkName(): Promise<void> {
     const { view, nameProblem } = this.#deps;
     const { hostname } = view.self;
@@ -156,5 +167,9 @@ const commitText = (bucket: string, node: string): string =>
   `Write Commit Failure. Disk write failed for item in Bucket "${bucket}" on node ${node}.`;
 const driftText = (bucket: string, node: string, ms: number): string =>
   `Remote or replica mutation received for bucket "${bucket}" on node "${node}" with timestamp more than ${ms} milliseconds ahead of local clock. Please ensure that NTP is set up correctly on all nodes across the replication topology and clocks are synchronized.`;
+const cutOffText = (node: string, others: readonly string[]): string =>
+  `Warning: Node "${node}" is having issues communicating with following nodes "${others.join(', ')}".`;
+const clockText = (node: string): string =>
+  `The time on node "${node}" is not synchronized. Please ensure that NTP is set up correctly on all nodes and that clocks are synchronized.`;
 const auditText = (node: string): string =>
   `Audit Write Failure. Attempt to write to audit log on node "${node}" was unsuccessful`;

@@ -47,6 +47,32 @@ describe('heartbeats between managers', () => {
     assert.deepEqual([downFor('a'), downFor('b')], [[], []]);
   });
 
+  it('tell for how long one connection is broken, and nothing of a dead node', async () => {
+    const { clock, net, of } = nodes('a b c');
+    await clock.run(10_000);
+    net.cut('c', 'a');
+    await clock.run(20_000);
+    assert.ok(of('a').cutOffMs('c') >= 19_000 && of('b').cutOffMs('c') === 0);
+    of('c').stop();
+    net.detach('c');
+    await clock.run(silenceMs + 3_000);
+    assert.equal(of('a').cutOffMs('c'), 0);
+  });
+
+  it('compare the clocks, whatever single heartbeats were delayed', async () => {
+    const { clock, of } = nodes('a b');
+    const beat = (skewMs: number) => of('a').received('b', { hears: [], wallMs: clock.wallMs() + skewMs });
+    of('b').stop();
+    await clock.run(100);
+    for (let i = 0; i < 5; i++) beat(-7_000);
+    assert.equal(of('a').skewMs('b'), -7_000);
+    beat(-6_500);
+    for (let i = 0; i < 4; i++) beat(-30_000);
+    assert.equal(of('a').skewMs('b'), -6_500);
+    of('a').received('b', { hears: [] });
+    assert.equal(of('a').skewMs('b'), null);
+  });
+
   it('do not find a node dead whose heartbeats another node still receives', async () => {
     const { clock, net, of, downFor } = nodes('a b c');
     await clock.run(10_000);

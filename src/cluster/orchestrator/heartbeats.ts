@@ -7,6 +7,9 @@ const beatMs = 1_000;
 /** Without a heartbeat for this long, a node counts as unreachable. */
 export const silenceMs = 3_000;
 
+/** Skews of so many heartbeats are compared: a heartbeat that was delayed makes a clock look late. */
+const skewsKept = 5;
+
 /** What a node sends to all others. */
 export interface Heartbeat {
   /** Ids of the nodes whose heartbeats the sender receives. */
@@ -19,6 +22,8 @@ export interface Heartbeat {
   readonly storeTerm?: StoreTerm;
   /** For how long the sender's disk has failed. */
   readonly diskFailsMs?: number;
+  /** The sender's clock, in milliseconds since 1970; absent in older versions. */
+  readonly wallMs?: number;
 }
 
 export interface HeartbeatsDeps {
@@ -41,6 +46,8 @@ interface ReceivedHeartbeat {
   readonly hears: ReadonlySet<string>;
   readonly agesMs: Readonly<Record<string, number>>;
   readonly diskFailsMs: number;
+  /** How far the clock of the node was ahead of this node's, at the last heartbeats. */
+  readonly skewsMs: readonly number[];
 }
 
 export class Heartbeats {
@@ -64,10 +71,18 @@ export class Heartbeats {
   }
 
   /** Takes a heartbeat of another node. */
-  received(from: string, { hears, agesMs = {}, diskFailsMs = 0 }: Heartbeat): void {
-    if (!this.#deps.nodes().includes(from)) return;
-    const atMs = this.#deps.clock.monotonicMs();
-    this.#latest.set(from, { atMs, agesMs, diskFailsMs, hears: new Set(hears) });
+  received(from: string, { hears, agesMs = {}, diskFailsMs = 0, wallMs }: Heartbeat): void {
+    const { clock, nodes } = this.#deps;
+    if (!nodes().includes(from)) return;
+    const earlier = this.#latest.get(from)?.skewsMs ?? [];
+    const skewsMs = wallMs === undefined ? [] : [...earlier, wallMs - clock.wallMs()].slice(-skewsKept);
+    this.#latest.set(from, {
+      atMs: clock.monotonicMs(),
+      agesMs,
+      diskFailsMs,
+      skewsMs,
+      hears: new Set(hears),
+    });
   }
 
   /** Whether this node receives heartbeats of that node. For `silenceMs` after the start of this node all count as received. */
@@ -99,6 +114,19 @@ export class Heartbeats {
     return this.#latest.get(node)?.diskFailsMs ?? 0;
   }
 
+  /** How far the clock of that node is ahead of this node's, without delays of heartbeats; null: not known. */
+  skewMs(node: string): number | null {
+    const skewsMs = this.#latest.get(node)?.skewsMs ?? [];
+    if (skewsMs.length < skewsKept) return null;
+    return skewsMs.reduce((least, skewMs) => (Math.abs(skewMs) < Math.abs(least) ? skewMs : least));
+  }
+
+  /** For how long this node has received nothing from that node, which others do hear; 0: it does, or nobody hears it. */
+  cutOffMs(node: string): number {
+    if (this.receivesFrom(node) || this.isDown(node)) return 0;
+    return this.#deps.clock.monotonicMs() - this.#lastMs(node);
+  }
+
   #lastMs(node: string): number {
     return this.#latest.get(node)?.atMs ?? this.#startedMs;
   }
@@ -112,7 +140,9 @@ export class Heartbeats {
     const agesMs = Object.fromEntries(
       [...this.#latest].map(([id, { atMs }]) => [id, clock.monotonicMs() - atMs]),
     );
-    for (const other of others) send(other, { hears, agesMs, ...(diskFailsMs > 0 && { diskFailsMs }) });
+    const wallMs = clock.wallMs();
+    for (const other of others)
+      send(other, { hears, agesMs, wallMs, ...(diskFailsMs > 0 && { diskFailsMs }) });
     beat?.();
     this.#timer = clock.after(beatMs, () => this.#beat());
   }

@@ -7,6 +7,7 @@ import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import type { StoreTerm } from '#replog/mirror/config-link.ts';
 import type { AlertSink } from '../alerts/alerts.service.ts';
+import type { PeerHealth } from '../alerts/peer-checks.ts';
 import { FailoverSettingsService } from '../auto-failover/auto-failover.service.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -176,6 +177,18 @@ export class Orchestration {
   /** Whether this node recently got a heartbeat of that node. */
   receivesFrom(node: string): boolean {
     return this.#heartbeats.receivesFrom(node);
+  }
+
+  /** The connections to the other nodes, and their clocks. */
+  get peerHealth(): PeerHealth[] {
+    const { view, identity } = this.#deps;
+    return view.cluster.nodes
+      .filter(({ uuid }) => uuid !== identity.nodeId)
+      .map(({ otpNode, uuid }) => ({
+        name: otpNode,
+        skewMs: this.#heartbeats.skewMs(uuid),
+        cutOffMs: this.#heartbeats.cutOffMs(uuid),
+      }));
   }
 
   /** The name of the orchestrator's node; null where it is not known. */

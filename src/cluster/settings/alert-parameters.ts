@@ -5,9 +5,9 @@ const tests = ['alerts.test', 'alerts.send_test'];
 const address = 'an address';
 const kinds =
   'separated by commas: `auto_failover_node`, `auto_failover_maximum_reached`, `auto_failover_other_nodes_down`, ' +
-  '`auto_failover_cluster_too_small`, `ip`, `disk`, `overhead`, `ep_oom_errors`, `ep_item_commit_failed`, ' +
-  '`audit_dropped_events`, `memory_threshold`, `auto_failover_disabled`, `indexer_ram_max_usage`, ' +
-  '`ep_clock_cas_drift_threshold_exceeded`, `communication_issue`, `time_out_of_sync`, `disk_usage_analyzer_stuck`';
+  '`auto_failover_cluster_too_small`, `auto_failover_disabled`, `ip`, `disk`, `overhead`, `ep_oom_errors`, ' +
+  '`ep_item_commit_failed`, `audit_dropped_events`, `indexer_ram_max_usage`, `ep_clock_cas_drift_threshold_exceeded`, ' +
+  '`communication_issue`, `time_out_of_sync`, `disk_usage_analyzer_stuck`, `memory_threshold`';
 
 export const alertParameters: readonly SettingGroup[] = [
   {
@@ -35,7 +35,7 @@ export const alertParameters: readonly SettingGroup[] = [
         kinds,
         'live',
         'effective',
-        'the events that send mail. This version raises `disk`, `overhead`, `ep_oom_errors`, `ep_item_commit_failed`, `audit_dropped_events`, `memory_threshold` and `ip`, each for one subject at most once in ten minutes, for one disk once in twelve hours',
+        'the events that send mail, each for one subject at most once in ten minutes, for one disk once in twelve hours. This version never raises `auto_failover_disabled`, `indexer_ram_max_usage` and `disk_usage_analyzer_stuck`',
       ),
       setting(
         'pop_up_alerts',

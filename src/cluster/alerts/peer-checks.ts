@@ -1,0 +1,25 @@
+// Alerts about the other nodes of the cluster: nodes that this one cannot reach, and clocks that differ.
+
+/** What this node knows of another one. */
+export interface PeerHealth {
+  readonly name: string;
+  /** How far its clock is ahead of this node's; null: not known. */
+  readonly skewMs: number | null;
+  /** For how long it has been silent towards this node while other nodes hear it. */
+  readonly cutOffMs: number;
+}
+
+/** From this difference on, nodes may not join either. */
+const skewMsMax = 5_000;
+const cutOffMsMax = 5 * 60_000;
+
+/** Whether the clock of this node differs from those of most other nodes that are heard. */
+export function isOutOfSync(peers: readonly PeerHealth[]): boolean {
+  const skews = peers.flatMap(({ skewMs }) => (skewMs === null ? [] : [Math.abs(skewMs)]));
+  const differing = skews.filter((skewMs) => skewMs > skewMsMax).length;
+  return differing * 2 > skews.length;
+}
+
+/** The nodes that this one has not heard for five minutes although other nodes hear them. */
+export const cutOffFrom = (peers: readonly PeerHealth[]): readonly string[] =>
+  peers.filter(({ cutOffMs }) => cutOffMs >= cutOffMsMax).map(({ name }) => name);
