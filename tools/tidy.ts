@@ -22,14 +22,28 @@ const allowed: Record<string, readonly string[]> = {
   // Replication to other clusters: a client of the data ports of both.
   xdcr: ['base', 'ports', 'wire', 'client'],
   kv: ['base', 'ports', 'wire', 'auth'],
-  cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'metrics', 'client', 'manual'],
+  cluster: [
+    'base',
+    'ports',
+    'contract',
+    'wire',
+    'replog',
+    'auth',
+    'http',
+    'metrics',
+    'client',
+    'manual',
+    'console',
+  ],
   // Clients of a node's ports.
   client: ['base', 'ports', 'wire'],
   // The library for tests, a client of the node that it starts.
   testing: ['base', 'ports', 'wire', 'client'],
   // The pages of docs/ as a site, which a node and the cloud serve.
   manual: ['base', 'ports'],
-  cloud: ['base', 'ports', 'contract', 'auth', 'client', 'manual'],
+  // The files of the web consoles, which a node and the cloud serve.
+  console: ['base', 'ports'],
+  cloud: ['base', 'ports', 'contract', 'auth', 'client', 'manual', 'console'],
   main: [
     'base',
     'ports',

@@ -15,6 +15,7 @@ import { allowlistOperations } from './allowlist/allowlist.routes.ts';
 import { AllowlistService } from './allowlist/allowlist.service.ts';
 import { AllowlistStore } from './allowlist/allowlist.store.ts';
 import { bucketOperations } from './buckets/buckets.routes.ts';
+import { callerOperations } from './callers/callers.routes.ts';
 import { cloudOperations } from './clouds/clouds.routes.ts';
 import { Capacity } from './clusters/capacity.ts';
 import { ClusterLifecycleService } from './clusters/cluster-lifecycle.service.ts';
@@ -126,6 +127,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     find: (kind, id) => findSubject(store, kind, id),
     operations: [
       ...statusOperations,
+      ...callerOperations,
       ...cloudOperations({ ...options, tenantId }),
       ...projectOperations(new ProjectsService(options), tenantId),
       ...memberOperations(store),

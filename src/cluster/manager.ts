@@ -9,6 +9,8 @@
 //   await manager.stop();
 
 import type { Authority } from '#auth/authority.ts';
+import { readConsoleFile } from '#console/console-files.adapter.ts';
+import { ConsoleSite } from '#console/console-site.ts';
 import type { BoundRoute } from '#contract/route.ts';
 import type { ClusterHooks } from '#http/pipeline.ts';
 import type { RequestMeter } from '#http/request-meter.ts';
@@ -50,7 +52,6 @@ import type { NodeCertificates } from './peers/node-certificates.ts';
 import { type QuerySettings, querySetting, serviceSettings } from './query-settings/query-settings.ts';
 import { clusterRoutes } from './routes.ts';
 import type { SecurityParts } from './security/security.feature.ts';
-import { readConsoleFile } from './ui/console-files.adapter.ts';
 import { uiRoutes } from './ui/ui.routes.ts';
 
 export interface ClusterManager {
@@ -191,7 +192,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features, sessions
     ...passwordPolicyRoutes(policy),
     ...clientAllowlistRoutes({ allowlist: clients, data }),
     ...security.routes,
-    ...uiRoutes({ security: security.service, readFile: readConsoleFile, sessions }),
+    ...uiRoutes({ security: security.service, site: new ConsoleSite(readConsoleFile), sessions }),
     ...manualRoutes(options.clock),
     ...events.routes,
     ...metrics.routes,

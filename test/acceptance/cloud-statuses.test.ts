@@ -358,7 +358,7 @@ describe('statuses', () => {
         );
       }
     }
-    for (const path of ['/', '/v2', '/v2/', '/v2/status/', '/v4/clusters', '/v2/clusters/', '/V2/status']) {
+    for (const path of ['/v2', '/v2/', '/v2/status/', '/v4/clusters', '/v2/clusters/', '/V2/status']) {
       const { status, body } = await cloud.request('GET', `${path}`);
       assert.equal(status, 404, path);
       assert.match(body.message, /there is no .*\/docs\/api/, path);

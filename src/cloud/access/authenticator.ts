@@ -79,8 +79,9 @@ export class TokenAuthenticator {
         ? tokens.byToken(tokenOrAccessKey)
         : tokens.byAccessKey(tokenOrAccessKey));
       if (token === null) throw unknown(credentials);
-      const { id, role, project_id } = token.row;
-      return { ...token, caller: new Caller({ tokenId: id, role: role as Role, projectId: project_id }) };
+      const { id, role, project_id, expires_at } = token.row;
+      const identity = { tokenId: id, role: role as Role, projectId: project_id, expiresAt: expires_at };
+      return { ...token, caller: new Caller(identity) };
     });
   }
 

@@ -12,6 +12,8 @@ export interface TokenIdentity {
   readonly role: Role;
   /** The project that a project role is for. */
   readonly projectId: string | null;
+  /** Milliseconds since 1970; null: never. */
+  readonly expiresAt: number | null;
 }
 
 /**

@@ -15,7 +15,7 @@ const common = { method: 'GET', doc: 'Counts.', access: 'token', replies } as co
 function anApi() {
   const backend = { state: 'a', answers: 0, fails: false };
   const snapshots = new StoreSnapshots({ read: () => backend.state });
-  const caller = new Caller({ tokenId: 't', role: 'reader', projectId: null });
+  const caller = new Caller({ tokenId: 't', role: 'reader', projectId: null, expiresAt: null });
   const answer = async () => {
     if (backend.fails) throw invalid('not now');
     return { status: 200, body: ++backend.answers };

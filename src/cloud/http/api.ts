@@ -5,6 +5,8 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { z } from 'zod';
 import { plainAddress } from '#base/address.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
+import { readConsoleFile } from '#console/console-files.adapter.ts';
+import { ConsoleSite } from '#console/console-site.ts';
 import type { ApiDocument } from '#contract/api-document.ts';
 import { manualSite } from '#manual/site.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -87,6 +89,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
     options.operations.map(({ operation }) => operation),
   );
   addManual(app, options.clock);
+  addConsole(app);
   return app;
 }
 
@@ -114,6 +117,23 @@ function addManual(app: FastifyInstance, clock: Clock): void {
   app.get<{ Params: { '*': string }; Querystring: { q?: unknown } }>('/docs/*', ({ params, query }, reply) =>
     show(reply, params['*'], query.q),
   );
+}
+
+/** Public files; the console asks for a token, and shows answers of the API. */
+function addConsole(app: FastifyInstance): void {
+  const site = new ConsoleSite(readConsoleFile);
+  const accepted = ({ headers }: FastifyRequest): string => String(headers['accept-encoding']);
+  app.get('/', async (request, reply) => {
+    const answer = await site.page('cloud', accepted(request));
+    if (answer === null)
+      throw notFound('the console is not built: run "npm run build:console" in the checkout');
+    return reply.headers(answer.headers).send(answer.bytes);
+  });
+  app.get<{ Params: { file: string } }>('/ui/assets/:file', async (request, reply) => {
+    const answer = await site.asset(request.params.file, accepted(request));
+    if (answer === null) throw pathNotFound(request.url);
+    return reply.headers(answer.headers).send(answer.bytes);
+  });
 }
 
 function addRoute(
@@ -190,6 +210,7 @@ function readRequest(operation: Operation, request: FastifyRequest, publicUrl: s
     get url() {
       return urlOf(request, publicUrl);
     },
+    address: plainAddress(request.raw.socket.remoteAddress ?? ''),
   };
 }
 

@@ -83,6 +83,8 @@ export interface Request<Query = unknown, Body = unknown, Subject = unknown> {
   readonly subject: Subject;
   /** As received, for paging links. */
   readonly url: URL;
+  /** Where the connection comes from: a client, or a proxy in front of the cloud. */
+  readonly address: string;
 }
 
 export interface Reply {

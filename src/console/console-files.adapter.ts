@@ -7,7 +7,7 @@ export interface ConsoleFile {
 }
 
 /** The same folder from `src` and from the `dist` of the published package. */
-const folder = new URL('../../../built/console/', import.meta.url);
+const folder = new URL('../../built/console/', import.meta.url);
 
 /** `name` must be a plain file name or one in `assets/`. Null if there is no such file. */
 export async function readConsoleFile(name: string, options: { gzip: boolean }): Promise<ConsoleFile | null> {
