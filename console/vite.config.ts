@@ -1,4 +1,4 @@
-// How Vite builds the console; tools/build-console.ts runs it.
+// How Vite builds the console of a node and that of the cloud, which share what both use; tools/build-console.ts runs it.
 import { defineConfig } from 'vite';
 
 // biome-ignore lint/style/noDefaultExport: Vite reads its configuration from the default export.
@@ -10,6 +10,9 @@ export default defineConfig({
     // The content policy allows no images and fonts inside of style sheets.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      input: ['index.html', 'cloud.html'].map((page) => new URL(page, import.meta.url).pathname),
+    },
     license: { fileName: 'licenses.md' },
   },
 });

@@ -1,4 +1,4 @@
-// Builds the web console into `built/console`, unless it was built from the same sources. Run by npm after an install in a checkout,
+// Builds the web consoles of a node and of the cloud into `built/console`, unless it was built from the same sources. Run by npm after an install in a checkout,
 // before a package is made, and by the tests of the console. Other processes may read the folder meanwhile: it is replaced at once.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -48,6 +48,7 @@ function digestOfSources(): string {
   const hash = createHash('sha256');
   const files = [
     'console/**/*.*',
+    'src/cloud/clusters/instances.ts',
     'src/main/shell/plan-sentences.ts',
     'package-lock.json',
     'tools/build-console.ts',

@@ -126,7 +126,7 @@ function summary(api: string, cloud: Cloud, options: CloudOptionValues): string 
   const lines = [
     `Divan cloud ${release} is ready (${Math.round(performance.now())} ms)`,
     `  API      ${api}`,
-    `  pages    ${api}/docs/api`,
+    `  pages    ${api}/  ${api}/docs/api`,
     `  folder   ${options['data-dir']}`,
     `  token    ${cloud.startToken.token}`,
   ];

@@ -158,6 +158,7 @@ describe('statuses', () => {
       { operation: 'GET /v2/clouds', status: 200 },
       { operation: 'GET /v2/clouds/{id}', params: { id: cloudId }, status: 200 },
       { operation: 'GET /v2/users', status: 200 },
+      { operation: 'GET /v3/caller', status: 200 },
       { operation: 'GET /v2/projects', status: 200 },
       { operation: 'POST /v2/projects', body: { name: 'more' }, status: 201 },
       { operation: 'GET /v2/projects/{id}', params: { id: spare }, status: 200 },

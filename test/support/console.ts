@@ -57,10 +57,16 @@ export async function signIn(
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
+/** Signs in to the console of the cloud. */
+export async function signInToCloud(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
 /** Opens a page of the console by its menu entry. */
 export async function goTo(page: Page, name: string): Promise<void> {
   const menu = page.getByRole('button', { name: 'Menu' });
-  const entry = page.getByRole('navigation').getByRole('link', { name, exact: true });
+  const entry = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
   if ((await menu.isVisible()) && !(await entry.isVisible())) await menu.click();
   await entry.click();
   await page.getByRole('heading', { level: 1, name }).waitFor();

@@ -1,13 +1,8 @@
 // The routes of the REST API that the console calls. A test compares them with the node's declarations.
 
-export type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
+import type { Call } from './request.ts';
 
-/** The names of the parameters of a path. */
-export type PathParameters<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
-  ? Name | PathParameters<Rest>
-  : P extends `${string}:${infer Name}`
-    ? Name
-    : never;
+export type { Call };
 
 const collection = '/pools/default/buckets/:bucket/scopes/:scope/collections/:collection';
 

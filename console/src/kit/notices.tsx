@@ -1,6 +1,6 @@
 // Messages: problems, states, progress.
 import type { ComponentChildren } from 'preact';
-import type { ApiError } from '../api/client.ts';
+import type { ApiError } from '../api/request.ts';
 import type { Resource } from './use-resource.ts';
 
 export function Problem({ problem }: { problem: ApiError | undefined }) {

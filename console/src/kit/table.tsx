@@ -9,7 +9,7 @@ export interface Column<T> {
   readonly isNumber?: boolean;
 }
 
-interface TableProps<T> {
+export interface TableProps<T> {
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
@@ -76,7 +76,7 @@ interface PagesProps {
   readonly onPage: (page: number) => void;
 }
 
-function Pages({ at, last, rows, onPage }: PagesProps) {
+export function Pages({ at, last, rows, onPage }: PagesProps) {
   return (
     <div class="row pages">
       <Button disabled={at === 0} onClick={() => onPage(at - 1)}>

@@ -1,6 +1,6 @@
 // Loads data for a page, again after a change and, if asked, at an interval while the page is visible.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../api/client.ts';
+import { ApiError } from '../api/request.ts';
 
 export interface Resource<T> {
   /** The newest data; kept while a newer load fails. */

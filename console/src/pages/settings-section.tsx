@@ -9,7 +9,7 @@ import { Loaded } from '../kit/notices.tsx';
 import { type FormState, useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
 
-type Sent = CallOptions<string>['form'];
+type Sent = CallOptions['form'];
 
 interface SectionProps<T, V extends object> {
   readonly title: string;

@@ -1,17 +1,9 @@
-// The pages of the console, each loaded when it is opened first.
-import type { ComponentType } from 'preact';
-import type { Address } from './router.ts';
+// The pages of the console of a node.
+import type { Pages } from './page-entry.ts';
 
-export interface PageProps {
-  readonly address: Address;
-}
+export type { PageProps } from './page-entry.ts';
 
-interface PageEntry {
-  readonly title: string;
-  readonly load: () => Promise<{ readonly Content: ComponentType<PageProps> }>;
-}
-
-export const pages: Readonly<Record<string, PageEntry>> = {
+export const pages: Pages = {
   overview: { title: 'Overview', load: () => import('../pages/overview.tsx') },
   servers: { title: 'Servers', load: () => import('../pages/servers.tsx') },
   buckets: { title: 'Buckets', load: () => import('../pages/buckets.tsx') },

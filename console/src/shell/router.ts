@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Address {
+  /** Empty: the first page. */
   readonly page: string;
   readonly parts: readonly string[];
   readonly query: Readonly<Record<string, string>>;
@@ -20,7 +21,7 @@ export function useAddress(): Address {
 export function parseAddress(hash: string): Address {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const [page = '', ...parts] = path.split('/').map(decoded);
-  return { page: page || 'overview', parts, query: Object.fromEntries(new URLSearchParams(search)) };
+  return { page, parts, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
 export function addressTo(parts: readonly string[], query: Readonly<Record<string, string>> = {}): string {

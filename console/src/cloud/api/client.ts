@@ -1,0 +1,49 @@
+// Calls the REST API of the cloud. The token stays in the memory of the page: no cookie carries it, so that no other site can use it.
+import { ApiError, type Call, type Server, send } from '../../api/request.ts';
+import type { AnswerOf, Declared, OptionsOf, Route } from './routes.ts';
+
+let token = '';
+
+/** The token of the requests that follow. */
+export function setToken(value: string): void {
+  token = value;
+}
+
+const cloud: Server = {
+  name: 'cloud',
+  headers: () => ({ authorization: `Bearer ${token}` }),
+  refusal(status, body) {
+    const sent = (typeof body === 'object' && body !== null ? body : {}) as { message?: unknown };
+    if (typeof sent.message !== 'string')
+      return new ApiError(status, `The cloud answers with status ${status}.`);
+    return new ApiError(status, sent.message, fieldsIn(sent.message));
+  },
+};
+
+/** Resolves with the body of the answer. */
+export async function call<O extends Declared>(route: Route<O>, options: OptionsOf<O>): Promise<AnswerOf<O>> {
+  return (await sendTo(route.call, options)).body as AnswerOf<O>;
+}
+
+/** Resolves with the id of the operation that carries the change out; null if there is nothing to wait for. */
+export async function change<O extends Declared>(
+  route: Route<O>,
+  options: OptionsOf<O>,
+): Promise<{ readonly operation: string | null; readonly cluster: string }> {
+  const { headers } = await sendTo(route.call, options);
+  return {
+    operation: headers.get('divan-operation')?.split('/').at(-1) ?? null,
+    cluster: headers.get('location')?.split('/').at(-1) ?? '',
+  };
+}
+
+function sendTo(route: Call, options: object) {
+  const { body, ...rest } = options as { body?: unknown };
+  return send(cloud, route, { ...rest, json: body });
+}
+
+/** The cloud names the field of each problem: `name: must have 1 to 128 characters; servers.0.size: must be …`. */
+export function fieldsIn(message: string): Record<string, string> {
+  const parts = message.split(/; (?=[\w.-]+: )/).map((part) => /^([\w.-]+): (.+)$/s.exec(part));
+  return Object.fromEntries(parts.flatMap((part) => (part ? [[part[1], part[2]]] : [])));
+}

@@ -1,0 +1,90 @@
+// One cluster and its parts: each part is a page of its own address.
+import type { ComponentType } from 'preact';
+import { Loaded, Page } from '../../kit/notices.tsx';
+import { useResource } from '../../kit/use-resource.ts';
+import type { PageProps } from '../../shell/page-entry.ts';
+import { addressTo } from '../../shell/router.ts';
+import { call } from '../api/client.ts';
+import { type Cluster, routes } from '../api/routes.ts';
+import { isChanging, StatusBadge } from '../status.tsx';
+import { Allowlist } from './allowlist.tsx';
+import { Buckets } from './buckets.tsx';
+import { ClusterOverview } from './cluster-overview.tsx';
+import { Connect } from './connect.tsx';
+import { OperationLine } from './operation-line.tsx';
+import { Users } from './users.tsx';
+
+export interface PartProps {
+  readonly cluster: Cluster;
+  readonly reload: () => void;
+}
+
+const parts: Readonly<Record<string, { readonly title: string; readonly Part: ComponentType<PartProps> }>> = {
+  '': { title: 'Overview', Part: ClusterOverview },
+  buckets: { title: 'Buckets', Part: Buckets },
+  allowlist: { title: 'Allowlist', Part: Allowlist },
+  users: { title: 'Database users', Part: Users },
+  connect: { title: 'Connect', Part: Connect },
+};
+
+const [whileChangingMs, whileIdleMs] = [1_000, 5_000];
+
+export function Content({ address }: PageProps) {
+  const [id = '', part = ''] = address.parts;
+  const operation = address.query['operation'];
+  const cluster = useResource(
+    (signal) => call(routes.cluster, { path: { id }, signal }),
+    [id],
+    ({ status }) => (isChanging(status) ? whileChangingMs : whileIdleMs),
+  );
+  const isGone = cluster.problem?.status === 404;
+  const { Part } = (Object.hasOwn(parts, part) && parts[part]) || { Part: undefined };
+  return (
+    <Page
+      title={cluster.data?.name ?? 'Cluster'}
+      actions={cluster.data && !isGone && <StatusBadge status={cluster.data.status} />}
+    >
+      {operation && <OperationLine key={operation} id={operation} onEnd={cluster.reload} />}
+      {isGone ? (
+        <p class="empty">
+          The cluster does not exist, or not any more. <a href={addressTo(['clusters'])}>All clusters</a>
+        </p>
+      ) : (
+        <>
+          <PartLinks id={id} part={part} operation={operation} />
+          <Loaded from={cluster}>
+            {(data) =>
+              Part ? (
+                <Part key={id} cluster={data} reload={cluster.reload} />
+              ) : (
+                <p>A cluster has no page “{part}”.</p>
+              )
+            }
+          </Loaded>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function PartLinks({ id, part, operation }: { id: string; part: string; operation: string | undefined }) {
+  return (
+    <nav aria-label="Cluster" class="parts">
+      <ul>
+        {Object.entries(parts).map(([name, { title }]) => (
+          <li key={name}>
+            <a
+              href={addressTo(
+                name === '' ? ['cluster', id] : ['cluster', id, name],
+                operation ? { operation } : {},
+              )}
+              aria-current={name === part ? 'page' : undefined}
+            >
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

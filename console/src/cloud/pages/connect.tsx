@@ -1,0 +1,119 @@
+// Programs that connect to the cluster, with its addresses, a bucket and a user filled in.
+import { useState } from 'preact/hooks';
+import { Button, Select } from '../../kit/controls.tsx';
+import { Loaded } from '../../kit/notices.tsx';
+import { useResource } from '../../kit/use-resource.ts';
+import { addressTo } from '../../shell/router.ts';
+import { call } from '../api/client.ts';
+import { type Cluster, routes } from '../api/routes.ts';
+import type { PartProps } from './cluster.tsx';
+import { passwordVariable, snippets } from './snippets.ts';
+
+const connectionStringOf = ({ endpointsURL }: Cluster): string => `couchbase://${endpointsURL.join(',')}`;
+
+export function Connect({ cluster }: PartProps) {
+  const { id } = cluster;
+  const choices = useResource(
+    async (signal) => {
+      const [buckets, users, entries] = await Promise.all([
+        call(routes.buckets, { path: { id }, signal }),
+        call(routes.users, { path: { id }, signal }),
+        call(routes.allowlist, { path: { id }, signal }),
+      ]);
+      return {
+        buckets: buckets.map(({ name }) => name),
+        users: users.map(({ username }) => username),
+        isClosed: entries.every(({ state }) => state === 'expired'),
+      };
+    },
+    [id],
+  );
+  return (
+    <Loaded from={choices}>
+      {({ buckets, users, isClosed }) => (
+        <>
+          {isClosed && (
+            <Missing id={id} part="allowlist" what="The allowlist is empty, so that no client can connect.">
+              Add an address
+            </Missing>
+          )}
+          {buckets.length === 0 && (
+            <Missing id={id} part="buckets" what="The cluster has no bucket.">
+              Create a bucket
+            </Missing>
+          )}
+          {users.length === 0 && (
+            <Missing id={id} part="users" what="The cluster has no database user.">
+              Create a user
+            </Missing>
+          )}
+          <Program
+            connectionString={connectionStringOf(cluster)}
+            buckets={buckets.length === 0 ? ['BUCKET'] : buckets}
+            users={users.length === 0 ? ['USER'] : users}
+          />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+interface MissingProps {
+  readonly id: string;
+  readonly part: string;
+  readonly what: string;
+  readonly children: string;
+}
+
+function Missing({ id, part, what, children }: MissingProps) {
+  return (
+    <p class="notice caution">
+      {what} <a href={addressTo(['cluster', id, part])}>{children}</a>
+    </p>
+  );
+}
+
+interface ProgramProps {
+  readonly connectionString: string;
+  readonly buckets: readonly string[];
+  readonly users: readonly string[];
+}
+
+function Program({ connectionString, buckets, users }: ProgramProps) {
+  const [sdk, setSdk] = useState(snippets[0]?.sdk ?? '');
+  const [bucket, setBucket] = useState(buckets[0] ?? '');
+  const [username, setUsername] = useState(users[0] ?? '');
+  const [isCopied, setCopied] = useState(false);
+  const snippet = snippets.find((each) => each.sdk === sdk);
+  const code = snippet?.code({ connectionString, username, bucket }) ?? '';
+  const show = (set: (value: string) => void) => (value: string) => {
+    setCopied(false);
+    set(value);
+  };
+  return (
+    <>
+      <p>
+        Connection string: <span class="mono">{connectionString}</span>
+      </p>
+      <div class="row fields">
+        <Select label="SDK" value={sdk} onChange={show(setSdk)} options={snippets.map((each) => each.sdk)} />
+        <Select label="Bucket" value={bucket} onChange={show(setBucket)} options={buckets} />
+        <Select label="User" value={username} onChange={show(setUsername)} options={users} />
+      </div>
+      <p>
+        Install: <span class="mono">{snippet?.install}</span>. The program takes the password of the user from
+        the environment variable <span class="mono">{passwordVariable}</span>.
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by keyboard. */}
+      <section aria-label={`Program for ${sdk}`} tabIndex={0}>
+        <pre>{code}</pre>
+      </section>
+      <div class="row">
+        <Button onClick={() => void navigator.clipboard?.writeText(code).then(() => setCopied(true))}>
+          Copy
+        </Button>
+        <span role="status">{isCopied && 'Copied.'}</span>
+      </div>
+    </>
+  );
+}

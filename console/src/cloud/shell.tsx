@@ -1,0 +1,45 @@
+// The console of the cloud: the sign-in, or the frame for whoever holds the token.
+import { useCallback, useState } from 'preact/hooks';
+import { time } from '../kit/format.ts';
+import { Frame } from '../shell/frame.tsx';
+import { setToken } from './api/client.ts';
+import type { Caller } from './api/routes.ts';
+import { pages } from './pages.ts';
+import { SignInForm } from './sign-in.tsx';
+
+export function CloudShell() {
+  const [caller, setCaller] = useState<Caller>();
+  const SignIn = useCallback(
+    ({ onSignedIn }: { onSignedIn: () => void }) => (
+      <SignInForm
+        onSignedIn={(signedIn) => {
+          setCaller(signedIn);
+          onSignedIn();
+        }}
+      />
+    ),
+    [],
+  );
+  if (!caller)
+    return (
+      <main class="alone">
+        <h1>Divan cloud: sign in</h1>
+        <SignInForm onSignedIn={setCaller} />
+      </main>
+    );
+  const signOut = () => {
+    setToken('');
+    setCaller(undefined);
+  };
+  return (
+    <Frame
+      brand="Divan cloud"
+      server="cloud"
+      caller={caller.expiresAt ? `${caller.role}, until ${time(caller.expiresAt)}` : caller.role}
+      pages={pages}
+      SignIn={SignIn}
+      onSignOut={signOut}
+      onEnd={signOut}
+    />
+  );
+}
