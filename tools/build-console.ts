@@ -50,6 +50,7 @@ function digestOfSources(): string {
     'console/**/*.*',
     'src/cloud/clusters/instances.ts',
     'src/main/shell/plan-sentences.ts',
+    'src/main/transfer/exact-json.ts',
     'package-lock.json',
     'tools/build-console.ts',
   ];

@@ -126,7 +126,10 @@ const declaration =
   /^export (?:declare )?(?:async )?(?:abstract )?(const|let|function\*?|class|interface|type) (\w+)/gm;
 
 const texts = new Map(
-  globSync('{src,test,tools,bench}/**/*.ts').map((file) => [file, readFileSync(file, 'utf8')]),
+  globSync('{{src,test,tools,bench}/**/*.ts,console/src/**/*.{ts,tsx}}').map((file) => [
+    file,
+    readFileSync(file, 'utf8'),
+  ]),
 );
 const exported = [...texts].flatMap(([file, text]) => exportsOf(file, text));
 const words = wordsByFile();

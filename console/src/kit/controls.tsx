@@ -40,7 +40,7 @@ interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (value: string) => void;
-  readonly type?: 'text' | 'password' | 'number' | 'search';
+  readonly type?: 'text' | 'password' | 'number' | 'search' | 'datetime-local';
   readonly hint?: string;
   readonly problem?: string | undefined;
   readonly required?: boolean;
@@ -170,6 +170,21 @@ export function Checkbox({ label, checked, onChange }: CheckboxProps) {
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
       <label for={id}>{label}</label>
+    </div>
+  );
+}
+
+interface FileFieldProps {
+  readonly label: string;
+  readonly onFile: (file: File | undefined) => void;
+}
+
+export function FileField({ label, onFile }: FileFieldProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} type="file" onChange={(event) => onFile(event.currentTarget.files?.[0])} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // Dialogs: a form in a window of its own, and the confirmation of what destroys by typing a name.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, Field } from './controls.tsx';
 import { Form } from './form.tsx';
 import { type Action, useAction } from './use-resource.ts';
@@ -14,10 +14,14 @@ interface DialogProps {
 export function Dialog({ title, children, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the next frame, so that nothing sees the page without a focus.
+  useLayoutEffect(() => {
     const opener = document.activeElement;
-    dialog.current?.showModal();
+    const element = dialog.current as HTMLDialogElement;
+    element.showModal();
     return () => {
+      // What is behind an open dialog takes no focus.
+      element.close();
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);

@@ -31,3 +31,12 @@ export function jsonProblem(text: string): string | undefined {
     return `This is not JSON: ${(error as Error).message}`;
   }
 }
+
+/** Why the text is not a JSON object such as `example`; undefined if it is. */
+export function objectProblem(text: string, example: string): string | undefined {
+  const syntax = jsonProblem(text);
+  if (syntax !== undefined) return syntax;
+  const value: unknown = JSON.parse(text);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? undefined : `This is not an object: ${example}.`;
+}

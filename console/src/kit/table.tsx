@@ -30,15 +30,7 @@ export function Table<T>({ caption, columns, rows, rowKey, empty, pageRows = 50 
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: wide tables scroll, also by keyboard. */}
       <section class="table" aria-label={caption} tabIndex={0}>
         <table>
-          <thead>
-            <tr>
-              {columns.map(({ label, isNumber }) => (
-                <th key={label} scope="col" class={isNumber ? 'number' : ''}>
-                  {label}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <Head columns={columns} />
           <tbody>
             {rows.slice(at * pageRows, (at + 1) * pageRows).map((row) => (
               <Row key={rowKey(row)} row={row} columns={columns} />
@@ -51,9 +43,30 @@ export function Table<T>({ caption, columns, rows, rowKey, empty, pageRows = 50 
   );
 }
 
-function Row<T>({ row, columns }: { row: T; columns: readonly Column<T>[] }) {
+export function Head<T>({ columns }: { columns: readonly Column<T>[] }) {
   return (
-    <tr>
+    <thead>
+      <tr>
+        {columns.map(({ label, isNumber }) => (
+          <th key={label} scope="col" class={isNumber ? 'number' : ''}>
+            {label}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+interface RowProps<T> {
+  readonly row: T;
+  readonly columns: readonly Column<T>[];
+  /** The number of the row, where not all rows are in the page. */
+  readonly rowIndex?: number;
+}
+
+export function Row<T>({ row, columns, rowIndex }: RowProps<T>) {
+  return (
+    <tr aria-rowindex={rowIndex}>
       {columns.map(({ label, value, isNumber }, index) =>
         index === 0 ? (
           <th key={label} scope="row">

@@ -1,5 +1,5 @@
 // One document: view, edit with its CAS, create, delete. If another client has changed it meanwhile, shows both versions.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { StoredDocument } from '../api/types.ts';
@@ -9,7 +9,8 @@ import { time } from '../kit/format.ts';
 import { indented, jsonProblem } from '../kit/json-text.ts';
 import { Problem } from '../kit/notices.tsx';
 import { asApiError } from '../kit/use-resource.ts';
-import type { CollectionPath } from './documents.tsx';
+import { Attributes } from './document-attributes.tsx';
+import type { CollectionPath } from './document-pages.ts';
 
 interface DocumentDialogProps {
   readonly path: CollectionPath;
@@ -21,21 +22,36 @@ interface DocumentDialogProps {
 export function DocumentDialog({ path, documentKey, onClose }: DocumentDialogProps) {
   const [stored, setStored] = useState<StoredDocument>();
   const [problem, setProblem] = useState<ApiError>();
-  useEffect(() => {
+  const [isChanged, setChanged] = useState(false);
+  const load = async () => {
     if (documentKey === null) return;
-    call<StoredDocument>(routes.document, { path: { ...path, document: documentKey } }).then(
-      setStored,
-      (error) => setProblem(notFoundText(asApiError(error))),
-    );
-  }, []);
+    try {
+      setStored(await call<StoredDocument>(routes.document, { path: { ...path, document: documentKey } }));
+    } catch (error) {
+      setProblem(notFoundText(asApiError(error)));
+    }
+  };
+  useEffect(() => void load(), []);
+  const close = (isSaved: boolean) => onClose(isSaved || isChanged);
   return (
-    <Dialog title={documentKey ?? 'Create a document'} onClose={() => onClose(false)}>
+    <Dialog title={documentKey ?? 'Create a document'} onClose={() => close(false)}>
       <Problem problem={problem} />
-      {documentKey === null && <Editor path={path} onClose={onClose} />}
-      {stored && <Editor path={path} stored={stored} onClose={onClose} />}
+      {documentKey === null && <Editor path={path} onClose={close} />}
+      {stored && <Editor path={path} stored={stored} onClose={close} />}
+      {stored?.json !== undefined && (
+        <Attributes
+          key={stored.meta.cas}
+          path={path}
+          stored={stored}
+          onSaved={() => {
+            setChanged(true);
+            void load();
+          }}
+        />
+      )}
       {problem && (
         <div class="row end">
-          <Button onClick={() => onClose(false)}>Close</Button>
+          <Button onClick={() => close(false)}>Close</Button>
         </div>
       )}
     </Dialog>
@@ -59,6 +75,11 @@ function Editor({ path, stored, onClose }: EditorProps) {
   const [text, setText] = useState(stored ? indented(stored.json ?? '') : '{}');
   const [cas, setCas] = useState(stored?.meta.cas);
   const [theirs, setTheirs] = useState<StoredDocument>();
+  const shown = useRef(stored);
+  useEffect(() => {
+    // Only its attributes have changed here: what was typed still replaces the version that was shown.
+    if (stored?.json === shown.current?.json) setCas(stored?.meta.cas);
+  }, [stored]);
   const [problem, setProblem] = useState<ApiError>();
   const [isDeleting, setDeleting] = useState(false);
   const isBinary = stored !== undefined && stored.json === undefined;
@@ -95,7 +116,7 @@ function Editor({ path, stored, onClose }: EditorProps) {
       }}
     >
       {!stored && <Field label="Key" value={key} onInput={setKey} required mono />}
-      {stored && <Meta stored={stored} />}
+      {stored && <Meta {...stored} />}
       {isBinary ? (
         <p>
           This document is not JSON ({stored?.base64?.length ?? 0} characters as base64). It cannot be edited
@@ -161,21 +182,12 @@ async function exists(path: Readonly<Record<string, string>>): Promise<boolean> 
   }
 }
 
-function Meta({ stored: { meta, xattrs } }: { stored: StoredDocument }) {
-  const names = Object.keys(xattrs);
+function Meta({ meta }: StoredDocument) {
   return (
-    <>
-      <p class="quiet">
-        CAS <span class="mono">{meta.cas}</span>, expires:{' '}
-        {meta.expiration === 0 ? 'never' : time(meta.expiration * 1000)}
-      </p>
-      {names.length > 0 && (
-        <details>
-          <summary>Extended attributes: {names.join(', ')}</summary>
-          <pre>{JSON.stringify(xattrs, null, 2)}</pre>
-        </details>
-      )}
-    </>
+    <p class="quiet">
+      CAS <span class="mono">{meta.cas}</span>, expires:{' '}
+      {meta.expiration === 0 ? 'never' : time(meta.expiration * 1000)}
+    </p>
   );
 }
 

@@ -1,28 +1,17 @@
-// Documents of a collection: browse by key, find by key or prefix, create, edit, delete.
+// Documents of a collection: browse by key, find by key or prefix, create, edit, delete, import, export.
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { Bucket, Manifest } from '../api/types.ts';
 import { Button, Field, Select } from '../kit/controls.tsx';
 import { Loaded, Page, Problem } from '../kit/notices.tsx';
-import { type Column, Table } from '../kit/table.tsx';
 import { useResource } from '../kit/use-resource.ts';
 import type { PageProps } from '../shell/pages.ts';
 import { addressTo, go } from '../shell/router.ts';
 import { DocumentDialog } from './document-dialog.tsx';
-
-export interface CollectionPath {
-  readonly bucket: string;
-  readonly scope: string;
-  readonly collection: string;
-}
-
-interface Row {
-  readonly id: string;
-  readonly doc?: { readonly json?: string; readonly base64?: string };
-}
-
-const pageRows = 25;
+import { DocumentList } from './document-list.tsx';
+import type { CollectionPath } from './document-pages.ts';
+import { ExportDialog, ImportDialog } from './transfer-dialogs.tsx';
 
 export function Content({ address }: PageProps) {
   const [wanted, scope = '_default', collection = '_default'] = address.parts;
@@ -56,101 +45,50 @@ interface CollectionProps {
   readonly prefix: string;
 }
 
+type Open =
+  | { readonly what: 'document'; readonly key: string | null }
+  | { readonly what: 'import' | 'export' };
+
 function Collection({ names, path, prefix }: CollectionProps) {
-  /** The first keys of the pages before and of this one. */
-  const [starts, setStarts] = useState<readonly string[]>([prefix]);
-  const [open, setOpen] = useState<{ readonly key: string | null }>();
-  const start = starts.at(-1) ?? prefix;
-  const rows = useResource(
-    (signal) =>
-      call<{ rows: Row[] }>(routes.documents, { path: { ...path }, query: pageQuery(start, prefix), signal }),
-    [path.bucket, path.scope, path.collection, start, prefix],
-  );
-  const columns: readonly Column<Row>[] = [
-    {
-      label: 'Key',
-      value: ({ id }) => (
-        <button type="button" class="link mono" onClick={() => setOpen({ key: id })}>
-          {id}
-        </button>
-      ),
-    },
-    { label: 'Document', value: ({ doc }) => <span class="mono">{preview(doc)}</span> },
-  ];
+  const [open, setOpen] = useState<Open>();
+  /** Counts the changes, after which the list is read again. */
+  const [changes, setChanges] = useState(0);
+  const close = (isChanged: boolean) => {
+    setOpen(undefined);
+    if (isChanged) setChanges(changes + 1);
+  };
   return (
     <Page
       title="Documents"
       actions={
-        <Button kind="main" onClick={() => setOpen({ key: null })}>
-          Create document
-        </Button>
+        <div class="row">
+          <Button onClick={() => setOpen({ what: 'import' })}>Import</Button>
+          <Button onClick={() => setOpen({ what: 'export' })}>Export</Button>
+          <Button kind="main" onClick={() => setOpen({ what: 'document', key: null })}>
+            Create document
+          </Button>
+        </div>
       }
     >
       <Place names={names} path={path} />
       <Find
         prefix={prefix}
-        onPrefix={(text) => {
-          setStarts([text]);
-          go(['documents', path.bucket, path.scope, path.collection], text ? { prefix: text } : {});
-        }}
-        onKey={(key) => setOpen({ key })}
+        onPrefix={(text) =>
+          go(['documents', path.bucket, path.scope, path.collection], text ? { prefix: text } : {})
+        }
+        onKey={(key) => setOpen({ what: 'document', key })}
       />
-      <Loaded from={rows}>
-        {({ rows: shown }) => (
-          <>
-            <Table
-              caption="Documents"
-              columns={columns}
-              rows={shown.slice(0, pageRows)}
-              rowKey={({ id }) => id}
-              empty={
-                prefix
-                  ? 'No key begins with this text.'
-                  : 'The collection has no documents. Create the first one.'
-              }
-            />
-            <div class="row pages">
-              <Button disabled={starts.length === 1} onClick={() => setStarts(starts.slice(0, -1))}>
-                Previous
-              </Button>
-              <Button
-                disabled={shown.length <= pageRows}
-                onClick={() => setStarts([...starts, shown[pageRows]?.id ?? start])}
-              >
-                Next
-              </Button>
-            </div>
-          </>
-        )}
-      </Loaded>
-      {open && (
-        <DocumentDialog
-          path={path}
-          documentKey={open.key}
-          onClose={(isChanged) => {
-            setOpen(undefined);
-            if (isChanged) rows.reload();
-          }}
-        />
-      )}
+      <DocumentList
+        path={path}
+        prefix={prefix}
+        changes={changes}
+        onOpen={(key) => setOpen({ what: 'document', key })}
+      />
+      {open?.what === 'document' && <DocumentDialog path={path} documentKey={open.key} onClose={close} />}
+      {open?.what === 'import' && <ImportDialog path={path} onClose={() => close(true)} />}
+      {open?.what === 'export' && <ExportDialog path={path} prefix={prefix} onClose={() => close(false)} />}
     </Page>
   );
-}
-
-/** One more than is shown, whose key begins the next page. */
-const pageQuery = (start: string, prefix: string) => ({
-  limit: pageRows + 1,
-  include_docs: true,
-  ...(start && { startkey: JSON.stringify(start) }),
-  // The last code point, so that it follows every key with the prefix.
-  ...(prefix && { endkey: JSON.stringify(`${prefix}\u{10ffff}`) }),
-});
-
-const previewChars = 120;
-
-function preview(doc: Row['doc']): string {
-  if (doc?.json === undefined) return doc?.base64 === undefined ? '' : 'binary';
-  return doc.json.length > previewChars ? `${doc.json.slice(0, previewChars)}…` : doc.json;
 }
 
 function Place({ names, path }: { names: readonly string[]; path: CollectionPath }) {
@@ -214,7 +152,7 @@ function Find({ prefix, onPrefix, onKey }: FindProps) {
       }}
     >
       <Field label="Key or its beginning" type="search" value={text} onInput={setText} />
-      <div class="row field">
+      <div class="row">
         <Button submit>Filter by beginning</Button>
         <Button disabled={text === ''} onClick={() => onKey(text)}>
           Open this key

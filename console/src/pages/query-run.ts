@@ -52,6 +52,16 @@ export function keepStatement(statement: string): void {
   localStorage.setItem(key, JSON.stringify([statement, ...others].slice(0, statementsMax)));
 }
 
+/** Resolves with the rows of a statement whose values are sent as texts, so that numbers keep their digits. */
+export async function runExactly(
+  form: Readonly<Record<string, string | number>>,
+): Promise<readonly unknown[]> {
+  const answer = await call<Answer>(routes.query, { form });
+  const problem = problemIn(answer);
+  if (problem) throw problem;
+  return answer.results ?? [];
+}
+
 /** The first problem in the answer of the query service, which comes with status 200 if rows were sent before. */
 function problemIn({ errors = [] }: Answer): ApiError | null {
   const [first] = errors;

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { planSentences } from '../../../src/main/shell/plan-sentences.ts';
 import type { ApiError } from '../api/client.ts';
 import { Button, Field } from '../kit/controls.tsx';
-import { jsonProblem } from '../kit/json-text.ts';
+import { objectProblem } from '../kit/json-text.ts';
 import { Page, Problem } from '../kit/notices.tsx';
 import { asApiError } from '../kit/use-resource.ts';
 import { Results } from './query-results.tsx';
@@ -20,7 +20,8 @@ export function Content() {
   const [problem, setProblem] = useState<ApiError>();
   const [isRunning, setRunning] = useState(false);
   const running = useRef<AbortController | null>(null);
-  const wrongParameters = parameters.trim() === '' ? undefined : objectProblem(parameters);
+  const wrongParameters =
+    parameters.trim() === '' ? undefined : objectProblem(parameters, '{"$name": value}');
   const run = async (explains: boolean) => {
     const abort = new AbortController();
     running.current = abort;
@@ -115,13 +116,4 @@ function History({ onChoose }: { onChoose: (statement: string) => void }) {
       </ul>
     </details>
   );
-}
-
-function objectProblem(text: string): string | undefined {
-  const wrong = jsonProblem(text);
-  if (wrong !== undefined) return wrong;
-  const value: unknown = JSON.parse(text);
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? undefined
-    : 'This is not an object: {"$name": value}.';
 }

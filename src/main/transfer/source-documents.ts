@@ -1,5 +1,6 @@
 // Makes documents of the records of a file: their value as text of JSON, and their key.
 import { isUtf8 } from 'node:buffer';
+import { withoutFields } from './exact-json.ts';
 import type { KeyGenerator } from './key-generator.ts';
 import type { SourceRecord } from './source-record.ts';
 
@@ -25,7 +26,7 @@ export function documentOf(record: SourceRecord, ordinal: number, form: Document
   const text = Buffer.isBuffer(record.content) ? jsonText(record.content) : rowText(record.content, form);
   const value = parsed(text);
   const key = form.keys.keyOf(value, ordinal, form.seed);
-  const stored = form.ignoredFields.length === 0 ? text : without(text, form.ignoredFields);
+  const stored = form.ignoredFields.length === 0 ? text : withoutFields(text, form.ignoredFields);
   return { key, value: Buffer.from(stored) };
 }
 
@@ -40,18 +41,6 @@ function parsed(text: string): unknown {
   } catch (error) {
     throw new Error(`is no JSON: ${(error as Error).message}`);
   }
-}
-
-/** TypeScript's library does not declare this function yet. */
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
-
-/** Numbers keep their digits. */
-function without(text: string, fields: readonly string[]): string {
-  const exact = (_key: string, value: unknown, { source }: { source?: string }): unknown =>
-    typeof value === 'number' && source !== undefined ? rawJson(source) : value;
-  const value = JSON.parse(text, exact as (key: string, value: unknown) => unknown) as unknown;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return text;
-  return JSON.stringify(Object.fromEntries(Object.entries(value).filter(([name]) => !fields.includes(name))));
 }
 
 function rowText(cells: readonly string[], { header, infersTypes, omitsEmpty }: DocumentForm): string {

@@ -138,6 +138,50 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
     assert.equal(json, '{"by":"me"}');
   });
 
+  it('changes the expiry and the attributes of a document, and nothing once another client has changed it', async () => {
+    await using opened = await signedIn();
+    const { page, problems } = opened;
+    const path = '/pools/default/buckets/travel/docs/with%20attributes';
+    const read = async () =>
+      (await (await node.request(path)).json()) as {
+        meta: { expiration: number };
+        xattrs: object;
+        json: string;
+      };
+    assert.equal((await node.request(path, 'POST', { value: '{"a":1}' })).status, 200);
+    await page.goto(`${node.ready.node.rest}/ui/#/documents/travel`);
+    await page.getByRole('button', { name: 'with attributes' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Expiry and extended attributes').click();
+    await dialog.getByLabel('Expires').fill('2050-01-02T03:04');
+    await dialog.getByLabel('Extended attributes').fill('{"app": {"by": "console"}, "owner": 1}');
+    await dialog.getByRole('button', { name: 'Save expiry and attributes' }).click();
+    await dialog.getByText('Expiry and extended attributes: app, owner').click();
+    const local = new Date('2050-01-02T03:04').getTime() / 1000;
+    const { meta, xattrs } = await read();
+    assert.deepEqual([meta.expiration, xattrs], [local, { app: { by: 'console' }, owner: 1 }]);
+    await assertAccessible(page, 'attributes');
+
+    await dialog.getByLabel('Document as JSON').fill('{"a":2}');
+    await dialog.getByLabel('Expires').fill('');
+    await dialog.getByLabel('Extended attributes').fill('{"owner": 1}');
+    await dialog.getByRole('button', { name: 'Save expiry and attributes' }).click();
+    await dialog.getByText('Expiry and extended attributes: owner').click();
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const saved = await read();
+    assert.deepEqual([saved.meta.expiration, saved.xattrs, saved.json], [0, { owner: 1 }, '{"a":2}']);
+
+    await page.getByRole('button', { name: 'with attributes' }).click();
+    await dialog.getByText('Expiry and extended attributes').click();
+    assert.equal((await node.request(path, 'POST', { value: '{"a":3}' })).status, 200);
+    await dialog.getByLabel('Extended attributes').fill('{}');
+    await dialog.getByRole('button', { name: 'Save expiry and attributes' }).click();
+    await dialog.getByText('Another client has changed this document').waitFor();
+    assert.deepEqual((await read()).xattrs, { owner: 1 });
+    assert.deepEqual(problems, []);
+  });
+
   async function signedIn() {
     const opened = await openPage(browser, node.ready.node.rest);
     await signIn(opened.page);

@@ -1,0 +1,21 @@
+// Changes the members of a JSON text, while numbers keep their digits. Used by `divan import` and by the web console.
+
+/** TypeScript's library does not declare this function yet. */
+const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+
+/** The object that the text describes, whose numbers `JSON.stringify` writes as they were; null if it describes none. */
+export function exactObject(text: string): Readonly<Record<string, unknown>> | null {
+  const exact = (_key: string, value: unknown, { source }: { source?: string }): unknown =>
+    typeof value === 'number' && source !== undefined ? rawJson(source) : value;
+  const value = JSON.parse(text, exact as (key: string, value: unknown) => unknown) as unknown;
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : null;
+}
+
+/** The text without these members of its object; a text that describes no object stays. */
+export function withoutFields(text: string, names: readonly string[]): string {
+  const object = exactObject(text);
+  if (object === null) return text;
+  return JSON.stringify(Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name))));
+}
