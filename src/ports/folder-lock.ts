@@ -39,7 +39,7 @@ export class FolderInUseError extends Error {
 }
 
 /** The files of locks in a folder. */
-export const isLockFile = (name: string): boolean => /^lock\.(db|(\d+\.)?pid)$/.test(name);
+export const isLockFile = (name: string): boolean => /^lock\.(db|db-journal|(\d+\.)?pid)$/.test(name);
 
 /** Creates the folder if needed and locks it until `release` or the end of the process. Throws FolderInUseError. */
 export function lockFolder(folder: string): FolderLock {
@@ -49,7 +49,8 @@ export function lockFolder(folder: string): FolderLock {
   // descriptor of the locked file would free the lock.
   const pidPath = join(folder, 'lock.pid');
   try {
-    db.exec('begin exclusive');
+    // Without a journal file the lock needs no space, so that backups can be removed from a full disk.
+    db.exec('pragma journal_mode = memory; begin exclusive');
   } catch (error) {
     const isShared = isBusy(error) && holdsShared(db);
     db.close();
@@ -130,7 +131,12 @@ function isWritable(folder: string): boolean {
 /** What was there may be a symbolic link to another file. */
 function writeAnew(path: string, text: string): void {
   rmSync(path, { force: true });
-  writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+  try {
+    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    // On a full disk others do not learn the holder; the lock holds.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  }
 }
 
 function openLock(path: string): DatabaseSync {

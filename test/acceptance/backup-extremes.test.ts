@@ -1,10 +1,10 @@
 // Backups of what is large, many, spread over nodes, or gone before the end, and on disks that are full.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { findBackup } from '#backup/archive/repository.adapter.ts';
 import { runBackup } from '#backup/capture/run-backup.adapter.ts';
 import { BackupNode } from '#backup/node/backup-node.ts';
@@ -175,6 +175,134 @@ describe('backups of extremes', () => {
       await succeeds('backup', 'verify', folder);
     } finally {
       execFileSync('umount', ['--lazy', mounted]);
+    }
+  });
+});
+
+describe('backups on disks with problems', { skip: needs('mount') }, () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-disks-'));
+  const mounted = join(scratch, 'disk');
+  const folder = join(mounted, 'repository');
+  const filler = join(mounted, 'filler');
+  let node: NodeProcess;
+  let access: BackupNode;
+
+  before(async () => {
+    node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    access = backupNode(node);
+  });
+  beforeEach(async () => {
+    mkdirSync(mounted);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'divan-test', mounted]);
+    await store(access, 'b', 0, [storing('k', `"${realRandom.bytes(8).toString('hex')}"`)]);
+  });
+  afterEach(() => {
+    execFileSync('umount', ['--lazy', mounted]);
+    rmSync(mounted, { recursive: true });
+  });
+  after(async () => {
+    await node?.[Symbol.asyncDispose]();
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  const divan = (...args: string[]) =>
+    runCommand(args, { DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: administrator.password });
+
+  /** Does something after the documents are captured, before the manifest is written. */
+  class Interfering extends BackupNode {
+    private readonly interfere: () => void;
+
+    constructor(interfere: () => void) {
+      super(access.access);
+      this.interfere = interfere;
+    }
+
+    override async scopes(bucket: string) {
+      this.interfere();
+      return super.scopes(bucket);
+    }
+  }
+
+  const backUp = (by: BackupNode = access) =>
+    runBackup(
+      { folder, buckets: ['b'], isFull: false, purges: false },
+      {
+        ...{ node: by, clock: realClock, random: realRandom, signal: new AbortController().signal },
+        progress: () => {},
+      },
+    );
+
+  function fill(): void {
+    try {
+      for (;;) appendFileSync(filler, Buffer.alloc(4_096));
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+    }
+  }
+
+  it('a disk that fills before the manifest leaves a partial backup, which is completed', async () => {
+    await backUp();
+    await assert.rejects(
+      backUp(new Interfering(fill)),
+      /^ArchiveError: cannot write to .*0 MiB free\): ENOSPC/,
+    );
+    const { repository } = findBackup(folder);
+    assert.deepEqual([repository.complete().length, repository.partial().length], [1, 1]);
+    rmSync(filler);
+    assert.equal((await backUp()).isResumed, true);
+    assert.deepEqual([repository.complete().length, repository.partial()], [2, []]);
+  });
+
+  it('a full disk stops a first backup and a merge with the reason, and no restore and no removal', async () => {
+    mkdirSync(folder);
+    fill();
+    await assert.rejects(backUp(), /^ArchiveError: .*repository.*(ENOSPC|full)/);
+    rmSync(filler);
+    await backUp();
+    await backUp();
+    fill();
+    const { repository } = findBackup(folder);
+    const merge = await divan('backup', 'merge', folder);
+    assert.match(merge.error, /^divan: .*repository.*(ENOSPC|full)/);
+    assert.doesNotMatch(merge.error, /\n +at /, 'no stack');
+    assert.equal(repository.complete().length, 2);
+    // Its progress cannot be recorded.
+    const restored = await divan('restore', folder, '--force-updates');
+    assert.deepEqual([restored.status, restored.error], [0, '']);
+    const last = repository.complete().at(-1) as string;
+    const removed = await divan('backup', 'remove', folder, '--backup', last);
+    assert.deepEqual([removed.status, removed.error], [0, '']);
+    rmSync(filler);
+    await backUp();
+    const merged = await divan('backup', 'merge', folder);
+    assert.deepEqual([merged.status, merged.error], [0, '']);
+  });
+
+  it('a folder that vanishes ends the backup with the reason, and the node serves', async () => {
+    const vanishing = new Interfering(() => rmSync(folder, { recursive: true }));
+    await assert.rejects(backUp(vanishing), /^ArchiveError: cannot write to .*repository: ENOENT/);
+    assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
+    await backUp();
+  });
+
+  it('a read-only disk is read, and not written', async () => {
+    await backUp();
+    execFileSync('mount', ['-o', 'remount,ro', mounted]);
+    for (const args of [
+      ['backup', folder],
+      ['backup', 'merge', folder],
+    ]) {
+      const { status, error } = await divan(...args);
+      assert.match(error, /^divan: .*repository.*(EROFS|readonly|read-only)/);
+      assert.doesNotMatch(error, /\n +at /, 'no stack');
+      assert.equal(status, 1);
+    }
+    for (const args of [
+      ['backup', 'verify', folder],
+      ['restore', folder, '--force-updates'],
+    ]) {
+      const { status, error } = await divan(...args);
+      assert.deepEqual([status, error], [0, ''], args.join(' '));
     }
   });
 });

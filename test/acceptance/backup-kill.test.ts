@@ -1,25 +1,36 @@
 // kill -9 at system calls of a backup and of a restore: afterwards there is the old state, the new one, or a partial one that is resumed.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { findBackup } from '#backup/archive/repository.adapter.ts';
+import { fileURLToPath } from 'node:url';
+import { findBackup, type Repository } from '#backup/archive/repository.adapter.ts';
+import { runBackup } from '#backup/capture/run-backup.adapter.ts';
+import type { BackupManifest } from '#backup/format/manifest.ts';
+import { exportLines } from '#backup/inspect/export.ts';
+import { verifyBackup } from '#backup/inspect/verify.ts';
 import { type RestoreRequest, runRestore } from '#backup/restore/run-restore.adapter.ts';
-import { type Clock, realClock } from '#ports/clock.ts';
+import { realClock } from '#ports/clock.ts';
+import { realRandom } from '#ports/random.ts';
 import { BackupHistory } from '../support/backup-history.ts';
 import { type BucketState, backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
+import { hastyClock } from '../support/hasty-clock.ts';
 import { killedAtCall } from '../support/killed-command.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 import { aSeed, type Random, randomFrom } from '../support/random.ts';
 
-/** Each is tried at every call with DIVAN_ALL_KILLS=1, else at some. */
-const killsOfBackup = 10;
+/** Writes of blocks and to sockets are tried at some calls, with DIVAN_ALL_KILLS=1 at every one. */
+const isWhole = process.env['DIVAN_ALL_KILLS'] === '1';
+const killsAmongWrites = 3;
 const killsOfRestore = 4;
-const fileCalls = 'pwrite64,fsync,rename,mkdir,unlink,ftruncate';
+/** Above the number of each of these calls in a backup. */
+const orderingCallsMax = 40;
+const writesMax = 900;
 const socketCalls = 'write,writev,sendmsg';
+const hastyRestore = fileURLToPath(new URL('../support/hasty-restore.ts', import.meta.url));
 
 describe('kill -9', { skip: needs('strace') }, () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-kill-'));
@@ -42,42 +53,90 @@ describe('kill -9', { skip: needs('strace') }, () => {
     rmSync(scratch, { recursive: true, force: true });
   });
 
-  const killedAt = (calls: string, number: number, args: readonly string[]): Promise<boolean> =>
-    killedAtCall(calls, number, args, { ...environment, DIVAN_URL: node.ready.node.rest });
+  const killedAt = (
+    calls: string,
+    number: number,
+    args: readonly string[],
+    more: Record<string, string> = {},
+    program?: string,
+  ): Promise<boolean> =>
+    killedAtCall(calls, number, args, { ...environment, ...more, DIVAN_URL: node.ready.node.rest }, program);
 
   const divan = (...args: string[]) => runCommand(args, { ...environment, DIVAN_URL: node.ready.node.rest });
 
-  async function restored(folder: string): Promise<BucketState> {
-    const { status, error } = await divan('restore', folder, '--map', 'b=copy');
-    assert.deepEqual([status, error], [0, '']);
-    const found = await stateOf(backupNode(node), 'copy');
-    await node.request('/pools/default/buckets/copy', 'DELETE');
-    return found;
-  }
+  const backUp = (folder: string, passphrase?: string) =>
+    runBackup(
+      { folder, buckets: ['b'], isFull: false, purges: false, passphrase },
+      {
+        ...{ node: backupNode(node), clock: realClock, random: realRandom, progress: () => {} },
+        signal: new AbortController().signal,
+      },
+    );
 
-  it('of a backup leaves complete backups, or a partial one that the next command completes', async (t) => {
+  const ordering = ['fsync', 'rename', 'mkdir', 'unlink'];
+  // The passphrase costs a third of a second in each command.
+  const kinds = [
+    { what: 'a backup', calls: ordering, writes: ['pwrite64', 'write'], passphrase: undefined },
+    { what: 'an encrypted backup', calls: ['rename'], writes: ['pwrite64'], passphrase: 'a passphrase' },
+  ];
+  for (const { what, calls, writes, passphrase } of kinds)
+    it(`of ${what} leaves complete backups, or a partial one that the next backup completes`, async (t) => {
+      const random = aSeed(t);
+      const reference = join(scratch, `reference-${passphrase}`);
+      await backUp(reference, passphrase);
+      const expected = exportedLines(reference, passphrase);
+      const environmentOfKill = passphrase === undefined ? {} : { DIVAN_BACKUP_PASSPHRASE: passphrase };
+      const hit = new Map<string, number>();
+      for (const [call, number] of pointsOf(random, calls, writes)) {
+        // The call before this one was not reached.
+        if (isOrdering(call) && number > 1 && (hit.get(call) ?? 0) < number - 1) continue;
+        const point = `killed at ${call} ${number}`;
+        const folder = join(scratch, `killed-${passphrase}`);
+        // Half of them continue an earlier backup.
+        if (number % 2 === 0) await backUp(folder, passphrase);
+        const args = ['backup', folder, '--bucket', 'b'];
+        if (await killedAt(call, number, args, environmentOfKill)) hit.set(call, (hit.get(call) ?? 0) + 1);
+        if (existsSync(join(folder, 'repository.json'))) {
+          const { repository } = findBackup(folder, passphrase);
+          if (repository.complete().length > 0)
+            assert.deepEqual(exportedLines(folder, passphrase), expected, point);
+        }
+        await backUp(folder, passphrase);
+        const { repository } = findBackup(folder, passphrase);
+        assert.deepEqual(repository.partial(), [], point);
+        assert.deepEqual(exportedLines(folder, passphrase), expected, point);
+        await verifyAll(repository);
+        rmSync(folder, { recursive: true });
+      }
+      for (const call of calls) assert.ok(hit.has(call), `no ${call} was hit`);
+    });
+
+  it('of a restore that records its progress leaves documents of the backup only, and it continues', async (t) => {
     const random = aSeed(t);
-    const calls = numbers(random, 120, killsOfBackup);
+    const folder = join(scratch, 'progress');
+    await backUp(folder);
     let killed = 0;
-    for (const number of calls) {
-      const folder = join(scratch, `at-${number}`);
-      const passphrase = killed % 2 === 0 ? undefined : 'a passphrase';
-      if (passphrase === undefined) delete environment['DIVAN_BACKUP_PASSPHRASE'];
-      else environment['DIVAN_BACKUP_PASSPHRASE'] = passphrase;
-      if (!(await killedAt(fileCalls, number, ['backup', folder, '--bucket', 'b']))) continue;
-      killed++;
-      const again = await divan('backup', folder, '--bucket', 'b', '--json');
-      assert.equal(again.status, 0, `killed at ${number}: ${again.error}`);
-      const { repository } = findBackup(folder, passphrase);
-      assert.deepEqual(repository.partial(), [], `killed at ${number}`);
-      const verified = await divan('backup', 'verify', folder);
-      assert.deepEqual([verified.status, verified.error], [0, ''], `killed at ${number}`);
-      assert.deepEqual(differences(state, await restored(folder)).slice(0, 3), [], `killed at ${number}`);
-      rmSync(folder, { recursive: true });
+    for (const call of ['openat', 'fsync', 'rename', 'unlink']) {
+      const args = [folder, node.ready.node.rest, 'b=copy'];
+      // One or two of each per vbucket, and one unlink at the end; openat also of the modules.
+      const number = call === 'unlink' ? 1 + random(3) : 1 + random(1_000);
+      if (await killedAt(call, number, args, {}, hastyRestore)) killed++;
+      await isPartOfBackup(`${call} ${number}`);
+      const { status, error } = await divan('restore', folder, '--map', 'b=copy', '--resume');
+      assert.deepEqual([status, error], [0, ''], `killed at ${call} ${number}`);
+      assert.deepEqual(differences(state, await stateOf(backupNode(node), 'copy')), [], `${call} ${number}`);
+      await node.request('/pools/default/buckets/copy', 'DELETE');
     }
-    delete environment['DIVAN_BACKUP_PASSPHRASE'];
     assert.ok(killed > 0, 'no call was hit');
   });
+
+  /** The bucket has versions of the backup and nothing else. */
+  async function isPartOfBackup(point: string): Promise<void> {
+    const between = await node.request('/pools/default/buckets/copy');
+    if (between.status !== 200) return;
+    for (const [key, version] of await stateOf(backupNode(node), 'copy'))
+      assert.deepEqual(version, state.get(key), `${key} after the kill at ${point}`);
+  }
 
   it('of a restore leaves documents of the backup only, and --resume completes it', async (t) => {
     const random = aSeed(t);
@@ -87,10 +146,7 @@ describe('kill -9', { skip: needs('strace') }, () => {
     const args = ['restore', folder, '--map', 'b=copy'];
     for (const number of numbers(random, 60, killsOfRestore)) {
       if (await killedAt(socketCalls, number, args)) killed++;
-      const between = await node.request('/pools/default/buckets/copy');
-      if (between.status === 200)
-        for (const [key, version] of await stateOf(backupNode(node), 'copy'))
-          assert.deepEqual(version, state.get(key), `${key} after the kill at ${number}`);
+      await isPartOfBackup(`${number}`);
       const { status, error } = await divan(...args, '--resume');
       assert.deepEqual([status, error], [0, ''], `killed at ${number}`);
       assert.deepEqual(
@@ -141,15 +197,40 @@ describe('kill -9', { skip: needs('strace') }, () => {
   });
 });
 
-/** Some numbers from 1 on, in order, one of them among the first ten, which every command reaches; with DIVAN_ALL_KILLS all. */
-function numbers(random: Random, below: number, count: number): number[] {
-  if (process.env['DIVAN_ALL_KILLS'] === '1') return Array.from({ length: below }, (_, index) => index + 1);
-  const some = Array.from({ length: count - 1 }, () => random(below) + 1);
-  return [...new Set([random(10) + 1, ...some])].sort((a, b) => a - b);
+/** Every call that orders the writes, and some that write. */
+function pointsOf(
+  random: Random,
+  ordering: readonly string[],
+  writing: readonly string[],
+): [string, number][] {
+  const all = (call: string, count: number) =>
+    Array.from({ length: count }, (_, at): [string, number] => [call, at + 1]);
+  const points = ordering.flatMap((call) => all(call, orderingCallsMax));
+  for (const call of writing)
+    if (isWhole) points.push(...all(call, writesMax));
+    else for (let n = 0; n < killsAmongWrites; n++) points.push([call, random(writesMax) + 1]);
+  return points;
 }
 
-/** A second passes between any two looks at it. */
-function hastyClock(): Clock {
-  let ms = 0;
-  return { ...realClock, monotonicMs: () => (ms += 1_001) };
+const isOrdering = (call: string): boolean => !call.endsWith('write') && !call.endsWith('write64');
+
+/** The documents of the newest backup. */
+function exportedLines(folder: string, passphrase?: string): string[] {
+  const { repository } = findBackup(folder, passphrase);
+  const chain = repository.chain(repository.chosen(undefined));
+  const records = (chain[0] as BackupManifest).buckets;
+  return records.flatMap((record) => [...exportLines(repository, chain, record)]).sort();
+}
+
+async function verifyAll(repository: Repository): Promise<void> {
+  const verification = { isWanted: () => true, clock: realClock, signal: new AbortController().signal };
+  for (const name of repository.complete())
+    await verifyBackup(repository, repository.manifest(name), verification);
+}
+
+/** Some numbers from 1 on, in order, one of them among the first ten, which every command reaches; with DIVAN_ALL_KILLS all. */
+function numbers(random: Random, below: number, count: number): number[] {
+  if (isWhole) return Array.from({ length: below }, (_, index) => index + 1);
+  const some = Array.from({ length: count - 1 }, () => random(below) + 1);
+  return [...new Set([random(10) + 1, ...some])].sort((a, b) => a - b);
 }

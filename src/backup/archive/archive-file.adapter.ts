@@ -8,6 +8,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  statfsSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -71,6 +72,34 @@ export function readJson(path: string): unknown {
     return JSON.parse(text) ?? {};
   } catch (error) {
     throw new ArchiveError(`${path} is not JSON: ${(error as Error).message}`);
+  }
+}
+
+const writeProblems = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'EFBIG',
+  'EROFS',
+  'EACCES',
+  'EPERM',
+  'EIO',
+  'ENOENT',
+  'ESTALE',
+]);
+
+/** A problem of the disk as a reason with the folder and its free space; other errors as they are. */
+export function diskProblem(error: Error, folder: string): Error {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (error instanceof ArchiveError || !writeProblems.has(code)) return error;
+  return new ArchiveError(`cannot write to ${folder}${freeSpace(folder)}: ${error.message}`);
+}
+
+function freeSpace(folder: string): string {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return ` (${Math.floor((bavail * bsize) / (1 << 20))} MiB free)`;
+  } catch {
+    return '';
   }
 }
 

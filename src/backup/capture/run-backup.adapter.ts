@@ -1,7 +1,9 @@
 // One backup: all chosen buckets of a node into a new folder of a repository, or the rest of a backup that was interrupted.
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
+import { diskProblem } from '../archive/archive-file.adapter.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge } from '../archive/merge-intent.adapter.ts';
 import { type Partial, Repository } from '../archive/repository.adapter.ts';
@@ -60,7 +62,21 @@ export interface BackupResult {
 export async function runBackup(request: BackupRequest, context: BackupContext): Promise<BackupResult> {
   const source = await context.node.identity();
   const chosen = await chosenBuckets(request, context.node);
-  Repository.prepareFolder(request.folder);
+  const folder = resolve(request.folder);
+  try {
+    Repository.prepareFolder(folder);
+    return await backUp(request, context, source, chosen);
+  } catch (error) {
+    throw diskProblem(error as Error, folder);
+  }
+}
+
+async function backUp(
+  request: BackupRequest,
+  context: BackupContext,
+  source: BackupManifest['source'],
+  chosen: { buckets: NodeBucket[]; skipped: string[] },
+): Promise<BackupResult> {
   const lock = Repository.lock(request.folder);
   try {
     const repository = Repository.openOrCreate(request.folder, context.random, request.passphrase);
@@ -261,11 +277,10 @@ class BackupTask {
     if (present.uuid !== uuid) throw new ArchiveError(`bucket "${name}" was replaced during the backup`);
   }
 
-  /** Finds the cause of an error: a bucket that is gone ends its stream without a reason, and a full disk is named with its folder. */
+  /** Finds the cause of an error: a bucket that is gone ends its stream without a reason. */
   private async explain(error: Error, bucket: NodeBucket): Promise<Error> {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== undefined && ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'EIO', 'ENOENT'].includes(code))
-      return new ArchiveError(`cannot write to ${this.repository.path}${this.freeSpace()}: ${error.message}`);
+    const problem = diskProblem(error, this.repository.path);
+    if (problem !== error) return problem;
     if (this.context.signal.aborted) return this.context.signal.reason as Error;
     try {
       await this.checkUnchanged(bucket);
@@ -275,14 +290,5 @@ class BackupTask {
     return error instanceof ArchiveError
       ? error
       : new ArchiveError(`bucket "${bucket.name}": ${error.message}`);
-  }
-
-  private freeSpace(): string {
-    try {
-      const { bavail, bsize } = statfsSync(this.repository.path);
-      return ` (${Math.floor((bavail * bsize) / (1 << 20))} MiB free)`;
-    } catch {
-      return '';
-    }
   }
 }

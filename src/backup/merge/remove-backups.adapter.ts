@@ -1,5 +1,6 @@
 // Removes backups of a repository that no other backup continues.
 
+import { diskProblem } from '../archive/archive-file.adapter.ts';
 import { finishMerge } from '../archive/merge-intent.adapter.ts';
 import { Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
@@ -15,6 +16,8 @@ export function removeBackups(folder: string, names: readonly string[], passphra
     const removed = [...new Set(names)].sort().reverse();
     for (const name of removed) repository.remove(name);
     return removed;
+  } catch (error) {
+    throw diskProblem(error as Error, repository.path);
   } finally {
     lock.release();
   }

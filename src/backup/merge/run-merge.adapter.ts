@@ -3,6 +3,7 @@
 import { vbucketCount } from '#client/document-key.ts';
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
+import { diskProblem } from '../archive/archive-file.adapter.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge, writeIntent } from '../archive/merge-intent.adapter.ts';
@@ -42,6 +43,8 @@ export async function runMerge(request: MergeRequest, context: MergeContext): Pr
   try {
     finishMerge(repository);
     return await new Merge(repository, request, context).run();
+  } catch (error) {
+    throw diskProblem(error as Error, repository.path);
   } finally {
     lock.release();
   }
