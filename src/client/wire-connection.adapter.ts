@@ -96,6 +96,8 @@ export type TakeReply = (frame: Frame | null) => boolean;
 const frameBytesMax = 64 << 20;
 const receiveBytes = 64 << 10;
 const inFlightMax = 16_384;
+/** So many bytes of requests are written at once: a larger buffer would be allocated anew each time. */
+const writtenAtOnceBytes = 48 << 10;
 const agent = Buffer.from('{"a":"divan"}');
 
 export class WireConnection implements RequestSender {
@@ -320,6 +322,7 @@ export class WireConnection implements RequestSender {
 
   private write(message: RequestParts, opaque: number): void {
     putRequest(this.output, message, opaque);
+    if (this.output.end >= writtenAtOnceBytes) this.flush();
     if (this.isFlushDue) return;
     this.isFlushDue = true;
     process.nextTick(() => this.flush());

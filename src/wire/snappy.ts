@@ -130,14 +130,19 @@ function compressBlock(bytes: Buffer, start: number, end: number, out: Buffer, o
   let at = start + 1;
   let misses = 0;
   seen.fill(0);
-  while (at + 4 <= end) {
-    const word = wordAt(bytes, at);
+  const lastWord = end - 4;
+  let word = at <= lastWord ? wordAt(bytes, at) : 0;
+  while (at <= lastWord) {
     const slot = Math.imul(word, 0x1e35a7bd) >>> (32 - hashBits);
     const match = start + (seen[slot] as number);
     seen[slot] = at - start;
-    if (match >= at || wordAt(bytes, match) !== word) {
+    // The first byte decides most comparisons, also those with the empty slots.
+    if (match >= at || bytes[match] !== (word & 0xff) || wordAt(bytes, match) !== word) {
       // The step grows with the number of misses, so that incompressible data is skipped quickly.
-      at += 1 + (misses++ >> 5);
+      const step = 1 + (misses++ >> 5);
+      at += step;
+      if (at > lastWord) break;
+      word = step === 1 ? (word >>> 8) | ((bytes[at + 3] as number) << 24) : wordAt(bytes, at);
       continue;
     }
     let length = 4;
@@ -147,6 +152,7 @@ function compressBlock(bytes: Buffer, start: number, end: number, out: Buffer, o
     at += length;
     literal = at;
     misses = 0;
+    if (at <= lastWord) word = wordAt(bytes, at);
   }
   return writeLiteral(bytes, literal, end, out, to);
 }

@@ -32,5 +32,6 @@ export class ReplicationCounts {
 
 const timesMax = 100;
 
-/** Names of the published counters by the kind of change. */
-export const kindNames = { mutation: 'set', deletion: 'deletion', expiration: 'expiry' } as const;
+/** The published counters of one thing by the kind of change, such as `set_docs_written`. */
+export const countersOf = (what: string) =>
+  ({ mutation: `set_${what}`, deletion: `deletion_${what}`, expiration: `expiry_${what}` }) as const;

@@ -7,13 +7,13 @@ import { ChangeFollower, type FollowerHandler } from '#client/change-follower.ts
 import { vbucketCount } from '#client/document-key.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
-import { kindNames, type ReplicationCounts } from '../figures.ts';
+import { countersOf, type ReplicationCounts } from '../figures.ts';
 import { DocumentFilter } from '../filter/document-filter.ts';
 import type { CollectionMapping } from '../mapping/mapping.contract.ts';
 import { CollectionRoutes, noCollection, type Route, sourceIdOf } from '../mapping/routes.ts';
 import { ChangedDocument, routesTaken, sentValue } from '../source/filter.ts';
 import { fromStart, VbProgress } from '../source/vb-progress.ts';
-import { type Outgoing, outgoingBytes, outgoingOf } from '../target/outgoing.ts';
+import { type Outgoing, outgoingBytes, outgoingOf, setTargetCollection } from '../target/outgoing.ts';
 import type { TargetLink } from '../target/target-link.ts';
 import type { WantedReplication } from '../xdcr.contract.ts';
 import { Backfill } from './backfill.ts';
@@ -40,8 +40,11 @@ export interface OutboundPipelineOptions {
   readonly failed: (reason: Error) => void;
 }
 
-/** Bytes and versions without an acknowledgement: twice what all connections may have in flight keeps them busy. */
+/** Bytes and versions without an acknowledgement. */
 const unacknowledgedMax = { bytes: 32 << 20, versions: 20_000 } as const;
+/** So many versions for each that may be in flight keep the connections busy. More would only wait, and cost the garbage collector time. */
+const versionsPerInFlight = 2;
+const receivedCounters = countersOf('received_from_dcp');
 /** The nodes of the target may learn of a dropped collection at different times. */
 const lostCollectionMs = 100;
 const lostCollectionAttemptsMax = 100;
@@ -57,6 +60,7 @@ export class OutboundPipeline implements FollowerHandler {
   private client: BucketClient | null = null;
   private link: TargetLink | null = null;
   private backfill: Backfill | null = null;
+  private versionsMax: number = unacknowledgedMax.versions;
   private unacknowledged = 0;
   private unacknowledgedBytes = 0;
   private isPaused = false;
@@ -82,6 +86,7 @@ export class OutboundPipeline implements FollowerHandler {
   async start(link: TargetLink, outdatedMappings: readonly CollectionMapping[]): Promise<void> {
     const { wanted, source, vbuckets } = this.options;
     this.link = link;
+    this.versionsMax = Math.min(unacknowledgedMax.versions, versionsPerInFlight * link.inFlightMax);
     this.options.shares.add(this.competitor);
     this.client = await BucketClient.open({ ...source, bucket: wanted.source.bucket });
     await this.readManifests();
@@ -187,7 +192,7 @@ export class OutboundPipeline implements FollowerHandler {
   private replicate(change: Change, routes: readonly Route[] | undefined, done: () => void): void {
     const { figures, wanted } = this.options;
     figures.add('docs_received_from_dcp');
-    figures.add(`${kindNames[change.kind]}_received_from_dcp`);
+    figures.add(receivedCounters[change.kind]);
     const document = new ChangedDocument(change);
     const taken = routes === undefined ? [null] : routesTaken(document, routes, figures);
     const sent = taken.length === 0 ? null : sentValue(document, wanted.settings, figures, this.filter);
@@ -226,7 +231,7 @@ export class OutboundPipeline implements FollowerHandler {
   private send(outgoing: Outgoing, { id, targetId }: Route): void {
     if (targetId === noCollection) this.skip(outgoing, id);
     else {
-      outgoing.targetCollectionId = targetId;
+      setTargetCollection(outgoing, targetId);
       this.link?.send(outgoing);
     }
   }
@@ -287,10 +292,9 @@ export class OutboundPipeline implements FollowerHandler {
     this.unacknowledged += sign;
     this.unacknowledgedBytes += sign * outgoingBytes(outgoing);
     const isFull =
-      this.unacknowledged > unacknowledgedMax.versions || this.unacknowledgedBytes > unacknowledgedMax.bytes;
+      this.unacknowledged > this.versionsMax || this.unacknowledgedBytes > unacknowledgedMax.bytes;
     const isHalfFree =
-      this.unacknowledged < unacknowledgedMax.versions / 2 &&
-      this.unacknowledgedBytes < unacknowledgedMax.bytes / 2;
+      this.unacknowledged < this.versionsMax / 2 && this.unacknowledgedBytes < unacknowledgedMax.bytes / 2;
     if (isFull && !this.isPaused) this.setPaused(true);
     else if (isHalfFree && this.isPaused && !this.isStopped) this.setPaused(false);
   }

@@ -4,7 +4,7 @@ import type { Change, ChangeKind } from '#client/change.ts';
 import { snappyBound, snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
-import { kindNames, type ReplicationCounts } from '../figures.ts';
+import { countersOf, type ReplicationCounts } from '../figures.ts';
 import type { DocumentFilter, FilteredDocument } from '../filter/document-filter.ts';
 import type { Route } from '../mapping/routes.ts';
 import type { DataPathSettings } from '../xdcr.contract.ts';
@@ -23,6 +23,7 @@ const transactionRecord = /^_txn:(?:client-record|atr-\d{1,4}-#[0-9a-f]+)$/;
 const transactionXattr = Buffer.from('txn');
 const transactionPrefix = Buffer.from('_txn:');
 const xattrWalk = new XattrWalk();
+const filteredCounters = countersOf('filtered');
 
 /** Null: the change is left out, and counted. The value is copied. */
 export function sentValue(
@@ -159,7 +160,7 @@ function filterCounterOf(
 function leftOut({ kind }: Change, figures: ReplicationCounts, filterCounter: string): null {
   figures.add('docs_filtered');
   figures.add(filterCounter);
-  const kindCounter = `${kindNames[kind]}_filtered`;
+  const kindCounter = filteredCounters[kind];
   if (kindCounter !== filterCounter) figures.add(kindCounter);
   return null;
 }

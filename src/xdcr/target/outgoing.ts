@@ -23,8 +23,8 @@ export interface Outgoing {
   readonly casLo: number;
   /** Null while its collection is not known. */
   routeId: string | null;
-  /** Id of its collection at the target; looked up for each attempt. */
-  targetCollectionId: number;
+  /** The key with the collection at the target in front; made anew for each route. */
+  targetKey: Buffer;
   attempts: number;
   /** Called once: the target has stored or rejected it, or it is not sent at all. */
   readonly done: () => void;
@@ -51,10 +51,16 @@ export const outgoingOf = (
   casHi: change.casHi,
   casLo: change.casLo,
   routeId,
-  targetCollectionId: -1,
+  targetKey: noKey,
   attempts: 0,
   done,
 });
+
+const noKey = Buffer.alloc(0);
+
+export function setTargetCollection(outgoing: Outgoing, collectionId: number): void {
+  outgoing.targetKey = documentKeyOfBytes(collectionId, outgoing.key);
+}
 
 /** Bytes that it occupies while it waits. */
 export const outgoingBytes = ({ key, value }: Outgoing): number => key.length + value.length + headBytes;
@@ -64,7 +70,7 @@ const headBytes = 128;
 const withDatatype = Buffer.from([2]);
 
 export function metaRequest(outgoing: Outgoing): RequestParts {
-  return { opcode: GetMeta.opcode, vb: outgoing.vb, key: keyOf(outgoing), extras: withDatatype };
+  return { opcode: GetMeta.opcode, vb: outgoing.vb, key: outgoing.targetKey, extras: withDatatype };
 }
 
 export function writeRequest(outgoing: Outgoing, rule: ConflictResolution): RequestParts {
@@ -73,7 +79,7 @@ export function writeRequest(outgoing: Outgoing, rule: ConflictResolution): Requ
     opcode: kind === 'mutation' ? SetWithMeta.opcode : DeleteWithMeta.opcode,
     vb,
     datatype,
-    key: keyOf(outgoing),
+    key: outgoing.targetKey,
     extras: extrasOf(outgoing, rule),
     value,
   };
@@ -86,5 +92,3 @@ function extrasOf(outgoing: Outgoing, rule: ConflictResolution): Buffer {
   const meta = { flags, expiry: kind === 'mutation' ? expiry : 0, rev, casHi, casLo };
   return withMetaExtras(meta, resolutionOption | kindOption);
 }
-
-const keyOf = ({ targetCollectionId, key }: Outgoing): Buffer => documentKeyOfBytes(targetCollectionId, key);

@@ -4,7 +4,7 @@ import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.t
 import type { Clock } from '#ports/clock.ts';
 import { type Frame, responseStatus } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
-import { kindNames, type ReplicationCounts } from '../figures.ts';
+import { countersOf, type ReplicationCounts } from '../figures.ts';
 import type { ConflictResolution, DataPathSettings } from '../xdcr.contract.ts';
 import { metaRequest, type Outgoing, outgoingBytes, writeRequest } from './outgoing.ts';
 import { targetMeta, wins } from './resolution.ts';
@@ -27,6 +27,8 @@ export interface TargetConnectionOptions {
 }
 
 const kib = 1024;
+const failedCounters = countersOf('failed_cr_source');
+const writtenCounters = countersOf('docs_written');
 
 export class TargetConnection {
   /** Resolves when the connection is open; a rejection is reported to `failed` as well. */
@@ -38,6 +40,7 @@ export class TargetConnection {
   private client: BucketClient | null = null;
   private inFlight = 0;
   private inFlightBytes = 0;
+  private isFull = false;
   private isThrottled = false;
   private isClosed = false;
 
@@ -84,8 +87,14 @@ export class TargetConnection {
     const { settings, limit, clock, share } = this.options;
     const inFlightMax = Math.ceil(settings.workerBatchSize * share());
     const bytesMax = settings.docBatchSizeKb * kib;
+    // A full window is refilled when half of it is free: one write of many requests costs far less than many writes of one.
+    if (this.isFull && (this.inFlight > inFlightMax / 2 || this.inFlightBytes > bytesMax / 2)) return;
+    this.isFull = false;
     while (this.client !== null && this.queued > 0 && !this.isThrottled && !this.isClosed) {
-      if (this.inFlight >= inFlightMax || this.inFlightBytes >= bytesMax) return;
+      if (this.inFlight >= inFlightMax || this.inFlightBytes >= bytesMax) {
+        this.isFull = true;
+        return;
+      }
       const waitMs = limit.waitMs;
       if (waitMs > 0) {
         this.isThrottled = true;
@@ -133,7 +142,7 @@ export class TargetConnection {
       else if (wins(outgoing, targetMeta(frame), rule)) this.write(outgoing);
       else {
         figures.add('docs_failed_cr_source');
-        figures.add(`${kindNames[outgoing.kind]}_failed_cr_source`);
+        figures.add(failedCounters[outgoing.kind]);
         this.finished(outgoing, Status.success);
       }
       return true;
@@ -158,7 +167,7 @@ export class TargetConnection {
     if (status === Status.success || hasLost) {
       figures.time('wtavg_docs_latency', tookMs);
       figures.add('docs_written');
-      figures.add(`${kindNames[outgoing.kind]}_docs_written`);
+      figures.add(writtenCounters[outgoing.kind]);
       figures.add('data_replicated', outgoing.value.length + outgoing.key.length);
       if (hasLost) figures.add('docs_failed_cr_target');
     }

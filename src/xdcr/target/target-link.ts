@@ -89,6 +89,12 @@ export class TargetLink {
     };
   }
 
+  /** How many versions all connections may have in flight. */
+  get inFlightMax(): number {
+    const { targetNozzlePerNode, workerBatchSize } = this.options.settings;
+    return this.nodes().length * targetNozzlePerNode * workerBatchSize;
+  }
+
   send(outgoing: Outgoing): void {
     if (this.isClosed) return;
     const node = this.map.actives[outgoing.vb] ?? -1;

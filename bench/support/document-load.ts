@@ -1,0 +1,139 @@
+// Sets documents of 1 kB with different keys on a data port, from a separate process, with a window of requests in flight. Prints what
+// this took, as JSON.
+import { connect, type Socket } from 'node:net';
+import { crc32 } from 'node:zlib';
+import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';
+import { administrator } from '../../test/support/node-process.ts';
+
+export interface DocumentLoad {
+  port: number;
+  bucket: string;
+  count: number;
+  /** Requests in flight. */
+  window: number;
+}
+
+export interface DocumentLoadResult {
+  seconds: number;
+  /** Processor time of this process. */
+  cpuMs: number;
+}
+
+const headerBytes = 24;
+const status = { success: 0, temporaryFailure: 0x86 } as const;
+const hello = 0x1f;
+const plainLogin = 0x21;
+const selectBucket = 0x89;
+/** Features: errors by number, JSON, collections. */
+const features = Buffer.from([0, 0x07, 0, 0x0b, 0, 0x12]);
+const valueCount = 251;
+const words = ['order', 'north', 'paper', 'seven', 'light', 'river', 'stone', 'table', 'green', 'house'];
+
+/** A JSON object of about 1,000 bytes; its text is as compressible as prose of few words. */
+export function aValue(index: number): Buffer {
+  let seed = index + 1;
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  const text = Array.from({ length: 100 }, () => `${words[random(words.length)]}${random(1000)}`).join(' ');
+  return Buffer.from(JSON.stringify({ index, price: random(10_000), text: text.slice(0, 960) }));
+}
+
+class Loader {
+  readonly #socket: Socket;
+  readonly #values = Array.from({ length: valueCount }, (_, index) => aValue(index));
+  readonly #again: number[] = [];
+  #rest: Buffer = Buffer.alloc(0);
+  #answered: (opaque: number, status: number) => void = () => {};
+
+  constructor(port: number) {
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    this.#socket.on('data', (data) => this.#received(data as Buffer));
+  }
+
+  async ask(request: RequestParts): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#answered = (_, code) =>
+      code === status.success ? resolve() : reject(new Error(`${request.opcode}: ${code}`));
+    this.#socket.write(encodeRequest(request));
+    await promise;
+  }
+
+  async setAll(count: number, window: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let next = 0;
+    let done = 0;
+    const frames: Buffer[] = [];
+    const send = () => {
+      const index = this.#again.pop() ?? (next < count ? next++ : -1);
+      if (index >= 0) frames.push(this.#frame(index));
+    };
+    this.#answered = (opaque, code) => {
+      if (code === status.success) done++;
+      else if (code === status.temporaryFailure) this.#again.push(opaque);
+      else reject(new Error(`a SET was answered with status ${code}`));
+      if (done === count) resolve();
+      send();
+    };
+    this.flush = () => {
+      if (frames.length > 0) this.#socket.write(Buffer.concat(frames.splice(0)));
+    };
+    for (let slot = 0; slot < window; slot++) send();
+    this.flush();
+    await promise;
+  }
+
+  flush: () => void = () => {};
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #frame(index: number): Buffer {
+    const key = `document-${index}`;
+    const frame = encodeRequest({
+      opcode: 1,
+      vb: ((crc32(key) >>> 16) & 0x7fff) % 1024,
+      key: Buffer.from(`\0${key}`),
+      extras: Buffer.alloc(8),
+      value: this.#values[index % valueCount] as Buffer,
+    });
+    frame.writeUInt32BE(index, 12);
+    return frame;
+  }
+
+  #received(data: Buffer): void {
+    const all = this.#rest.length === 0 ? data : Buffer.concat([this.#rest, data]);
+    let at = 0;
+    while (all.length - at >= headerBytes) {
+      const bytes = headerBytes + all.readUInt32BE(at + 8);
+      if (all.length - at < bytes) break;
+      this.#answered(all.readUInt32BE(at + 12), all.readUInt16BE(at + 6));
+      at += bytes;
+    }
+    this.#rest = all.subarray(at);
+    this.flush();
+  }
+}
+
+async function load({ port, bucket, count, window }: DocumentLoad): Promise<DocumentLoadResult> {
+  const loader = new Loader(port);
+  const { username, password } = administrator;
+  await loader.ask({ opcode: hello, value: features });
+  await loader.ask({
+    opcode: plainLogin,
+    key: Buffer.from('PLAIN'),
+    value: Buffer.from(`\0${username}\0${password}`),
+  });
+  await loader.ask({ opcode: selectBucket, key: Buffer.from(bucket) });
+  const [before, startMs] = [process.cpuUsage(), performance.now()];
+  await loader.setAll(count, window);
+  const seconds = (performance.now() - startMs) / 1000;
+  const { user, system } = process.cpuUsage(before);
+  loader.close();
+  return { seconds, cpuMs: (user + system) / 1000 };
+}
+
+if (process.argv[2] !== undefined && import.meta.main)
+  console.log(JSON.stringify(await load(JSON.parse(process.argv[2]) as DocumentLoad)));

@@ -1,0 +1,208 @@
+// Replication between clusters of one node each, both on this machine: documents of 1 kB for each second of processor time of all
+// processes, beside one loader that sets the same documents on the target directly; memory during a backfill; and how late changes
+// arrive. DIVAN_XDCR_DOCUMENTS changes the number of documents.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { StoreRequest } from '#client/bucket-client.ts';
+import { ChangeConnection } from '#client/change-connection.ts';
+import { vbucketCount } from '#client/document-key.ts';
+import { administrator, NodeProcess } from '../test/support/node-process.ts';
+import { clientOf, createReplication, referenceTo, shown, taskOf } from '../test/support/xdcr.ts';
+import { aValue, type DocumentLoad, type DocumentLoadResult } from './support/document-load.ts';
+
+const generator = fileURLToPath(new URL('./support/document-load.ts', import.meta.url));
+const bucket = 'b';
+const quotaMb = 1024;
+const window = 64;
+const args = ['--services', 'kv', '--memory-quota', String(2 * quotaMb)];
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const count = Number(process.env['DIVAN_XDCR_DOCUMENTS'] ?? (smoke ? 2_000 : 300_000));
+  const rounds = smoke ? 1 : 2;
+  for (let round = 0; round < rounds; round++) {
+    const direct = await directly(count);
+    const replicated = await backfill(count);
+    const share = replicated.perCpuSecond / direct.perCpuSecond;
+    console.log(`a loader, ${window} in flight   ${shownRate(direct)}`);
+    console.log(
+      `replication, ${count} documents   ${shownRate(replicated)}, ${share.toFixed(2)}× of the loader (limit 0.5×)`,
+    );
+    console.log(`  memory in MB over time, source and target: ${replicated.memory.join(' ')}`);
+  }
+  const { medianMs, p99Ms, mostMs, rate } = await live(smoke ? 1 : 20);
+  console.log(
+    `live at ${rate.toFixed(0)} sets/s   median ${medianMs.toFixed(1)} ms, 99th percentile ${p99Ms.toFixed(1)} ms (limit 50 ms), most ${mostMs.toFixed(1)} ms`,
+  );
+}
+
+interface Measured {
+  readonly perSecond: number;
+  /** By the processor time of all processes. */
+  readonly perCpuSecond: number;
+}
+
+const shownRate = ({ perSecond, perCpuSecond }: Measured): string =>
+  `${perSecond.toFixed(0)} documents/s, ${perCpuSecond.toFixed(0)} for each second of processor time`;
+
+const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
+
+const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function aNode(): Promise<NodeProcess> {
+  const profile = process.env['DIVAN_XDCR_PROFILES'];
+  const environment = profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
+  const node = await NodeProcess.start({ args, environment });
+  const form = { name: bucket, ramQuotaMB: String(quotaMb), replicaNumber: '0' };
+  const created = await node.request('/pools/default/buckets', 'POST', form);
+  if (created.status !== 202) throw new Error(`the bucket was not created: ${await created.text()}`);
+  for (;;) {
+    try {
+      (await clientOf(node)).close();
+      return node;
+    } catch {
+      await later(20);
+    }
+  }
+}
+
+async function loadInto(node: NodeProcess, count: number): Promise<DocumentLoadResult> {
+  const load: DocumentLoad = { port: portOf(node.ready.node.kv), bucket, count, window };
+  const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(load)]);
+  return JSON.parse(stdout) as DocumentLoadResult;
+}
+
+/** Processor time of all threads, from /proc; ticks are hundredths of a second. */
+function cpuMs(nodes: readonly NodeProcess[]): number {
+  const ticks = nodes.map(({ pid }) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return Number(fields[11]) + Number(fields[12]);
+  });
+  return ticks.reduce((sum, milliseconds) => sum + milliseconds * 10, 0);
+}
+
+function residentMb({ pid }: NodeProcess): number {
+  const kb = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Math.round(Number(kb) / 1024);
+}
+
+async function directly(count: number): Promise<Measured> {
+  await using target = await aNode();
+  const before = cpuMs([target]);
+  const { seconds, cpuMs: loaderMs } = await loadInto(target, count);
+  await untilIdle([target]);
+  return measured(count, seconds, cpuMs([target]) - before + loaderMs);
+}
+
+const measured = (count: number, seconds: number, ms: number): Measured => ({
+  perSecond: count / seconds,
+  perCpuSecond: (count * 1000) / ms,
+});
+
+/** What was written is on disk: the nodes take hardly any processor time for a while. */
+async function untilIdle(nodes: readonly NodeProcess[]): Promise<void> {
+  for (let last = cpuMs(nodes); ; ) {
+    await later(500);
+    const now = cpuMs(nodes);
+    if (now - last <= 30 * nodes.length) return;
+    last = now;
+  }
+}
+
+async function backfill(count: number): Promise<Measured & { memory: string[] }> {
+  await using source = await aNode();
+  await using target = await aNode();
+  await loadInto(source, count);
+  await untilIdle([source]);
+  await source.request('/pools/default/remoteClusters', 'POST', referenceTo(target)).then(shown);
+  const nodes = [source, target];
+  const [before, startMs] = [cpuMs(nodes), performance.now()];
+  await createReplication(source, { statsInterval: '1000' });
+  const memory: string[] = [];
+  const sampleMs = Math.max(1_000, count / 200);
+  let sampledMs = 0;
+  for (;;) {
+    await later(250);
+    const nowMs = performance.now() - startMs;
+    if (nowMs - sampledMs >= sampleMs) {
+      memory.push(`${residentMb(source)}/${residentMb(target)}`);
+      sampledMs = nowMs;
+    }
+    if ((await itemsOf(target)) === count) break;
+  }
+  const seconds = (performance.now() - startMs) / 1000;
+  await untilIdle(nodes);
+  return { ...measured(count, seconds, cpuMs(nodes) - before), memory };
+}
+
+async function itemsOf(node: NodeProcess): Promise<number> {
+  const client = await clientOf(node);
+  const count = await client.itemCount(0);
+  client.close();
+  return count;
+}
+
+const setsPerSecond = 5_000;
+const tickMs = 10;
+
+async function live(seconds: number) {
+  await using source = await aNode();
+  await using target = await aNode();
+  await source.request('/pools/default/remoteClusters', 'POST', referenceTo(target)).then(shown);
+  await createReplication(source);
+  while ((await taskOf(source))?.status !== 'running') await later(50);
+  const sentMs = new Map<string, number>();
+  const delays: number[] = [];
+  const warmUp = setsPerSecond * Math.min(3, seconds / 2);
+  const connection = await follow(target, (key) => {
+    const sent = sentMs.get(key);
+    if (sent === undefined) return;
+    delays.push(performance.now() - sent);
+    sentMs.delete(key);
+  });
+  const client = await clientOf(source);
+  const values = Array.from({ length: 100 }, (_, index) => aValue(index));
+  const perTick = (setsPerSecond * tickMs) / 1000;
+  const total = setsPerSecond * seconds;
+  const startMs = performance.now();
+  for (let next = 0; next < total; next += perTick) {
+    const waitMs = startMs + (next / perTick) * tickMs - performance.now();
+    if (waitMs > 0) await later(waitMs);
+    const requests = Array.from(
+      { length: perTick },
+      (_, at): StoreRequest => ({
+        ...{ kind: 'set', key: `live-${next + at}`, value: values[at % 100] as Buffer },
+        ...{ expiry: 0, cas: 0n },
+      }),
+    );
+    const now = performance.now();
+    for (const { key } of requests) sentMs.set(key, now);
+    await client.storeMany(0, requests);
+  }
+  const rate = (total * 1000) / (performance.now() - startMs);
+  while (delays.length < total) await later(20);
+  connection.close();
+  client.close();
+  const sorted = delays.slice(warmUp).sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
+  return { medianMs: at(0.5), p99Ms: at(0.99), mostMs: at(1), rate };
+}
+
+async function follow(node: NodeProcess, changed: (key: string) => void): Promise<ChangeConnection> {
+  const [host = '', port] = node.ready.node.kv.split(':');
+  const connection = await ChangeConnection.open({
+    address: { host, port: Number(port), timeoutMs: 60_000 },
+    account: administrator,
+    bucket,
+    name: 'bench',
+    withXattrs: false,
+    handler: {
+      change: ({ key }) => changed(key),
+      ...{ opened() {}, ended() {}, snapshot() {}, advanced() {}, event() {}, drained() {} },
+    },
+  });
+  const from = { uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 };
+  for (let vb = 0; vb < vbucketCount; vb++) await connection.request(vb, { from });
+  return connection;
+}
