@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// Starts Divan: from its sources in a checkout, from JavaScript in the published package; under this Node if it is new enough,
+// Starts Divan: from its bundles, or from its sources in a checkout where these have changed; under this Node if it is new enough,
 // else under the one that a checkout brings.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { codeFolder, isCheckout } from './code-folder.js';
 
 const at = (path) => new URL(`../${path}`, import.meta.url);
-const isCheckout = existsSync(at('src'));
 const major = Number(process.versions.node.split('.')[0]);
 if (process.platform === 'win32') {
   // Folders cannot be synced there, nor nodes be started through /bin/sh.
@@ -15,10 +15,11 @@ if (process.platform === 'win32') {
   process.exitCode = 1;
 } else if (major >= 24) {
   module.enableCompileCache(fileURLToPath(at('node_modules/.cache/divan')));
-  const load = (name) => import(at(isCheckout ? `src/${name}.ts` : `dist/${name}.js`).href);
-  const { findOwnModules } = await load('ports/own-modules');
-  findOwnModules();
-  await load('main/divan');
+  if (codeFolder() === 'src') {
+    const { findOwnModules } = await import('../src/ports/own-modules.ts');
+    findOwnModules();
+    await import('../src/main/divan.ts');
+  } else await import('../built/node/divan.js');
 } else {
   runUnderOwnNode();
 }

@@ -1,10 +1,11 @@
 // Builds the web consoles of a node and of the cloud into `built/console`, unless it was built from the same sources. Run by npm after an install in a checkout,
 // before a package is made, and by the tests of the console. Other processes may read the folder meanwhile: it is replaced at once.
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
+import { replaceFolder } from './replace-folder.ts';
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 const target = `${checkout}built/console`;
@@ -17,26 +18,13 @@ async function buildAnew(): Promise<void> {
   await build({ root: `${checkout}console`, logLevel: 'warn', build: { outDir: folder, emptyOutDir: true } });
   compress(folder);
   writeFileSync(`${folder}/sources.sha256`, `${digest}\n`);
-  replace(folder);
+  replaceFolder(folder, target, () => builtFrom() === digest);
 }
 
 /** Writes a compressed form beside each file, so that the node compresses nothing. */
 function compress(folder: string): void {
   for (const name of globSync('**/*.{html,js,css}', { cwd: folder }))
     writeFileSync(`${folder}/${name}.gz`, gzipSync(readFileSync(`${folder}/${name}`), { level: 9 }));
-}
-
-function replace(folder: string): void {
-  const old = `${folder}.old`;
-  if (existsSync(target)) renameSync(target, old);
-  try {
-    renameSync(folder, target);
-  } catch (error) {
-    // Another process has built the same meanwhile.
-    if (builtFrom() !== digest) throw error;
-    rmSync(folder, { recursive: true });
-  }
-  rmSync(old, { recursive: true, force: true });
 }
 
 function builtFrom(): string | null {

@@ -1,13 +1,13 @@
 // The built files of the console, read when a browser asks for them. `npm run build:console` makes them, also a compressed form of each.
 import { readFile } from 'node:fs/promises';
+import { packageRoot } from '#ports/code-place.ts';
 
 export interface ConsoleFile {
   readonly bytes: Buffer;
   readonly isCompressed: boolean;
 }
 
-/** The same folder from `src` and from the `dist` of the published package. */
-const folder = new URL('../../built/console/', import.meta.url);
+const folder = new URL('built/console/', packageRoot);
 
 /** `name` must be a plain file name or one in `assets/`. Null if there is no such file. */
 export async function readConsoleFile(name: string, options: { gzip: boolean }): Promise<ConsoleFile | null> {

@@ -3,8 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#ports/clock.ts';
+import { packageRoot } from '#ports/code-place.ts';
 
-export const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+export const launcher = fileURLToPath(new URL('bin/divan.js', packageRoot));
 const stopTimeoutMs = 30_000;
 
 /** The environment of this process without the variables that set its options: they are not meant for a child. */

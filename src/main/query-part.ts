@@ -8,6 +8,7 @@ import { IndexLinks, type IndexLinksOptions } from '#index/link/index-links.host
 import type { KvAdmin, KvDesired } from '#kv/admin.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import { realClock } from '#ports/clock.ts';
+import { codeFile } from '#ports/code-place.ts';
 import type { Log } from '#ports/log.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import { within } from '#ports/within.ts';
@@ -74,7 +75,7 @@ export class QueryPart {
       functions: definitions.functions,
       indexPort: () => this.links.connect(),
       startThread: () =>
-        startWorker(new URL('./query-thread', import.meta.url), import.meta.url, {
+        startWorker(codeFile('main/query-thread'), {
           name: 'query service',
           resourceLimits: { maxYoungGenerationSizeMb: youngMb },
         }),

@@ -1,7 +1,8 @@
 // The version of this product, from its package.
 import { readFileSync } from 'node:fs';
+import { packageRoot } from '#ports/code-place.ts';
 
-const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+const manifest = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')) as {
   version: string;
 };
 

@@ -34,8 +34,7 @@ async function aService() {
   const thread: ServiceThread<{ kind: 'number'; value: number }, Report> = new ServiceThread({
     area: 'example',
     name: 'example',
-    module: pathToFileURL(join(folder, 'service')),
-    importer: import.meta.url,
+    module: pathToFileURL(join(folder, 'service.ts')),
     clock,
     log: {
       ...silentLog,

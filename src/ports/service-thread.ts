@@ -21,9 +21,7 @@ export interface ServiceThreadOptions<Message> {
   readonly area: string;
   /** Shown by debuggers and figures of the process. */
   readonly name: string;
-  /** The URL of the module without its extension, and the caller's own, as `startWorker` expects them. */
   readonly module: URL;
-  readonly importer: string;
   readonly resourceLimits?: WorkerOptions['resourceLimits'];
   readonly clock: Clock;
   readonly log: Log;
@@ -84,11 +82,11 @@ export class ServiceThread<
   }
 
   private async startWorker(): Promise<void> {
-    const { area, name, module, importer, resourceLimits, log } = this.options;
+    const { area, name, module, resourceLimits, log } = this.options;
     const workerData = await this.options.workerData();
     if (this.isStopping) return;
     const limits = resourceLimits === undefined ? {} : { resourceLimits };
-    const worker = startWorker(module, importer, { name, workerData, ...limits });
+    const worker = startWorker(module, { name, workerData, ...limits });
     worker.on('message', (message: Message | LogMessage) => this.receive(message));
     worker.on('error', (error) => log.error(`${area}.thread_failed`, { reason: error.stack }));
     worker.on('exit', () => this.ended(worker));

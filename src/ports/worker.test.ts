@@ -11,7 +11,7 @@ import { startWorker } from './worker.ts';
 async function aModule(text: string): Promise<{ url: URL; folder: string } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'divan-worker-'));
   await writeFile(join(folder, 'echo.ts'), text);
-  const url = pathToFileURL(join(folder, 'echo'));
+  const url = pathToFileURL(join(folder, 'echo.ts'));
   return { url, folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
@@ -20,7 +20,7 @@ parentPort!.on('message', (text: string) => parentPort!.postMessage(text + text)
 
 test('runs the module and delivers messages that were sent before it was loaded', async () => {
   await using module = await aModule(echo);
-  const worker = startWorker(module.url, import.meta.url);
+  const worker = startWorker(module.url);
   worker.postMessage('ab');
   assert.deepEqual(await once(worker, 'message'), ['abab']);
   await worker.terminate();
@@ -35,7 +35,7 @@ test('the thread uses the compile cache of the process', async () => {
     const { enableCompileCache, getCompileCacheDir } = require('node:module');
     enableCompileCache(${JSON.stringify(cache)});
     import(${JSON.stringify(new URL('./worker.ts', import.meta.url).href)}).then(({ startWorker }) => {
-      const worker = startWorker(new URL(${JSON.stringify(module.url.href)}), 'x.ts');
+      const worker = startWorker(new URL(${JSON.stringify(module.url.href)}));
       worker.on('message', (found) => console.log(found === getCompileCacheDir(), found));
     });`;
   // A cache set by the test run would take precedence.
@@ -47,7 +47,7 @@ test('the thread uses the compile cache of the process', async () => {
 
 test('reports a module that cannot be loaded as an error of the worker', async () => {
   await using module = await aModule('throw new Error("no luck");');
-  const worker = startWorker(module.url, import.meta.url);
+  const worker = startWorker(module.url);
   const [error] = (await once(worker, 'error')) as [Error];
   assert.match(error.message, /no luck/);
 });

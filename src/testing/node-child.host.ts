@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { throwAwayPrefix } from '#base/throw-away.ts';
 import { realClock } from '#ports/clock.ts';
+import { packageRoot } from '#ports/code-place.ts';
 import type { TestNodeAddresses } from './types.ts';
 
-const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const launcher = fileURLToPath(new URL('bin/divan.js', packageRoot));
 const stopMs = 30_000;
 /** The limit of the error output that is kept, in characters. */
 const outputMax = 10_000;

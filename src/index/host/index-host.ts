@@ -3,6 +3,7 @@
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Clock } from '#ports/clock.ts';
+import { codeFile } from '#ports/code-place.ts';
 import type { Log } from '#ports/log.ts';
 import { ServiceThread } from '#ports/service-thread.ts';
 import { atMost } from '#ports/within.ts';
@@ -36,8 +37,7 @@ export class IndexHost implements IndexServiceAdmin {
     this.thread = new ServiceThread({
       area: 'index',
       name: 'index service',
-      module: new URL('./index-thread', import.meta.url),
-      importer: import.meta.url,
+      module: codeFile('index/host/index-thread'),
       resourceLimits,
       clock,
       log,

@@ -1,6 +1,7 @@
 // KvAdmin for a data service in its own worker thread, so that work of the main thread does not delay clients.
 import type { MessagePort, Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { codeFile } from '#ports/code-place.ts';
 import type { Log } from '#ports/log.ts';
 import { startWorker } from '#ports/worker.ts';
 import type {
@@ -43,7 +44,7 @@ export class WorkerKvAdmin implements KvAdmin {
   constructor(options: WorkerKvAdminOptions) {
     this.options = options;
     this.log = options.log;
-    this.worker = startWorker(new URL('./data-thread', import.meta.url), import.meta.url, {
+    this.worker = startWorker(codeFile('kv/host/data-thread'), {
       name: 'data service',
     });
     this.worker.on('message', (message: ThreadMessage) => this.receive(message));

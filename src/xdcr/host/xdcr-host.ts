@@ -2,6 +2,7 @@
 // keeps its reports, and reads and writes checkpoints for it.
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Clock } from '#ports/clock.ts';
+import { codeFile } from '#ports/code-place.ts';
 import type { Log } from '#ports/log.ts';
 import { ServiceThread } from '#ports/service-thread.ts';
 import type { CheckpointStore, ReplicationReport, WantedReplication, XdcrAdmin } from '../xdcr.contract.ts';
@@ -28,8 +29,7 @@ export class XdcrHost implements XdcrAdmin {
     this.thread = new ServiceThread({
       area: 'xdcr',
       name: 'xdcr',
-      module: new URL('./xdcr-thread', import.meta.url),
-      importer: import.meta.url,
+      module: codeFile('xdcr/host/xdcr-thread'),
       resourceLimits,
       clock,
       log,

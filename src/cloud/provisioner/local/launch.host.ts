@@ -13,10 +13,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageRoot } from '#ports/code-place.ts';
 import { type NodeSpec, nodeServiceNames } from '../provisioner.ts';
 import { type ProcessRecord, writeRecord } from './process-record.host.ts';
 
-const launcher = fileURLToPath(new URL('../../../../bin/divan.js', import.meta.url));
+const launcher = fileURLToPath(new URL('bin/divan.js', packageRoot));
 /** A shell command: waits for the line `go`, then becomes the process of the node. */
 const gate = 'read -r go && [ "$go" = go ] && exec "$@" </dev/null';
 const logBytesMax = 1024 * 1024;

@@ -1,16 +1,16 @@
 // Runs the certificate process, once for each request.
 import { spawn } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
-import { dirname, extname } from 'node:path';
+import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { codeFile } from '#ports/code-place.ts';
 import type { Issued, IssueRequest } from '../issue.ts';
 
 const timeoutMs = 30_000;
 
 export async function issueInProcess(request: IssueRequest): Promise<Issued> {
-  // In the published package modules end in .js.
-  const module = new URL(`./issue-process${extname(import.meta.url)}`, import.meta.url);
+  const module = codeFile('cluster/certificates/hosts/issue-process');
   const cache = getCompileCacheDir();
   const child = spawn(process.execPath, [fileURLToPath(module)], {
     stdio: ['pipe', 'pipe', 'pipe'],

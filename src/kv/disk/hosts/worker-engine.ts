@@ -1,6 +1,7 @@
 // The disk engine as the data service uses it: lanes in worker threads, so that no fsync stalls a client's request.
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { codeFile } from '#ports/code-place.ts';
 import { startWorker } from '#ports/worker.ts';
 import {
   DamagedFileError,
@@ -60,7 +61,7 @@ class WorkerLane implements Lane {
   }
 
   private start(): Worker {
-    const worker = startWorker(new URL('./disk-worker', import.meta.url), import.meta.url, {
+    const worker = startWorker(codeFile('kv/disk/hosts/disk-worker'), {
       workerData: { isLowPriority: this.work === 'copy' } satisfies LaneSettings,
       name: threadNames[this.work],
     });

@@ -2,6 +2,7 @@
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
+import { codeFile } from '#ports/code-place.ts';
 import { startWorker } from '#ports/worker.ts';
 import type { HeavyPerformer } from '../heavy-queue.ts';
 import type { HeavyJob, HeavyResult } from '../jobs.ts';
@@ -36,7 +37,7 @@ export class HeavyThread implements HeavyPerformer {
   }
 
   private start(): Worker {
-    const worker = startWorker(new URL('./heavy-worker', import.meta.url), import.meta.url, {
+    const worker = startWorker(codeFile('kv/heavy/hosts/heavy-worker'), {
       name: 'heavy work',
     });
     worker.on('message', (reply: HeavyReply) => this.receive(reply));
