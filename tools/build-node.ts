@@ -84,6 +84,8 @@ function groups(): (module: string, context: ModuleContext) => string | null {
       node: reached(source(node), context),
       others: laterThanNode(context),
     };
+    // The entry waits at its top level for the modules that a command loads: these must not import its file.
+    if (module === source(divan)) return null;
     if (found.divan.has(module)) return 'command-line';
     if (!found.node.has(module)) return null;
     return found.others.has(module) ? 'shared' : 'node';

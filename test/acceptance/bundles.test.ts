@@ -5,6 +5,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -81,6 +82,14 @@ test('the start of a node and its threads load few files of the bundles', () => 
   assert.ok(ofNode.some((file) => file.startsWith('node-')) && ofNode.length <= 8, String(ofNode));
   for (const thread of ['data-thread', 'disk-worker', 'query-thread', 'index-thread', 'xdcr-thread'])
     assert.ok(loadedBy([`${thread}.js`], text).size <= 4, thread);
+});
+
+test('no bundle imports the entry of a process, which waits for it', () => {
+  const folder = join(checkout, 'built/node');
+  const files = readdirSync(folder).filter((name) => name.endsWith('.js'));
+  assert.ok(files.includes('divan.js'));
+  for (const file of files)
+    assert.doesNotMatch(readFileSync(join(folder, file), 'utf8'), /^import .*"\.\/divan\.js";$/m, file);
 });
 
 /** With what they import at once. */
