@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { pinoLog } from './log.adapter.ts';
+import { jsonLog } from './log.adapter.ts';
 import { NodeLogFile } from './log-file.adapter.ts';
 
 function aFolder(t: { after(end: () => void): void }): string {
@@ -30,7 +32,7 @@ test('bounds the log: renames older files, and overwrites the oldest', (t) => {
 
 test('the log file gets lines from info up, also of child logs, while standard error gets only errors', (t) => {
   const folder = aFolder(t);
-  const log = pinoLog('error', new NodeLogFile(folder));
+  const log = jsonLog('error', new NodeLogFile(folder));
   log.debug('not.this');
   log.child('kv').info('bucket.compaction.done', { bucket: 'b' });
   const lines = readFileSync(join(folder, 'node.log'), 'utf8').trim().split('\n');
@@ -41,6 +43,37 @@ test('the log file gets lines from info up, also of child logs, while standard e
 
 test('level silent writes no log file', (t) => {
   const folder = aFolder(t);
-  pinoLog('silent', new NodeLogFile(folder)).error('not.this');
+  jsonLog('silent', new NodeLogFile(folder)).error('not.this');
   assert.throws(() => readdirSync(folder), { code: 'ENOENT' });
+});
+
+test('a line is JSON with the level, the time, the component and the fields, also when a field cannot be written', () => {
+  const lines: string[] = [];
+  const log = jsonLog('error', { write: (line) => void lines.push(line) }).child('kv');
+  log.warn('disk.slow', { path: 'a\nb', gone: undefined });
+  const circle: Record<string, unknown> = {};
+  circle['self'] = circle;
+  log.info('odd', { circle });
+  assert.ok(lines.every((line) => line.endsWith('\n') && line.indexOf('\n') === line.length - 1));
+  const [first, second] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { time, ...rest } = first as { time: string };
+  assert.deepEqual(rest, { level: 40, component: 'kv', path: 'a\nb', msg: 'disk.slow' });
+  assert.equal(new Date(time).toISOString(), time);
+  assert.deepEqual([second?.['level'], second?.['msg']], [30, 'odd']);
+  assert.match(String(second?.['fields']), /^not written: .*circular/i);
+});
+
+test('a pipe to standard error that nobody reads loses lines, and does not stop the process', async (t) => {
+  const script = `
+    import { Socket } from 'node:net';
+    new Socket({ fd: 2 }).unref(); // the pipe refuses what does not fit, and does not wait
+    const { jsonLog } = await import(${JSON.stringify(new URL('./log.adapter.ts', import.meta.url).href)});
+    jsonLog('info').info('line', { text: 'x'.repeat(4_000_000) });
+    process.stdout.write('done');
+    process.exit();`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  assert.equal(await text(child.stdout), 'done');
 });

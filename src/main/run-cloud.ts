@@ -15,7 +15,7 @@ import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import type { CloudOptionValues } from './cloud-options.ts';
 import { DiskReserveFile } from './disk-reserve-file.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
-import { pinoLog } from './log.adapter.ts';
+import { jsonLog } from './log.adapter.ts';
 import { applyConfig } from './operator/cloud-config.ts';
 import { type CloudStorage, openStorage } from './operator/cloud-storage.ts';
 import { checkReadyFile, type ReadyFile, writeReadyFile } from './ready.ts';
@@ -35,7 +35,7 @@ export async function runCloud(given: CloudOptionValues, shutdown: Shutdown): Pr
 
 async function startCloudProcess(given: CloudOptionValues, shutdown: Shutdown): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
-  const log = pinoLog(options['log-level']);
+  const log = jsonLog(options['log-level']);
   if (options['ready-file'] !== undefined) checkReadyFile(options['ready-file'], options['data-dir']);
   const reserve = new DiskReserveFile(options['data-dir'], realClock);
   reserve.useForStart();

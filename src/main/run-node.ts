@@ -16,7 +16,7 @@ import { checkFirstStart } from './first-options.ts';
 import { applyPlan, type FirstStart, provision } from './first-start.ts';
 import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
-import { pinoLog } from './log.adapter.ts';
+import { jsonLog } from './log.adapter.ts';
 import { NodeLogFile } from './log-file.adapter.ts';
 import type { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
@@ -74,7 +74,7 @@ async function startNode(
   reserve.useForStart();
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lockDataFolder(options['data-dir']);
-  const log = pinoLog(options['log-level'], new NodeLogFile(join(options['data-dir'], 'logs')));
+  const log = jsonLog(options['log-level'], new NodeLogFile(join(options['data-dir'], 'logs')));
   const running = new RunningNode({
     options,
     log,
