@@ -10,6 +10,8 @@ interface ButtonProps {
   readonly label?: string;
   /** For a button that opens and closes something. */
   readonly expanded?: boolean;
+  /** For one of several buttons of which one is chosen. */
+  readonly pressed?: boolean;
   readonly onClick?: () => void;
 }
 
@@ -20,6 +22,7 @@ export function Button({
   disabled,
   label,
   expanded,
+  pressed,
   onClick,
 }: ButtonProps) {
   return (
@@ -29,6 +32,7 @@ export function Button({
       disabled={disabled}
       aria-label={label}
       aria-expanded={expanded}
+      aria-pressed={pressed}
       onClick={onClick}
     >
       {children}
@@ -40,7 +44,7 @@ interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (value: string) => void;
-  readonly type?: 'text' | 'password' | 'number' | 'search' | 'datetime-local';
+  readonly type?: 'text' | 'password' | 'number' | 'search' | 'datetime-local' | 'time';
   readonly hint?: string;
   readonly problem?: string | undefined;
   readonly required?: boolean;

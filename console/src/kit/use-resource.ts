@@ -63,21 +63,23 @@ export const asApiError = (error: unknown): ApiError =>
 /** A change that a control starts: whether it runs, and why the last one failed. */
 export interface Action {
   readonly isBusy: boolean;
+  /** Whether the last one succeeded. */
+  readonly isDone: boolean;
   readonly problem?: ApiError;
   /** Resolves with whether `act` succeeded. */
   run(act: () => Promise<unknown>): Promise<boolean>;
 }
 
 export function useAction(): Action {
-  const [state, setState] = useState<{ isBusy: boolean; problem?: ApiError }>({ isBusy: false });
+  const [state, setState] = useState<Omit<Action, 'run'>>({ isBusy: false, isDone: false });
   const run = async (act: () => Promise<unknown>): Promise<boolean> => {
-    setState({ isBusy: true });
+    setState({ isBusy: true, isDone: false });
     try {
       await act();
-      setState({ isBusy: false });
+      setState({ isBusy: false, isDone: true });
       return true;
     } catch (error) {
-      setState({ isBusy: false, problem: asApiError(error) });
+      setState({ isBusy: false, isDone: false, problem: asApiError(error) });
       return false;
     }
   };

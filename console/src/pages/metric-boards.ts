@@ -22,9 +22,24 @@ export const functions = [
   ['rate', 'Rate per second'],
   ['irate', 'Rate of the newest samples'],
   ['increase', 'Increase'],
+  ['delta', 'Difference'],
+  ['idelta', 'Difference of the newest samples'],
+  ['deriv', 'Slope per second'],
   ['avg_over_time', 'Average'],
   ['max_over_time', 'Highest'],
   ['min_over_time', 'Lowest'],
+] as const;
+
+export const combinations = [
+  ['none', 'Each by itself'],
+  ['sum', 'Sum'],
+  ['avg', 'Mean'],
+  ['max', 'Highest'],
+  ['min', 'Lowest'],
+  ['count', 'Number of series'],
+  ['p50', 'Median of a histogram'],
+  ['p95', '95th percentile of a histogram'],
+  ['p99', '99th percentile of a histogram'],
 ] as const;
 
 type Row = readonly [title: string, metric: string, format: ChartSpec['format'], ...applyFunctions: string[]];
@@ -43,6 +58,12 @@ const boards: Readonly<Record<string, readonly Row[]>> = {
     ['Statements that run', 'n1ql_active_requests', count],
     ['Statements of more than a second, per second', 'n1ql_requests_1000ms', perSecond, 'irate'],
     ['Rows of indexes a second', 'index_num_rows_returned', perSecond, 'irate', 'sum'],
+  ],
+  replication: [
+    ['Documents written a second', 'xdcr_docs_written_total', perSecond, 'irate'],
+    ['Documents checked a second', 'xdcr_docs_checked', perSecond, 'irate'],
+    ['Bytes sent a second', 'xdcr_data_replicated_bytes', size, 'irate'],
+    ['Changes left', 'xdcr_changes_left', count],
   ],
 };
 
@@ -68,13 +89,25 @@ export function chartsOf(board: string): readonly ChartSpec[] {
   }));
 }
 
-export const customChart = (metric: string, fn: string): ChartSpec => ({
-  title: fn === 'none' ? metric : `${fn}(${metric})`,
-  metric,
-  labels: {},
-  applyFunctions: fn === 'none' ? [] : [fn],
-  format: perSecond,
-});
+interface CustomChart {
+  readonly metric: string;
+  /** `name=value` pairs. */
+  readonly labels: string;
+  readonly window: string;
+  readonly combination: string;
+}
+
+export function customChart({ metric, labels, window, combination }: CustomChart): ChartSpec {
+  const applyFunctions = [window, combination].filter((name) => name !== 'none');
+  const pairs = labels.split(',').map((pair) => pair.split('=', 2).map((part) => part.trim()));
+  return {
+    title: applyFunctions.reduce((inner, name) => `${name}(${inner})`, metric),
+    metric,
+    labels: Object.fromEntries(pairs.filter(([name, value]) => name && value)) as Record<string, string>,
+    applyFunctions,
+    format: perSecond,
+  };
+}
 
 function perSecond(value: number): string {
   return value >= 100 ? count(value) : value.toFixed(2);

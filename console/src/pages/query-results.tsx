@@ -1,9 +1,13 @@
-// The rows of a statement: as a table, if they are objects, or as JSON.
+// The rows of a statement: as a table, as a tree, or as JSON.
 import { useState } from 'preact/hooks';
 import { Button } from '../kit/controls.tsx';
 import { count } from '../kit/format.ts';
 import { type Column, Table } from '../kit/table.tsx';
+import { Tree } from '../kit/tree.tsx';
 import type { Outcome } from './query-run.ts';
+
+const forms = ['Table', 'Tree', 'JSON'] as const;
+type Form = (typeof forms)[number];
 
 const columnsMax = 50;
 /** So much text stays readable, and the page fast. */
@@ -11,7 +15,7 @@ const jsonCharsMax = 200_000;
 
 export function Results({ outcome }: { outcome: Outcome }) {
   const { rows, elapsed, mutations, warnings } = outcome;
-  const [isTable, setTable] = useState(true);
+  const [form, setForm] = useState<Form>('Table');
   const columns = columnsOf(rows);
   return (
     <section aria-label="Results">
@@ -24,10 +28,15 @@ export function Results({ outcome }: { outcome: Outcome }) {
           {text}
         </p>
       ))}
-      <div class="row">
-        <Button onClick={() => setTable(!isTable)}>{isTable ? 'Show as JSON' : 'Show as table'}</Button>
-      </div>
-      {isTable ? (
+      <fieldset class="row choice">
+        <legend>Show rows as</legend>
+        {forms.map((each) => (
+          <Button key={each} pressed={form === each} onClick={() => setForm(each)}>
+            {each}
+          </Button>
+        ))}
+      </fieldset>
+      {form === 'Table' && (
         <Table
           caption="Rows"
           columns={columns}
@@ -35,9 +44,13 @@ export function Results({ outcome }: { outcome: Outcome }) {
           rowKey={({ index }) => String(index)}
           empty="The statement has no rows."
         />
-      ) : (
-        <Json rows={rows} />
       )}
+      {form === 'Tree' && (
+        <ul class="tree">
+          <Tree name="rows" value={rows} isOpen />
+        </ul>
+      )}
+      {form === 'JSON' && <Json rows={rows} />}
     </section>
   );
 }

@@ -52,6 +52,28 @@ export function keepStatement(statement: string): void {
   localStorage.setItem(key, JSON.stringify([statement, ...others].slice(0, statementsMax)));
 }
 
+const savedKey = 'divan-saved-statements';
+const savedMax = 200;
+
+/** Statements by their names, in the order of the names. */
+export function savedStatements(): Readonly<Record<string, string>> {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(savedKey) ?? '{}');
+    const entries = Object.entries(stored ?? {}).filter(([, text]) => typeof text === 'string');
+    return Object.fromEntries(entries.sort(([a], [b]) => a.localeCompare(b)).slice(0, savedMax));
+  } catch {
+    return {};
+  }
+}
+
+/** Saves a statement, or forgets it (null); returns all. */
+export function saveStatement(name: string, statement: string | null): Readonly<Record<string, string>> {
+  const { [name]: _, ...others } = savedStatements();
+  const all = statement === null ? others : { ...others, [name]: statement };
+  localStorage.setItem(savedKey, JSON.stringify(all));
+  return savedStatements();
+}
+
 /** Resolves with the rows of a statement whose values are sent as texts, so that numbers keep their digits. */
 export async function runExactly(
   form: Readonly<Record<string, string | number>>,

@@ -1,4 +1,4 @@
-// The query workbench: a statement with parameters, its rows as table or JSON, its plan, and the statements before.
+// The query workbench: a statement with parameters, its rows, its plan, advice for indexes, and the statements before.
 import { useRef, useState } from 'preact/hooks';
 import { planSentences } from '../../../src/main/shell/plan-sentences.ts';
 import type { ApiError } from '../api/client.ts';
@@ -6,12 +6,22 @@ import { Button, Field } from '../kit/controls.tsx';
 import { objectProblem } from '../kit/json-text.ts';
 import { Page, Problem } from '../kit/notices.tsx';
 import { asApiError } from '../kit/use-resource.ts';
+import { PlanDrawing } from './plan-drawing.tsx';
+import { Advice } from './query-advice.tsx';
+import { InferredFields } from './query-fields.tsx';
 import { Results } from './query-results.tsx';
 import { history, keepStatement, type Outcome, runStatement } from './query-run.ts';
+import { History, Saved } from './query-saved.tsx';
 
 type Shown =
   | { readonly kind: 'rows'; readonly outcome: Outcome }
-  | { readonly kind: 'plan'; readonly sentences: readonly string[]; readonly plan: unknown };
+  | { readonly kind: 'plan'; readonly sentences: readonly string[]; readonly plan: unknown }
+  | { readonly kind: 'advice'; readonly advice: unknown };
+
+/** What is done with the statement. */
+type Act = 'run' | 'explain' | 'advise';
+
+const before: Readonly<Record<Act, string>> = { run: '', explain: 'EXPLAIN ', advise: 'ADVISE ' };
 
 export function Content() {
   const [statement, setStatement] = useState(history()[0] ?? 'SELECT 1 AS one');
@@ -22,18 +32,16 @@ export function Content() {
   const running = useRef<AbortController | null>(null);
   const wrongParameters =
     parameters.trim() === '' ? undefined : objectProblem(parameters, '{"$name": value}');
-  const run = async (explains: boolean) => {
+  const run = async (act: Act) => {
     const abort = new AbortController();
     running.current = abort;
     setRunning(true);
     setProblem(undefined);
     setShown(undefined);
     try {
-      const text = explains ? `EXPLAIN ${statement}` : statement;
-      const outcome = await runStatement(text, parameters, abort.signal);
-      if (!explains) keepStatement(statement);
-      const { plan } = (outcome.rows[0] ?? {}) as { plan?: unknown };
-      setShown(explains ? { kind: 'plan', plan, sentences: planSentences(plan) } : { kind: 'rows', outcome });
+      const outcome = await runStatement(before[act] + statement, parameters, abort.signal);
+      if (act === 'run') keepStatement(statement);
+      setShown(shownFor(act, outcome));
     } catch (error) {
       if ((error as Error).name !== 'AbortError') setProblem(asApiError(error));
     } finally {
@@ -45,10 +53,10 @@ export function Content() {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void run(false);
+          void run('run');
         }}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void run(false);
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void run('run');
         }}
       >
         <Field
@@ -71,8 +79,11 @@ export function Content() {
           <Button submit kind="main" disabled={isRunning || wrongParameters !== undefined}>
             Run
           </Button>
-          <Button disabled={isRunning || wrongParameters !== undefined} onClick={() => void run(true)}>
+          <Button disabled={isRunning || wrongParameters !== undefined} onClick={() => void run('explain')}>
             Explain
+          </Button>
+          <Button disabled={isRunning || wrongParameters !== undefined} onClick={() => void run('advise')}>
+            Advise
           </Button>
           {isRunning && <Button onClick={() => running.current?.abort()}>Cancel</Button>}
         </div>
@@ -88,32 +99,25 @@ export function Content() {
               <li key={index}>{sentence}</li>
             ))}
           </ol>
+          <PlanDrawing plan={shown.plan} />
           <details>
             <summary>Plan as JSON</summary>
             <pre>{JSON.stringify(shown.plan, null, 2)}</pre>
           </details>
         </section>
       )}
+      {shown?.kind === 'advice' && <Advice advice={shown.advice} onChoose={setStatement} />}
+      <Saved statement={statement} onChoose={setStatement} />
       <History onChoose={setStatement} />
+      <InferredFields />
     </Page>
   );
 }
 
-function History({ onChoose }: { onChoose: (statement: string) => void }) {
-  const statements = history();
-  if (statements.length === 0) return null;
-  return (
-    <details>
-      <summary>Statements before ({statements.length})</summary>
-      <ul>
-        {statements.map((statement) => (
-          <li key={statement}>
-            <button type="button" class="link mono" onClick={() => onChoose(statement)}>
-              {statement}
-            </button>
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
+function shownFor(act: Act, outcome: Outcome): Shown {
+  const [row] = outcome.rows;
+  if (act === 'run') return { kind: 'rows', outcome };
+  if (act === 'advise') return { kind: 'advice', advice: row };
+  const { plan } = (row ?? {}) as { plan?: unknown };
+  return { kind: 'plan', plan, sentences: planSentences(plan) };
 }

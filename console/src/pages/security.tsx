@@ -1,28 +1,22 @@
-// Users with their roles, and the certificates of the nodes.
+// Who may do what: users and groups with their roles, certificates, the audit log.
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import { Button } from '../kit/controls.tsx';
 import { ConfirmByName } from '../kit/dialog.tsx';
-import { time } from '../kit/format.ts';
 import { Loaded, Page } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { useResource } from '../kit/use-resource.ts';
-import { roleText, type User, UserDialog } from './user-dialog.tsx';
-
-interface Certificate {
-  readonly node: string;
-  readonly subject: string;
-  readonly expires: string;
-  readonly type: string;
-  readonly warnings: readonly { readonly message: string }[];
-}
+import { AuditSettings } from './audit.tsx';
+import { Certificates } from './certificates.tsx';
+import { Groups } from './groups.tsx';
+import { roleText } from './roles-field.tsx';
+import { type User, UserDialog } from './user-dialog.tsx';
 
 type Open = { readonly what: 'create' } | { readonly what: 'edit' | 'delete'; readonly user: User };
 
 export function Content() {
   const users = useResource((signal) => call<User[]>(routes.users, { signal }), [], 10_000);
-  const certificates = useResource((signal) => call<Certificate[]>(routes.certificates, { signal }));
   const [open, setOpen] = useState<Open>();
   const close = () => {
     setOpen(undefined);
@@ -49,18 +43,9 @@ export function Content() {
           />
         )}
       </Loaded>
-      <h2>Certificates</h2>
-      <Loaded from={certificates}>
-        {(list) => (
-          <Table
-            caption="Certificates"
-            columns={certificateColumns}
-            rows={list}
-            rowKey={({ node }) => node}
-            empty="The nodes have no certificates."
-          />
-        )}
-      </Loaded>
+      <Groups />
+      <Certificates />
+      <AuditSettings />
       {open?.what === 'create' && <UserDialog onClose={close} />}
       {open?.what === 'edit' && <UserDialog user={open.user} onClose={close} />}
       {open?.what === 'delete' && (
@@ -86,6 +71,7 @@ const userColumns = (onOpen: (what: 'edit' | 'delete', user: User) => void): rea
   { label: 'Name', value: ({ name }) => name ?? '' },
   { label: 'Domain', value: ({ domain }) => domain },
   { label: 'Roles', value: ({ roles }) => roles.map(roleText).join(', ') },
+  { label: 'Groups', value: ({ groups = [] }) => groups.join(', ') },
   {
     label: 'Actions',
     value: (user) => (
@@ -99,12 +85,4 @@ const userColumns = (onOpen: (what: 'edit' | 'delete', user: User) => void): rea
       </div>
     ),
   },
-];
-
-const certificateColumns: readonly Column<Certificate>[] = [
-  { label: 'Node', value: ({ node }) => node },
-  { label: 'Subject', value: ({ subject }) => subject },
-  { label: 'Kind', value: ({ type }) => type },
-  { label: 'Valid until', value: ({ expires }) => time(expires) },
-  { label: 'Notes', value: ({ warnings }) => warnings.map(({ message }) => message).join(' ') },
 ];

@@ -9,7 +9,7 @@ import { Loaded } from '../kit/notices.tsx';
 import { type FormState, useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
 
-type Sent = CallOptions['form'];
+type Sent = Pick<CallOptions, 'form' | 'json'>;
 
 interface SectionProps<T, V extends object> {
   readonly title: string;
@@ -17,8 +17,8 @@ interface SectionProps<T, V extends object> {
   readonly write: Call;
   /** The values of the form. */
   readonly from: (settings: T) => V;
-  /** The fields of the request. */
-  readonly to?: (values: V) => NonNullable<Sent>;
+  /** The body of the request; without it the values are its form. */
+  readonly to?: (values: V) => Sent;
   readonly children: (form: FormState<V>) => ComponentChildren;
 }
 
@@ -38,7 +38,7 @@ export function SettingsSection<T, V extends object>(props: SectionProps<T, V>) 
 interface SettingsFormProps<V extends object> {
   readonly initial: V;
   readonly write: Call;
-  readonly to?: (values: V) => NonNullable<Sent>;
+  readonly to?: (values: V) => Sent;
   readonly children: (form: FormState<V>) => ComponentChildren;
   readonly onSaved: () => void;
 }
@@ -46,12 +46,12 @@ interface SettingsFormProps<V extends object> {
 function SettingsForm<V extends object>({ initial, write, to, children, onSaved }: SettingsFormProps<V>) {
   const form = useForm(initial);
   const [isSaved, setSaved] = useState(false);
-  const sent = to ? to(form.values) : (form.values as NonNullable<Sent>);
+  const sent = to ? to(form.values) : { form: form.values as NonNullable<Sent['form']> };
   return (
     <Form
       action={form}
       onInput={() => setSaved(false)}
-      onSubmit={() => call(write, { form: sent })}
+      onSubmit={() => call(write, sent)}
       onDone={() => {
         setSaved(true);
         onSaved();

@@ -1,8 +1,10 @@
-// Settings of the cluster: name and memory, automatic failover, compaction, passwords, TLS and the console itself.
+// Settings of the cluster: name and memory, automatic failover, alerts, compaction, passwords, TLS and the console itself.
 import { routes } from '../api/routes.ts';
 import type { Cluster } from '../api/types.ts';
 import { Checkbox, Field, Select } from '../kit/controls.tsx';
 import { Page } from '../kit/notices.tsx';
+import { AlertSettings } from './alert-settings.tsx';
+import { CompactionSettings } from './compaction-settings.tsx';
 import { SettingsSection } from './settings-section.tsx';
 
 export function Content() {
@@ -10,6 +12,7 @@ export function Content() {
     <Page title="Settings">
       <ClusterSettings />
       <FailoverSettings />
+      <AlertSettings />
       <CompactionSettings />
       <PasswordSettings />
       <ConnectionSettings />
@@ -52,7 +55,7 @@ function FailoverSettings() {
       read={routes.autoFailover}
       write={routes.setAutoFailover}
       from={({ enabled, timeout }: Failover) => ({ enabled, timeout: String(timeout) })}
-      to={({ enabled, timeout }) => (enabled ? { enabled, timeout } : { enabled })}
+      to={({ enabled, timeout }) => ({ form: enabled ? { enabled, timeout } : { enabled } })}
     >
       {(form) => (
         <>
@@ -64,42 +67,6 @@ function FailoverSettings() {
             disabled={!form.values.enabled}
           />
         </>
-      )}
-    </SettingsSection>
-  );
-}
-
-interface Compaction {
-  readonly autoCompactionSettings: {
-    readonly parallelDBAndViewCompaction: boolean;
-    readonly databaseFragmentationThreshold: { readonly percentage: number | string };
-  };
-  readonly purgeInterval: number;
-}
-
-const unusedShare = 'databaseFragmentationThreshold[percentage]';
-
-function CompactionSettings() {
-  return (
-    <SettingsSection
-      title="Compaction"
-      read={routes.autoCompaction}
-      write={routes.setAutoCompaction}
-      from={({ autoCompactionSettings, purgeInterval }: Compaction) => ({
-        parallelDBAndViewCompaction: autoCompactionSettings.parallelDBAndViewCompaction,
-        [unusedShare]: String(autoCompactionSettings.databaseFragmentationThreshold.percentage),
-        purgeInterval: String(purgeInterval),
-      })}
-    >
-      {(form) => (
-        <div class="row fields">
-          <Field
-            label="Compact files whose unused share in percent reaches"
-            type="number"
-            {...form.text(unusedShare)}
-          />
-          <Field label="Remember deletions for so many days" {...form.text('purgeInterval')} />
-        </div>
       )}
     </SettingsSection>
   );
@@ -145,7 +112,10 @@ function PasswordSettings() {
 
 interface Security {
   readonly tlsMinVersion: string;
+  readonly honorCipherOrder: boolean;
+  readonly cipherSuites: readonly string[];
   readonly disableUIOverHttp: boolean;
+  readonly disableUIOverHttps: boolean;
 }
 
 function ConnectionSettings() {
@@ -154,7 +124,16 @@ function ConnectionSettings() {
       title="Connections"
       read={routes.security}
       write={routes.setSecurity}
-      from={({ tlsMinVersion, disableUIOverHttp }: Security) => ({ tlsMinVersion, disableUIOverHttp })}
+      from={(security: Security) => ({
+        tlsMinVersion: security.tlsMinVersion,
+        honorCipherOrder: security.honorCipherOrder,
+        cipherSuites: security.cipherSuites.join(','),
+        disableUIOverHttp: security.disableUIOverHttp,
+        disableUIOverHttps: security.disableUIOverHttps,
+      })}
+      to={({ cipherSuites, ...others }) => ({
+        form: { ...others, cipherSuites: JSON.stringify(namesIn(cipherSuites)) },
+      })}
     >
       {(form) => (
         <>
@@ -166,12 +145,32 @@ function ConnectionSettings() {
               ['tlsv1.3', 'TLS 1.3'],
             ]}
           />
+          <Field
+            label="Cipher suites"
+            {...form.text('cipherSuites')}
+            mono
+            hint="Their names, separated by commas; empty: all that are safe."
+          />
+          <Checkbox
+            label="The node chooses among the suites of a client"
+            {...form.flag('honorCipherOrder')}
+          />
           <Checkbox
             label="Serve this console over encrypted connections only"
             {...form.flag('disableUIOverHttp')}
+          />
+          <Checkbox
+            label="Serve no console over encrypted connections"
+            {...form.flag('disableUIOverHttps')}
           />
         </>
       )}
     </SettingsSection>
   );
 }
+
+const namesIn = (text: string): string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');

@@ -1,49 +1,41 @@
-// The form of a user: name, password, roles.
-import { useState } from 'preact/hooks';
+// The form of a user: name, password, roles, groups.
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
-import { Button, Field, Select } from '../kit/controls.tsx';
+import { Checkbox, Field } from '../kit/controls.tsx';
 import { FormDialog } from '../kit/dialog.tsx';
 import { useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
-
-export interface Role {
-  readonly role: string;
-  readonly bucket_name?: string;
-  readonly scope_name?: string;
-  readonly collection_name?: string;
-}
+import type { Group } from './group-dialog.tsx';
+import { type Role, RolesField, roleText } from './roles-field.tsx';
 
 export interface User {
   readonly id: string;
   readonly domain: string;
   readonly name?: string;
-  readonly roles: readonly Role[];
+  readonly roles: readonly GrantedRole[];
   readonly groups?: readonly string[];
 }
 
-interface OfferedRole extends Role {
-  readonly name: string;
-  readonly desc: string;
+interface GrantedRole extends Role {
+  /** Whether the user has it by itself, or from a group. */
+  readonly origins?: readonly { readonly type: string }[];
 }
 
-/** As the REST API takes it: `data_reader[travel:inventory]`. */
-export function roleText({ role, bucket_name, scope_name, collection_name }: Role): string {
-  const parts = [bucket_name, scope_name, collection_name].filter(
-    (name) => name !== undefined && name !== '*',
-  );
-  if (parts.length > 0) return `${role}[${parts.join(':')}]`;
-  return bucket_name === '*' ? `${role}[*]` : role;
-}
+/** The roles that the user has by itself, as the form sends them. */
+const ownRoles = ({ roles }: User): string[] =>
+  roles
+    .filter(({ origins = [{ type: 'user' }] }) => origins.some(({ type }) => type === 'user'))
+    .map(roleText);
 
 export function UserDialog({ user, onClose }: { user?: User; onClose: () => void }) {
   const form = useForm({
     id: user?.id ?? '',
     name: user?.name ?? '',
     password: '',
-    roles: user?.roles.map(roleText) ?? [],
+    roles: user ? ownRoles(user) : [],
+    groups: user?.groups ?? [],
   });
-  const { id, name, password, roles } = form.values;
+  const { id, name, password, roles, groups } = form.values;
   const domain = user?.domain ?? 'local';
   const submit = () =>
     call(routes.storeUser, {
@@ -51,7 +43,7 @@ export function UserDialog({ user, onClose }: { user?: User; onClose: () => void
       form: {
         name,
         roles: roles.join(','),
-        groups: user?.groups?.join(','),
+        groups: groups.join(','),
         password: password === '' ? undefined : password,
       },
     });
@@ -75,57 +67,35 @@ export function UserDialog({ user, onClose }: { user?: User; onClose: () => void
           hint={user ? 'Empty: it stays as it is.' : 'At least 6 characters.'}
         />
       )}
-      <Roles roles={roles} onChange={(chosen) => form.set('roles', chosen)} />
-      {form.problemOf('roles') && <p class="problem">{form.problemOf('roles')}</p>}
+      <RolesField
+        roles={roles}
+        onChange={(chosen) => form.set('roles', chosen)}
+        problem={form.problemOf('roles')}
+      />
+      <GroupsField groups={groups} onChange={(chosen) => form.set('groups', chosen)} />
     </FormDialog>
   );
 }
 
-function Roles({ roles, onChange }: { roles: string[]; onChange: (roles: string[]) => void }) {
-  const offered = useResource((signal) => call<OfferedRole[]>(routes.roles, { signal }));
-  const [chosen, setChosen] = useState('');
-  const [target, setTarget] = useState('*');
-  const role = offered.data?.find((each) => each.role === chosen);
-  const hasTarget = role?.bucket_name !== undefined;
-  const add = () => {
-    const text = hasTarget ? `${chosen}[${target}]` : chosen;
-    onChange([...roles.filter((each) => each !== text), text]);
-  };
+interface GroupsFieldProps {
+  readonly groups: readonly string[];
+  readonly onChange: (groups: readonly string[]) => void;
+}
+
+function GroupsField({ groups, onChange }: GroupsFieldProps) {
+  const offered = useResource((signal) => call<Group[]>(routes.groups, { signal }));
+  if (!offered.data?.length) return null;
   return (
     <fieldset>
-      <legend>Roles</legend>
-      {roles.length === 0 && <p class="quiet">None: the user can do nothing.</p>}
-      <ul>
-        {roles.map((text) => (
-          <li key={text}>
-            <span class="mono">{text}</span>{' '}
-            <Button label={`Remove ${text}`} onClick={() => onChange(roles.filter((each) => each !== text))}>
-              Remove
-            </Button>
-          </li>
-        ))}
-      </ul>
-      <Select
-        label="Role"
-        value={chosen}
-        onChange={setChosen}
-        options={[
-          ['', 'Choose a role'],
-          ...(offered.data ?? []).map((each) => [each.role, `${each.name} (${each.role})`] as const),
-        ]}
-        hint={role?.desc ?? ''}
-      />
-      {hasTarget && (
-        <Field
-          label="For"
-          value={target}
-          onInput={setTarget}
-          hint="A bucket, or bucket:scope:collection; * for all."
+      <legend>Groups</legend>
+      {offered.data.map(({ id, description }) => (
+        <Checkbox
+          key={id}
+          label={description ? `${id}: ${description}` : id}
+          checked={groups.includes(id)}
+          onChange={(isMember) => onChange(isMember ? [...groups, id] : groups.filter((each) => each !== id))}
         />
-      )}
-      <Button disabled={chosen === ''} onClick={add}>
-        Add role
-      </Button>
+      ))}
     </fieldset>
   );
 }

@@ -10,20 +10,20 @@ import { Badge, Loaded, Page, Problem } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { useAction, useResource } from '../kit/use-resource.ts';
 import { useTasks } from '../kit/use-tasks.ts';
-import { ReferenceDialog, ReplicationDialog } from './xdcr-dialogs.tsx';
-
-interface Reference {
-  readonly name: string;
-  readonly hostname: string;
-  readonly uuid: string;
-  readonly connectivityStatus?: string;
-  readonly demandEncryption: boolean;
-}
+import { chartsOf } from './metric-boards.ts';
+import { MetricCharts } from './metric-charts.tsx';
+import {
+  type Reference,
+  ReferenceDialog,
+  ReplicationDialog,
+  ReplicationSettingsDialog,
+} from './xdcr-dialogs.tsx';
 
 type Open =
   | { readonly what: 'reference' | 'replication' }
+  | { readonly what: 'edit reference'; readonly reference: Reference }
   | { readonly what: 'delete reference'; readonly name: string }
-  | { readonly what: 'delete replication'; readonly id: string };
+  | { readonly what: 'edit replication' | 'delete replication'; readonly id: string };
 
 export function Content() {
   const references = useResource((signal) => call<Reference[]>(routes.remoteClusters, { signal }), [], 5_000);
@@ -37,7 +37,7 @@ export function Content() {
   };
   const pause = (id: string, pauseRequested: boolean) =>
     void action.run(async () => {
-      await call(routes.replicationSettings, { path: { replication: id }, form: { pauseRequested } });
+      await call(routes.changeReplication, { path: { replication: id }, form: { pauseRequested } });
       tasks.reload();
     });
   return (
@@ -62,7 +62,7 @@ export function Content() {
         {(list) => (
           <Table
             caption="Other clusters"
-            columns={referenceColumns((name) => setOpen({ what: 'delete reference', name }))}
+            columns={referenceColumns(setOpen)}
             rows={list}
             rowKey={({ uuid, name }) => `${uuid} ${name}`}
             empty="No other cluster is known. Add one to replicate buckets to it."
@@ -74,14 +74,19 @@ export function Content() {
         {(list) => (
           <Table
             caption="Replications"
-            columns={replicationColumns(pause, (id) => setOpen({ what: 'delete replication', id }))}
+            columns={replicationColumns(pause, setOpen)}
             rows={list.filter(({ type }) => type === 'xdcr')}
             rowKey={({ id }) => id ?? ''}
             empty="No bucket is replicated."
           />
         )}
       </Loaded>
+      {tasks.data?.some(({ type }) => type === 'xdcr') && (
+        <MetricCharts specs={chartsOf('replication')} seconds={ratesSeconds} />
+      )}
       {open?.what === 'reference' && <ReferenceDialog onClose={close} />}
+      {open?.what === 'edit reference' && <ReferenceDialog reference={open.reference} onClose={close} />}
+      {open?.what === 'edit replication' && <ReplicationSettingsDialog id={open.id} onClose={close} />}
       {open?.what === 'replication' && (
         <ReplicationDialog clusters={references.data?.map(({ name }) => name) ?? []} onClose={close} />
       )}
@@ -111,10 +116,13 @@ export function Content() {
   );
 }
 
+/** Rates are drawn over the last five minutes. */
+const ratesSeconds = 300;
+
 /** An id consists of the cluster's uuid, the bucket and the target bucket. */
 const targetOf = (id: string): string => id.split('/').slice(1).join('/');
 
-const referenceColumns = (onDelete: (name: string) => void): readonly Column<Reference>[] => [
+const referenceColumns = (onOpen: (open: Open) => void): readonly Column<Reference>[] => [
   { label: 'Name', value: ({ name }) => name },
   { label: 'Address', value: ({ hostname }) => hostname },
   {
@@ -126,17 +134,29 @@ const referenceColumns = (onDelete: (name: string) => void): readonly Column<Ref
   { label: 'Encrypted', value: ({ demandEncryption }) => (demandEncryption ? 'yes' : 'no') },
   {
     label: 'Actions',
-    value: ({ name }) => (
-      <Button kind="danger" label={`Forget ${name}`} onClick={() => onDelete(name)}>
-        Forget
-      </Button>
+    value: (reference) => (
+      <div class="row">
+        <Button
+          label={`Edit ${reference.name}`}
+          onClick={() => onOpen({ what: 'edit reference', reference })}
+        >
+          Edit
+        </Button>
+        <Button
+          kind="danger"
+          label={`Forget ${reference.name}`}
+          onClick={() => onOpen({ what: 'delete reference', name: reference.name })}
+        >
+          Forget
+        </Button>
+      </div>
     ),
   },
 ];
 
 const replicationColumns = (
   onPause: (id: string, pauseRequested: boolean) => void,
-  onDelete: (id: string) => void,
+  onOpen: (open: Open) => void,
 ): readonly Column<Task>[] => [
   { label: 'Bucket', value: ({ source }) => source },
   { label: 'Target', value: ({ target }) => target },
@@ -152,7 +172,14 @@ const replicationColumns = (
     value: ({ id = '', pauseRequested = false }) => (
       <div class="row">
         <Button onClick={() => onPause(id, !pauseRequested)}>{pauseRequested ? 'Resume' : 'Pause'}</Button>
-        <Button kind="danger" label={`Delete ${targetOf(id)}`} onClick={() => onDelete(id)}>
+        <Button label={`Edit ${targetOf(id)}`} onClick={() => onOpen({ what: 'edit replication', id })}>
+          Edit
+        </Button>
+        <Button
+          kind="danger"
+          label={`Delete ${targetOf(id)}`}
+          onClick={() => onOpen({ what: 'delete replication', id })}
+        >
           Delete
         </Button>
       </div>

@@ -44,12 +44,24 @@ describe('the console', { skip: needs('chromium') }, () => {
     await run('SELECT t.name, {"n": 1} AS o FROM travel AS t WHERE t.name = $name');
     await page.getByRole('cell', { name: 'Air A' }).waitFor();
     await page.getByRole('cell', { name: '{"n":1}' }).waitFor();
-    await page.getByRole('button', { name: 'Show as JSON' }).click();
+    await page.getByRole('button', { name: 'JSON', exact: true }).click();
     await page.getByText('"name": "Air A"').waitFor();
+    await page.getByRole('button', { name: 'Tree', exact: true }).click();
+    await page.getByText('0 (2 fields)').click();
+    await page.getByText('name: "Air A"').waitFor();
     await assertAccessible(page, 'results');
     await page.getByRole('button', { name: 'Explain' }).click();
-    await page.getByRole('region', { name: 'Plan' }).getByText('by_name').first().waitFor();
+    const plan = page.getByRole('region', { name: 'Plan' });
+    await plan.getByText('Scans the index by_name').waitFor();
+    await plan.locator('.step', { hasText: 'IndexScan3' }).getByText('by_name').waitFor();
+    await assertAccessible(page, 'plan');
+    await page.getByText('Saved statements (0)').click();
+    await page.getByLabel('Name for this statement').fill('By name');
+    await page.getByRole('button', { name: 'Save statement' }).click();
     await page.reload();
+    await page.getByText('Saved statements (1)').click();
+    await page.getByRole('button', { name: 'By name', exact: true }).click();
+    assert.match(await page.getByLabel('Statement', { exact: true }).inputValue(), /^SELECT t.name/);
     await page.getByText('Statements before').click();
     await page.getByRole('button', { name: 'CREATE INDEX by_name ON travel(name)' }).waitFor();
 
@@ -59,6 +71,25 @@ describe('the console', { skip: needs('chromium') }, () => {
     await page.getByLabel('Name', { exact: true }).fill('by_name');
     await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click();
     await page.getByText('There are no indexes.').waitFor();
+    assert.deepEqual(problems, []);
+  });
+
+  it('advises on indexes, and infers the fields of a collection', async () => {
+    await using opened = await signedIn();
+    const { page, problems } = opened;
+    await goTo(page, 'Query');
+    await page.getByLabel('Statement', { exact: true }).fill('SELECT * FROM travel WHERE city = "Oslo"');
+    await page.getByRole('button', { name: 'Advise' }).click();
+    await page.getByRole('region', { name: 'Advice' }).getByText('CREATE INDEX').first().waitFor();
+    await assertAccessible(page, 'advice');
+    await page.getByRole('button', { name: 'Use as statement' }).first().click();
+    assert.match(await page.getByLabel('Statement', { exact: true }).inputValue(), /^CREATE INDEX .*city/);
+    await page.getByText('Fields of a collection').click();
+    await page.getByLabel('Collection', { exact: true }).fill('travel');
+    await page.getByRole('button', { name: 'Infer fields' }).click();
+    await page.getByRole('rowheader', { name: 'name', exact: true }).waitFor();
+    await page.getByRole('cell', { name: '100 %' }).waitFor();
+    await assertAccessible(page, 'fields');
     assert.deepEqual(problems, []);
   });
 

@@ -1,0 +1,52 @@
+// A JSON value as a tree whose parts are opened one by one; what is closed is not in the page.
+import { useState } from 'preact/hooks';
+import { Button } from './controls.tsx';
+
+/** Members shown at once, and how many more a button adds. */
+const membersShown = 100;
+const textChars = 2_000;
+
+export function Tree({ name, value, isOpen = false }: { name: string; value: unknown; isOpen?: boolean }) {
+  const [opened, setOpened] = useState(isOpen);
+  if (typeof value !== 'object' || value === null)
+    return (
+      <li class="leaf">
+        <span class="quiet">{name}: </span>
+        {leafText(value)}
+      </li>
+    );
+  const members = Object.entries(value);
+  const summary = Array.isArray(value) ? `${members.length} items` : `${members.length} fields`;
+  return (
+    <li>
+      <details open={opened} onToggle={(event) => setOpened(event.currentTarget.open)}>
+        <summary>
+          {name} <span class="quiet">({summary})</span>
+        </summary>
+        {opened && <Members members={members} />}
+      </details>
+    </li>
+  );
+}
+
+function Members({ members }: { members: readonly (readonly [string, unknown])[] }) {
+  const [shown, setShown] = useState(membersShown);
+  const left = members.length - shown;
+  return (
+    <ul class="tree">
+      {members.slice(0, shown).map(([name, value]) => (
+        <Tree key={name} name={name} value={value} />
+      ))}
+      {left > 0 && (
+        <li>
+          <Button onClick={() => setShown(shown + membersShown)}>Show more ({left} left)</Button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function leafText(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'missing';
+  return text.length > textChars ? `${text.slice(0, textChars)}…` : text;
+}

@@ -1,0 +1,56 @@
+// The form of a group of users: description, roles, and the group of the directory that it stands for.
+import { call } from '../api/client.ts';
+import { routes } from '../api/routes.ts';
+import { Field } from '../kit/controls.tsx';
+import { FormDialog } from '../kit/dialog.tsx';
+import { useForm } from '../kit/use-form.ts';
+import { type Role, RolesField, roleText } from './roles-field.tsx';
+
+export interface Group {
+  readonly id: string;
+  readonly description?: string;
+  readonly roles: readonly Role[];
+  readonly ldap_group_ref?: string;
+}
+
+export function GroupDialog({ group, onClose }: { group?: Group; onClose: () => void }) {
+  const form = useForm({
+    id: group?.id ?? '',
+    description: group?.description ?? '',
+    roles: group?.roles.map(roleText) ?? [],
+    ldap_group_ref: group?.ldap_group_ref ?? '',
+  });
+  const { id, description, roles, ldap_group_ref: directoryGroup } = form.values;
+  const submit = () =>
+    call(routes.storeGroup, {
+      path: { group: id },
+      form: {
+        description,
+        roles: roles.join(','),
+        ...(directoryGroup !== '' && { ldap_group_ref: directoryGroup }),
+      },
+    });
+  return (
+    <FormDialog
+      title={group ? `Edit ${group.id}` : 'Create a group'}
+      action={group ? 'Save' : 'Create'}
+      form={form}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      {!group && <Field label="Group" {...form.text('id')} required problem={form.problemOf('_')} />}
+      <Field label="Description" {...form.text('description')} />
+      <RolesField
+        roles={roles}
+        onChange={(chosen) => form.set('roles', chosen)}
+        problem={form.problemOf('roles')}
+      />
+      <Field
+        label="Group of the LDAP directory"
+        {...form.text('ldap_group_ref')}
+        mono
+        hint="Its name there (DN); empty: none."
+      />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,73 @@
+// Groups of users: create, edit, delete.
+import { useState } from 'preact/hooks';
+import { call } from '../api/client.ts';
+import { routes } from '../api/routes.ts';
+import { Button } from '../kit/controls.tsx';
+import { ConfirmByName } from '../kit/dialog.tsx';
+import { Loaded } from '../kit/notices.tsx';
+import { type Column, Table } from '../kit/table.tsx';
+import { useResource } from '../kit/use-resource.ts';
+import { type Group, GroupDialog } from './group-dialog.tsx';
+import { roleText } from './roles-field.tsx';
+
+type Open = { readonly what: 'create' } | { readonly what: 'edit' | 'delete'; readonly group: Group };
+
+export function Groups() {
+  const groups = useResource((signal) => call<Group[]>(routes.groups, { signal }), [], 10_000);
+  const [open, setOpen] = useState<Open>();
+  const close = () => {
+    setOpen(undefined);
+    groups.reload();
+  };
+  return (
+    <section aria-label="Groups">
+      <h2>Groups</h2>
+      <Loaded from={groups}>
+        {(list) => (
+          <Table
+            caption="Groups"
+            columns={columns((what, group) => setOpen({ what, group }))}
+            rows={list}
+            rowKey={({ id }) => id}
+            empty="There are no groups. A group gives its roles to all of its users."
+          />
+        )}
+      </Loaded>
+      <div class="row pages">
+        <Button onClick={() => setOpen({ what: 'create' })}>Create group</Button>
+      </div>
+      {open?.what === 'create' && <GroupDialog onClose={close} />}
+      {open?.what === 'edit' && <GroupDialog group={open.group} onClose={close} />}
+      {open?.what === 'delete' && (
+        <ConfirmByName
+          title="Delete the group"
+          name={open.group.id}
+          action="Delete group"
+          onConfirm={() => call(routes.deleteGroup, { path: { group: open.group.id } })}
+          onClose={close}
+        >
+          Its users lose the roles of the group.
+        </ConfirmByName>
+      )}
+    </section>
+  );
+}
+
+const columns = (onOpen: (what: 'edit' | 'delete', group: Group) => void): readonly Column<Group>[] => [
+  { label: 'Group', value: ({ id }) => id },
+  { label: 'Description', value: ({ description }) => description ?? '' },
+  { label: 'Roles', value: ({ roles }) => roles.map(roleText).join(', ') },
+  {
+    label: 'Actions',
+    value: (group) => (
+      <div class="row">
+        <Button label={`Edit ${group.id}`} onClick={() => onOpen('edit', group)}>
+          Edit
+        </Button>
+        <Button kind="danger" label={`Delete ${group.id}`} onClick={() => onOpen('delete', group)}>
+          Delete
+        </Button>
+      </div>
+    ),
+  },
+];

@@ -1,0 +1,76 @@
+// Charts of metrics over an interval that ends now, read again as samples come.
+import { call } from '../api/client.ts';
+import { routes } from '../api/routes.ts';
+import { Chart, type Series } from '../kit/chart.tsx';
+import { Loaded } from '../kit/notices.tsx';
+import { useResource } from '../kit/use-resource.ts';
+import type { ChartSpec } from './metric-boards.ts';
+
+interface Range {
+  readonly data: readonly {
+    readonly metric: Readonly<Record<string, unknown>>;
+    readonly values: readonly (readonly [number, string])[];
+  }[];
+  readonly startTimestamp: number;
+  readonly endTimestamp: number;
+}
+
+interface MetricChartsProps {
+  readonly specs: readonly ChartSpec[];
+  /** The length of the interval. */
+  readonly seconds: number;
+}
+
+/** Samples in a chart. */
+const points = 60;
+
+export function MetricCharts({ specs, seconds }: MetricChartsProps) {
+  const asked = specs.map((spec) => rangeOf(spec, seconds));
+  const ranges = useResource(
+    (signal) => call<Range[]>(routes.ranges, { json: asked, signal }),
+    [JSON.stringify(asked)],
+    Math.max(5_000, (seconds / points) * 1_000),
+  );
+  return (
+    <Loaded from={ranges}>
+      {(loaded) => (
+        <div class="charts">
+          {specs.map((spec, index) => {
+            const range = loaded[index];
+            return (
+              range && (
+                <Chart
+                  key={spec.title}
+                  title={spec.title}
+                  series={range.data.map(seriesOf)}
+                  format={spec.format}
+                  from={range.startTimestamp}
+                  to={range.endTimestamp}
+                />
+              )
+            );
+          })}
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+const rangeOf = ({ metric, labels, applyFunctions }: ChartSpec, seconds: number) => ({
+  metric: Object.entries({ name: metric, ...labels }).map(([label, value]) => ({ label, value })),
+  ...(applyFunctions.length > 0 && { applyFunctions }),
+  start: -seconds,
+  step: Math.max(1, Math.round(seconds / points)),
+});
+
+function seriesOf({ metric, values }: Range['data'][number]): Series {
+  const labels = Object.entries(metric).filter(([name]) => name !== 'name' && name !== 'nodes');
+  const nodes = Array.isArray(metric['nodes']) ? metric['nodes'].join(', ') : '';
+  const name = [nodes, ...labels.map(([, value]) => String(value))].filter(Boolean).join(' · ');
+  return { name, points: values.map(([at, value]) => [at, numberIn(value)] as const) };
+}
+
+function numberIn(text: string): number | null {
+  const value = Number(text);
+  return Number.isFinite(value) ? value : null;
+}
