@@ -56,3 +56,19 @@ for (const [fate, left] of [
     assert.deepEqual(docTexts(await loaded(next, files)), left);
   });
 }
+
+test('makes no change after a crash that was requested before it', async () => {
+  const { gate, disk } = aGatedDisk();
+  const engine = disk.engine();
+  await engine.open(files);
+  const first = engine.commit(files.bucketUuid, 0, commitOf('a', 1));
+  await new Promise((resolve) => setImmediate(resolve));
+  const drop = engine.drop(files.bucketUuid, 0, 0);
+  disk.crash('kept');
+  const next = disk.engine();
+  await next.open(files);
+  gate.resolve();
+  await assert.rejects(first, /the disk crashed/);
+  await assert.rejects(drop, /stopped/);
+  assert.deepEqual(docTexts(await loaded(next, files)), ['0 1 a=v']);
+});

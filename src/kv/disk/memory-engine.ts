@@ -160,11 +160,13 @@ class MemoryEngine implements DiskEngine {
   async drop(bucketUuid: string, file: number, vb: number): Promise<DroppedDocuments> {
     const handle = this.usable(bucketUuid, file);
     let dropped: DroppedDocuments = new Map();
-    const removed = handle.last.then(() =>
-      this.disk.write(() => {
+    const removed = handle.last.then(() => {
+      // A crash may have come while it waited.
+      this.refuseWhenDead();
+      return this.disk.write(() => {
         dropped = handle.stored.drop(vb);
-      }),
-    );
+      });
+    });
     handle.last = removed.catch(() => {});
     await removed;
     return dropped;
@@ -257,6 +259,7 @@ class MemoryEngine implements DiskEngine {
   }
 
   private async write(handle: Handle, cuts: CutBuffer): Promise<void> {
+    this.refuseWhenDead();
     refuseAfterFailure(handle);
     if (this.disk.isFull) {
       handle.isFull = true;
