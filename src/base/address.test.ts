@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plainAddress, sourceOf } from './address.ts';
+import { isAddress, plainAddress, sourceOf } from './address.ts';
 
 test('removes the IPv4-mapped prefix of a dual-stack socket and leaves other addresses as they are', () => {
   const plain: Record<string, string> = {
@@ -29,4 +29,10 @@ test('finds the /64 network of an IPv6 address in every notation', () => {
     '': '',
   };
   for (const [address, expected] of Object.entries(networks)) assert.equal(sourceOf(address), expected);
+});
+
+test('tells addresses from names', () => {
+  for (const address of ['127.0.0.1', '10.20.30.40', '::1', 'fe80::1'])
+    assert.ok(isAddress(address), address);
+  for (const name of ['localhost', 'db1.example.com', '10.example', 'n1']) assert.ok(!isAddress(name), name);
 });

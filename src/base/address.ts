@@ -18,3 +18,6 @@ export function sourceOf(address: string): string {
     .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
     .join(':')}::`;
 }
+
+/** Whether a host is given by its address, not by a name: no name has a colon, or a last label of digits. */
+export const isAddress = (host: string): boolean => host.includes(':') || /^\d+(\.\d+){3}$/.test(host);

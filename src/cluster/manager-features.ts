@@ -75,7 +75,7 @@ export function createFeatures(options: ClusterManagerOptions) {
   });
   const clients = new ClientAllowlist(store, options.operatorAddress);
   const nodesFeature = nodesOf(options, view);
-  const { interNode, nodeCertificates, founderChange, founderHandover } = nodesFeature;
+  const { interNode, nodeCertificates, founderChange, founderHandover, engineMove } = nodesFeature;
   view.whenRemoved(() => options.membership?.leave());
   const listening = new Listening({ view, security: security.service, nodeCertificates });
   const data = new Agent({
@@ -176,6 +176,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     orchestration,
     founderChange,
     founderHandover,
+    engineMove,
     abandonedJoins: nodesFeature.abandonedJoins,
     events,
     alerts,

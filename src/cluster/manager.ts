@@ -255,6 +255,7 @@ function lifecycle(
       features.indexes.follow();
       features.xdcr.follow();
       features.orchestration.start();
+      features.engineMove.start();
       events.start(features.product);
       compactor.start();
       alertWatch.start();
@@ -271,6 +272,7 @@ function lifecycle(
       features.auditLog.close();
       compactor.stop();
       await alerts.stop();
+      await features.engineMove.stop();
       await data.stop();
       features.orchestration.stop();
       features.nodeFigures.stop();

@@ -4,6 +4,7 @@ import type { AgentDeps } from './agent/agent.ts';
 import { answerForData } from './buckets/every-node.ts';
 import { ClusterStore } from './config/cluster.store.ts';
 import type { ClusterView } from './config/cluster-view.ts';
+import { EngineMove } from './engine/engine-move.ts';
 import { FounderChange } from './founder/founder-change.ts';
 import { FounderHandover } from './founder/founder-handover.ts';
 import type { FounderJoinParameters } from './joining/join-messages.ts';
@@ -30,7 +31,10 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
     ...options,
     view,
     peers,
-    founderTransfer: membership.founderTransfer,
+    // It ends when the nodes run servers of their own.
+    get founderTransfer() {
+      return membership.founderTransfer;
+    },
     joinParametersFor(founder: NodeAddress): FounderJoinParameters | null {
       const credentials = nodeCertificates.ownCredentials();
       if (credentials === null) return null;
@@ -40,13 +44,26 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
   };
   const founderChange = new FounderChange(change);
   const stopServing = () => interNode.stopServing();
-  const founderHandover = new FounderHandover({ ...change, change: founderChange, stopServing });
+  const founderHandover = new FounderHandover({
+    ...change,
+    get founderTransfer() {
+      return membership.founderTransfer;
+    },
+    change: founderChange,
+    stopServing,
+  });
+  const engineMove = new EngineMove({
+    ...options,
+    ...{ view, peers, membership, stopServing },
+    certificates: nodeCertificates,
+  });
   peers.answer('ping', () => ({ wallMs: options.clock.wallMs() }));
   return {
     nodeCertificates,
     interNode,
     founderChange,
     founderHandover,
+    engineMove,
     nodeTls: nodeTlsOf(nodeCertificates),
     abandonedJoins: new AbandonedJoins({
       ...options,

@@ -34,6 +34,7 @@ import { dataSettingsRoutes } from './data-settings/data-settings.routes.ts';
 import { documentRoutes } from './documents/documents.routes.ts';
 import { type DataPortAccess, DocumentsService } from './documents/documents.service.ts';
 import { NetworkService } from './encryption/network.service.ts';
+import type { EngineMove } from './engine/engine-move.ts';
 import type { FounderChange } from './founder/founder-change.ts';
 import type { FounderHandover } from './founder/founder-handover.ts';
 import type { IndexNodes } from './indexes/index-nodes.ts';
@@ -77,6 +78,7 @@ export interface ClusterParts
   interNode: InterNode;
   founderChange: FounderChange;
   founderHandover: FounderHandover;
+  engineMove: EngineMove;
   orchestration: Orchestration;
   snapshots: NodeSnapshots;
   nodeFigures: NodeFigures;

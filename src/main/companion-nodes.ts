@@ -59,11 +59,12 @@ export class CompanionNodes {
   }
 
   #spawn(number: number, { node, username, password }: ReadyFile): ChildProcess {
-    const { host, services, edition } = this.#options;
+    const { host, services, edition, engine, 'nats-server': program } = this.#options;
     const dataDir = join(this.#options['data-dir'], `node-${number}`);
     const given = [
       ...['--data-dir', dataDir, '--host', host, '--services', services, '--edition', edition],
       ...['--log-level', this.#options['log-level'], '--join', node?.rest ?? ''],
+      ...['--engine', engine, ...(program === undefined ? [] : ['--nats-server', program])],
       ...portNames.flatMap((name) => [`--${name}`, '0']),
     ];
     // Every user of the machine can read arguments.

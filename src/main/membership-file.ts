@@ -11,6 +11,9 @@ import { StartError } from './start-error.ts';
 const fileName = 'member.json';
 /** Which store on NATS servers the node uses. */
 export const natsFile = 'nats.json';
+/** Of the NATS server that the node runs itself. */
+export const serverFolder = 'nats';
+const moveName = 'engine-move.json';
 const seenName = 'store-seen.json';
 const configurationName = 'config.db';
 const copyName = 'config-copy.db';
@@ -36,7 +39,7 @@ export interface NatsMembership extends NatsJoinParameters {
 
 /** What a node loses when it joins or leaves: configuration, documents, indexes, samples, events and certificates. */
 const lost = [
-  ...['buckets', 'index', 'metrics', 'events', 'certificates'],
+  ...['buckets', 'index', 'metrics', 'events', 'certificates', serverFolder],
   ...['administrator.sealed', 'first-start.pending', seenName, natsFile],
 ];
 
@@ -55,6 +58,12 @@ export class MembershipFile {
   get isFounder(): boolean {
     const noted = this.read();
     return noted === null || noted.state === 'founder';
+  }
+
+  /** A recorded join or removal is not complete. */
+  get isChanging(): boolean {
+    const state = this.read()?.state;
+    return state === 'joining' || state === 'leaving';
   }
 
   /** Keeps the configuration of a node that is no longer the founder for its operator. */
@@ -104,10 +113,29 @@ export class MembershipFile {
     this.write({ ...parameters, ...(epoch !== undefined && { epoch }), state: 'member' });
   }
 
+  /** Records where the configuration will be once the last change of the present store says that it is there. */
+  prepareMove(parameters: NatsJoinParameters): void {
+    writePrivate(join(this.#folder, moveName), Buffer.from(`${JSON.stringify(parameters)}\n`));
+  }
+
+  /** What the last `prepareMove` recorded. */
+  get preparedMove(): NatsJoinParameters | null {
+    const path = join(this.#folder, moveName);
+    return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as NatsJoinParameters) : null;
+  }
+
+  /** Records that the configuration is on these servers from now on. What this node has of the founder's is of another store. */
+  useServers(parameters: NatsJoinParameters): void {
+    const isEarlier = (name: string): boolean => name === seenName || name.startsWith(copyName);
+    this.write({ ...parameters, state: 'member' });
+    for (const name of readdirSync(this.#folder).filter(isEarlier)) rmSync(join(this.#folder, name));
+    rmSync(join(this.#folder, moveName), { force: true });
+  }
+
   /** Completes a recorded join or removal. */
   complete(): void {
     const noted = this.read();
-    if (noted === null || noted.state === 'member' || noted.state === 'founder') return;
+    if (noted === null || !this.isChanging) return;
     const isOwn = (name: string): boolean =>
       [configurationName, copyName].some((own) => name.startsWith(own));
     const own = readdirSync(this.#folder).filter(isOwn);

@@ -2,7 +2,8 @@
 import type { NatsSource } from '#cluster/joining/join-messages.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import type { MembershipFile } from './membership-file.ts';
-import type { NodeOptions } from './node-options.ts';
+import { type NodeOptions, ownServers } from './node-options.ts';
+import { UsageError } from './options.ts';
 
 export type NatsOptions = Pick<
   NodeOptions,
@@ -26,4 +27,16 @@ export function natsSourceOf(
       key: options['nats-key'] ?? known.key,
     },
   };
+}
+
+/** Throws UsageError for options that would be without effect, or lack another. */
+export function checkNatsOptions(options: NodeOptions): void {
+  const files = ['nats-credentials', 'nats-ca', 'nats-cert', 'nats-key'] as const;
+  const given = files.find((name) => options[name] !== undefined);
+  if (given !== undefined && !isNatsText(options.engine))
+    throw new UsageError(`--${given} needs --engine nats://HOST:PORT`);
+  if ((options['nats-cert'] === undefined) !== (options['nats-key'] === undefined))
+    throw new UsageError('--nats-cert and --nats-key are given together or not at all');
+  if (options['nats-server'] !== undefined && options.engine !== ownServers)
+    throw new UsageError('--nats-server needs --engine nats');
 }

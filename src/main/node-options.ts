@@ -22,13 +22,16 @@ const services: OptionKind<string> = {
   },
 };
 
+/** The engine whose servers the nodes of the cluster run themselves. */
+export const ownServers = 'nats';
+
 const engine: OptionKind<string> = {
-  placeholder: 'embedded|nats://HOST:PORT,...',
+  placeholder: 'embedded|nats|nats://HOST:PORT,...',
   parse(text) {
-    if (text === 'embedded') return text;
+    if (text === 'embedded' || text === ownServers) return text;
     if (!isNatsText(text))
       throw new UsageError(
-        `this version does not have the engine "${text}"; it has embedded and nats://HOST:PORT,...`,
+        `this version does not have the engine "${text}"; it has embedded, nats and nats://HOST:PORT,...`,
       );
     try {
       parseServers(text);
@@ -91,7 +94,21 @@ export const nodeOptions = {
   engine: {
     kind: engine,
     default: 'embedded',
-    doc: 'where the configuration is: in the data folder, or on NATS servers (tls:// where they must encrypt; user:password@ before the first)',
+    doc: 'where the configuration is: in the data folder, with nats on NATS servers that three nodes of the cluster run themselves, or on other NATS servers (tls:// where they must encrypt; user:password@ before the first)',
+  },
+  'nats-server': {
+    kind: kinds.path,
+    doc: 'the program nats-server, 2.12 or later, for --engine nats; default: the one in PATH',
+  },
+  'nats-port': {
+    kind: kinds.port,
+    default: 4222,
+    doc: 'NATS server of --engine nats, over TLS; a free port where it is in use',
+  },
+  'nats-route-port': {
+    kind: kinds.port,
+    default: 6222,
+    doc: 'NATS servers of --engine nats among each other, over TLS; a free port where it is in use',
   },
   'nats-bucket': {
     kind: natsBucketName,

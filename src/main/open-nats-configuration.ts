@@ -35,8 +35,8 @@ export async function openNatsConfiguration(
   { servers, bucket, files }: NatsSource,
   { file, log }: { file: MembershipFile; log: Log },
 ): Promise<NatsConfiguration | null> {
-  checkFolder(folder, bucket);
   const { onNats } = file;
+  checkFolder(folder, bucket, onNats !== null);
   const link = new NatsConfigLink({
     servers: parseServers(servers),
     bucket,
@@ -91,8 +91,8 @@ async function checkCluster(
   );
 }
 
-function checkFolder(folder: DataFolder, bucket: string): void {
-  if (existsSync(configurationPath(folder.path)))
+function checkFolder(folder: DataFolder, bucket: string, isMember: boolean): void {
+  if (!isMember && existsSync(configurationPath(folder.path)))
     throw new StartError(
       `the data folder ${folder.path} has an embedded configuration, which this version cannot move to NATS: start it without --engine, or use another --data-dir`,
     );

@@ -1,6 +1,7 @@
 // Opens the configuration that a data folder names, and creates the node on it.
 import { SecretBox } from '#auth/secret-box.ts';
 import { type ClusterState, clusterKey } from '#cluster/config/cluster-state.ts';
+import { engineKey } from '#cluster/engine/engine-record.ts';
 import type { NodeMembership } from '#cluster/joining/join-messages.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
@@ -17,6 +18,7 @@ import { Node } from './node.ts';
 import { ownIdentity } from './node-identity.ts';
 import type { NodeOptions } from './node-options.ts';
 import { openConfiguration } from './open-configuration.ts';
+import type { OwnNatsServer } from './own-nats-server.ts';
 import type { OpenedNode } from './running-node.ts';
 import { StartError } from './start-error.ts';
 
@@ -24,12 +26,17 @@ export interface FolderParts {
   folder: DataFolder;
   reserve: DiskReserveFile;
   held: FolderLock;
+  /** The NATS server of this node, if it has one. */
+  server: Pick<OwnNatsServer, 'start' | 'remove'>;
   log: Log;
 }
 
 /** The configuration of a node, and how it comes to be stored here. */
 interface OpenedConfiguration
-  extends Pick<OpenedNode, 'store' | 'switching' | 'mirror' | 'takeOver' | 'handOver' | 'description'> {}
+  extends Pick<
+    OpenedNode,
+    'store' | 'switching' | 'mirror' | 'takeOver' | 'handOver' | 'useServers' | 'description'
+  > {}
 
 /** Completes a recorded join or removal first. Calls `lost` when the data service ends. */
 export async function openNode(
@@ -38,9 +45,11 @@ export async function openNode(
   membership: NodeMembership,
   lost: (reason: Error) => void,
 ): Promise<OpenedNode> {
-  const { folder, held, log } = parts;
+  const { folder, held, log, server } = parts;
   const file = new MembershipFile(folder.path);
+  if (file.isChanging) await server.remove();
   file.complete();
+  await server.start();
   const own = secretsOf(folder);
   const secrets = (): SecretBox => {
     const { clusterKey } = file;
@@ -99,32 +108,47 @@ async function configurationOf(parts: FolderParts, options: NodeOptions): Promis
   const source = natsSourceOf(options, file);
   if (file.founded !== null && isNatsText(options.engine)) throw new StartError(memberOnNats(folder));
   if (source !== null) {
+    if (file.onNats !== null) file.setOwnStoreAside();
     const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
     const opened = await openNatsConfiguration(folder, source, { file, log });
-    if (opened !== null)
-      return { ...opened, mirror: null, switching: null, takeOver: hasNoFounder, handOver: hasNoFounder };
-    noteRemoved(file, log);
+    if (opened !== null) return { ...opened, ...noFounder };
+    await noteRemoved(parts);
     if (isNatsText(options.engine)) throw new StartError(removedFromNats(folder));
   } else if (!file.isFounder) {
     file.setOwnStoreAside();
     const { openMemberConfiguration } = await import('./open-member-configuration.ts');
     const opened = await openMemberConfiguration(file, options['operator-address'], log);
     if (opened !== null) return changing(parts, options, opened);
-    noteRemoved(file, log);
+    await noteRemoved(parts);
   }
   const store = openConfiguration(options['data-dir'], { diskReserve: reserve, guard: held.place });
+  const moved = file.preparedMove;
+  if (moved !== null && (await store.get(engineKey)) !== null) {
+    await store[Symbol.asyncDispose]();
+    file.useServers(moved);
+    return configurationOf(parts, options);
+  }
   return changing(parts, options, { mirror: null, own: store, description: null });
 }
 
 /** The membership file says that the node leaves: removes what it has. */
-function noteRemoved(file: MembershipFile, log: Log): void {
-  file.complete();
+async function noteRemoved({ folder, server, log }: FolderParts): Promise<void> {
+  await server.remove();
+  new MembershipFile(folder.path).complete();
   log.warn('node.removed');
   process.stderr.write('divan: the cluster removed this node, which starts as a new one\n');
 }
 
 const hasNoFounder = (): Promise<void> =>
   Promise.reject(new Error('this node is no member of a cluster with a founder'));
+
+const noFounder = {
+  mirror: null,
+  switching: null,
+  takeOver: hasNoFounder,
+  handOver: hasNoFounder,
+  useServers: hasNoFounder,
+};
 
 /** What a node's configuration is when it opens: a mirror of the founder's, or its own store. */
 type FirstConfiguration =
@@ -154,6 +178,15 @@ function changing(
       if (next === null) throw new Error('the cluster removed this node');
       opened.mirror = next.mirror;
       await store.switchTo(next.mirror);
+      file.setOwnStoreAside();
+    },
+    async useServers(parameters) {
+      file.useServers(parameters);
+      const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
+      const next = await openNatsConfiguration(folder, parameters.nats, { file, log });
+      if (next === null) throw new Error('the cluster removed this node');
+      Object.assign(opened, { mirror: null, switching: null });
+      await store.switchTo(next.store);
       file.setOwnStoreAside();
     },
     async takeOver(content) {

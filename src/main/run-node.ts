@@ -9,7 +9,6 @@ import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { DataFolder } from './data-folder.ts';
 import { DiskReserveFile } from './disk-reserve-file.ts';
 import { checkFirstStart } from './first-options.ts';
@@ -18,11 +17,13 @@ import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { jsonLog } from './log.adapter.ts';
 import { NodeLogFile } from './log-file.adapter.ts';
+import { checkNatsOptions } from './nats-source.ts';
 import type { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
 import { openNode } from './open-node.ts';
 import { UsageError } from './options.ts';
 import { makeOwnAccount } from './own-account.ts';
+import { OwnNatsServer } from './own-nats-server.ts';
 import { checkReadyFile, type NodeAddresses, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
 import { type OpenedNode, RunningNode } from './running-node.ts';
 import type { Shutdown } from './signals.ts';
@@ -75,20 +76,27 @@ async function startNode(
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lockDataFolder(options['data-dir']);
   const log = jsonLog(options['log-level'], new NodeLogFile(join(options['data-dir'], 'logs')));
+  const server = new OwnNatsServer(options, log);
   const running = new RunningNode({
     options,
     log,
+    server,
     folderKey: () => folder.key(),
     open: (present, membership) =>
-      openNode({ folder, reserve, held, log }, present, membership, (reason) => die(log, reason)),
+      openNode({ folder, reserve, held, server, log }, present, membership, (reason) => die(log, reason)),
     onLost: (reason) => die(log, reason),
   });
-  let opened = await running.open();
-  shutdown.stopWith(async () => {
+  const stopParts = async (): Promise<void> => {
     reserve.stop();
     await Promise.all([running.stop(), companion?.stop()]);
+    // Last: until then the node may change its configuration.
+    await server.stop();
+  };
+  shutdown.stopWith(async () => {
+    await stopParts();
     held.release();
   });
+  let opened = await running.open();
   try {
     const credentials = wanted ?? folder.generatedAdministrator() ?? (makePassword ? generated() : null);
     // The port opens before the administrator is set: no other client may set one meanwhile.
@@ -118,6 +126,7 @@ async function startNode(
   } catch (error) {
     reserve.stop();
     await running.stop();
+    await server.stop();
     throw error instanceof UnsealError ? keyLost(folder, error) : error;
   }
 }
@@ -138,16 +147,6 @@ async function joined(
   const opened = await joinCluster(running, options, own, credentials);
   await rebalanceIn({ ...own, ...credentials });
   return opened;
-}
-
-/** Throws UsageError for options that would be without effect, or lack another. */
-function checkNatsOptions(options: NodeOptions): void {
-  const files = ['nats-credentials', 'nats-ca', 'nats-cert', 'nats-key'] as const;
-  const given = files.find((name) => options[name] !== undefined);
-  if (given !== undefined && !isNatsText(options.engine))
-    throw new UsageError(`--${given} needs --engine nats://HOST:PORT`);
-  if ((options['nats-cert'] === undefined) !== (options['nats-key'] === undefined))
-    throw new UsageError('--nats-cert and --nats-key are given together or not at all');
 }
 
 const keyLost = (folder: DataFolder, { message }: UnsealError): StartError =>

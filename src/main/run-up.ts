@@ -2,6 +2,7 @@
 // that it is ready, and stops when the channel closes for any reason.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { inheritedEnvironment, launcher, stopChild } from './child-process.ts';
 import { CompanionNodes, nodesMax } from './companion-nodes.ts';
 import { environmentName, UsageError } from './options.ts';
@@ -17,10 +18,8 @@ export async function runUp(options: UpOptions, shutdown: Shutdown): Promise<voi
   if (options.nodes > nodesMax) throw new UsageError(`--nodes: at most ${nodesMax}`);
   if (options.nodes > 1 && options['node-name'] !== undefined)
     throw new UsageError('--node-name is for one node: leave it out with --nodes');
-  if (options.nodes > 1 && options.engine !== 'embedded')
-    throw new UsageError(
-      '--nodes needs the embedded engine: in this version the first node stores the configuration',
-    );
+  if (options.nodes > 1 && isNatsText(options.engine))
+    throw new UsageError('--nodes needs --engine embedded or --engine nats');
   const cloud = options['no-cloud'] ? null : new CompanionCloud(options);
   const companion =
     options.nodes === 1 ? cloud : new CompanionNodesAndCloud(new CompanionNodes(options), cloud);

@@ -2,10 +2,15 @@
 // then, on the same ports.
 
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
+import { engineKey } from '#cluster/engine/engine-record.ts';
 import type {
+  EngineTransfer,
   FounderJoinParameters,
   FounderTransfer,
   JoinParameters,
+  MoveToServers,
+  NatsJoinParameters,
+  NatsSource,
   NodeMembership,
 } from '#cluster/joining/join-messages.ts';
 import { realClock } from '#ports/clock.ts';
@@ -21,6 +26,8 @@ import { MembershipFile } from './membership-file.ts';
 import { natsSourceOf } from './nats-source.ts';
 import type { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
+import { ownServers } from './node-options.ts';
+import type { OwnNatsServer } from './own-nats-server.ts';
 
 export interface OpenedNode {
   node: Node;
@@ -36,6 +43,8 @@ export interface OpenedNode {
   switching: SwitchingConfigStore | null;
   /** Follows the founder of these parameters from now on. */
   handOver(parameters: FounderJoinParameters, epoch: number): Promise<void>;
+  /** Uses the configuration on these servers from now on. */
+  useServers(parameters: NatsJoinParameters): Promise<void>;
 }
 
 export interface RunningNodeDeps {
@@ -44,6 +53,8 @@ export interface RunningNodeDeps {
   open(options: NodeOptions, membership: NodeMembership): Promise<OpenedNode>;
   /** The raw key of the data folder, which is the cluster's on its founder. */
   folderKey(): Uint8Array;
+  /** The NATS server that this node may run. */
+  server: Pick<OwnNatsServer, 'offer' | 'run'>;
   /** A new start of the parts failed: nothing serves any more. */
   onLost(reason: Error): void;
   log: Log;
@@ -92,15 +103,18 @@ export class RunningNode {
 
   #membership(): NodeMembership {
     const file = this.#file;
-    const source = natsSourceOf(this.#options, file);
-    const isOnNats = source !== null;
+    const source = (): NatsSource | null => natsSourceOf(this.#options, file);
+    const founderTransfer = this.#founderTransfer();
     return {
       engineProblem: isNatsText(this.#options.engine)
         ? 'The configuration of the node is on NATS servers. Start a node that joins without --engine: it gets the servers from the cluster.'
         : null,
-      natsSource: () => (isOnNats ? { ...source, files: withContents(source.files) } : null),
+      natsSource() {
+        const found = source();
+        return found && { ...found, files: withContents(found.files) };
+      },
       get isFounder() {
-        return !isOnNats && file.isFounder;
+        return source() === null && file.isFounder;
       },
       clusterKey: () => file.clusterKey ?? this.#deps.folderKey(),
       founderMoved: (port: number) => {
@@ -115,14 +129,60 @@ export class RunningNode {
       },
       leave: () => {
         // The founder itself cannot leave.
-        if (!isOnNats && file.read()?.state !== 'member') return;
+        if (source() === null && file.read()?.state !== 'member') return;
         file.write({ state: 'leaving' });
         // It starts again as a new node, with its configuration in its data folder.
-        this.#options = { ...this.#options, engine: 'embedded' };
+        const engine = this.#options.engine === ownServers ? ownServers : 'embedded';
+        this.#options = { ...this.#options, engine };
         this.#restartSoon();
       },
-      founderTransfer: isOnNats ? null : this.#founderTransfer(),
+      get founderTransfer() {
+        return source() === null ? founderTransfer : null;
+      },
+      engineTransfer: this.#engineTransfer(),
     };
+  }
+
+  #engineTransfer(): EngineTransfer {
+    const { server } = this.#deps;
+    return {
+      offer: () => server.offer(),
+      runServer: (task) => server.run(task),
+      moveToServers: (move) => this.#moveToServers(move),
+      useServers: (parameters) => this.#useServers(parameters),
+    };
+  }
+
+  /** The last change in the store of this node decides: it says that the configuration is on the servers. */
+  async #moveToServers({ parameters, record, contentAfter, committed }: MoveToServers): Promise<void> {
+    const { switching = null, mirror = null } = this.#current ?? {};
+    if (switching === null || mirror !== null) throw new Error('this node does not store the configuration');
+    const { newStoreOn, writeAll } = await import('./move-to-servers.ts');
+    const target = await newStoreOn(parameters.nats, switching.revision(), this.#deps.log);
+    switching.hold();
+    try {
+      await writeAll(target, contentAfter(await contentOf(switching)));
+      this.#file.prepareMove(parameters);
+      if ((await switching.putWhileHeld(engineKey, record, 0)) === null)
+        throw new Error('the configuration is on other servers already');
+      await this.#useServers(parameters, committed);
+    } finally {
+      switching.release();
+      await target[Symbol.asyncDispose]();
+    }
+  }
+
+  async #useServers(parameters: NatsJoinParameters, committed = async () => {}): Promise<void> {
+    try {
+      this.#file.useServers(parameters);
+      await committed();
+      await this.#current?.useServers(parameters);
+    } catch (error) {
+      // Only a new start can use it: what the earlier store would change now is lost.
+      this.#deps.log.error('engine.not_used', { reason: (error as Error).message });
+      this.#restartSoon();
+      throw error;
+    }
   }
 
   #founderTransfer(): FounderTransfer {
@@ -150,13 +210,7 @@ export class RunningNode {
         const { switching = null, mirror = null } = this.#current ?? {};
         if (switching === null || mirror !== null) return null;
         switching.hold();
-        const records = (await switching.list('')).map(({ key, value, revision }) => ({
-          key,
-          json: JSON.stringify(value),
-          revision,
-          writes: null,
-        }));
-        return { revision: switching.revision(), records };
+        return contentOf(switching);
       },
       resume: () => {
         if (!this.#hasHandedOver) this.#current?.switching?.release();
@@ -202,6 +256,16 @@ export class RunningNode {
     node.startMetrics();
     this.#deps.log.info('node.restarted', { member: MembershipFile.isMember(this.#options['data-dir']) });
   }
+}
+
+async function contentOf(store: ConfigStore): Promise<StoreContent> {
+  const records = (await store.list('')).map(({ key, value, revision }) => ({
+    key,
+    json: JSON.stringify(value),
+    revision,
+    writes: null,
+  }));
+  return { revision: store.revision(), records };
 }
 
 const sameAddress = (a: NodeAddress, b: NodeAddress): boolean =>

@@ -37,6 +37,11 @@ export class SwitchingConfigStore implements ConfigStore {
     this.#held = null;
   }
 
+  /** The last change of a store that is held: what it says must be known to all that read it. */
+  putWhileHeld<T>(key: string, value: T, expectedRevision: number): Promise<number | null> {
+    return this.#current.put(key, value, expectedRevision);
+  }
+
   /** Uses this store from now on and closes the one before. */
   async switchTo(next: ConfigStore): Promise<void> {
     const before = this.#current;

@@ -88,7 +88,8 @@ async function comeToRest(
 /** A change that the store makes late, ten seconds at most after the faults, may end the rest. */
 async function keepsResting(cluster: ScheduledCluster, clients: ScheduleClients): Promise<boolean> {
   const { clock, vbucketCount } = cluster;
-  const rests = (): boolean => isAtRest(cluster) && isServed(cluster, clients) && isResolved(cluster, clients);
+  const rests = (): boolean =>
+    isAtRest(cluster) && isServed(cluster, clients) && isResolved(cluster, clients);
   if (!rests()) return false;
   await clock.run(5_000);
   // Documents that have expired are removed when their active reads them.
@@ -116,7 +117,9 @@ const isServed = ({ vbucketCount }: ScheduledCluster, clients: ScheduleClients):
 
 /** No durable write waits for a slow disk. */
 const isResolved = ({ vbucketCount }: ScheduledCluster, clients: ScheduleClients): boolean =>
-  Array.from({ length: vbucketCount }, (_, vb) => clients.serving(vb)?.bucket.isResolved([vb])).every(Boolean);
+  Array.from({ length: vbucketCount }, (_, vb) => clients.serving(vb)?.bucket.isResolved([vb])).every(
+    Boolean,
+  );
 
 const describe = ({ current, memoryLost, running, state }: ScheduledCluster): string =>
   JSON.stringify({

@@ -24,6 +24,7 @@ import type {
   FounderJoinParameters,
   JoinParameters,
   NatsJoinParameters,
+  NatsSource,
   NodeMembership,
 } from './join-messages.ts';
 import { freeOtpNode } from './node-names.ts';
@@ -165,7 +166,7 @@ export class AddingService {
     const { certificates, view } = this.#deps;
     const { request, target, exchange, engaged, host, answer } = join;
     const { nodeId } = engaged;
-    const source = this.#source(answer.localAddress);
+    this.#natsSource();
     await certificates.prepare();
     const credentials = await certificates.issueFor(nodeId);
     await this.#deps.deleteFilesRecord(nodeId);
@@ -174,7 +175,7 @@ export class AddingService {
       const parameters: JoinParameters = {
         clusterUuid: view.cluster.uuid,
         clusterKey: Buffer.from(this.#deps.membership.clusterKey()).toString('base64'),
-        ...source(),
+        ...this.#source(answer.localAddress),
         credentials,
       };
       const sealed = exchange.seal(engaged.offer, `${request.user}:${request.password}`, parameters);
@@ -187,13 +188,15 @@ export class AddingService {
     }
   }
 
-  /** Where the node finds the configuration. The founder is known once this node has its entry. */
-  #source(
-    localAddress: string,
-  ): () => Pick<FounderJoinParameters, 'founder'> | Pick<NatsJoinParameters, 'nats'> {
+  /** Where the node finds the configuration: asked once this node has its entry, since it may move until then. */
+  #source(localAddress: string): Pick<FounderJoinParameters, 'founder'> | Pick<NatsJoinParameters, 'nats'> {
+    const nats = this.#natsSource();
+    return nats === null ? { founder: this.#founder(localAddress) } : { nats };
+  }
+
+  #natsSource(): NatsSource | null {
     try {
-      const nats = this.#deps.membership.natsSource();
-      return nats === null ? () => ({ founder: this.#founder(localAddress) }) : () => ({ nats });
+      return this.#deps.membership.natsSource();
     } catch (error) {
       throw joiningRefusals.engine({ reason: (error as Error).message });
     }

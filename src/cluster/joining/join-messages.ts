@@ -1,7 +1,8 @@
 // What a node that adds another and the added one send each other.
-import type { StoreContent } from '#replog/mirror/config-link.ts';
+import type { StoreContent, StoredRecord } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import type { NatsFiles } from '#replog/nats/nats-files.adapter.ts';
+import type { OwnServerSettings } from '#replog/own-servers/server-settings.ts';
 import type { NodeAddress, NodeCredentials } from '#replog/served/node-connect.adapter.ts';
 import type { AlternateAddresses, NodeNetwork, NodePaths, NodePorts } from '../config/cluster-state.ts';
 
@@ -79,6 +80,8 @@ export interface NodeMembership {
   leave(): void;
   /** How the configuration goes to another node; null: no node stores it. */
   readonly founderTransfer: FounderTransfer | null;
+  /** How the configuration goes to NATS servers that nodes run; null: this node is never in a cluster. */
+  readonly engineTransfer: EngineTransfer | null;
 }
 
 export type MemberMirror = Pick<MirroredConfigStore, 'head' | 'state' | 'problem' | 'fence' | 'release'>;
@@ -98,4 +101,44 @@ export interface FounderTransfer {
   handOver(parameters: FounderJoinParameters, epoch: number): Promise<void>;
   /** Becomes a member of another founder's cluster, durably, and starts the parts again. */
   stepDown(parameters: FounderJoinParameters): void;
+}
+
+/** A node that can run a server of its cluster's configuration, with the ports that the server would have. */
+export interface ServerPlace {
+  readonly nodeId: string;
+  readonly host: string;
+  readonly port: number;
+  readonly routePort: number;
+}
+
+/** What one node needs to run its server; it knows where it listens. */
+export type ServerTask = Omit<OwnServerSettings, 'host'>;
+
+/** Where the configuration is when nodes of the cluster keep it on NATS servers of their own. */
+export interface EngineRecord {
+  /** Ids of the nodes that run a server each. */
+  readonly nodes: readonly string[];
+  /** A NatsSource as JSON, encrypted under the cluster's key. */
+  readonly source: string;
+}
+
+/** The parts of the data folder and of the process with which the configuration goes to servers that nodes run themselves. */
+export interface EngineTransfer {
+  /** The ports that a server of this node would have; null: its options name no such engine. */
+  offer(): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null>;
+  /** Starts a new server. Resolves when it can be reached. */
+  runServer(task: ServerTask): Promise<void>;
+  /** The founder makes the configuration on the servers, and uses it from then on. */
+  moveToServers(move: MoveToServers): Promise<void>;
+  /** A member uses the configuration on the servers from now on, durably. */
+  useServers(parameters: NatsJoinParameters): Promise<void>;
+}
+
+export interface MoveToServers {
+  readonly parameters: NatsJoinParameters;
+  readonly record: EngineRecord;
+  /** The configuration as the servers begin with it. */
+  contentAfter(content: StoreContent): readonly StoredRecord[];
+  /** Called once it is certain that the configuration is on the servers. */
+  committed(): Promise<void>;
 }

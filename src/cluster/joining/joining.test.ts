@@ -22,6 +22,7 @@ const aMembership = (changes: Partial<NodeMembership> = {}): NodeMembership => (
   join: () => {},
   leave: () => {},
   founderTransfer: null,
+  engineTransfer: null,
   ...changes,
 });
 

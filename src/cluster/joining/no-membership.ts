@@ -17,6 +17,7 @@ export const noMembership: NodeMembership = {
   join: refused,
   leave: () => {},
   founderTransfer: null,
+  engineTransfer: null,
 };
 
 export const noNet: NodeNet = { connect: () => Promise.reject(new Error(problem)), channelOf: refused };

@@ -16,6 +16,7 @@ export interface FounderLeaving {
 export interface RebalanceServiceDeps {
   view: { readonly cluster: ClusterState; liveBuckets(): readonly Pick<StoredBucket, 'name'>[] };
   founderHandover: FounderLeaving;
+  engineMove: FounderLeaving;
   cluster: Pick<ClusterStore, 'change'>;
   /** Wakes the orchestrator of this node. */
   wake: () => void;
@@ -41,10 +42,13 @@ export class RebalanceService {
   async start(form: Form): Promise<void> {
     const wanted = wantedIn(form);
     if (wanted.known.length === 0) throw rebalanceRefusals.noKnownNodes();
-    const { view, founderHandover, cluster } = this.#deps;
+    const { view, founderHandover, engineMove, cluster } = this.#deps;
     const planned = divided(view.cluster, wanted);
     this.#checkDelta(planned.staying, wanted);
-    if (view.cluster.balance === undefined) await founderHandover.before(planned.leaving);
+    if (view.cluster.balance === undefined) {
+      await engineMove.before(planned.leaving);
+      await founderHandover.before(planned.leaving);
+    }
     await cluster.change((state) => {
       const { staying, leaving } = divided(state, wanted);
       const founder = leaving.find(({ uuid }) => uuid === state.founder);

@@ -32,4 +32,9 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
     as: 'text',
     text: 'The node {otpNode} has just become the one that stores the configuration. Try again.',
   },
+  server: {
+    as: 'text',
+    text: 'The node {otpNode} runs one of the three NATS servers that store the configuration, and cannot leave in this version. Fail it over first if it is lost.',
+    when: 'A node of a cluster with `--engine nats` leaves.',
+  },
 });

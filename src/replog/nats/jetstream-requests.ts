@@ -47,12 +47,13 @@ export async function streamState(connection: NatsConnection, stream: string): P
 export async function createStream(
   connection: NatsConnection,
   stream: string,
-  config: { subjects: string[]; description: string; replicas: number },
+  config: { subjects: string[]; description: string; replicas: number; firstRevision?: number },
 ): Promise<StreamState | null> {
-  const { replicas, ...rest } = config;
+  const { replicas, firstRevision, ...rest } = config;
   const streamConfig = {
     name: stream,
     ...rest,
+    ...(firstRevision !== undefined && { first_seq: firstRevision }),
     retention: 'limits',
     storage: 'file',
     discard: 'new',

@@ -33,6 +33,8 @@ export interface NatsLinkOptions {
   bucket: string;
   /** False: the bucket existed before, so that a missing one is an error. */
   mayCreate: boolean;
+  /** Of a bucket that is created. */
+  firstRevision?: number;
   clock: Clock;
   random: Random;
 }
@@ -166,13 +168,14 @@ export class NatsConfigLink implements ConfigLink {
   }
 
   async #create(connection: NatsConnection, servers: readonly ServerVersion[]): Promise<StreamState> {
-    const { bucket, random } = this.#options;
+    const { bucket, random, firstRevision } = this.#options;
     if (!this.#mayCreate)
       throw new Error(`its key-value bucket "${bucket}" is missing: put it back from a backup`);
     const replicas = replicasOf(servers.some(({ cluster }) => cluster !== undefined));
     const stream = await createStream(connection, this.#stream, {
       subjects: [subjectsOf(bucket)],
       replicas,
+      ...(firstRevision !== undefined && { firstRevision }),
       description: namePrefix + random.uuid(),
     });
     if (stream === null) throw new Error(`another node is creating the key-value bucket "${bucket}"`);

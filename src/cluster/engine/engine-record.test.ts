@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
+import { type ClusterState, clusterKey } from '../config/cluster-state.ts';
+import type { EngineRecord } from '../joining/join-messages.ts';
+import { engineKey, firstRevisionAfter, movedToServers } from './engine-record.ts';
+
+const record: EngineRecord = { nodes: ['a', 'b', 'c'], source: 'sealed' };
+const stored = (key: string, value: unknown, revision: number) => ({
+  key,
+  json: value === null ? null : JSON.stringify(value),
+  revision,
+  writes: null,
+});
+
+test('the configuration on servers is that of the founder, without a founder and in the next epoch', () => {
+  const cluster = aCluster({ founder: 'a', revEpoch: 4, nodes: [nodeNamed('a')] });
+  const settings = stored('settings/x', { n: 1 }, 7);
+  const moved = movedToServers([stored(clusterKey, cluster, 3), settings, stored('gone', null, 9)], record);
+  const { founder: _, ...rest } = cluster;
+  const state = JSON.parse(moved[0]?.json ?? '') as ClusterState;
+  assert.deepEqual(state, { ...rest, revEpoch: 5 });
+  assert.deepEqual(moved[1], settings);
+  assert.deepEqual([moved.length, moved[2]?.key, moved[2]?.json], [3, engineKey, JSON.stringify(record)]);
+  assert.ok(firstRevisionAfter(9) > 9);
+});
+
+test('the configuration stays where it is while a node joins or a rebalance runs', () => {
+  const nodes = [nodeNamed('a'), nodeNamed('b', { joining: true })];
+  const joining = stored(clusterKey, aCluster({ nodes }), 3);
+  assert.throws(() => movedToServers([joining], record), /a node is joining/);
+  const plan = { id: 'p', kind: 'rebalance' as const, term: 0, nodes: [], ejected: [], startedMs: 0 };
+  const balancing = stored(clusterKey, aCluster({ balance: plan }), 3);
+  assert.throws(() => movedToServers([balancing], record), /a rebalance is under way/);
+});

@@ -1,0 +1,30 @@
+// Where the configuration is when nodes of the cluster keep it on NATS servers of their own. Absent: at the founder, or on NATS servers that
+// an operator runs. Written to a founder's store it is the last change there: the configuration is on these servers from then on.
+import type { StoredRecord } from '#replog/mirror/config-link.ts';
+import { type ClusterState, clusterKey } from '../config/cluster-state.ts';
+import type { EngineRecord } from '../joining/join-messages.ts';
+
+export const engineKey = 'engine/servers';
+export const engineSecret = 'servers of the configuration';
+
+/** Servers whose store begins above every revision that a node can have seen. */
+export const firstRevisionAfter = (revision: number): number => revision + 2 ** 20;
+
+/**
+ * The configuration as the servers begin with it: nothing changes but where it is. Revisions count in the next epoch.
+ * @throws Error while a node joins, which looks for the configuration at the founder.
+ */
+export function movedToServers(records: readonly StoredRecord[], record: EngineRecord): StoredRecord[] {
+  const present = records.filter(({ json, key }) => json !== null && key !== engineKey);
+  const moved = present.map((stored) =>
+    stored.key === clusterKey ? { ...stored, json: clusterAfter(stored.json as string) } : stored,
+  );
+  return [...moved, { key: engineKey, json: JSON.stringify(record), revision: 0, writes: null }];
+}
+
+function clusterAfter(json: string): string {
+  const { founder: _, ...state } = JSON.parse(json) as ClusterState;
+  if (state.nodes.some(({ joining }) => joining)) throw new Error('a node is joining');
+  if (state.balance !== undefined) throw new Error('a rebalance is under way');
+  return JSON.stringify({ ...state, revEpoch: (state.revEpoch ?? 1) + 1 });
+}

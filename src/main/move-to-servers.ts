@@ -1,0 +1,65 @@
+// Copies the configuration of this node to new NATS servers. Loaded only for a move.
+import { firstRevisionAfter } from '#cluster/engine/engine-record.ts';
+import type { NatsSource } from '#cluster/joining/join-messages.ts';
+import { realClock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { within } from '#ports/within.ts';
+import type { StoredRecord } from '#replog/mirror/config-link.ts';
+import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
+import { NatsConfigLink } from '#replog/nats/nats-config-link.adapter.ts';
+import { parseServers } from '#replog/nats/nats-servers.ts';
+
+/** New servers choose a leader before they store anything. */
+const startMs = 60_000;
+/** Less than changes of the present store may be held. */
+const copyMs = 8_000;
+const writesAtOnce = 16;
+
+/** A new store on the servers, above the revision that the present one has. */
+export async function newStoreOn(
+  source: NatsSource,
+  revision: number,
+  log: Log,
+): Promise<MirroredConfigStore> {
+  const link = new NatsConfigLink({
+    ...source,
+    servers: parseServers(source.servers),
+    clock: realClock,
+    random: realRandom,
+    mayCreate: true,
+    firstRevision: firstRevisionAfter(revision),
+  });
+  const store = new MirroredConfigStore({
+    link,
+    clock: realClock,
+    random: realRandom,
+    log: log.child('configuration'),
+    seen: { load: () => null, save: () => {} },
+  });
+  let reason = 'they do not answer';
+  const started = store.start((text) => {
+    reason = text;
+  });
+  const late = (): Error => new Error(`the new NATS servers cannot be used: ${reason}`);
+  try {
+    await within(realClock, startMs, started, late);
+    return store;
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+export async function writeAll(store: MirroredConfigStore, records: readonly StoredRecord[]): Promise<void> {
+  const late = (): Error => new Error('the new NATS servers are too slow');
+  const write = async ({ key, json }: StoredRecord): Promise<void> => {
+    const revision = await store.put(key, JSON.parse(json as string), 0);
+    if (revision === null) throw new Error(`the new NATS servers have "${key}" already`);
+  };
+  const all = async (): Promise<void> => {
+    for (let at = 0; at < records.length; at += writesAtOnce)
+      await Promise.all(records.slice(at, at + writesAtOnce).map(write));
+  };
+  await within(realClock, copyMs, all(), late);
+}

@@ -1,0 +1,61 @@
+// The NATS server that this node runs beside itself with `--engine nats`, in a folder of its data folder.
+import { join } from 'node:path';
+import type { ServerPlace, ServerTask } from '#cluster/joining/join-messages.ts';
+import { realClock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { freePortNear, OwnServer } from '#replog/own-servers/own-server.adapter.ts';
+import { findServerProgram } from '#replog/own-servers/server-program.adapter.ts';
+import { serverFolder } from './membership-file.ts';
+import { type NodeOptions, ownServers } from './node-options.ts';
+import { StartError } from './start-error.ts';
+
+export class OwnNatsServer {
+  readonly #options: NodeOptions;
+  readonly #server: OwnServer;
+
+  constructor(options: NodeOptions, log: Log) {
+    this.#options = options;
+    this.#server = new OwnServer({
+      folder: join(options['data-dir'], serverFolder),
+      program: () => this.#program(),
+      clock: realClock,
+      random: realRandom,
+      log: log.child('nats'),
+    });
+  }
+
+  /** @throws StartError where this node has a server, or may get one, and the program is missing or too old. */
+  async start(): Promise<void> {
+    if (this.#options.engine === ownServers) await this.#program();
+    await this.#server.startExisting();
+  }
+
+  async offer(): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null> {
+    const { engine, host, 'nats-port': port, 'nats-route-port': routePort } = this.#options;
+    if (engine !== ownServers) return null;
+    await this.#program();
+    return { port: await freePortNear(host, port), routePort: await freePortNear(host, routePort) };
+  }
+
+  run(task: ServerTask): Promise<void> {
+    return this.#server.startNew({ ...task, host: this.#options.host });
+  }
+
+  stop(): Promise<void> {
+    return this.#server.stop();
+  }
+
+  /** Of a node that joins or leaves a cluster. */
+  remove(): Promise<void> {
+    return this.#server.remove();
+  }
+
+  async #program(): Promise<string> {
+    try {
+      return await findServerProgram(this.#options['nats-server'], process.env['PATH'] ?? '');
+    } catch (error) {
+      throw new StartError((error as Error).message, { cause: error });
+    }
+  }
+}

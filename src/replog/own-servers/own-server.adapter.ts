@@ -1,0 +1,215 @@
+// Runs a NATS server as a child of the node: it ends with the node, also where that is killed, and is started again when it ends by itself.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import { probe } from '../nats/server-probe.adapter.ts';
+import { ServerFolder } from './server-folder.adapter.ts';
+import type { OwnServerSettings } from './server-settings.ts';
+
+export interface OwnServerOptions {
+  readonly folder: string;
+  /** The path of the program; finds it when a server is first started. */
+  program(): Promise<string>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+const startMs = 30_000;
+const stopMs = 10_000;
+const checkMs = 50;
+/** Characters of its last output that are kept. */
+const printedMax = 2_000;
+const pauseMinMs = 500;
+const pauseMaxMs = 15_000;
+
+/**
+ * Starts the server and ends it when standard input closes: the pipe to the node closes with the node, whatever ends that.
+ * The number of this shell's child that reads from it is `$!` at the end.
+ */
+const untilInputCloses = `
+exec 3<&0
+"$@" 3<&- </dev/null & server=$!
+( read -r _ <&3; kill -TERM "$server" ) 2>/dev/null & reader=$!
+exec 3<&-
+wait "$server"; code=$?
+kill "$reader" 2>/dev/null
+exit "$code"`;
+
+export class OwnServer {
+  readonly #options: OwnServerOptions;
+  readonly #folder: ServerFolder;
+  #child: ChildProcess | null = null;
+  #stopping: AbortController | null = null;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: OwnServerOptions) {
+    this.#options = options;
+    this.#folder = new ServerFolder(options.folder);
+  }
+
+  /** This node has a server. */
+  get exists(): boolean {
+    return this.#folder.settings !== null;
+  }
+
+  /** Starts the server that this node has, if it has one. Does not wait until it serves: it may need the others. */
+  async startExisting(): Promise<void> {
+    const { settings } = this.#folder;
+    if (settings !== null && this.#stopping === null) this.#run(await this.#options.program(), settings);
+  }
+
+  /** Starts a new server in place of one that this node has. Resolves when it can be reached. */
+  async startNew(settings: OwnServerSettings): Promise<void> {
+    const program = await this.#options.program();
+    await this.stop();
+    this.#folder.renew(settings);
+    this.#run(program, settings);
+    await this.#untilReached(settings);
+  }
+
+  async stop(): Promise<void> {
+    const { clock } = this.#options;
+    const child = this.#child;
+    this.#stopping?.abort(new Error('it stops'));
+    if (child !== null && child.exitCode === null && child.signalCode === null) {
+      child.stdin?.end();
+      const late = clock.after(stopMs, () => this.#kill('SIGKILL'));
+      await once(child, 'exit');
+      late.cancel();
+    }
+    await this.#running;
+    this.#stopping = null;
+  }
+
+  /** Stops the server and removes all that it stored. */
+  async remove(): Promise<void> {
+    await this.stop();
+    this.#folder.remove();
+  }
+
+  #run(program: string, settings: OwnServerSettings): void {
+    const stopping = new AbortController();
+    this.#stopping = stopping;
+    this.#running = this.#keepRunning(program, settings, stopping.signal);
+  }
+
+  async #keepRunning(program: string, settings: OwnServerSettings, stopping: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
+      const beganMs = clock.monotonicMs();
+      try {
+        await this.#endEarlier();
+        if (stopping.aborted) return;
+        this.#folder.prepare(settings, random);
+        const reason = await this.#runOnce(program);
+        if (stopping.aborted) return;
+        log.error('nats_server.ended', { reason, log: this.#folder.lastLines });
+      } catch (error) {
+        if (stopping.aborted) return;
+        log.error('nats_server.not_started', { reason: (error as Error).message });
+      }
+      if (clock.monotonicMs() - beganMs > pauseMaxMs) pauseMs = pauseMinMs;
+      await clock.sleep(pauseMs, stopping).catch(() => {}); // it stops
+      if (stopping.aborted) return;
+    }
+  }
+
+  /** Resolves with how it ended. */
+  async #runOnce(program: string): Promise<string> {
+    const command = [program, '-c', this.#folder.configurationPath];
+    const child = spawn('/bin/sh', ['-c', untilInputCloses, 'nats-server', ...command], {
+      // Ctrl-C in a terminal ends the node first.
+      detached: true,
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
+    this.#child = child;
+    child.stdin.on('error', () => {}); // it ended
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    child.once('error', reject);
+    // Errors before it writes its log.
+    let printed = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      printed = (printed + chunk).slice(-printedMax);
+    });
+    child.once('close', (code, signal) => resolve(`it ended with ${signal ?? code}: ${printed.trim()}`));
+    return promise.finally(() => {
+      this.#child = null;
+    });
+  }
+
+  /** Ends a server of this folder whose node was killed: two on one store would destroy it. */
+  async #endEarlier(): Promise<void> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + stopMs;
+    if (this.#pid === null) return;
+    this.#kill('SIGTERM');
+    while (this.#pid !== null) {
+      if (clock.monotonicMs() > untilMs) this.#kill('SIGKILL');
+      await clock.sleep(checkMs);
+    }
+  }
+
+  /** The process id of a running server of this folder; null: none runs. */
+  get #pid(): number | null {
+    const { pidPath, configurationPath } = this.#folder;
+    if (!existsSync(pidPath)) return null;
+    const pid = Number(readFileSync(pidPath, 'utf8'));
+    if (!Number.isInteger(pid) || pid <= 1) return null;
+    return commandOf(pid).includes(configurationPath) ? pid : null;
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    const pid = this.#pid;
+    if (pid === null) return;
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has ended.
+    }
+  }
+
+  async #untilReached({ advertised: host, port }: OwnServerSettings): Promise<void> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + startMs;
+    while ((await probe({ host, port })) === null) {
+      if (clock.monotonicMs() > untilMs)
+        throw new Error(
+          `the NATS server of this node does not answer at ${host}:${port}: ${this.#folder.lastLines}`,
+        );
+      await clock.sleep(checkMs);
+    }
+  }
+}
+
+/** Empty for a process that does not run. */
+function commandOf(pid: number): string {
+  const ofSystem = `/proc/${pid}/cmdline`;
+  try {
+    if (existsSync('/proc/self/cmdline')) return readFileSync(ofSystem, 'utf8');
+    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' });
+  } catch {
+    return '';
+  }
+}
+
+/** The port, or a free one where it is in use or 0. */
+export async function freePortNear(host: string, port: number): Promise<number> {
+  const found = await listenOnce(host, port);
+  return found ?? ((await listenOnce(host, 0)) as number);
+}
+
+function listenOnce(host: string, port: number): Promise<number | null> {
+  const { promise, resolve } = Promise.withResolvers<number | null>();
+  const server = createServer();
+  server.once('error', () => resolve(null));
+  server.listen({ host, port }, () => {
+    const address = server.address();
+    server.close(() => resolve(typeof address === 'object' ? (address?.port ?? null) : null));
+  });
+  return promise;
+}

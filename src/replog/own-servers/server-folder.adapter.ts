@@ -1,0 +1,94 @@
+// The folder of a node's own NATS server. All files are readable by their owner only: the server reads its password and its key from them.
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Random } from '#ports/random.ts';
+import { type OwnServerSettings, type ServerPaths, serverConfiguration } from './server-settings.ts';
+
+export class ServerFolder {
+  readonly path: string;
+  readonly configurationPath: string;
+  readonly pidPath: string;
+  readonly #settingsPath: string;
+  readonly #paths: ServerPaths;
+
+  constructor(path: string) {
+    this.path = path;
+    const inside = (name: string): string => join(path, name);
+    this.configurationPath = inside('nats.conf');
+    this.pidPath = inside('nats.pid');
+    this.#settingsPath = inside('server.json');
+    this.#paths = {
+      store: inside('store'),
+      log: inside('nats.log'),
+      pid: this.pidPath,
+      ca: inside('ca.pem'),
+      cert: inside('cert.pem'),
+      key: inside('key.pem'),
+    };
+  }
+
+  /** Null: this node runs no server. */
+  get settings(): OwnServerSettings | null {
+    if (!existsSync(this.#settingsPath)) return null;
+    return JSON.parse(readFileSync(this.#settingsPath, 'utf8')) as OwnServerSettings;
+  }
+
+  /** The end of the server's log, for the reason why it ended. */
+  get lastLines(): string {
+    if (!existsSync(this.#paths.log)) return '';
+    return readFileSync(this.#paths.log, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
+  }
+
+  /** Begins anew with these settings, without anything that an earlier server stored. */
+  renew(settings: OwnServerSettings): void {
+    this.remove();
+    makePrivate(this.path);
+    writeFile(this.#settingsPath, `${JSON.stringify(settings)}\n`);
+  }
+
+  /** Writes what the server reads. Its name is in its store, so that one with an emptied store is another server. */
+  prepare(settings: OwnServerSettings, random: Random): void {
+    const { store, ca, cert, key } = this.#paths;
+    makePrivate(store);
+    const namePath = join(store, 'server-name');
+    if (!existsSync(namePath)) writeFile(namePath, `divan-${random.bytes(8).toString('hex')}`);
+    writeFile(ca, settings.tls.ca);
+    writeFile(cert, settings.tls.cert);
+    writeFile(key, settings.tls.key);
+    const name = readFileSync(namePath, 'utf8');
+    writeFile(this.configurationPath, serverConfiguration(settings, name, this.#paths));
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+function makePrivate(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  chmodSync(path, 0o700);
+}
+
+/** The file gets its name once it is complete and on disk. */
+function writeFile(path: string, text: string): void {
+  const temporary = `${path}.tmp`;
+  const file = openSync(temporary, 'w', 0o600);
+  writeSync(file, text);
+  fsyncSync(file);
+  closeSync(file);
+  renameSync(temporary, path);
+  const folder = openSync(dirname(path), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}

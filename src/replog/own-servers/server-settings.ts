@@ -1,0 +1,77 @@
+// The NATS server that a node runs beside itself: one of three that store the configuration of its cluster, and nothing else.
+import type { NatsAddress } from '../nats/nats-servers.ts';
+
+/** What the server needs besides its data folder. */
+export interface OwnServerSettings {
+  /** The name of the servers' cluster: servers of another one are refused. */
+  readonly cluster: string;
+  /** Where it listens. */
+  readonly host: string;
+  /** For the nodes. */
+  readonly port: number;
+  /** For the other servers. */
+  readonly routePort: number;
+  /** How others reach this machine. */
+  readonly advertised: string;
+  /** Of all servers, this one too. */
+  readonly routes: readonly NatsAddress[];
+  /** With which nodes log in. */
+  readonly password: string;
+  readonly tls: ServerCertificate;
+}
+
+/** PEM texts. The authority signs nothing but these servers. */
+export interface ServerCertificate {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ServerPaths {
+  readonly store: string;
+  readonly log: string;
+  readonly pid: string;
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** The name with which nodes log in. */
+export const serverUser = 'divan';
+const storeMaxBytes = 1024 * 1024 * 1024;
+const payloadMaxBytes = 8 * 1024 * 1024;
+const logMaxBytes = 4 * 1024 * 1024;
+
+/** The server's configuration file. JSON is a form that it reads. */
+export function serverConfiguration(settings: OwnServerSettings, name: string, paths: ServerPaths): string {
+  const { cluster, host, port, routePort, advertised, routes, password } = settings;
+  const certificates = { cert_file: paths.cert, key_file: paths.key, ca_file: paths.ca };
+  const configuration = {
+    server_name: name,
+    listen: addressText({ host, port }),
+    client_advertise: addressText({ host: advertised, port }),
+    pid_file: paths.pid,
+    log_file: paths.log,
+    logfile_size_limit: logMaxBytes,
+    logfile_max_num: 2,
+    max_payload: payloadMaxBytes,
+    tls: certificates,
+    authorization: { user: serverUser, password },
+    // The loss of power loses nothing that was acknowledged.
+    jetstream: { store_dir: paths.store, max_file_store: storeMaxBytes, sync_interval: 'always' },
+    cluster: {
+      name: cluster,
+      listen: addressText({ host, port: routePort }),
+      advertise: addressText({ host: advertised, port: routePort }),
+      // One connection between two servers carries the few changes.
+      pool_size: -1,
+      // Servers need no password: only they have a certificate of this authority.
+      tls: { ...certificates, verify: true },
+      routes: routes.map((route) => `nats-route://${addressText(route)}`),
+    },
+  };
+  return `${JSON.stringify(configuration, null, 2)}\n`;
+}
+
+export const addressText = ({ host, port }: NatsAddress): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

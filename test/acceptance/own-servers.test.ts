@@ -1,0 +1,118 @@
+// Three processes with `--engine nats`: they begin with the founder's store, and move the configuration to NATS servers of their own.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type Collection, DurabilityLevel } from 'couchbase';
+import { natsServerPath } from '../support/nats-binary.ts';
+import { needs } from '../support/needs.ts';
+import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
+
+const waitLimitMs = 240_000;
+const startMs = 120_000;
+const majority = { durabilityLevel: DurabilityLevel.Majority };
+const engine = [
+  '--services',
+  'kv',
+  '--memory-quota',
+  '256',
+  '--engine',
+  'nats',
+  '--nats-server',
+  natsServerPath,
+];
+
+async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
+  const answer = await node.request(path, 'POST', form);
+  assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
+}
+
+/** Where the data folder says that the configuration is. */
+function serversOf({ dataDir }: NodeProcess): string | null {
+  const path = join(dataDir, 'member.json');
+  if (!existsSync(path)) return null;
+  return (JSON.parse(readFileSync(path, 'utf8')) as { nats?: { servers: string } }).nats?.servers ?? null;
+}
+
+const serverPid = ({ dataDir }: NodeProcess): number =>
+  Number(readFileSync(join(dataDir, 'nats', 'nats.pid'), 'utf8'));
+
+const runs = (pid: number): boolean => existsSync(`/proc/${pid}`);
+
+const clusterName = async (node: NodeProcess): Promise<string> =>
+  ((await (await node.request('/pools/default')).json()) as { clusterName: string }).clusterName;
+
+/** A change of the configuration by one node reaches all. */
+async function assertChanges(nodes: readonly NodeProcess[], name: string): Promise<void> {
+  await eventuallyWithin(waitLimitMs, () =>
+    post(nodes[0] as NodeProcess, '/pools/default', { clusterName: name }),
+  );
+  for (const node of nodes)
+    await eventuallyWithin(waitLimitMs, async () => assert.equal(await clusterName(node), name));
+}
+
+const keyOf = (at: number): string => `k${at % 100}`;
+
+/** Writes durable documents until it is stopped. Stopping it returns how many there are, and fails if one write did. */
+function writing(collection: Collection): { stop(): Promise<number> } {
+  let isStopped = false;
+  const run = async (): Promise<number> => {
+    for (let at = 0; ; at++) {
+      if (isStopped) return at;
+      await collection.upsert(keyOf(at), at, majority);
+    }
+  };
+  const running = run();
+  running.catch(() => {});
+  return {
+    stop() {
+      isStopped = true;
+      return running;
+    },
+  };
+}
+
+describe('three nodes that run the servers of their configuration', { skip: needs('nats-server') }, () => {
+  it('move it there without a failed write, and continue when servers and nodes die', async () => {
+    await using first = await NodeProcess.start({ args: engine, startMs });
+    await using second = await NodeProcess.start({
+      args: [...engine, '--join', first.ready.node.rest],
+      startMs,
+    });
+    await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
+    const client = await connect(`couchbase://${first.ready.node.kv}`, administrator);
+    const collection = client.bucket('b').defaultCollection();
+    await eventuallyWithin(waitLimitMs, () => collection.upsert('first', 1, majority));
+    assert.equal(serversOf(first), null);
+
+    const writes = writing(collection);
+    await using third = await NodeProcess.start({
+      args: [...engine, '--join', first.ready.node.rest],
+      startMs,
+    });
+    const nodes = [first, second, third];
+    for (const node of nodes)
+      await eventuallyWithin(waitLimitMs, () => assert.match(serversOf(node) ?? '', /^tls:\/\/divan:/));
+    await assertChanges(nodes, 'on three servers');
+    const written = await writes.stop();
+    assert.ok(written > 100);
+    for (let at = written - 100; at < written; at++)
+      assert.equal((await collection.get(keyOf(at))).content, at);
+    await client.close();
+
+    for (const [at, node] of nodes.entries()) {
+      const pid = serverPid(node);
+      process.kill(pid, 'SIGKILL');
+      await assertChanges(nodes, `server ${at} died`);
+      await eventuallyWithin(waitLimitMs, () => assert.ok(serverPid(node) !== pid && runs(serverPid(node))));
+    }
+    const pid = serverPid(second);
+    await second.stop('SIGKILL');
+    await eventuallyWithin(waitLimitMs, () => assert.equal(runs(pid), false));
+    await assertChanges([first, third], 'a node died');
+    await using again = await NodeProcess.start({ args: engine, dataDir: second.dataDir, startMs });
+    await assertChanges([again, first, third], 'it is back');
+    for (const { output } of [first, second, third]) assert.ok(!/divan:[\w-]{32}@/.test(output));
+  });
+});
