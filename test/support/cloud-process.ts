@@ -26,6 +26,8 @@ export interface CloudSettings {
   dataDir?: string;
   /** A file for standard error. */
   logTo?: string;
+  /** Default: a free one. */
+  port?: number;
   /** Default: a file in the data folder. */
   readyFile?: string;
 }
@@ -71,7 +73,8 @@ export class CloudProcess {
   static async start(settings: CloudSettings = {}): Promise<CloudProcess> {
     const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'divan-cloud-'));
     const readyFile = settings.readyFile ?? join(dataDir, `ready-${process.hrtime.bigint()}.json`);
-    const args = ['cloud', '--data-dir', dataDir, '--port', '0', '--ready-file', readyFile];
+    const port = String(settings.port ?? 0);
+    const args = ['cloud', '--data-dir', dataDir, '--port', port, '--ready-file', readyFile];
     const launcher = settings.launcher ?? ownLauncher;
     const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
       stdio: ['ignore', 'pipe', settings.logTo === undefined ? 'pipe' : openSync(settings.logTo, 'a')],

@@ -65,11 +65,34 @@ export async function signInToCloud(page: Page, token: string): Promise<void> {
 
 /** Opens a page of the console by its menu entry. */
 export async function goTo(page: Page, name: string): Promise<void> {
+  // Before the sign-in there is neither a menu nor an entry.
+  await page.getByRole('navigation', { name: 'Pages', includeHidden: true }).waitFor({ state: 'attached' });
   const menu = page.getByRole('button', { name: 'Menu' });
   const entry = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
   if ((await menu.isVisible()) && !(await entry.isVisible())) await menu.click();
   await entry.click();
   await page.getByRole('heading', { level: 1, name }).waitFor();
+}
+
+/** Opens a part of the cluster that the page of the cloud shows. */
+export async function goToPart(page: Page, name: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Cluster' }).getByRole('link', { name, exact: true }).click();
+}
+
+/** Waits until what the page asked for has arrived. */
+export async function untilLoaded(page: Page): Promise<void> {
+  const loading = page.locator('main .quiet', { hasText: /^Loading…$/ });
+  await loading.first().waitFor({ state: 'detached' });
+}
+
+/** Presses the tab key until the focus is on what has this text. */
+export async function tabTo(page: Page, text: string): Promise<void> {
+  const focused = () => page.evaluate<string>('document.activeElement?.textContent ?? ""');
+  for (let presses = 0; presses < 100; presses++) {
+    if ((await focused()) === text) return;
+    await page.keyboard.press('Tab');
+  }
+  assert.fail(`the keyboard does not reach ${text}`);
 }
 
 interface AxeViolation {
@@ -96,7 +119,7 @@ export async function assertAccessible(page: Page, title: string): Promise<void>
 }
 
 /** The compressed size of the scripts that the browser loads before it shows the sign-in. */
-export async function firstViewScriptBytes(browser: Browser, url: string): Promise<number> {
+export async function firstViewScriptBytes(browser: Browser, url: string, label = 'Name'): Promise<number> {
   await using opened = await openPage(browser, 'about:blank');
   const { page } = opened;
   const sizes: Promise<number>[] = [];
@@ -106,6 +129,6 @@ export async function firstViewScriptBytes(browser: Browser, url: string): Promi
     sizes.push(response.headerValue('content-length').then(Number));
   });
   await page.goto(url);
-  await page.getByLabel('Name').waitFor();
+  await page.getByLabel(label).waitFor();
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

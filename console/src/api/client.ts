@@ -6,7 +6,7 @@ export { ApiError, type CallOptions } from './request.ts';
 
 const node: Server = {
   name: 'node',
-  headers: () => ({
+  headers: async () => ({
     'ns-server-ui': 'yes',
     // Without it the browser would ask for credentials in a window of its own.
     'invalid-auth-response': 'on',

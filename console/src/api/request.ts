@@ -30,8 +30,8 @@ export interface CallOptions {
 export interface Server {
   /** As messages call it: `node`. */
   readonly name: string;
-  /** The headers of every request. */
-  headers(): Readonly<Record<string, string>>;
+  /** The headers of a request; `target` is its path with the query. */
+  headers(method: string, target: string): Promise<Readonly<Record<string, string>>>;
   refusal(status: number, body: unknown): ApiError;
 }
 
@@ -64,13 +64,15 @@ export async function send(server: Server, route: Call, options: CallOptions): P
 async function answerOf(server: Server, route: Call, options: CallOptions): Promise<Response> {
   const [method = 'GET', template = ''] = route.split(' ');
   const { form, json } = options;
+  const target = addressOf(template, options);
+  const own = await server.headers(method, target);
   const body = form ? new URLSearchParams(defined(form)) : json === undefined ? null : JSON.stringify(json);
   try {
-    return await fetch(addressOf(template, options), {
+    return await fetch(target, {
       method,
       body,
       headers: {
-        ...server.headers(),
+        ...own,
         ...(json !== undefined && { 'content-type': 'application/json' }),
         ...options.headers,
       },

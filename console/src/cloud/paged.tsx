@@ -19,7 +19,11 @@ interface Paged<T> extends Resource<PageOf<T>> {
 type Load<T> = (query: { page: string; perPage: string }, signal: AbortSignal) => Promise<PageOf<T>>;
 
 /** Starts with the first page again when one of `keys` changes. */
-export function usePaged<T>(load: Load<T>, keys: readonly unknown[] = [], everyMs = 0): Paged<T> {
+export function usePaged<T>(
+  load: Load<T>,
+  keys: readonly unknown[] = [],
+  everyMs: number | ((page: PageOf<T>) => number) = 0,
+): Paged<T> {
   const [page, setPage] = useState(1);
   const resource = useResource(
     (signal) => load({ page: String(page), perPage: String(perPage) }, signal),

@@ -2,7 +2,7 @@
 import { useCallback, useState } from 'preact/hooks';
 import { time } from '../kit/format.ts';
 import { Frame } from '../shell/frame.tsx';
-import { setToken } from './api/client.ts';
+import { setCredentials } from './api/client.ts';
 import type { Caller } from './api/routes.ts';
 import { pages } from './pages.ts';
 import { SignInForm } from './sign-in.tsx';
@@ -28,7 +28,7 @@ export function CloudShell() {
       </main>
     );
   const signOut = () => {
-    setToken('');
+    setCredentials('');
     setCaller(undefined);
   };
   return (

@@ -92,15 +92,18 @@ export function ConfirmByName({ title, name, action, children, onConfirm, onClos
       title={title}
       action={action}
       danger
-      disabled={typed !== name}
+      disabled={typed !== typeable(name)}
       onSubmit={onConfirm}
       onClose={onClose}
     >
       <p>{children}</p>
       <p>
-        Type <strong class="mono">{name}</strong> to confirm.
+        Type <strong class="mono exact">{name}</strong> to confirm.
       </p>
       <Field label="Name" value={typed} onInput={setTyped} />
     </FormDialog>
   );
 }
+
+/** A field of one line drops line breaks, which some names may contain. */
+const typeable = (name: string): string => name.replace(/[\r\n]/g, '');

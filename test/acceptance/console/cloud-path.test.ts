@@ -8,7 +8,14 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { CloudProcess } from '../../support/cloud-process.ts';
-import { assertAccessible, goTo, launchBrowser, openPage, signInToCloud } from '../../support/console.ts';
+import {
+  assertAccessible,
+  goTo,
+  goToPart,
+  launchBrowser,
+  openPage,
+  signInToCloud,
+} from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
 
 const password = 'correct-Horse-7';
@@ -47,7 +54,7 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
     await page.getByText('healthy', { exact: true }).first().waitFor();
     await page.getByRole('heading', { level: 1, name: 'orders' }).waitFor();
 
-    await part(page, 'Connect');
+    await goToPart(page, 'Connect');
     await page.getByText('The allowlist is empty').waitFor();
     await page.getByRole('link', { name: 'Add an address' }).click();
     await press(page, 'Add my address');
@@ -56,13 +63,13 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
     await page.getByRole('rowheader', { name: '127.0.0.1' }).waitFor();
     await page.getByText('active', { exact: true }).waitFor();
 
-    await part(page, 'Buckets');
+    await goToPart(page, 'Buckets');
     await press(page, 'Create bucket');
     await dialog.getByLabel('Bucket name').fill('travel');
     await press(page, 'Create', dialog);
     await page.getByRole('rowheader', { name: 'travel' }).waitFor();
 
-    await part(page, 'Database users');
+    await goToPart(page, 'Database users');
     await press(page, 'Create user');
     const username = dialog.getByLabel('User name');
     await username.fill('not a "name"');
@@ -75,12 +82,12 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
     await press(page, 'Create', dialog);
     await page.getByRole('cell', { name: 'read and write: travel' }).waitFor();
 
-    await part(page, 'Connect');
+    await goToPart(page, 'Connect');
     const program = page.getByRole('region', { name: 'Program for Node.js' });
     await program.getByText('couchbase://').waitFor();
     assert.match(runProgram((await program.textContent()) ?? ''), /\{ text: 'Hello' \}/);
 
-    await part(page, 'Overview');
+    await goToPart(page, 'Overview');
     const certificate = page.waitForEvent('download');
     await press(page, 'Download certificate');
     assert.equal((await certificate).suggestedFilename(), 'orders.pem');
@@ -106,11 +113,6 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
 
 async function press(page: Page, name: string, within: Pick<Page, 'getByRole'> = page): Promise<void> {
   await within.getByRole('button', { name, exact: true }).click();
-}
-
-/** Opens a part of the cluster that the page shows. */
-async function part(page: Page, name: string): Promise<void> {
-  await page.getByRole('navigation', { name: 'Cluster' }).getByRole('link', { name, exact: true }).click();
 }
 
 /** What the program prints; the SDK of this checkout is installed for it. */

@@ -9,6 +9,8 @@ import {
   launchBrowser,
   openPage,
   signIn,
+  tabTo,
+  untilLoaded,
 } from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
 import { administrator, NodeProcess } from '../../support/node-process.ts';
@@ -48,10 +50,7 @@ describe('every page of the console', { skip: needs('chromium') }, () => {
         assert.ok(titles.length >= 12, titles.join(', '));
         for (const title of titles) {
           await goTo(page, title);
-          await page
-            .locator('main .quiet', { hasText: /^Loading…$/ })
-            .first()
-            .waitFor({ state: 'detached' });
+          await untilLoaded(page);
           await assertAccessible(page, title);
         }
         assert.deepEqual(problems, []);
@@ -69,19 +68,11 @@ describe('every page of the console', { skip: needs('chromium') }, () => {
     await keyboard.type(administrator.password);
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-    const tabTo = async (name: string) => {
-      const focused = () => page.evaluate<string>('document.activeElement?.textContent ?? ""');
-      for (let presses = 0; presses < 100; presses++) {
-        if ((await focused()) === name) return;
-        await keyboard.press('Tab');
-      }
-      assert.fail(`the keyboard does not reach ${name}`);
-    };
-    await tabTo('Documents');
+    await tabTo(page, 'Documents');
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Documents' }).waitFor();
     await page.getByRole('button', { name: 'airline_10' }).waitFor();
-    await tabTo('Create document');
+    await tabTo(page, 'Create document');
     await keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Key', { exact: true }).waitFor();
@@ -89,7 +80,7 @@ describe('every page of the console', { skip: needs('chromium') }, () => {
     await keyboard.press('Tab');
     await keyboard.press('Control+A');
     await keyboard.type('{"by":"keyboard"}');
-    await tabTo('Save');
+    await tabTo(page, 'Save');
     await keyboard.press('Enter');
     await page.getByRole('button', { name: 'typed' }).waitFor();
     await page.getByRole('button', { name: 'typed' }).focus();

@@ -1,17 +1,18 @@
-// Calls the REST API of the cloud. The token stays in the memory of the page: no cookie carries it, so that no other site can use it.
+// Calls the REST API of the cloud. No cookie carries the credentials, so that no other site can use them.
 import { ApiError, type Call, type Server, send } from '../../api/request.ts';
+import { type Credentials, headersFor } from './credentials.ts';
 import type { AnswerOf, Declared, OptionsOf, Route } from './routes.ts';
 
-let token = '';
+let credentials: Credentials = '';
 
-/** The token of the requests that follow. */
-export function setToken(value: string): void {
-  token = value;
+/** The credentials of the requests that follow. */
+export function setCredentials(value: Credentials): void {
+  credentials = value;
 }
 
 const cloud: Server = {
   name: 'cloud',
-  headers: () => ({ authorization: `Bearer ${token}` }),
+  headers: (method, target) => headersFor(credentials, method, target),
   refusal(status, body) {
     const sent = (typeof body === 'object' && body !== null ? body : {}) as { message?: unknown };
     if (typeof sent.message !== 'string')

@@ -14,7 +14,7 @@ import { isChanging, wordsOf } from '../status.tsx';
 import type { PartProps } from './cluster.tsx';
 import { groupsOf, type Provider, ServerGroups, serversOf } from './server-groups.tsx';
 
-const healthEveryMs = 5_000;
+const healthEveryMs = 10_000;
 
 export function ClusterOverview({ cluster, reload }: PartProps) {
   const [open, setOpen] = useState<'edit' | 'scale' | 'delete'>();

@@ -27,7 +27,7 @@ const parts: Readonly<Record<string, { readonly title: string; readonly Part: Co
   connect: { title: 'Connect', Part: Connect },
 };
 
-const [whileChangingMs, whileIdleMs] = [1_000, 5_000];
+const [whileChangingMs, whileIdleMs] = [1_000, 10_000];
 
 export function Content({ address }: PageProps) {
   const [id = '', part = ''] = address.parts;

@@ -9,7 +9,7 @@ import { addressTo, go } from '../../shell/router.ts';
 import { call } from '../api/client.ts';
 import { type ClusterItem, type ClusterStatus, routes } from '../api/routes.ts';
 import { PagedTable, usePaged } from '../paged.tsx';
-import { StatusBadge } from '../status.tsx';
+import { isChanging, StatusBadge } from '../status.tsx';
 import { CreateClusterDialog } from './create-cluster-dialog.tsx';
 
 /** An item of the list with what the list does not contain; absent if it could not be read. */
@@ -18,7 +18,8 @@ interface ShownCluster extends ClusterItem {
   readonly project: string | undefined;
 }
 
-const everyMs = 5_000;
+/** Each status costs the cloud requests to the nodes of a cluster. */
+const [whileChangingMs, whileIdleMs] = [2_000, 15_000];
 
 export function Content({ address }: PageProps) {
   const projectId = address.query['project'];
@@ -31,7 +32,7 @@ export function Content({ address }: PageProps) {
       return { cursor, data: await withDetails(data.items, signal) };
     },
     [projectId],
-    everyMs,
+    ({ data }) => (data.some(({ status }) => status && isChanging(status)) ? whileChangingMs : whileIdleMs),
   );
   const [isCreating, setCreating] = useState(false);
   return (

@@ -15,12 +15,12 @@ export interface Snippet {
 /** The environment variable from which every program takes the password. */
 export const passwordVariable = 'DATABASE_PASSWORD';
 
-/** A literal of JavaScript, Java, Go, Python and C#: all know the escapes of JSON, of which `\/` is not used. */
+/** What is not visible, or changes the order of what is. */
+const hidden = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** A literal of JavaScript, Python, Java, Go and C#: all five know the escapes that JSON uses. */
 const literal = (text: string): string =>
-  JSON.stringify(text).replace(
-    /[\u007f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  JSON.stringify(text).replace(hidden, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 export const snippets: readonly Snippet[] = [
   {
