@@ -95,7 +95,7 @@ test('refuses wrong references and replications before anything starts, and name
   const many = refused('many', {
     remoteClusters: [
       { ...cluster, name: 'a b' },
-      { ...cluster, secureType: 'half' },
+      { ...cluster, secureType: 'full' },
       { ...cluster, username: '', secureType: 'full', certificateFile: 'certificate', clientKeyFile: 'key' },
       cluster,
     ],
@@ -106,7 +106,7 @@ test('refuses wrong references and replications before anything starts, and name
   });
   for (const expected of [
     /remoteClusters\.0: name: .*alpha-numeric/,
-    /remoteClusters\.1: certificate: certificate must be given when secure type is half/,
+    /remoteClusters\.1: certificate: certificate must be given when secure type is full/,
     /remoteClusters\.2: _: either username or client certificate/,
     /remoteClusters\.3\.name: "c" is listed twice/,
     /replications\.0\.fromBucket: "no": the plan does not create this bucket/,

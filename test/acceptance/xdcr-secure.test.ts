@@ -49,6 +49,12 @@ test('half: the password is encrypted, and documents are not', { timeout }, asyn
   await store(source, 0, 500);
   await createReplication(source);
   assert.equal((await whenEqual(source, target)).size, 500);
+  // Without a certificate that of the target is trusted, as its administrator sees it.
+  const trusting = referenceTo(target, { secureType: 'half', ...account });
+  const edited = (await refer(source, trusting, '/there').then(shown)) as Record<string, unknown>;
+  assert.deepEqual([edited['secureType'], edited['certificate']], ['half', certificate]);
+  await store(source, 500, 500);
+  assert.equal((await whenEqual(source, target)).size, 1000);
   await setStrictMode(source);
   const strict = await source.request('/settings/security', 'POST', { clusterEncryptionLevel: 'strict' });
   assert.match(await strict.text(), /references `there` do not use full encryption/);

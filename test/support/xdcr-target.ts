@@ -14,14 +14,19 @@ export interface Target {
   uuid?: string;
   password?: string;
   bucket?: object | null;
+  /** Of its authority; absent: it shows none. */
+  certificate?: string;
   fails?: NodeJS.ErrnoException;
 }
 
 /** A target that answers as a node does. */
 export const aTarget =
-  ({ uuid = targetUuid, password = 'pw', bucket = bucketOf(), fails }: Target): CallTarget =>
+  ({ uuid = targetUuid, password = 'pw', bucket = bucketOf(), certificate, fails }: Target): CallTarget =>
   async (target, _method, path) => {
     if (fails) throw fails;
+    if (path === '/pools/default/certificate' && certificate !== undefined)
+      return { status: 200, body: certificate };
+    if (path === '/nodes/self/xdcrSSLPorts') return { status: 200, body: '{"httpsMgmt":18091}' };
     if (target.password !== password) return { status: 401, body: '' };
     const answer = (value: unknown) => ({ status: 200, body: JSON.stringify(value) });
     if (path === '/pools') return answer({ uuid, pools: [{}] });

@@ -156,10 +156,11 @@ export const xdcrParameters: readonly SettingGroup[] = [
       setting('encryptionType', '`full`', '`half`, `full`', 'live', 'effective'),
       setting(
         'certificate',
-        'none; required with `half` and `full`',
+        'none; required with `full`',
         'PEM of the authority of the other cluster',
         'live',
         'effective',
+        'with `half` and without it, the authority that the cluster names when the reference is stored is trusted from then on',
       ),
       setting(
         'clientCertificate',

@@ -10,6 +10,7 @@ export interface ReferenceForm {
   readonly username: string;
   readonly password: string;
   readonly secureType: SecureType;
+  /** PEM; empty without encryption, and where `half` takes the certificate that the cluster shows. */
   readonly certificate: string;
   /** PEM; empty: username and password log in. */
   readonly clientCertificate: string;
@@ -61,10 +62,8 @@ const nonNull = (problems: Readonly<Record<string, string | null>>): Problems =>
 function authorityProblem(secureType: SecureType, certificate: string): string | null {
   if (secureType === 'none')
     return certificate === '' ? null : 'certificate cannot be given when secure type is none';
-  if (certificate !== '') return null;
-  return secureType === 'full'
-    ? 'certificate must be given when secure type is full'
-    : 'certificate must be given when secure type is half: without it the password could be read on its way';
+  if (certificate !== '' || secureType === 'half') return null;
+  return 'certificate must be given when secure type is full';
 }
 
 function accountProblems(form: Form): Problems {

@@ -6,6 +6,7 @@ import type { ReferenceForm } from './reference-form.ts';
 import {
   type CallTarget,
   type FoundCluster,
+  findAuthority,
   findCluster,
   type TargetAccount,
   TargetProblem,
@@ -59,7 +60,8 @@ export class ReferencesService {
   }
 
   /** With `isTrial` the reference is validated only. */
-  async create(form: ReferenceForm, isTrial: boolean): Promise<StoredReference> {
+  async create(sent: ReferenceForm, isTrial: boolean): Promise<StoredReference> {
+    const form = await this.#withAuthority(sent);
     const found = await this.#findCluster(form);
     const reference = this.#seal(form, found);
     const add = (state: XdcrState): XdcrState => {
@@ -76,8 +78,9 @@ export class ReferencesService {
     return reference;
   }
 
-  async edit(name: string, form: ReferenceForm, isTrial: boolean): Promise<StoredReference> {
+  async edit(name: string, sent: ReferenceForm, isTrial: boolean): Promise<StoredReference> {
     if (this.find(name) === undefined) throw xdcrRefusals.unknownReference({ name });
+    const form = await this.#withAuthority(sent);
     const found = await this.#findCluster(form);
     const reference = this.#seal(form, found);
     const replace = (state: XdcrState): XdcrState => {
@@ -114,14 +117,17 @@ export class ReferencesService {
     await this.#deps.deleteCheckpoints(reference.uuid);
   }
 
+  /** Without a certificate, `half` trusts the one that the cluster shows when the reference is stored. */
+  async #withAuthority(form: ReferenceForm): Promise<ReferenceForm> {
+    if (form.secureType !== 'half' || form.certificate !== '') return form;
+    this.#checkEncryption(form);
+    const certificate = await reachable(findAuthority(this.#deps.callTarget, form.hostname));
+    return { ...form, certificate };
+  }
+
   async #findCluster(form: ReferenceForm): Promise<FoundCluster> {
     this.#checkEncryption(form);
-    try {
-      return await findCluster(this.#deps.callTarget, form);
-    } catch (error) {
-      if (error instanceof TargetProblem) throw xdcrRefusals.unreachable({ problem: error.message });
-      throw error;
-    }
+    return await reachable(findCluster(this.#deps.callTarget, form));
   }
 
   #checkEncryption({ secureType }: ReferenceForm): void {
@@ -142,5 +148,14 @@ export class ReferencesService {
   async #change(change: (state: XdcrState) => XdcrState, isTrial: boolean): Promise<void> {
     if (isTrial) change(this.#deps.state.value);
     else await this.#deps.state.change(change);
+  }
+}
+
+async function reachable<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof TargetProblem) throw xdcrRefusals.unreachable({ problem: error.message });
+    throw error;
   }
 }

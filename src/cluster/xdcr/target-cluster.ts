@@ -1,5 +1,6 @@
 // Calls of the REST API of another cluster: whether it can be reached with a reference, which cluster it is, and what its buckets are.
 
+import { X509Certificate } from 'node:crypto';
 import { hostAndPortOf } from '#base/host-and-port.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
@@ -64,6 +65,28 @@ export async function findCluster(call: CallTarget, account: TargetAccount): Pro
     '/pools/default/nodeServices',
   );
   return { uuid, nodes: nodeAddresses(nodesExt, hostname, account.certificate !== '') };
+}
+
+/** The certificate of the authority of the cluster, as PEM. It is public, and comes without encryption. @throws TargetProblem */
+export async function findAuthority(call: CallTarget, hostname: string): Promise<string> {
+  const { host, port } = hostAndPortOf(hostname);
+  const target = { host, port, timeoutMs, answerBytesMax };
+  const answer = await call(target, 'GET', '/pools/default/certificate').catch((error) => {
+    throw problemOf(error, host, port);
+  });
+  if (answer.status === 200 && isCertificate(answer.body)) return answer.body;
+  throw new TargetProblem(
+    `The cluster at ${hostname} does not show the certificate of its authority; send it as certificate`,
+  );
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    new X509Certificate(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Null: there is no such bucket. @throws TargetProblem */
