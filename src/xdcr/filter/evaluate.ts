@@ -20,9 +20,6 @@ export class UnfilterableError extends Error {}
 export type DocumentTest = (subject: FilterSubject) => boolean;
 type Reader = (subject: FilterSubject) => FilterValue;
 
-/** Instructions of a regular expression times characters of a text: about 0.2 seconds. */
-const regexpWorkMax = 10_000_000;
-
 const holds: Readonly<Record<ComparisonSign, (order: number) => boolean>> = {
   '=': (order) => order === 0,
   '!=': (order) => order !== 0,
@@ -64,11 +61,10 @@ export function matcherOf(node: Condition): DocumentTest {
 
 function regexpOf({ text, pattern }: Extract<Condition, { kind: 'regexp' }>): DocumentTest {
   const read = readerOf(text);
-  const lengthMax = regexpWorkMax / pattern.programSize();
   return (subject) => {
     const value = read(subject);
     if (typeof value !== 'string') return false;
-    if (value.length > lengthMax)
+    if (value.length > pattern.textMax)
       throw new UnfilterableError('a text is too long for its regular expression');
     return pattern.test(value);
   };

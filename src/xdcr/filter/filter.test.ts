@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import { DocumentFilter, type FilteredDocument } from './document-filter.ts';
 import { documents, filterExamples } from './examples.ts';
 import { filterProblem } from './filter.contract.ts';
+import { mirroredPattern, mirroredText } from './mirrored-pattern.ts';
 import { filterLimits } from './parser.ts';
+import { patternLimits } from './text-pattern.ts';
 
 interface Given {
   body?: unknown;
@@ -79,8 +81,16 @@ test('a wrong expression is refused with the position and what would be right', 
     ['`a = 1', /at character 1: the closing ` is missing/],
     ['REGEXP_CONTAINS(a, b)', /at character 20: found "b"; expected a regular expression in quotes/],
     ['REGEXP_CONTAINS(a, "(")', /at character 20: regular expression: missing closing \)/],
-    ['REGEXP_CONTAINS(a, "^air(?=p)")', /at character 20: lookahead and lookbehind are not available/],
-    ['REGEXP_CONTAINS(a, "(?<!x)p")', /at character 20: lookahead/],
+    [
+      'REGEXP_CONTAINS(a, "(?<!x)p(?=y)")',
+      /at character 20: regular expression: lookahead and lookbehind cannot stand in one expression/,
+    ],
+    ['REGEXP_CONTAINS(a, "a(?i)b(?=y)")', /at character 20: .*flags stand at the start/],
+    ['REGEXP_CONTAINS(a, "\\\\Qa\\\\E(?=y)")', /at character 20: .*\\Q is not available/],
+    ['REGEXP_CONTAINS(a, "a(?=p")', /at character 20: .*the closing \) is missing/],
+    ['REGEXP_CONTAINS(a, "a(?=p))")', /at character 20: .*an opening parenthesis is missing/],
+    ['REGEXP_CONTAINS(a, "[a(?=p)")', /at character 20: .*the closing \] is missing/],
+    ['REGEXP_CONTAINS(a, "(?=x{2000})")', /at character 20: /],
     ['REGEXP_CONTAINS(a, "(x{100}){10}y{100}")', /at character 20: .*too many repetitions/],
     ['DATE(a) > DATE("2019-02-30")', /at character 16: DATE has a field or a date in quotes/],
     ['DATE(a) > DATE(5)', /at character 16: DATE/],
@@ -96,7 +106,8 @@ test('a wrong expression is refused with the position and what would be right', 
 
 test('length, depth and regular expressions have bounds', async () => {
   const nested = (count: number) => `${'('.repeat(count)}a = 1${')'.repeat(count)}`;
-  const { depth, characters, patterns, patternCharacters } = filterLimits;
+  const { depth, characters, patterns } = filterLimits;
+  const patternCharacters = patternLimits.characters;
   const some = (count: number) => Array(count).fill('REGEXP_CONTAINS(a, "x")').join(' OR ');
   const sum = (count: number) => `${'a + '.repeat(count)}a = 1`;
   for (const [right, wrong, problem] of [
@@ -241,4 +252,62 @@ test('random expressions are refused or matched, and never fail', async () => {
     }),
     { numRuns: 1500 },
   );
+});
+
+test('lookahead and lookbehind select as in JavaScript', () => {
+  const pieces = [
+    'a',
+    'b',
+    '.',
+    '[^a]',
+    '\\w',
+    '^',
+    '$',
+    '\\b',
+    '(?=b)',
+    '(?!a)',
+    '(?=a|bb)',
+    '(?!b(?!a))',
+    '(b)',
+  ];
+  const behind = ['a', 'b', '(?<=a)', '(?<!b)', '(?<=(?:a|b)b)', '$'];
+  const quantified = (from: readonly string[]) =>
+    fc
+      .array(fc.tuple(fc.constantFrom(...from), fc.constantFrom('', '', '*', '+?', '{1,2}')), {
+        minLength: 1,
+        maxLength: 6,
+      })
+      .map((all) =>
+        all.map(([piece, count]) => (/^(?:\(\?|[$^]|\\b)/.test(piece) ? piece : piece + count)).join(''),
+      );
+  const grouped = (from: readonly string[]) =>
+    fc.oneof(
+      quantified(from),
+      fc.tuple(quantified(from), quantified(from)).map(([one, other]) => `(?:${one}|${other})`),
+      fc.tuple(quantified(from), quantified(from)).map(([one, other]) => `(${one})*${other}`),
+    );
+  const text = fc
+    .array(fc.constantFrom('a', 'b', ' ', 'é', '😀'), { maxLength: 8 })
+    .map((all) => all.join(''));
+  fc.assert(
+    fc.property(fc.oneof(grouped(pieces), grouped(behind)), text, (pattern, given) => {
+      const filter = new DocumentFilter(`REGEXP_CONTAINS(META().id, "${pattern.replaceAll('\\', '\\\\')}")`);
+      const document = { ...aDocument('', {}), key: given };
+      const expected = new RegExp(pattern, 'u').test(given) ? 'matches' : 'differs';
+      assert.equal(filter.test(document), expected, JSON.stringify([pattern, given]));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('a regular expression is turned around by its parts', () => {
+  for (const [pattern, mirrored] of [
+    ['^air(?=p)', '(?<=p)ria$'],
+    ['(?i)ab+|c{2,}?d', '(?i)b+a|dc{2,}?'],
+    ['(?P<x>a[^]b]\\))c\\x{1F600}', '\\x{1F600}c(?:\\)[^]b]a)'],
+    ['\\Aa\\pL(?i:bc)', '(?i:cb)\\pLa\\z'],
+    ['[[:alpha:]x]y😀', '😀y[[:alpha:]x]'],
+  ] as const)
+    assert.equal(mirroredPattern(pattern), mirrored);
+  assert.equal(mirroredText('a😀é'), 'é😀a');
 });

@@ -1,18 +1,15 @@
 // Parses filter expressions. Lowest first: OR, AND, NOT, comparisons, + and -, * / %, the sign of a number. Everything has a bound:
 // expressions are evaluated for every change.
-import { RE2JS } from 're2js';
 import { FilterError } from './filter-error.ts';
 import { FilterTokens } from './filter-tokens.ts';
 import { literal, readOperand, readPath, refuseLowerCase, shownToken } from './operands.ts';
+import { TextPattern } from './text-pattern.ts';
 import type { ArithmeticSign, ComparisonSign, Condition, FilterNode, Operand, Path } from './tree.ts';
 
 export const filterLimits = {
   characters: 8_192,
   depth: 64,
   patterns: 20,
-  patternCharacters: 1_000,
-  /** Instructions of a compiled regular expression. */
-  patternSize: 1_000,
 } as const;
 
 const comparisons: Readonly<Record<string, ComparisonSign>> = {
@@ -174,7 +171,7 @@ class Parser {
         token.at,
         `an expression has at most ${filterLimits.patterns} regular expressions`,
       );
-    return { kind: 'regexp', text, pattern: compiled(token.text, token.at) };
+    return { kind: 'regexp', text, pattern: new TextPattern(token.text, token.at) };
   }
 
   private conditionIn(read: () => FilterNode): Condition {
@@ -217,30 +214,3 @@ function pathOf(node: FilterNode, at: number): Path {
 }
 
 const isOperand = (node: FilterNode): node is Operand => operandKinds.has(node.kind);
-
-/** RE2: time linear in the text. */
-function compiled(pattern: string, at: number): RE2JS {
-  const { patternCharacters, patternSize } = filterLimits;
-  if (pattern.length > patternCharacters)
-    throw new FilterError(at, `a regular expression has at most ${patternCharacters} characters`);
-  if (/\(\?(?:[=!]|<[=!])/.test(pattern))
-    throw new FilterError(
-      at,
-      'lookahead and lookbehind are not available; combine REGEXP_CONTAINS with AND NOT instead',
-    );
-  const result = tryCompile(pattern, at);
-  if (result.programSize() > patternSize)
-    throw new FilterError(at, 'the regular expression has too many repetitions; make their counts smaller');
-  return result;
-}
-
-function tryCompile(pattern: string, at: number): RE2JS {
-  try {
-    return RE2JS.compile(pattern);
-  } catch (error) {
-    throw new FilterError(
-      at,
-      (error as Error).message.replace(/^error parsing regexp: /, 'regular expression: '),
-    );
-  }
-}

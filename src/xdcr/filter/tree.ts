@@ -1,5 +1,5 @@
 // What a filter expression is made of, with all constants checked.
-import type { RE2JS } from 're2js';
+import type { TextPattern } from './text-pattern.ts';
 
 /** A field of the document, or a part of its metadata. */
 export interface Path {
@@ -32,7 +32,7 @@ export type Condition =
   | { readonly kind: 'all' | 'any'; readonly parts: readonly Condition[] }
   | { readonly kind: 'not'; readonly part: Condition }
   | { readonly kind: 'exists' | 'isNull'; readonly path: Path }
-  | { readonly kind: 'regexp'; readonly text: Operand; readonly pattern: RE2JS }
+  | { readonly kind: 'regexp'; readonly text: Operand; readonly pattern: TextPattern }
   | {
       readonly kind: 'compare';
       readonly sign: ComparisonSign;
