@@ -73,6 +73,9 @@ export interface SyncMember {
   readonly boot: string;
 }
 
+/** A node that answers the beat of an active promises to confirm no higher epoch for this long, at most. */
+export const promiseMsMax = 10_000;
+
 /** The other nodes of the cluster and how this one proves to them who it is. */
 export interface KvCluster {
   readonly self: SyncMember;

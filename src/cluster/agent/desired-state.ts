@@ -1,15 +1,16 @@
 // Derives the desired state of this node's data service from the cluster configuration.
-import type {
-  BucketSpec,
-  KvCluster,
-  KvDesired,
-  KvLimits,
-  KvThreads,
-  Manifest,
-  PeerTls,
-  ThreadCount,
-  TlsSpec,
-  UserSpec,
+import {
+  type BucketSpec,
+  type KvCluster,
+  type KvDesired,
+  type KvLimits,
+  type KvThreads,
+  type Manifest,
+  type PeerTls,
+  promiseMsMax,
+  type ThreadCount,
+  type TlsSpec,
+  type UserSpec,
 } from '#kv/admin.ts';
 import { Feature } from '#wire/features.ts';
 import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
@@ -23,7 +24,6 @@ import { wantedShards } from './wanted-shards.ts';
 const mib = 1024 * 1024;
 /** The timeout of automatic failover while none was set. */
 const autoFailoverSeconds = 120;
-const promiseMsMax = 10_000;
 
 export interface NodePart {
   identity: NodeIdentity;

@@ -6,8 +6,7 @@
 //           the changes as cuts
 //   got:    u8 bucket bytes, bucket, u32 bytes received, then rows: u16 shard, u48 epoch, u16 vb, u48 received, u48 persisted,
 //           u8 bits (1: following)
-/** A node that answers the beat of an active promises to confirm no higher epoch for this long, at most. */
-export const promiseMsMax = 10_000;
+
 /** A document of the largest size with its key, and the header. */
 export const peerFrameBytesMax = 32 * 1024 * 1024;
 export const lengthBytes = 4;

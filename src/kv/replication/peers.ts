@@ -1,11 +1,11 @@
 // The connections of this node to the other data services, one to each: its boot, heartbeats in both directions, and flow control.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { PeerSpec, SyncMember } from '../admin.ts';
+import { type PeerSpec, promiseMsMax, type SyncMember } from '../admin.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 import { FrameSplitter } from './frame-splitter.ts';
 import { FrameWriter } from './frame-writer.ts';
-import { type Beat, type PeerMessage, promiseMsMax } from './frames.ts';
+import type { Beat, PeerMessage } from './frames.ts';
 import type { Link } from './link.ts';
 
 export const beatMs = 200;

@@ -1,9 +1,16 @@
 // Replication between the data services of a cluster: passes the messages of other nodes to the buckets they concern.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { KvCluster, MapChange, MapOutcome, PeerTls, SyncMember } from '../admin.ts';
+import {
+  type KvCluster,
+  type MapChange,
+  type MapOutcome,
+  type PeerTls,
+  promiseMsMax,
+  type SyncMember,
+} from '../admin.ts';
 import { BucketReplication, type BucketReplicationOptions } from './bucket-replication.ts';
-import { type PeerMessage, promiseMsMax } from './frames.ts';
+import type { PeerMessage } from './frames.ts';
 import type { LinkHost } from './link.ts';
 import { PeerConnections } from './peers.ts';
 

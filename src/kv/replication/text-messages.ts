@@ -1,7 +1,9 @@
 // Reads the rare messages between data services, whose form is text. Each field is checked, because a wrong one would have its effect much later:
 // as a promise that lasts too long, or as a position that no copy has. Fields that this version does not know are ignored.
+
+import { promiseMsMax } from '../admin.ts';
 import { failoverEntriesMax } from '../vbucket/failover-logs.ts';
-import { promiseMsMax, type TextMessage } from './frames.ts';
+import type { TextMessage } from './frames.ts';
 
 /** Returns what is wrong with a value, such as "must be a boolean"; null: nothing. */
 type Check = (value: unknown) => string | null;

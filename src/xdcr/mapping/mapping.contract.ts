@@ -1,4 +1,4 @@
-// Mappings of the collections of a bucket to those of another one, and their rules, for those who store them.
+// How collections of a source bucket map to collections of the target bucket: types, and the rules that a stored mapping satisfies.
 import { createHash } from 'node:crypto';
 
 /**
