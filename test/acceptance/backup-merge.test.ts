@@ -216,7 +216,7 @@ describe('merging and removing backups', () => {
         ([, at]) => !call.endsWith('unlink') || at % 2 === 1,
       ),
     );
-    for (let n = 0; n < 3; n++) points.push(['pwrite64', random(1_500) + 1]);
+    for (let n = 0; n < 3; n++) points.push(['pwritev', random(700) + 1]);
     const killed: string[] = [];
     const ended = new Set<string>();
     for (const [call, at] of points) {
@@ -224,7 +224,7 @@ describe('merging and removing backups', () => {
       const point = `${call} ${at}`;
       const copy = copyOf(small);
       if (await killedAtCall(call, at, ['backup', 'merge', copy])) killed.push(call);
-      else if (call !== 'pwrite64') ended.add(call);
+      else if (call !== 'pwritev') ended.add(call);
       assert.deepEqual(exportedLines(copy), expected, `after a kill at ${point}`);
       await mergeAgain(copy);
       const { repository } = findBackup(copy);

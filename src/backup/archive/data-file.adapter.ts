@@ -1,6 +1,6 @@
 // The data file of one bucket in a backup: a header of 32 bytes ("DIVANBAK", u32 version, u32 bucket number, 16 bytes of backup id), then
 // blocks. The blocks of a vbucket are linked from the last to the first.
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, readSync, writeSync, writevSync } from 'node:fs';
 import { ArchiveError } from '../format/archive-error.ts';
 import {
   type BlockHeader,
@@ -56,7 +56,11 @@ export class DataWriter {
   /** Returns the offset of the block. */
   append(block: Pick<BlockHeader, 'vb' | 'isLast' | 'frames' | 'previous'>, frames: Buffer): number {
     const offset = this.bytes;
-    for (const part of encodeDataBlock(this.owner, { ...block, offset }, frames)) this.write(part);
+    const parts = encodeDataBlock(this.owner, { ...block, offset }, frames);
+    const bytes = parts[0].length + parts[1].length;
+    const written = writevSync(this.file, parts, offset);
+    if (written < bytes) this.writeAt(Buffer.concat(parts), offset, written);
+    this.bytes += bytes;
     return offset;
   }
 
@@ -69,9 +73,14 @@ export class DataWriter {
   }
 
   private write(bytes: Buffer): void {
-    for (let written = 0; written < bytes.length; )
-      written += writeSync(this.file, bytes, written, bytes.length - written, this.bytes + written);
+    this.writeAt(bytes, this.bytes, 0);
     this.bytes += bytes.length;
+  }
+
+  /** The bytes from `written` on. A system call may write fewer than it should. */
+  private writeAt(bytes: Buffer, offset: number, written: number): void {
+    for (let at = written; at < bytes.length; )
+      at += writeSync(this.file, bytes, at, bytes.length - at, offset + at);
   }
 }
 

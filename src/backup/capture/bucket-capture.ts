@@ -214,7 +214,8 @@ class NodeCapture implements ChangeHandler {
     if (ending === 'rollback') return false;
     this.records.set(vb, capture.finish());
     this.options.progress(capture.documents + capture.deletions);
-    await connection.closeStream(vb);
+    // The next request goes out with it. If the connection ends, `fail` has the reason.
+    connection.closeStream(vb).catch(() => {});
     return true;
   }
 

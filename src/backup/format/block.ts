@@ -61,6 +61,7 @@ export function encodeDataBlock(owner: BlockOwner, block: NewBlock, frames: Buff
   const { cipher } = owner;
   const compressed = zstdCompressSync(frames, {
     params: { [constants.ZSTD_c_compressionLevel]: zstdLevel },
+    chunkSize: pieceFor(frames.length >> 2),
   });
   const header = Buffer.alloc(blockHeaderBytes);
   header.writeUInt32BE(magic, 0);
@@ -123,7 +124,10 @@ export function decryptBlock(
 export function unpackBlock({ plainBytes, offset }: BlockHeader, stored: Buffer): Buffer {
   let plain: Buffer;
   try {
-    plain = zstdDecompressSync(stored, { maxOutputLength: Math.max(1, plainBytes) });
+    plain = zstdDecompressSync(stored, {
+      maxOutputLength: Math.max(1, plainBytes),
+      chunkSize: pieceFor(plainBytes),
+    });
   } catch (error) {
     throw damaged(offset, `it cannot be decompressed: ${(error as Error).message}`);
   }
@@ -131,6 +135,9 @@ export function unpackBlock({ plainBytes, offset }: BlockHeader, stored: Buffer)
     throw damaged(offset, `it has ${plain.length} bytes decompressed instead of ${plainBytes}`);
   return plain;
 }
+
+/** Large enough for the result in one piece: with the usual 16 KiB, copies and garbage take two fifths of decompression. */
+const pieceFor = (bytes: number): number => bytes + (1 << 10);
 
 const hashOf = (owner: BlockOwner, header: Buffer, stored: Buffer): Buffer =>
   createHash('sha256').update(identityOf(owner, header)).update(stored).digest();
