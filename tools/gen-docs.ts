@@ -22,7 +22,7 @@ import { functionsPage } from './docs-functions.ts';
 import { hostedApi } from './docs-hosted-api.ts';
 
 /** Without the cloud, whose API has its own page. */
-const nodeContracts = 'src/{auth,cluster,http,metrics}/**/*.contract.ts';
+const nodeContracts = 'src/{auth,backup,cluster,http,metrics}/**/*.contract.ts';
 
 const generated = '<!-- Written by `npm run docs` from the declarations in the code; change those. -->\n\n';
 
@@ -191,6 +191,7 @@ async function allRoutes(): Promise<RouteDefinition[]> {
 
 /** Titles of features that differ from their names. */
 const titles: Readonly<Record<string, string>> = {
+  backup: 'Backup service',
   capi: 'CAPI',
   openapi: 'OpenAPI',
   range: 'Metrics over time',

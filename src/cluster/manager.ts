@@ -77,6 +77,10 @@ export interface ClusterManager {
   readonly queryTls: ReturnType<SecurityParts['tlsFor']>;
   /** TLS options for the listener of the index service. */
   readonly indexTls: ReturnType<SecurityParts['tlsFor']>;
+  /** TLS options for the listener of the backup service. */
+  readonly backupTls: ReturnType<SecurityParts['tlsFor']>;
+  /** Whether this node runs the scheduled backups: the first of the active nodes with the service. */
+  runsBackupSchedule(): boolean;
   /** The node's services; null until they are chosen. Known after `open`. */
   services(): readonly string[] | null;
   /** Settings of the query service, under its own names. Known after `open`. */
@@ -148,6 +152,11 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     tls: security.tlsFor('clusterManager'),
     queryTls: security.tlsFor('query'),
     indexTls: security.tlsFor('index'),
+    backupTls: security.tlsFor('backup'),
+    runsBackupSchedule: () => {
+      const running = view.activeNodes.filter(({ services }) => services?.includes('backup') === true);
+      return running.map(({ uuid }) => uuid).sort()[0] === options.identity.nodeId;
+    },
     services: () => view.self.services,
     querySettings: () => serviceSettings(view.setting<QuerySettings>(querySetting, {})),
     statementAuditing: () => statementAuditing(features.auditSettings.value),

@@ -5,7 +5,7 @@ import { isNatsText, parseServers } from '#replog/nats/nats-servers.ts';
 import { parseBucketFlag } from './init-plan.ts';
 import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
 
-const knownServices = ['kv', 'index', 'n1ql'];
+const knownServices = ['kv', 'index', 'n1ql', 'backup'];
 
 /** The services of a node, which must include kv. */
 const services: OptionKind<string> = {
@@ -70,6 +70,13 @@ export const nodeOptions = {
   'query-tls-port': { kind: kinds.port, default: 18093, doc: 'query service over TLS' },
   'index-port': { kind: kinds.port, default: 9102, doc: 'index service' },
   'index-tls-port': { kind: kinds.port, default: 19102, doc: 'index service over TLS' },
+  'backup-port': { kind: kinds.port, default: 8097, doc: 'backup service' },
+  'backup-tls-port': { kind: kinds.port, default: 18097, doc: 'backup service over TLS' },
+  'backup-root': {
+    kind: kinds.path,
+    repeat: true,
+    doc: 'folder below which the backup service may keep archives; default: `backups` in the data folder',
+  },
   'query-sequential-scans': {
     kind: choice('on', 'off'),
     default: 'on',
@@ -81,7 +88,7 @@ export const nodeOptions = {
   },
   username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
   password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },
-  services: { kind: services, default: 'kv,index,n1ql', doc: 'services to run: kv, index, n1ql' },
+  services: { kind: services, default: 'kv,index,n1ql', doc: 'services to run: kv, index, n1ql, backup' },
   join: {
     kind: kinds.text,
     doc: 'address of a node of a cluster to join on first start, like http://host:8091 (with its --username and --password)',
@@ -150,6 +157,7 @@ export const nodeOptions = {
 } as const;
 
 export type NodeOptions = OptionValues<typeof nodeOptions>;
+export type PortOption = Extract<keyof NodeOptions, `${string}-port`>;
 
 /** The options of all its ports. */
 export const portNames = Object.keys(nodeOptions).filter((name) => name.endsWith('-port'));

@@ -1,5 +1,6 @@
 // Assembles a node: creates its parts, starts them in the order of their dependencies, and stops them in the reverse.
 import { join } from 'node:path';
+import type { Authority } from '#auth/authority.ts';
 import { realKdf } from '#auth/kdf.host.ts';
 import type { SecretBox } from '#auth/secret-box.ts';
 import { loopbackHosts } from '#base/loopback.ts';
@@ -22,15 +23,16 @@ import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { machineOf, serveNodes } from './node-net.ts';
-import { type NodeOptions, nodeOptions } from './node-options.ts';
+import { type NodeOptions, nodeOptions, type PortOption } from './node-options.ts';
 import { OpenPorts } from './open-ports.ts';
+import { withOwnAccount } from './own-authority.ts';
 import { metricsIn } from './own-metrics.ts';
 import { OwnServices } from './own-services.ts';
+import { dataPortOf, queryPortOf } from './port-of-error.ts';
 import { QueryPart } from './query-part.ts';
 import { release } from './release.ts';
+import { type RestService, restServices } from './rest-services.ts';
 import { opening } from './start-error.ts';
-
-type PortOption = Extract<keyof NodeOptions, `${string}-port`>;
 
 export interface NodeDeps {
   /** The secrets of the data folder. */
@@ -70,9 +72,11 @@ export class Node {
   /** Null if the node does not run the query service. */
   private query: QueryPart | null = null;
   private readonly store: ConfigStore;
+  private readonly nodeId: string;
   private readonly services: OwnServices;
   readonly manager: ClusterManager;
   readonly metrics: Metrics;
+  private readonly authority: Authority;
 
   constructor(options: NodeOptions, deps: NodeDeps) {
     const { secrets, store, lock, log, onLost } = deps;
@@ -102,6 +106,8 @@ export class Node {
       }),
     );
     this.manager = this.registered('manager', this.createManager(dataFolder, deps));
+    this.authority = withOwnAccount(this.manager.authority, () => this.services.login);
+    this.nodeId = deps.identity.nodeId;
   }
 
   /** Opens every port, REST first, then each one when its dependencies are up. */
@@ -114,25 +120,27 @@ export class Node {
     const ofConsole = { throttle: manager.throttles.rest, sessions: manager.sessions };
     const rest = await this.serve(manager.routes, ofConsole);
     const capi = await this.serve(manager.capiRoutes, { throttle: manager.throttles.capi });
-    const ofIndexes = { throttle: manager.throttles.rest, knowsRoleless: true };
-    const indexes = this.runs('index') ? await this.serve(manager.indexRoutes, ofIndexes) : null;
+    const services = await this.restServices();
     const dist = this.distPorts();
     ports.mgmt = (await this.listenPlain(rest, 'rest-port')).port;
     // Starts threads one after the other: loading them at once would delay the first answer.
     const query = data.then(() => this.startQuery());
     query.catch(() => {}); // awaited below, after parts that may fail first
     ports.capi = (await this.listenPlain(capi, 'capi-port')).port;
-    if (indexes !== null) ports.indexHttp = (await this.listenPlain(indexes, 'index-port')).port;
+    for (const { server, option, port } of services)
+      ports[port] = (await this.listenPlain(server, option)).port;
     ports.distTCP = await this.opening('dist-port', dist.startPlain());
     await manager.certificates.ready;
     this.registered('nodes', serveNodes(manager, dist));
-    await this.startTls({ rest, capi, indexes }, dist);
+    await this.startTls({ rest, capi }, dist);
+    for (const service of services) await this.startServiceTls(service);
     await query;
     const { port, tlsPort, replicationPort: replication } = await data;
     this.services.dataListens(port);
     Object.assign(ports, { kv: port, kvSSL: tlsPort, replication });
     await this.followListening(dist);
     await manager.start(ports);
+    for (const { start } of services) start?.();
   }
 
   /** An address that reaches the plain ports from this machine. */
@@ -260,7 +268,7 @@ export class Node {
       'query service',
       new QueryPart({
         ...{ options, services, kv, onLost: this.onLost, log: log.child('query') },
-        authority: () => manager.authority,
+        authority: () => this.authority,
         definitions: manager,
         audited: (statement) => manager.statementEnded(statement),
       }),
@@ -274,7 +282,7 @@ export class Node {
       clients: this.withServices(this.admitted(manager.clients.admitted)),
     });
     const { port, tlsPort } = await started.catch((error: Error) =>
-      this.opening(this.queryPortOf(error), Promise.reject(error)),
+      this.opening(queryPortOf(options, error), Promise.reject(error)),
     );
     Object.assign(this.ports, { n1ql: port, n1qlSSL: tlsPort });
   }
@@ -285,11 +293,6 @@ export class Node {
     if (this.query === null || port === undefined) return null;
     const { host, localAddress } = (await this.services.access()).address;
     return { host, port, localAddress };
-  }
-
-  /** The option of the query port that an error of the start names. */
-  private queryPortOf({ message }: Error): PortOption {
-    return message.includes(`:${this.options['query-tls-port']}`) ? 'query-tls-port' : 'query-port';
   }
 
   /** Admits the readiness checks of this process; with an operator address they connect from that one, which is always admitted. */
@@ -320,23 +323,16 @@ export class Node {
       loginSecret: this.loginSecret,
     });
     const opened = started.catch((error: Error) =>
-      this.opening(this.dataPortOf(error), Promise.reject(error)),
+      this.opening(dataPortOf(options, error), Promise.reject(error)),
     );
     opened.catch(() => {}); // awaited later, after parts that may fail first
     return opened;
   }
 
-  /** The option of the data port that an error of the start names. */
-  private dataPortOf(error: Error & { port?: number }): PortOption {
-    const { 'kv-tls-port': tlsPort, 'replication-port': replicationPort } = this.options;
-    if (error.message.includes(`:${replicationPort}`)) return 'replication-port';
-    return error.port === tlsPort || error.message.includes(`:${tlsPort}`) ? 'kv-tls-port' : 'kv-port';
-  }
-
   private async serve(routes: ClusterManager['routes'], options: ServeOptions): Promise<HttpServer> {
-    const { authority, hooks, meter } = this.manager;
+    const { hooks, meter } = this.manager;
     const log = this.log.child('rest');
-    const parts = { routes, authority, hooks, log, clock: realClock, meter };
+    const parts = { routes, authority: this.authority, hooks, log, clock: realClock, meter };
     const server = await createHttpServer({ ...parts, ...options });
     this.stops.push({ name: 'rest', stop: () => server.stop(drainMs) });
     return server;
@@ -367,17 +363,13 @@ export class Node {
   }
 
   private listen(server: HttpServer, option: PortOption, tls?: TlsSpec): Promise<Listener> {
-    const where = {
-      host: this.options.host,
-      port: this.options[option],
-      gate: this.gate,
-      ...(tls && { tls }),
-    };
+    const { host, [option]: port } = this.options;
+    const where = { host, port, gate: this.gate, ...(tls && { tls }) };
     return this.opening(option, server.listen(where));
   }
 
   private async startTls(
-    { rest, capi, indexes }: { rest: HttpServer; capi: HttpServer; indexes: HttpServer | null },
+    { rest, capi }: { rest: HttpServer; capi: HttpServer },
     dist: DistPorts,
   ): Promise<void> {
     const following = this.manager.tls;
@@ -387,7 +379,6 @@ export class Node {
       await this.listen(rest, 'rest-tls-port', tls),
       await this.listen(capi, 'capi-tls-port', tls),
     ];
-    if (indexes !== null) await this.startIndexTls(indexes);
     const distTLS = await this.opening('dist-tls-port', dist.startTls(tls));
     Object.assign(this.ports, { mgmtSSL: secure[0]?.port, capiSSL: secure[1]?.port, distTLS });
     const changes = following.onChange(() => {
@@ -398,16 +389,25 @@ export class Node {
     this.stops.push({ name: 'certificates', stop: () => changes.stop() });
   }
 
-  /** The index service can have security settings of its own. */
-  private async startIndexTls(indexes: HttpServer): Promise<void> {
-    const following = this.manager.indexTls;
-    const listener = await this.listen(indexes, 'index-tls-port', following.current() as TlsSpec);
-    this.ports.indexHttps = listener.port;
-    const changes = following.onChange(() => {
-      const changed = following.current();
+  private restServices(): Promise<RestService[]> {
+    const { options, manager, services, store, nodeId, ports, log } = this;
+    return restServices({
+      ...{ options, manager, services, store, nodeId, log, restPort: () => ports.mgmt },
+      runs: (service) => this.runs(service),
+      serve: (routes) => this.serve(routes, { throttle: manager.throttles.rest, knowsRoleless: true }),
+      registered: (name, part) => this.registered(name, part),
+    });
+  }
+
+  /** A service can have security settings of its own. */
+  private async startServiceTls({ server, tlsOption, tlsPort, tls }: RestService): Promise<void> {
+    const listener = await this.listen(server, tlsOption, tls.current() as TlsSpec);
+    this.ports[tlsPort] = listener.port;
+    const changes = tls.onChange(() => {
+      const changed = tls.current();
       if (changed !== null) listener.replaceTls(changed);
     });
-    this.stops.push({ name: 'certificates of indexes', stop: () => changes.stop() });
+    this.stops.push({ name: `certificates of ${tlsOption}`, stop: () => changes.stop() });
   }
 
   private distPorts(): DistPorts {

@@ -58,6 +58,11 @@ export class OwnServices {
     return this.account === null ? [] : [this.account.spec];
   }
 
+  /** For the REST ports and the query service of this process. */
+  get login(): OwnAccount | null {
+    return this.account;
+  }
+
   /** Entries that the ports of this node admit in addition to the allowlist. */
   get admitted(): readonly string[] {
     const address = this.localAddress();

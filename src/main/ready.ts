@@ -22,6 +22,9 @@ export interface NodeAddresses {
   /** Absent without the index service. */
   index?: string;
   indexTls?: string;
+  /** Absent without the backup service. */
+  backup?: string;
+  backupTls?: string;
 }
 
 /** The content of the ready file: the parts that were started. */

@@ -381,6 +381,10 @@ function readyFile(node: Node, credentials: Credentials | null): ReadyFile & { n
         index: `http://${host}:${ports.indexHttp}`,
         indexTls: `https://${host}:${ports.indexHttps}`,
       }),
+      ...(ports.backupAPI !== undefined && {
+        backup: `http://${host}:${ports.backupAPI}`,
+        backupTls: `https://${host}:${ports.backupAPIHTTPS}`,
+      }),
     },
     ...credentials,
   };

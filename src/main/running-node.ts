@@ -287,6 +287,8 @@ function portsOf({ ports }: Node): Partial<NodeOptions> {
     'query-tls-port': ports.n1qlSSL,
     'index-port': ports.indexHttp,
     'index-tls-port': ports.indexHttps,
+    'backup-port': ports.backupAPI,
+    'backup-tls-port': ports.backupAPIHTTPS,
   };
   return Object.fromEntries(Object.entries(named).filter(([, port]) => port !== undefined));
 }

@@ -12,6 +12,8 @@ export const portFlags: Readonly<Record<keyof PortOptions, string>> = {
   queryTls: 'query-tls-port',
   index: 'index-port',
   indexTls: 'index-tls-port',
+  backup: 'backup-port',
+  backupTls: 'backup-tls-port',
 };
 
 type Check = (value: unknown) => string | null;

@@ -1,6 +1,6 @@
 // The types of `divan/testing`. This file imports nothing: its declarations are part of the package, and the rest of the sources is not.
 
-export type TestService = 'kv' | 'index' | 'n1ql';
+export type TestService = 'kv' | 'index' | 'n1ql' | 'backup';
 
 export interface CollectionOptions {
   name: string;
@@ -57,6 +57,8 @@ export interface PortOptions {
   queryTls?: number;
   index?: number;
   indexTls?: number;
+  backup?: number;
+  backupTls?: number;
 }
 
 export interface StartNodeOptions {
@@ -69,7 +71,7 @@ export interface StartNodeOptions {
   users?: readonly UserOptions[];
   /** SQL++ statements that run in order after everything else was created, such as CREATE INDEX. */
   statements?: readonly string[];
-  /** Default: all three. `kv` is required, and `n1ql` for statements. */
+  /** Default: `kv`, `index` and `n1ql`. `kv` is required, and `n1ql` for statements. */
   services?: readonly TestService[];
   /** Memory of the data service. */
   memoryQuotaMB?: number;
@@ -94,6 +96,8 @@ export interface TestNodeAddresses {
   queryTls?: string;
   index?: string;
   indexTls?: string;
+  backup?: string;
+  backupTls?: string;
 }
 
 /** The functions of a test framework that register hooks, of a whole file or of a suite: `before` and `after`, or the other two. */

@@ -54,6 +54,8 @@ const portNames = [
   'query-tls',
   'index',
   'index-tls',
+  'backup',
+  'backup-tls',
 ];
 const flagsOf = (ports: Readonly<Record<string, number>>): string[] =>
   portNames.flatMap((name) => [`--${name}-port`, String(ports[name] ?? 0)]);

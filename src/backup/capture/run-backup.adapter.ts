@@ -27,6 +27,10 @@ export interface BackupRequest {
   isFull: boolean;
   /** Removes an interrupted backup instead of completing it. */
   purges: boolean;
+  /** Removes an interrupted backup that this one cannot complete, since it is of other buckets or another type. */
+  replacesOther?: boolean;
+  /** Default: true. */
+  withIndexes?: boolean;
   /** Of an encrypted repository; a new one with it is encrypted. */
   passphrase?: string | undefined;
 }
@@ -82,7 +86,7 @@ async function backUp(
     const repository = Repository.openOrCreate(request.folder, context.random, request.passphrase);
     finishMerge(repository);
     const beginning = resumeOrBegin(repository, request, context, chosen.buckets);
-    const task = new BackupTask(repository, beginning, context);
+    const task = new BackupTask(repository, beginning, context, request.withIndexes ?? true);
     const manifest = await task.run(chosen.buckets, source);
     return {
       manifest,
@@ -130,8 +134,10 @@ function resumeOrBegin(
 ): Beginning {
   for (const name of repository.partial()) {
     const partial = request.purges ? null : repository.readPartial(name);
-    if (partial === null) repository.remove(name);
-    else return resumption(repository, partial, request, buckets);
+    const problem = partial && resumptionProblem(partial, request, buckets);
+    if (partial === null || (problem !== null && request.replacesOther === true)) repository.remove(name);
+    else if (problem === null) return resumption(repository, partial);
+    else throw new ArchiveError(problem);
   }
   const newest = request.isFull ? undefined : repository.complete().at(-1);
   const { before, problem } = newestUsable(repository, newest);
@@ -155,22 +161,25 @@ function newestUsable(
   }
 }
 
-function resumption(
-  repository: Repository,
+/** Why this task cannot complete the interrupted backup; null: it can. */
+function resumptionProblem(
   partial: Partial,
   request: BackupRequest,
   buckets: readonly NodeBucket[],
-): Beginning {
+): string | null {
   const isSame =
     partial.buckets.length === buckets.length &&
     partial.buckets.every(
       ({ name, uuid }, index) => buckets[index]?.name === name && buckets[index].uuid === uuid,
     );
-  if (!isSame || (request.isFull && partial.after !== null))
-    throw new ArchiveError(
-      `backup ${partial.name} was interrupted and is of other buckets or another type (${partial.buckets.map(({ name }) => name).join(', ')}): ` +
-        'repeat the command that began it, or remove it with --purge',
-    );
+  if (isSame && !(request.isFull && partial.after !== null)) return null;
+  return (
+    `backup ${partial.name} was interrupted and is of other buckets or another type (${partial.buckets.map(({ name }) => name).join(', ')}): ` +
+    'repeat the command that began it, or remove it with --purge'
+  );
+}
+
+function resumption(repository: Repository, partial: Partial): Beginning {
   const before = partial.after === null ? null : repository.manifest(partial.after.name);
   return { partial, before, isResumed: true, notContinued: null };
 }
@@ -181,8 +190,15 @@ class BackupTask {
   private readonly partial: Partial;
   private readonly before: BackupManifest | null;
   private readonly context: BackupContext;
+  private readonly withIndexes: boolean;
 
-  constructor(repository: Repository, { partial, before }: Beginning, context: BackupContext) {
+  constructor(
+    repository: Repository,
+    { partial, before }: Beginning,
+    context: BackupContext,
+    withIndexes: boolean,
+  ) {
+    this.withIndexes = withIndexes;
     this.repository = repository;
     this.partial = partial;
     this.before = before;
@@ -235,7 +251,7 @@ class BackupTask {
       });
       // Read at the end of the backup: frames of collections that were dropped during it are not restored.
       const scopes = await node.scopes(name);
-      const indexes = await node.indexes(name);
+      const indexes = this.withIndexes ? await node.indexes(name) : [];
       this.lacksIndexes ||= indexes === null;
       await this.checkUnchanged(bucket);
       writer.sync();

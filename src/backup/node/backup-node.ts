@@ -1,6 +1,8 @@
 // The node or cluster of a backup or restore: definitions through the REST API, documents through the data ports of its nodes.
 import { hostAndPortOf } from '#base/host-and-port.ts';
 import type { BucketClientOptions } from '#client/bucket-client.ts';
+import { addressOfNode, type ClusterLayout, ClusterRoutes } from '#client/cluster-routes.ts';
+import { vbucketCount } from '#client/document-key.ts';
 import {
   type RestContent,
   type RestReply,
@@ -9,6 +11,7 @@ import {
   rest,
   restOk,
 } from '#client/rest.adapter.ts';
+import type { WireAddress } from '#client/wire-connection.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BucketSettings, CollectionRecord, IndexRecord } from '../format/manifest.ts';
 
@@ -18,6 +21,14 @@ export interface NodeAccess {
   username: string;
   password: string;
   localAddress?: string | undefined;
+  /** For a service of this node: how it reaches the data ports of the cluster, where its account exists on its own node only. */
+  ownCluster?: OwnCluster | undefined;
+}
+
+export interface OwnCluster {
+  readonly address: WireAddress;
+  /** Null: this node is the only one. */
+  readonly layout: ClusterLayout | null;
 }
 
 /** A bucket of the node. */
@@ -49,6 +60,10 @@ const timeoutMs = 60_000;
 const changeAttempts = 5;
 /** The reply to CREATE INDEX comes only when the index is online. */
 const statementMs = 3_600_000;
+/** Of a bucket for ever. */
+const fixedSettings: ReadonlySet<string> = new Set([
+  ...['bucketType', 'conflictResolutionType', 'replicaIndex'],
+]);
 /** Types of buckets without change streams. */
 export const typesWithoutStreams: ReadonlySet<string> = new Set(['memcached', 'cache']);
 
@@ -108,6 +123,29 @@ export class BackupNode {
     await this.send('POST', '/pools/default/buckets', { ...settings, name });
   }
 
+  /** Gives a bucket other settings, as far as they can be changed. */
+  async editBucket({ name, settings: present }: NodeBucket, settings: BucketSettings): Promise<void> {
+    const changed = Object.entries(settings).filter(
+      ([field, value]) => !fixedSettings.has(field) && present[field] !== value,
+    );
+    if (changed.length > 0) await this.send('POST', bucketPath(name), Object.fromEntries(changed));
+  }
+
+  /** Does nothing where there is none. */
+  async dropScope({ bucket, scope }: { bucket: string; scope: string }): Promise<void> {
+    await this.drop(`${bucketPath(bucket)}/scopes/${encodeURIComponent(scope)}`);
+  }
+
+  async dropCollection({ bucket, scope, collection }: CollectionPath): Promise<void> {
+    const scopePath = `${bucketPath(bucket)}/scopes/${encodeURIComponent(scope)}`;
+    await this.drop(`${scopePath}/collections/${encodeURIComponent(collection)}`);
+  }
+
+  private async drop(path: string): Promise<void> {
+    const answer = await this.ask('DELETE', path);
+    if (answer.status >= 300 && answer.status !== 404) throw asArchiveError(refusal('DELETE', path, answer));
+  }
+
   /** Creates the missing scopes and collections, all in one request. */
   async addCollections(bucket: string, wanted: WantedCollections): Promise<void> {
     const path = `${bucketPath(bucket)}/scopes`;
@@ -132,6 +170,8 @@ export class BackupNode {
 
   /** One route for each node that serves vbuckets. @throws ArchiveError while some are served by none */
   async routes(bucket: string): Promise<DataRoute[]> {
+    const { ownCluster, username, password } = this.access;
+    if (ownCluster !== undefined) return ownRoutes(bucket, ownCluster, { username, password });
     const path = `/pools/default/b/${encodeURIComponent(bucket)}`;
     const { vBucketServerMap } = (await this.get(path)) as RawConfig;
     const { serverList, vBucketMap } = vBucketServerMap ?? { serverList: [], vBucketMap: [] };
@@ -153,7 +193,9 @@ export class BackupNode {
   /** Runs a statement on a query service of the cluster; resolves with its error, null without one. */
   async runStatement(statement: string): Promise<string | null> {
     const { nodesExt } = (await this.get('/pools/default/nodeServices')) as RawConfig;
-    const node = nodesExt.find(({ services }) => services['n1ql'] !== undefined);
+    const running = nodesExt.filter(({ services }) => services['n1ql'] !== undefined);
+    // The account of a service of the node exists on that one only.
+    const node = running.find(({ thisNode }) => thisNode === true) ?? running[0];
     if (node === undefined) return 'no node runs the query service';
     const host = node.hostname ?? this.access.host;
     const target = { ...this.target, host, port: node.services['n1ql'] as number, timeoutMs: statementMs };
@@ -210,6 +252,12 @@ export class BackupNode {
   }
 }
 
+interface CollectionPath {
+  readonly bucket: string;
+  readonly scope: string;
+  readonly collection: string;
+}
+
 interface RawBucket {
   name: string;
   uuid: string;
@@ -248,7 +296,29 @@ interface RawIndex {
 
 interface RawConfig {
   vBucketServerMap?: { serverList: string[]; vBucketMap: number[][] };
-  nodesExt: { hostname?: string; services: Record<string, number> }[];
+  nodesExt: { hostname?: string; thisNode?: boolean; services: Record<string, number> }[];
+}
+
+/** By the map that the node has: its account is not known to the others, which its certificate takes the place of. */
+function ownRoutes(
+  bucket: string,
+  { address, layout }: OwnCluster,
+  account: BucketClientOptions['account'],
+): DataRoute[] {
+  if (layout === null)
+    return [
+      {
+        options: { address, account, bucket },
+        vbuckets: Array.from({ length: vbucketCount }, (_, vb) => vb),
+      },
+    ];
+  const routes = new ClusterRoutes(layout);
+  return [...routes.vbuckets(bucket)].map(([node, vbuckets]) => {
+    const found = node === layout.self ? address : node !== null && addressOfNode(routes, node);
+    if (!found)
+      throw new ArchiveError(`bucket "${bucket}": no node serves vbucket ${vbuckets[0]} at the moment`);
+    return { options: { address: found, account, bucket }, vbuckets };
+  });
 }
 
 /** What the bucket was created with, as the form that creates it again. */

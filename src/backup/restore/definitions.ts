@@ -19,6 +19,8 @@ export interface DefinitionOptions {
   createsBuckets: boolean;
   /** Flushes existing buckets first. */
   replaces: boolean;
+  /** Gives existing buckets the settings of the backup. */
+  appliesSettings: boolean;
   /** Buckets that this restore has flushed or created. */
   emptied: Set<string>;
   note(text: string): void;
@@ -70,9 +72,10 @@ async function prepareBucket(
   record: BucketRecord,
   options: DefinitionOptions,
 ): Promise<NodeBucket> {
-  const { node, createsBuckets, replaces, emptied } = options;
+  const { node, createsBuckets, replaces, appliesSettings, emptied } = options;
   const present = await node.bucket(name);
   if (present !== null) {
+    if (appliesSettings) await node.editBucket(present, record.settings);
     if (replaces && !emptied.has(name)) await flush(present, options);
     return present;
   }

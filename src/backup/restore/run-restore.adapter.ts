@@ -11,6 +11,7 @@ import type { BackupNode } from '../node/backup-node.ts';
 import { type Destinations, prepareDestinations } from './definitions.ts';
 import type { DocumentSelection, SelectionRequest } from './document-selection.ts';
 import { LeftOut } from './left-out.ts';
+import { filterNames } from './name-filter.ts';
 import { NameMap } from './name-map.ts';
 import { ProgressFile } from './progress-file.adapter.ts';
 import { TargetBucket } from './target-bucket.ts';
@@ -33,6 +34,16 @@ export interface RestoreRequest {
   isForced: boolean;
   createsBuckets: boolean;
   withIndexes: boolean;
+  /** Default: true. */
+  withDocuments?: boolean;
+  /** Only these buckets, scopes and collections, as `bucket.scope.collection`; empty or absent: all. */
+  includes?: readonly string[];
+  /** Without these. */
+  excludes?: readonly string[];
+  /** Drops scopes and collections of the target that an earlier backup has and the last one does not. */
+  removesCollections?: boolean;
+  /** Gives existing buckets the settings of the backup. */
+  appliesBucketSettings?: boolean;
   /** Continues where an interrupted restore ended. */
   resumes: boolean;
   /** Resolves only when everything is on disk. */
@@ -91,7 +102,8 @@ async function restoreFrom(
 ): Promise<RestoreResult> {
   const { chain, isCutOff } = chosenChain(repository, backup, request.start);
   const newest = chain[0] as BackupManifest;
-  const records = chosenBuckets(newest, request.buckets);
+  const { includes = [], excludes = [] } = request;
+  const records = filterNames(chosenBuckets(newest, request.buckets), { includes, excludes });
   const source = { repository, chain, isCutOff, map: new NameMap(request.map, newest.buckets) };
   const selects = await selector(request, context.clock);
   const restore = new Restore(request, context, source, selects);
@@ -177,8 +189,11 @@ class Restore {
     const destinations = await prepareDestinations(record, map, {
       ...{ node, createsBuckets, emptied: this.emptied },
       replaces: this.request.replaces && !this.request.resumes,
+      appliesSettings: this.request.appliesBucketSettings ?? false,
       note: (text) => this.notes.push(text),
     });
+    if (this.request.removesCollections === true) await this.removeCollections(record);
+    if (this.request.withDocuments === false) return withoutDocuments(record, destinations);
     const targets = new Map<string, TargetBucket>();
     try {
       for (const bucket of destinations.buckets)
@@ -186,6 +201,24 @@ class Restore {
       return await this.writeDocuments(documents, destinations, targets);
     } finally {
       for (const target of targets.values()) target.close();
+    }
+  }
+
+  /** Drops what an earlier backup of the chain has and the last one does not. */
+  private async removeCollections({ name }: BucketRecord): Promise<void> {
+    const { chain, map } = this.source;
+    const scopesIn = (manifest: BackupManifest | undefined): ScopesOfBackup =>
+      manifest?.buckets.find((bucket) => bucket.name === name) ?? { scopes: [], collections: [] };
+    const last = scopesIn(chain[0]);
+    for (const manifest of chain.slice(1)) {
+      const { scopes, collections } = scopesIn(manifest);
+      for (const scope of scopes.filter((one) => !last.scopes.includes(one)))
+        await this.context.node.dropScope(map.scopeOf(name, scope));
+      for (const { scope, name: collection } of collections) {
+        const isThere = last.collections.some((one) => one.scope === scope && one.name === collection);
+        if (!isThere && last.scopes.includes(scope))
+          await this.context.node.dropCollection(map.targetOf({ bucket: name, scope, collection }));
+      }
     }
   }
 
@@ -281,6 +314,13 @@ class Restore {
     return created;
   }
 }
+
+type ScopesOfBackup = Pick<BucketRecord, 'scopes' | 'collections'>;
+
+const withoutDocuments = ({ name }: BucketRecord, { buckets }: Destinations): RestoredBucket => ({
+  ...{ bucket: name, targets: buckets.map((bucket) => bucket.name) },
+  ...{ documents: 0, deletions: 0, skipped: 0, leftOut: 0, filtered: 0 },
+});
 
 function interrupted(error: Error, bucket: string, vb: number): Error {
   const progress = `bucket "${bucket}": ${vb} of ${vbucketCount} vbuckets were restored`;

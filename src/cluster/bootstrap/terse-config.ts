@@ -143,7 +143,7 @@ function externalPorts(node: NodeState) {
   const { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, n1ql, n1qlSSL, indexHttp, indexHttps } = node.ports;
   const query = runsQuery(node) ? { n1ql, n1qlSSL } : {};
   const indexes = runsIndexes(node) ? { indexHttp, indexHttps } : {};
-  return { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, ...indexes, ...query };
+  return { ...backupPorts(node), capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, ...indexes, ...query };
 }
 
 /** True if the node runs the query service, and it listens. */
@@ -152,6 +152,9 @@ const runsQuery = ({ services, ports }: NodeState): boolean =>
 
 const runsIndexes = ({ services, ports }: NodeState): boolean =>
   (services ?? []).includes('index') && ports.indexHttp !== undefined;
+
+const backupPorts = ({ services, ports: { backupAPI, backupAPIHTTPS } }: NodeState) =>
+  (services ?? []).includes('backup') && backupAPI !== undefined ? { backupAPI, backupAPIHTTPS } : {};
 
 /** Capabilities of the running services, which clients use only if they are listed. */
 const clusterCapabilities = ({ activeNodes }: ClusterView): Record<string, readonly string[]> =>

@@ -162,6 +162,9 @@ export interface NodePorts {
   /** Ports of the index service, if it runs. */
   indexHttp?: number;
   indexHttps?: number;
+  /** Ports of the backup service, if it runs. */
+  backupAPI?: number;
+  backupAPIHTTPS?: number;
 }
 
 export interface NodePaths {

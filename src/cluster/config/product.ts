@@ -19,4 +19,4 @@ export const productOf = (release: string, edition: Edition): Product => ({
 });
 
 /** Services that this version runs; others are refused with their name and never advertised. */
-export const availableServices: readonly string[] = ['kv', 'index', 'n1ql'];
+export const availableServices: readonly string[] = ['kv', 'index', 'n1ql', 'backup'];

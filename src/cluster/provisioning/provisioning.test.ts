@@ -25,7 +25,7 @@ describe('a new node', () => {
     const { body } = await request('/pools', { as: null });
     assert.deepEqual([body.pools, body.uuid, body.settings], [[], [], []]);
     assert.equal(body.implementationVersion, '7.1.0-0.1.0-enterprise');
-    assert.deepEqual(body.allowedServices, ['kv', 'index', 'n1ql']);
+    assert.deepEqual(body.allowedServices, ['kv', 'index', 'n1ql', 'backup']);
   });
 
   it('is set up by the sequence of calls that test containers make', async () => {
@@ -100,7 +100,7 @@ describe('services', () => {
     [
       'those that this version does not run, by name',
       'kv,index,fts,cbas',
-      /fts, cbas\. It runs: kv, index, n1ql/,
+      /fts, cbas\. It runs: kv, index, n1ql, backup/,
     ],
     ['backup by one name', 'kv,backup', /not available in this version: backup/],
     ['backup by its other name', 'kv,cbbs', /not available in this version: cbbs/],

@@ -227,7 +227,7 @@ test('folders and services of a node are chosen before it has an administrator',
         bad: [
           ['', 'At least one service has to be selected'],
           ['data', 'Unknown services: ["data"]'],
-          ['kv,fts', 'Services not available in this version: fts. It runs: kv, index, n1ql'],
+          ['kv,fts', 'Services not available in this version: fts. It runs: kv, index, n1ql, backup'],
         ],
         missing: { text: supplied },
       },

@@ -1,0 +1,128 @@
+// The main thread's side of the jobs: starts the thread with the first job, and ends it five minutes after the last.
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { ServiceThread } from '#ports/service-thread.ts';
+import type { Job, JobProgress, JobResult, JobRunner } from './jobs.ts';
+import type { BackupThreadCall, BackupThreadMessage } from './thread-messages.ts';
+
+interface RunningJob {
+  readonly job: Job;
+  readonly result: Deferred<unknown>;
+  readonly progress: (state: JobProgress) => void;
+  /** The thread that it was sent to. */
+  thread: Thread | null;
+}
+
+type Thread = ServiceThread<BackupThreadCall, BackupThreadMessage>;
+
+const idleMs = 300_000;
+const jobsMax = 100;
+/** Frames and blocks of a MiB are short-lived; with the default of a thread each would be copied twice. */
+const resourceLimits = { maxYoungGenerationSizeMb: 16 };
+
+export class BackupHost implements JobRunner {
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly jobs = new Map<number, RunningJob>();
+  private thread: Thread | null = null;
+  private idle: Timer | null = null;
+  private lastId = 0;
+  private isStopped = false;
+  private ending: Promise<void> = Promise.resolve();
+
+  constructor({ clock, log }: { clock: Clock; log: Log }) {
+    this.clock = clock;
+    this.log = log;
+  }
+
+  get isRunning(): boolean {
+    return this.thread !== null;
+  }
+
+  async run<J extends Job>(
+    job: J,
+    signal: AbortSignal,
+    progress: (state: JobProgress) => void = () => {},
+  ): Promise<JobResult<J>> {
+    if (this.isStopped) throw new Error('the node stops');
+    if (this.jobs.size >= jobsMax) throw new Error(`${jobsMax} other jobs run; try again`);
+    signal.throwIfAborted();
+    const id = ++this.lastId;
+    const running: RunningJob = { job, result: deferred<unknown>(), progress, thread: null };
+    this.jobs.set(id, running);
+    this.idle?.cancel();
+    const cancel = () => running.thread?.send({ kind: 'cancel', id, reason: reasonOf(signal) });
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      this.startThread();
+      this.sendJobs();
+      return (await running.result.promise) as JobResult<J>;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      this.jobs.delete(id);
+      if (this.jobs.size === 0) this.idle = this.clock.after(idleMs, () => void this.endThread());
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.idle?.cancel();
+    await this.endThread();
+    await this.ending;
+    this.idle?.cancel();
+  }
+
+  private startThread(): void {
+    if (this.thread !== null) return;
+    const thread: Thread = new ServiceThread({
+      area: 'backup',
+      name: 'backup',
+      module: new URL('./backup-thread', import.meta.url),
+      importer: import.meta.url,
+      resourceLimits,
+      clock: this.clock,
+      log: this.log,
+      workerData: async () => null,
+      started: () => this.sendJobs(),
+      receive: (message) => this.receive(message),
+      ended: () => this.ended(thread),
+    });
+    this.thread = thread;
+    thread.start();
+  }
+
+  private sendJobs(): void {
+    const { thread } = this;
+    if (thread?.isRunning !== true) return;
+    for (const [id, running] of this.jobs) {
+      if (running.thread !== null) continue;
+      running.thread = thread;
+      thread.send({ kind: 'run', id, job: running.job });
+    }
+  }
+
+  private receive(message: BackupThreadMessage): void {
+    if (!('id' in message)) return;
+    const running = this.jobs.get(message.id);
+    if (message.kind === 'progress') running?.progress(message.state);
+    else if (message.kind === 'done') running?.result.resolve(message.result);
+    else running?.result.reject(new Error(message.reason));
+  }
+
+  private endThread(): Promise<void> {
+    const { thread } = this;
+    this.thread = null;
+    if (thread !== null) this.ending = this.ending.then(() => thread.stop());
+    return this.ending;
+  }
+
+  /** Of a thread that ended by itself: its jobs are lost, and what they wrote is completed or undone by the next ones. */
+  private ended(thread: Thread): void {
+    for (const running of this.jobs.values())
+      if (running.thread === thread)
+        running.result.reject(new Error('the thread of the backup service has ended'));
+  }
+}
+
+const reasonOf = ({ reason }: AbortSignal): string => (reason as Error).message;

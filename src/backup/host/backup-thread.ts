@@ -1,0 +1,67 @@
+// Entry of the thread of the backup service, which has jobs only: it starts with the first and ends some minutes after the last. Runs at low
+// priority, so that readers and writers of documents come first.
+import { setPriority } from 'node:os';
+import { parentPort } from 'node:worker_threads';
+import { assert } from '#base/assert.ts';
+import { realClock } from '#ports/clock.ts';
+import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import type { JobProgress } from './jobs.ts';
+import { runJob } from './run-job.adapter.ts';
+import type { BackupThreadCall, BackupThreadMessage } from './thread-messages.ts';
+
+assert(parentPort !== null, 'jobs of the backup service run in a worker thread');
+const port = parentPort;
+const progressMs = 500;
+const running = new Map<number, { readonly cancelled: AbortController; readonly ended: Promise<void> }>();
+
+// On Linux the priority is that of the calling thread; elsewhere of the whole process.
+if (process.platform === 'linux') setPriority(10);
+port.on('message', (call: BackupThreadCall) => void handle(call));
+giveBackWhenIdle({ growthBytes: 4 << 20 });
+
+async function handle(call: BackupThreadCall): Promise<void> {
+  if (call.kind === 'run') begin(call);
+  else if (call.kind === 'cancel') running.get(call.id)?.cancelled.abort(new Error(call.reason));
+  else await stop();
+}
+
+function begin(call: Extract<BackupThreadCall, { kind: 'run' }>): void {
+  const cancelled = new AbortController();
+  const ended = run(call, cancelled.signal).finally(() => running.delete(call.id));
+  running.set(call.id, { cancelled, ended });
+}
+
+async function run(
+  { id, job }: Extract<BackupThreadCall, { kind: 'run' }>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const result = await runJob(job, { signal, progress: sometimes(id) });
+    send({ kind: 'done', id, result });
+  } catch (error) {
+    send({ kind: 'failed', id, reason: (error as Error).message });
+  }
+}
+
+/** Jobs report after each batch; a message for each would occupy the main thread. */
+function sometimes(id: number): (state: JobProgress) => void {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return (state) => {
+    const nowMs = realClock.monotonicMs();
+    if (nowMs - lastMs < progressMs) return;
+    lastMs = nowMs;
+    send({ kind: 'progress', id, state });
+  };
+}
+
+/** An interrupted backup stays as a partial one, which the next task completes. */
+async function stop(): Promise<void> {
+  for (const { cancelled } of running.values()) cancelled.abort(new Error('the node stops'));
+  await Promise.all([...running.values()].map(({ ended }) => ended));
+  send({ kind: 'stopped' });
+  port.close();
+}
+
+function send(message: BackupThreadMessage): void {
+  port.postMessage(message);
+}

@@ -1,0 +1,130 @@
+// Runs one job, with the code that the commands use too.
+import { rmSync } from 'node:fs';
+import { realClock } from '#ports/clock.ts';
+import { realRandom } from '#ports/random.ts';
+import { Repository } from '../archive/repository.adapter.ts';
+import { runBackup } from '../capture/run-backup.adapter.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import type { BackupManifest } from '../format/manifest.ts';
+import { type ExaminedVersion, examine } from '../inspect/examine.ts';
+import { removeBackups } from '../merge/remove-backups.adapter.ts';
+import { runMerge } from '../merge/run-merge.adapter.ts';
+import { BackupNode } from '../node/backup-node.ts';
+import { runRestore } from '../restore/run-restore.adapter.ts';
+import type { BackupJob, ExamineJob, Job, JobProgress, JobResults, MergeJob, RestoreJob } from './jobs.ts';
+import { repositoryInfo } from './repository-info.ts';
+
+export interface JobContext {
+  readonly signal: AbortSignal;
+  progress(state: JobProgress): void;
+}
+
+/** The versions of one document in the answer to `examine`. */
+const examinedBytesMax = 64 << 20;
+const vbuckets = 1_024;
+
+export function runJob(job: Job, context: JobContext): Promise<unknown> {
+  switch (job.kind) {
+    case 'backup':
+      return backup(job, context);
+    case 'restore':
+      return restore(job, context);
+    case 'merge':
+      return merge(job, context);
+    case 'removeBackup':
+      return done(() => removeBackups(job.folder, [job.backup]));
+    case 'removeRepository':
+      return done(() => removeRepository(job.folder));
+    case 'info':
+      return Promise.resolve().then(() => repositoryInfo(Repository.open(job.folder)));
+    case 'examine':
+      return Promise.resolve().then(() => examined(job));
+  }
+}
+
+const done = async (work: () => unknown): Promise<null> => {
+  work();
+  return null;
+};
+
+async function backup(
+  { folder, buckets, isFull, withIndexes, node }: BackupJob,
+  { signal, progress }: JobContext,
+): Promise<JobResults['backup']> {
+  const request = { folder, buckets, isFull, withIndexes, purges: false, replacesOther: true };
+  const result = await runBackup(request, {
+    node: new BackupNode(node),
+    ...{ clock: realClock, random: realRandom, signal },
+    progress: ({ bucket, documents, expected }) => progress({ bucket, done: documents, expected }),
+  });
+  const { manifest, skippedBuckets, lacksIndexes, notContinued } = result;
+  return {
+    backup: manifest.name,
+    buckets: figuresOf(manifest),
+    notes: [
+      ...skippedBuckets.map((name) => `bucket "${name}" is left out: type cache keeps nothing to back up`),
+      ...(lacksIndexes ? ['definitions of indexes are left out: they could not be read'] : []),
+      ...(notContinued === null ? [] : [`earlier backups could not be continued: ${notContinued}`]),
+    ],
+  };
+}
+
+const figuresOf = ({ buckets }: BackupManifest) =>
+  buckets.map(({ name, bytes, vbuckets: captured }) => ({
+    name,
+    bytes,
+    documents: captured.reduce((sum, { documents }) => sum + documents, 0),
+    deletions: captured.reduce((sum, { deletions }) => sum + deletions, 0),
+  }));
+
+async function restore(
+  { request, node }: RestoreJob,
+  { signal, progress }: JobContext,
+): Promise<JobResults['restore']> {
+  return await runRestore(request, {
+    node: new BackupNode(node),
+    ...{ clock: realClock, signal },
+    progress: ({ bucket, documents, expected }) => progress({ bucket, done: documents, expected }),
+  });
+}
+
+async function merge(
+  { folder, fromMs, endMs }: MergeJob,
+  { signal, progress }: JobContext,
+): Promise<JobResults['merge']> {
+  const repository = Repository.open(folder);
+  const names = repository.complete().filter((name) => {
+    const startedMs = Date.parse(repository.manifest(name).startedAt);
+    return startedMs >= fromMs && startedMs < endMs;
+  });
+  if (names.length < 2) return null;
+  const request = { folder, start: names[0], end: names.at(-1) };
+  const { manifest, backups } = await runMerge(request, {
+    ...{ clock: realClock, random: realRandom, signal },
+    progress: (state) => progress({ bucket: state.bucket, done: state.vbuckets, expected: vbuckets }),
+  });
+  return { backup: manifest.name, merged: backups };
+}
+
+/** Under the lock, so that no task of another node writes there. */
+function removeRepository(folder: string): void {
+  const { path } = Repository.open(folder);
+  const lock = Repository.lock(path);
+  try {
+    rmSync(path, { recursive: true });
+  } finally {
+    lock.release();
+  }
+}
+
+function examined({ folder, key }: ExamineJob): ExaminedVersion[] {
+  const versions: ExaminedVersion[] = [];
+  let bytes = 0;
+  for (const version of examine(Repository.open(folder), key)) {
+    bytes += JSON.stringify(version.value).length;
+    if (bytes > examinedBytesMax)
+      throw new ArchiveError(`the versions of this document have more than ${examinedBytesMax} bytes`);
+    versions.push(version);
+  }
+  return versions;
+}

@@ -1,0 +1,15 @@
+// Messages between the main thread and the thread of the backup service.
+import type { LogMessage } from '#ports/log.ts';
+import type { Job, JobProgress } from './jobs.ts';
+
+export type BackupThreadCall =
+  | { readonly kind: 'run'; readonly id: number; readonly job: Job }
+  | { readonly kind: 'cancel'; readonly id: number; readonly reason: string }
+  | { readonly kind: 'stop' };
+
+export type BackupThreadMessage =
+  | { readonly kind: 'progress'; readonly id: number; readonly state: JobProgress }
+  | { readonly kind: 'done'; readonly id: number; readonly result: unknown }
+  | { readonly kind: 'failed'; readonly id: number; readonly reason: string }
+  | { readonly kind: 'stopped' }
+  | LogMessage;

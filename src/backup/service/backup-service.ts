@@ -1,0 +1,75 @@
+// The backup service of a node: plans and repositories in the configuration, tasks by schedule and on request.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { JobRunner } from '../host/jobs.ts';
+import type { NodeAccess } from '../node/backup-node.ts';
+import { ArchivePlaces } from './archive-places.adapter.ts';
+import type { BackupStateStore, RepositoryKind } from './backup-state.ts';
+import { PlansService } from './plans.service.ts';
+import { RepositoriesService } from './repositories.service.ts';
+import { RepositoryTasks } from './repository-tasks.ts';
+import { type RunningTask, RunningTasks } from './running-tasks.ts';
+import { Scheduler } from './scheduler.ts';
+import { SettingsService } from './settings.service.ts';
+import { TaskHistory } from './task-history.adapter.ts';
+
+export interface BackupServiceDeps {
+  readonly state: BackupStateStore;
+  readonly runner: JobRunner;
+  /** Folders below which archives may be. */
+  readonly roots: readonly string[];
+  readonly nodeId: string;
+  /** Whether this node runs the tasks of the schedule: of several nodes with the service one does. */
+  readonly runsSchedule: () => boolean;
+  /** Null for an unknown bucket. */
+  readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
+  /** How the service reaches its own cluster. */
+  readonly ownAccess: () => Promise<NodeAccess>;
+  /** Takes the text of a failure, for a mail to operators. */
+  readonly failed: (text: string) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export class BackupService {
+  readonly settings: SettingsService;
+  readonly plans: PlansService;
+  readonly repositories: RepositoriesService;
+  readonly tasks: RepositoryTasks;
+  readonly running: RunningTasks;
+  readonly #scheduler: Scheduler;
+
+  constructor(deps: BackupServiceDeps) {
+    const places = new ArchivePlaces(deps.roots, deps.clock);
+    const history = new TaskHistory({ ...deps, settings: () => deps.state.value.settings });
+    this.running = new RunningTasks({ ...deps, history, ended: (task) => this.#ended(task, deps) });
+    this.settings = new SettingsService(deps.state);
+    this.plans = new PlansService(deps.state);
+    const parts = { ...deps, places, history, running: this.running };
+    this.tasks = new RepositoryTasks(parts);
+    this.repositories = new RepositoriesService(parts);
+    this.#scheduler = new Scheduler({ ...deps, running: this.running, tasks: this.tasks });
+  }
+
+  /** Why backups of an active repository would fail; null: nothing is known. */
+  healthOf(_kind: RepositoryKind, _id: string): string | null {
+    return null;
+  }
+
+  start(): void {
+    this.#scheduler.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#scheduler.stop();
+    await this.running.stop();
+  }
+
+  #ended({ record, repository }: RunningTask, { failed }: BackupServiceDeps): void {
+    if (record.status === 'failed' && record.type !== 'RESTORE')
+      failed(`Task ${record.name} of the backup repository ${repository.id} failed: ${record.error}`);
+    this.#scheduler.wake();
+  }
+}

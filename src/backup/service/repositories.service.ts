@@ -1,0 +1,347 @@
+// Repositories as the configuration knows them: created with a plan, archived, imported, paused and deleted.
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { JobRunner } from '../host/jobs.ts';
+import type { RepositoryInfo } from '../host/repository-info.ts';
+import type { ExaminedKey, ExaminedVersion } from '../inspect/examine.ts';
+import { type ArchivePlaces, LocationError } from './archive-places.adapter.ts';
+import { backupRefusals } from './backup.refusals.ts';
+import {
+  type BackupState,
+  type BackupStateStore,
+  type Plan,
+  type RepositoryKind,
+  repositoryKinds,
+  type StoredRepository,
+} from './backup-state.ts';
+import { BodyError, bodyField, readJsonBody } from './body.ts';
+import { idPattern } from './plans.service.ts';
+import { planOf } from './plans.ts';
+import type { RunningTasks } from './running-tasks.ts';
+import { firstRun, runAfter } from './schedule.ts';
+import type { TaskHistory } from './task-history.adapter.ts';
+import type { TaskRecord } from './task-record.ts';
+
+export interface RepositoriesDeps {
+  readonly state: BackupStateStore;
+  readonly places: ArchivePlaces;
+  readonly history: TaskHistory;
+  readonly running: RunningTasks;
+  readonly runner: JobRunner;
+  readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
+  readonly nodeId: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const repositoriesMax = 500;
+const name = bodyField.text(/^[^\0]{1,4096}$/s, 'a text');
+const optionalName = bodyField.optional(name);
+const cloud = {
+  ...{
+    cloud_credential_name: optionalName,
+    cloud_staging_dir: optionalName,
+    cloud_credentials_id: optionalName,
+  },
+  ...{ cloud_credentials_key: optionalName, cloud_credentials_refresh_token: optionalName },
+  ...{ cloud_region: optionalName, cloud_endpoint: optionalName },
+  cloud_force_path_style: bodyField.optional(bodyField.boolean),
+};
+const createFields = { plan: name, archive: name, bucket_name: optionalName, ...cloud };
+const importFields = { id: name, archive: name, repo: name, ...cloud };
+const archiveFields = { id: name };
+const examineFields = {
+  key: bodyField.text(/^[^\0]{1,250}$/s, 'a key of at most 250 bytes'),
+  data_path: bodyField.text(/^[^\0]{1,700}$/s, 'bucket.scope.collection'),
+};
+
+export class RepositoriesService {
+  readonly #deps: RepositoriesDeps;
+
+  constructor(deps: RepositoriesDeps) {
+    this.#deps = deps;
+  }
+
+  list(kind: RepositoryKind): StoredRepository[] {
+    return Object.values(this.#deps.state.value.repositories[kind]);
+  }
+
+  get(kind: RepositoryKind, id: string): StoredRepository {
+    return found(this.#deps.state.value, kind, id);
+  }
+
+  planOf({ plan }: StoredRepository): Plan | undefined {
+    return planOf(this.#deps.state.value.plans, plan);
+  }
+
+  async create(id: string, body: Buffer): Promise<void> {
+    checkId(id);
+    const { state, clock, random, places } = this.#deps;
+    const sent = bodyOf(body, createFields);
+    checkFree(state.value, 'active', id);
+    const plan = planOf(state.value.plans, sent.plan);
+    if (plan === undefined) throw backupRefusals.planNotFound();
+    const bucket = sent.bucket_name === undefined ? null : await this.#bucket(sent.bucket_name);
+    const nowMs = clock.wallMs();
+    const repository: StoredRepository = {
+      ...{ id, state: 'active', plan: plan.name, bucket, archive: sent.archive, repo: random.uuid() },
+      ...{ createdMs: nowMs, updatedMs: nowMs },
+      nextRuns: Object.fromEntries(plan.tasks.map((task) => [task.name, firstRun(task.schedule, nowMs)])),
+    };
+    checkArchiveFree(state.value, sent.archive);
+    await located(() => places.create(sent.archive));
+    await this.#change('active', (repositories, before) => {
+      checkFree(before, 'active', id);
+      checkArchiveFree(before, sent.archive);
+      if (planOf(before.plans, plan.name) === undefined) throw backupRefusals.planNotFound();
+      return { ...repositories, [id]: repository };
+    });
+  }
+
+  async import(body: Buffer): Promise<void> {
+    const { state, clock, places } = this.#deps;
+    const { id, archive, repo } = bodyOf(body, importFields);
+    checkId(id);
+    if (!/^[0-9A-Za-z][0-9A-Za-z_.-]{0,99}$/.test(repo) || repo.includes('..'))
+      throw backupRefusals.invalidBody(undefined, 'repo: must be the name of a folder in the archive');
+    checkFree(state.value, 'imported', id);
+    await located(() => places.checkRepository(archive, repo));
+    const nowMs = clock.wallMs();
+    await this.#change('imported', (repositories, before) => {
+      checkFree(before, 'imported', id);
+      for (const kind of repositoryKinds)
+        for (const other of Object.values(before.repositories[kind]))
+          if (other.archive === archive && other.repo === repo)
+            throw backupRefusals.invalidLocation(undefined, `${archive}/${repo} is ${kind} as ${other.id}`);
+      const imported: StoredRepository = {
+        ...{ id, state: 'imported', plan: '', bucket: null, archive, repo },
+        ...{ createdMs: nowMs, updatedMs: nowMs, nextRuns: {} },
+      };
+      return { ...repositories, [id]: imported };
+    });
+  }
+
+  /** No further tasks write to it. */
+  async archive(id: string, body: Buffer): Promise<void> {
+    this.get('active', id);
+    const { id: newId } = bodyOf(body, archiveFields);
+    checkId(newId);
+    this.#checkIdle('active', id);
+    const updatedMs = this.#deps.clock.wallMs();
+    await this.#deps.state.change((before) => {
+      const { [id]: active, ...others } = before.repositories.active;
+      if (active === undefined) throw backupRefusals.repositoryNotFound(id);
+      checkFree(before, 'archived', newId);
+      const archived: StoredRepository = { ...active, id: newId, state: 'archived', nextRuns: {}, updatedMs };
+      const repositories = {
+        ...before.repositories,
+        active: others,
+        archived: { ...before.repositories.archived, [newId]: archived },
+      };
+      return { ...before, repositories };
+    });
+  }
+
+  async pause(id: string): Promise<void> {
+    await this.#changeOne(id, (repository) => ({ ...repository, state: 'paused' }));
+  }
+
+  /** Runs that were missed meanwhile are left out. */
+  async resume(id: string): Promise<void> {
+    const nowMs = this.#deps.clock.wallMs();
+    await this.#changeOne(id, (repository, plan) => ({
+      ...repository,
+      state: 'active',
+      nextRuns: Object.fromEntries(
+        (plan?.tasks ?? []).map(({ name: task, schedule }) => {
+          const nextMs = repository.nextRuns[task] ?? firstRun(schedule, nowMs);
+          return [task, nextMs > nowMs ? nextMs : runAfter(schedule, nextMs, nowMs)];
+        }),
+      ),
+    }));
+  }
+
+  /** Of an archived or imported repository; with `removesData` also its folder. */
+  async delete(kind: RepositoryKind, id: string, removesData: boolean): Promise<void> {
+    const { archive, repo } = this.get(kind, id);
+    this.#checkIdle(kind, id);
+    if (removesData && kind === 'imported')
+      throw backupRefusals.invalidQuery(
+        'remove_repository: the data of an imported repository is never removed',
+      );
+    if (removesData) await this.#removeData(archive, repo);
+    await this.#change(kind, (repositories) => {
+      const { [id]: _deleted, ...others } = repositories;
+      return others;
+    });
+  }
+
+  async removeBackup(id: string, backup: string): Promise<void> {
+    const { archive, repo } = this.get('active', id);
+    this.#checkIdle('active', id);
+    await this.#job(archive, repo, 'could not remove backup', (folder, signal) =>
+      this.#deps.runner.run({ kind: 'removeBackup', folder, backup }, signal),
+    );
+  }
+
+  async info(kind: RepositoryKind, id: string): Promise<RepositoryInfo> {
+    const { archive, repo } = this.get(kind, id);
+    if (!(await this.#hasBackups(archive, repo))) return { size: 0, backups: [] };
+    return await this.#job(archive, repo, 'could not get repository info', (folder, signal) =>
+      this.#deps.runner.run({ kind: 'info', folder }, signal),
+    );
+  }
+
+  async examine(kind: RepositoryKind, id: string, body: Buffer): Promise<readonly ExaminedVersion[]> {
+    const { archive, repo } = this.get(kind, id);
+    const { key: documentKey, data_path: path } = bodyOf(body, examineFields);
+    const key = examinedKey(documentKey, path);
+    if (!(await this.#hasBackups(archive, repo))) return [];
+    return await this.#job(archive, repo, 'could not examine the repository', (folder, signal) =>
+      this.#deps.runner.run({ kind: 'examine', folder, key }, signal),
+    );
+  }
+
+  /** The newest first. */
+  async history(kind: RepositoryKind, id: string): Promise<TaskRecord[]> {
+    const { history, nodeId, running } = this.#deps;
+    const current = running.of(kind, id)?.record;
+    const records = await history.read(this.get(kind, id));
+    return records.map((record) => {
+      if (record.run === current?.run) return current;
+      return record.status === 'running' && record.nodeId === nodeId ? ended(record) : record;
+    });
+  }
+
+  async #bucket(bucket: string): Promise<StoredRepository['bucket']> {
+    const uuid = await this.#deps.bucketUuid(bucket);
+    if (uuid === null) throw backupRefusals.bucketNotFound(bucket);
+    return { name: bucket, uuid };
+  }
+
+  #checkIdle(kind: RepositoryKind, id: string): void {
+    const task = this.#deps.running.of(kind, id);
+    if (task !== undefined)
+      throw backupRefusals.taskNotSent(undefined, `task ${task.record.name} runs on repository ${id}`);
+  }
+
+  async #hasBackups(archive: string, repo: string): Promise<boolean> {
+    return await located(async () => {
+      await this.#deps.places.check(archive, repo);
+      return await this.#deps.places.hasRepository(archive, repo);
+    });
+  }
+
+  async #removeData(archive: string, repo: string): Promise<void> {
+    const { places, history, runner } = this.#deps;
+    if (await located(() => places.hasRepository(archive, repo)))
+      await this.#job(archive, repo, 'could not remove repository', (folder, signal) =>
+        runner.run({ kind: 'removeRepository', folder }, signal),
+      );
+    await history.remove({ archive, repo });
+  }
+
+  async #job<T>(
+    archive: string,
+    repo: string,
+    refusal: string,
+    run: (folder: string, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    try {
+      await this.#deps.places.check(archive, repo);
+      return await run(`${archive}/${repo}`, new AbortController().signal);
+    } catch (error) {
+      throw backupRefusals.failed(refusal, (error as Error).message);
+    }
+  }
+
+  async #changeOne(
+    id: string,
+    next: (repository: StoredRepository, plan: Plan | undefined) => StoredRepository,
+  ): Promise<void> {
+    const updatedMs = this.#deps.clock.wallMs();
+    await this.#change('active', (repositories, before) => {
+      const repository = found(before, 'active', id);
+      const plan = planOf(before.plans, repository.plan);
+      return { ...repositories, [id]: { ...next(repository, plan), updatedMs } };
+    });
+  }
+
+  async #change(
+    kind: RepositoryKind,
+    next: (
+      repositories: Readonly<Record<string, StoredRepository>>,
+      before: BackupState,
+    ) => Record<string, StoredRepository>,
+  ): Promise<void> {
+    await this.#deps.state.change((before) => ({
+      ...before,
+      repositories: { ...before.repositories, [kind]: next(before.repositories[kind], before) },
+    }));
+  }
+}
+
+const ended = (record: TaskRecord): TaskRecord => ({
+  ...record,
+  status: 'failed',
+  error: 'the node ended during the task',
+});
+
+function found({ repositories }: BackupState, kind: RepositoryKind, id: string): StoredRepository {
+  const repository = Object.hasOwn(repositories[kind], id) ? repositories[kind][id] : undefined;
+  if (repository === undefined) throw backupRefusals.repositoryNotFound(id);
+  return repository;
+}
+
+function checkId(id: string): void {
+  if (!idPattern.test(id)) throw backupRefusals.invalidId('repository');
+}
+
+function checkFree({ repositories }: BackupState, kind: RepositoryKind, id: string): void {
+  if (Object.hasOwn(repositories[kind], id)) throw backupRefusals.repositoryExists(id);
+  const count = repositoryKinds.reduce((sum, one) => sum + Object.keys(repositories[one]).length, 0);
+  if (count >= repositoriesMax)
+    throw backupRefusals.tooMany(`at most ${repositoriesMax} repositories are possible`);
+}
+
+function checkArchiveFree({ repositories }: BackupState, archive: string): void {
+  const bare = (path: string): string => path.replace(/\/$/, '');
+  for (const kind of repositoryKinds)
+    for (const other of Object.values(repositories[kind]))
+      if (bare(other.archive) === bare(archive))
+        throw backupRefusals.invalidLocation(
+          undefined,
+          `${archive} is the archive of repository ${other.id}`,
+        );
+}
+
+/** Names of buckets may contain dots, those of scopes and collections may not. */
+function examinedKey(key: string, path: string): ExaminedKey {
+  if (Buffer.byteLength(key) > 250)
+    throw backupRefusals.invalidBody(undefined, 'key: must be a key of at most 250 bytes');
+  const parts = path.split('.');
+  if (parts.length < 3) {
+    if (parts.length === 1) return { key, bucket: path, scope: '_default', collection: '_default' };
+    throw backupRefusals.invalidBody(undefined, 'data_path: must be bucket.scope.collection, or a bucket');
+  }
+  const [scope = '', collection = ''] = parts.slice(-2);
+  return { key, bucket: parts.slice(0, -2).join('.'), scope, collection };
+}
+
+async function located<T>(check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof LocationError) throw backupRefusals.invalidLocation(undefined, error.message);
+    throw error;
+  }
+}
+
+function bodyOf<const F extends Parameters<typeof readJsonBody>[1]>(body: Buffer, fields: F) {
+  try {
+    return readJsonBody(body, fields);
+  } catch (error) {
+    if (error instanceof BodyError) throw backupRefusals.invalidBody(undefined, error.message);
+    throw error;
+  }
+}

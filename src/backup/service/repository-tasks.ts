@@ -1,0 +1,187 @@
+// Starts tasks on repositories: backups, merges and restores.
+import type { Clock } from '#ports/clock.ts';
+import type { BackupJob, JobProgress, JobRunner } from '../host/jobs.ts';
+import type { NodeAccess } from '../node/backup-node.ts';
+import type { ArchivePlaces } from './archive-places.adapter.ts';
+import { backupRefusals } from './backup.refusals.ts';
+import type { BackupStateStore, MergedDays, RepositoryKind, StoredRepository } from './backup-state.ts';
+import { BodyError, bodyField, readJsonBody } from './body.ts';
+import { planOf } from './plans.ts';
+import { type RestoreOrder, readRestore } from './restore-body.ts';
+import { type RunningTasks, TaskConflict, type TaskOutcome } from './running-tasks.ts';
+
+export interface RepositoryTasksDeps {
+  readonly state: BackupStateStore;
+  readonly places: ArchivePlaces;
+  readonly running: RunningTasks;
+  readonly runner: JobRunner;
+  readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
+  readonly ownAccess: () => Promise<NodeAccess>;
+  readonly clock: Clock;
+}
+
+const backupFields = { full_backup: bodyField.optional(bodyField.boolean) };
+const offset = bodyField.integer(0, 10_000);
+const mergeFields = { offset_start: offset, offset_end: offset };
+
+export class RepositoryTasks {
+  readonly #deps: RepositoryTasksDeps;
+
+  constructor(deps: RepositoryTasksDeps) {
+    this.#deps = deps;
+  }
+
+  /** An empty body stands for an incremental backup. Returns the name of the task. */
+  async requestBackup(repository: StoredRepository, body: Buffer): Promise<string> {
+    const { full_backup: isFull = false } = body.length === 0 ? {} : bodyOf(body, backupFields);
+    const problem = await this.bucketProblem(repository);
+    if (problem !== null) throw backupRefusals.taskNotSent(undefined, problem);
+    return sent(() => this.backup(repository, { isFull, planTask: null }));
+  }
+
+  requestMerge(repository: StoredRepository, body: Buffer): string {
+    const { offset_start: newest, offset_end: oldest } = bodyOf(body, mergeFields);
+    if (newest > oldest)
+      throw backupRefusals.invalidBody(undefined, 'offset_start: must not be above offset_end');
+    return sent(() => this.merge(repository, { days: { newest, oldest }, planTask: null }));
+  }
+
+  requestRestore(kind: RepositoryKind, repository: StoredRepository, body: Buffer): string {
+    const order = restoreOf(body);
+    return sent(() => this.#restore(kind, repository, order));
+  }
+
+  /** Why the bucket of the repository cannot be backed up; null: it can. */
+  async bucketProblem({ bucket }: StoredRepository): Promise<string | null> {
+    if (bucket === null) return null;
+    const uuid = await this.#deps.bucketUuid(bucket.name);
+    const failed = `failed bucket check for bucket '${bucket.name}'`;
+    if (uuid === null) return `${failed}: the bucket does not exist`;
+    return uuid === bucket.uuid ? null : `${failed}: bucket UUIDs don't match ${bucket.uuid} != ${uuid}`;
+  }
+
+  /** @throws TaskConflict */
+  backup(
+    repository: StoredRepository,
+    { isFull, planTask }: { isFull: boolean; planTask: string | null },
+  ): string {
+    return this.#deps.running.start({
+      ...{ kind: 'active', repository, planTask, type: 'BACKUP', about: 'Backing up' },
+      work: (signal, progress) => this.#runBackup(repository, isFull, { signal, progress }),
+    });
+  }
+
+  /** @throws TaskConflict */
+  merge(
+    repository: StoredRepository,
+    { days, planTask }: { days: MergedDays; planTask: string | null },
+  ): string {
+    return this.#deps.running.start({
+      ...{ kind: 'active', repository, planTask, type: 'MERGE', about: 'Merging backups' },
+      work: (signal, progress) => this.#runMerge(repository, days, { signal, progress }),
+    });
+  }
+
+  #restore(kind: RepositoryKind, repository: StoredRepository, order: RestoreOrder): string {
+    const { target, request } = order;
+    const address = target === null ? 'self' : `${target.host}:${target.port}`;
+    return this.#deps.running.start({
+      ...{ kind, repository, planTask: null, type: 'RESTORE', about: 'Restoring' },
+      target: target === null ? '' : `http://${address}`,
+      // Which buckets it writes to is known only when its backup is read.
+      writesTo: [`${address}/*`],
+      work: async (signal, progress) => {
+        const folder = await this.#folderOf(repository);
+        const node = target ?? (await this.#deps.ownAccess());
+        const job = { kind: 'restore', request: { ...request, folder }, node } as const;
+        const { backup, buckets, notes, problems } = await this.#deps.runner.run(job, signal, progress);
+        if (problems.length > 0) throw new Error(problems.join('; '));
+        return {
+          about: `Restoring from ${backup}`,
+          buckets: buckets.map(({ bucket, documents, deletions }) => ({
+            ...{ name: bucket, documents, deletions, bytes: 0 },
+          })),
+          notes: [...notes, ...buckets.filter(({ skipped }) => skipped > 0).map(skippedText)],
+        };
+      },
+    });
+  }
+
+  async #runBackup(repository: StoredRepository, isFull: boolean, run: Run): Promise<TaskOutcome> {
+    const problem = await this.bucketProblem(repository);
+    if (problem !== null) throw new Error(problem);
+    const folder = await this.#folderOf(repository);
+    const { bucket } = repository;
+    const services = planOf(this.#deps.state.value.plans, repository.plan)?.services ?? null;
+    const job: BackupJob = {
+      ...{ kind: 'backup' as const, folder, buckets: bucket === null ? [] : [bucket.name], isFull },
+      withIndexes: services === null || services.includes('gsi'),
+      node: await this.#deps.ownAccess(),
+    };
+    const { backup, buckets, notes } = await this.#deps.runner.run(job, run.signal, run.progress);
+    return { about: `Backing up to ${backup}`, buckets, notes };
+  }
+
+  async #runMerge(repository: StoredRepository, days: MergedDays, run: Run): Promise<TaskOutcome> {
+    const folder = await this.#folderOf(repository);
+    const job = { kind: 'merge', folder, ...this.#interval(days) } as const;
+    const merged = await this.#deps.runner.run(job, run.signal, run.progress);
+    if (merged === null) return { buckets: [], notes: ['there were not two backups to merge'] };
+    return {
+      about: `Merging to ${merged.backup}`,
+      buckets: [],
+      notes: [`merged ${merged.merged.join(', ')}`],
+    };
+  }
+
+  /** The days by local time, counted back from today. */
+  #interval({ newest, oldest }: MergedDays): { fromMs: number; endMs: number } {
+    const midnight = (daysAgo: number): number => {
+      const date = new Date(this.#deps.clock.wallMs());
+      date.setHours(0, 0, 0, 0);
+      date.setDate(date.getDate() - daysAgo);
+      return date.getTime();
+    };
+    return { fromMs: midnight(oldest), endMs: midnight(newest - 1) };
+  }
+
+  async #folderOf({ archive, repo }: StoredRepository): Promise<string> {
+    await this.#deps.places.check(archive, repo);
+    return `${archive}/${repo}`;
+  }
+}
+
+interface Run {
+  readonly signal: AbortSignal;
+  readonly progress: (state: JobProgress) => void;
+}
+
+const skippedText = ({ bucket, skipped }: { bucket: string; skipped: number }): string =>
+  `${bucket}: ${skipped} versions were skipped, since the bucket has them or newer ones`;
+
+function sent(start: () => string): string {
+  try {
+    return start();
+  } catch (error) {
+    if (error instanceof TaskConflict) throw backupRefusals.taskNotSent(undefined, error.message);
+    throw error;
+  }
+}
+
+function restoreOf(body: Buffer): RestoreOrder {
+  try {
+    return readRestore(body);
+  } catch (error) {
+    if (error instanceof BodyError) throw backupRefusals.invalidBody(undefined, error.message);
+    throw error;
+  }
+}
+
+function bodyOf<const F extends Parameters<typeof readJsonBody>[1]>(body: Buffer, fields: F) {
+  try {
+    return readJsonBody(body, fields);
+  } catch (error) {
+    if (error instanceof BodyError) throw backupRefusals.invalidBody(undefined, error.message);
+    throw error;
+  }
+}

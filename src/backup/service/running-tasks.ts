@@ -1,0 +1,158 @@
+// The tasks that run now: one for each repository at a time, and one restore for each bucket of a target. Every run is in the history from its
+// start on, so that a task is known after the process was killed in it.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { BucketFigures, JobProgress } from '../host/jobs.ts';
+import type { RepositoryKind, StoredRepository } from './backup-state.ts';
+import type { TaskHistory } from './task-history.adapter.ts';
+import type { TaskRecord, TaskType } from './task-record.ts';
+
+export interface TaskStart {
+  readonly kind: RepositoryKind;
+  readonly repository: StoredRepository;
+  readonly type: TaskType;
+  /** Of the plan; null: requested now. */
+  readonly planTask: string | null;
+  readonly about: string;
+  readonly target?: string;
+  /** Of a restore: what it writes to, which no other may at the same time. A bucket, or `*`, follows the address. */
+  readonly writesTo?: readonly string[];
+  work(signal: AbortSignal, progress: (state: JobProgress) => void): Promise<TaskOutcome>;
+}
+
+export interface TaskOutcome {
+  readonly about?: string;
+  readonly buckets: readonly BucketFigures[];
+  readonly notes: readonly string[];
+}
+
+/** Another task has the repository or the bucket. */
+export class TaskConflict extends Error {}
+
+export interface RunningTask {
+  readonly kind: RepositoryKind;
+  readonly repository: StoredRepository;
+  record: TaskRecord;
+  readonly writesTo: readonly string[];
+  readonly cancelled: AbortController;
+  ended: Promise<void>;
+}
+
+export interface RunningTasksDeps {
+  readonly history: TaskHistory;
+  readonly nodeId: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Called after each task. */
+  ended(task: RunningTask): void;
+}
+
+const runningProgressMax = 99;
+
+export class RunningTasks {
+  readonly #deps: RunningTasksDeps;
+  readonly #byRepository = new Map<string, RunningTask>();
+  #isStopped = false;
+
+  constructor(deps: RunningTasksDeps) {
+    this.#deps = deps;
+  }
+
+  all(): RunningTask[] {
+    return [...this.#byRepository.values()];
+  }
+
+  of(kind: RepositoryKind, id: string): RunningTask | undefined {
+    return this.#byRepository.get(`${kind}/${id}`);
+  }
+
+  /** Returns the name of the task. @throws TaskConflict */
+  start(start: TaskStart): string {
+    const { kind, repository, type, planTask, writesTo = [] } = start;
+    if (this.#isStopped) throw new TaskConflict('the node stops');
+    const other = this.of(kind, repository.id);
+    if (other !== undefined)
+      throw new TaskConflict(
+        `task ${other.record.name} runs on repository ${repository.id}; try again when it has ended`,
+      );
+    const taken = this.all().find((task) =>
+      task.writesTo.some((bucket) => writesTo.some((own) => overlaps(own, bucket))),
+    );
+    if (taken !== undefined)
+      throw new TaskConflict(
+        `task ${taken.record.name} restores into the same bucket; try again when it has ended`,
+      );
+    const run = this.#deps.random.uuid();
+    const name = planTask ?? `${type === 'RESTORE' ? 'restore' : type}-${run}`;
+    const record = this.#firstRecord(start, run, name);
+    const task: RunningTask = {
+      ...{ kind, repository, record, writesTo },
+      cancelled: new AbortController(),
+      ended: Promise.resolve(),
+    };
+    this.#byRepository.set(`${kind}/${repository.id}`, task);
+    task.ended = this.#run(task, start);
+    return name;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const { cancelled } of this.all()) cancelled.abort(new Error('the node stops'));
+    await Promise.all(this.all().map(({ ended }) => ended));
+  }
+
+  async #run(task: RunningTask, { work }: TaskStart): Promise<void> {
+    const { history, clock, log } = this.#deps;
+    const { repository, cancelled } = task;
+    await history.note(repository, task.record);
+    const change = (changes: Partial<TaskRecord>) => {
+      task.record = { ...task.record, ...changes };
+    };
+    try {
+      const outcome = await work(cancelled.signal, (state) => change(progressed(task.record, state)));
+      change({ ...outcome, status: 'done', progress: 100 });
+    } catch (error) {
+      change({ status: 'failed', error: (error as Error).message });
+      const { name, type } = task.record;
+      log.warn('backup.task_failed', {
+        repository: repository.id,
+        task: name,
+        type,
+        reason: task.record.error,
+      });
+    }
+    change({ endMs: clock.wallMs() });
+    await history.note(repository, task.record);
+    this.#byRepository.delete(`${task.kind}/${repository.id}`);
+    this.#deps.ended(task);
+  }
+
+  #firstRecord({ type, planTask, about, target = '' }: TaskStart, run: string, name: string): TaskRecord {
+    const { nodeId, clock } = this.#deps;
+    return {
+      ...{ run, name, type, isScheduled: planTask !== null, nodeId },
+      ...{ startMs: clock.wallMs(), endMs: null, status: 'running', progress: 0 },
+      ...{ about, error: '', notes: [], buckets: [], target },
+    };
+  }
+}
+
+/** `host:port/bucket`; `*` stands for all buckets of the target. */
+function overlaps(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [hostA, bucketA] = a.split('/');
+  const [hostB, bucketB] = b.split('/');
+  return hostA === hostB && (bucketA === '*' || bucketB === '*');
+}
+
+/** The share of the bucket that is worked on; the number of buckets before it counts as done. */
+function progressed(record: TaskRecord, { bucket, done, expected }: JobProgress): Partial<TaskRecord> {
+  const others = record.buckets.filter(({ name }) => name !== bucket);
+  const share = expected === null || expected === 0 ? 0 : Math.min(1, done / expected);
+  return {
+    buckets: [...others, { name: bucket, documents: done, deletions: 0, bytes: 0 }],
+    progress: Math.max(record.progress, Math.min(runningProgressMax, Math.floor(share * 100))),
+  };
+}

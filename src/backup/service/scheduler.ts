@@ -1,0 +1,144 @@
+// Runs the tasks of plans when they are due. When a task is to run next is in the configuration and is written before the task starts, so
+// that it survives a restart, and what was missed while the node was down runs once.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { BackupState, BackupStateStore, PlanTask, StoredRepository } from './backup-state.ts';
+import { planOf } from './plans.ts';
+import type { RepositoryTasks } from './repository-tasks.ts';
+import type { RunningTasks } from './running-tasks.ts';
+import { runAfter } from './schedule.ts';
+
+export interface SchedulerDeps {
+  readonly state: BackupStateStore;
+  readonly running: Pick<RunningTasks, 'of'>;
+  readonly tasks: Pick<RepositoryTasks, 'backup' | 'merge'>;
+  readonly runsSchedule: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface DueTask {
+  readonly repository: StoredRepository;
+  readonly task: PlanTask;
+  readonly dueMs: number;
+}
+
+/** The wall clock may be set while a timer runs. */
+const checkMs = 60_000;
+const retryMs = 10_000;
+const pauseMinMs = 50;
+
+export class Scheduler {
+  readonly #deps: SchedulerDeps;
+  #timer: Timer | null = null;
+  #watch: { stop(): void } | null = null;
+  #work: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(deps: SchedulerDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#watch = this.#deps.state.onChange(() => this.wake());
+    this.wake();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#watch?.stop();
+    this.#timer?.cancel();
+  }
+
+  /** Call when a task ended or a repository changed. */
+  wake(): void {
+    if (this.#isStopped || this.#work !== null) return;
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#work = this.#runDue().then(
+      () => this.#sleep(this.#pauseMs()),
+      (error: Error) => {
+        this.#deps.log.warn('backup.schedule_failed', { reason: error.message });
+        this.#sleep(retryMs);
+      },
+    );
+  }
+
+  #sleep(pauseMs: number | null): void {
+    this.#work = null;
+    if (this.#isStopped || pauseMs === null) return;
+    this.#timer = this.#deps.clock.after(pauseMs, () => this.wake());
+  }
+
+  async #runDue(): Promise<void> {
+    const { running, runsSchedule } = this.#deps;
+    if (!runsSchedule()) return;
+    const started = new Set<string>();
+    for (const due of this.#planned().filter(({ dueMs }) => dueMs <= this.#deps.clock.wallMs())) {
+      const { id } = due.repository;
+      // The others of the repository stay due until this one has ended.
+      if (started.has(id) || running.of('active', id) !== undefined) continue;
+      started.add(id);
+      if (await this.#plan(due)) this.#begin(due);
+    }
+  }
+
+  /** The tasks of all repositories that are not paused, the first one first. */
+  #planned(): DueTask[] {
+    const { repositories, plans } = this.#deps.state.value;
+    const active = Object.values(repositories.active).filter(({ state }) => state === 'active');
+    return active
+      .flatMap((repository) => {
+        const tasks = planOf(plans, repository.plan)?.tasks ?? [];
+        return tasks.map((task) => ({ repository, task, dueMs: repository.nextRuns[task.name] ?? 0 }));
+      })
+      .sort((a, b) => a.dueMs - b.dueMs);
+  }
+
+  /** Writes when it runs next. Resolves with false when the repository or its state changed meanwhile. */
+  async #plan({ repository: { id }, task, dueMs }: DueTask): Promise<boolean> {
+    let isDue = false;
+    await this.#deps.state.change((before) => {
+      const repository = before.repositories.active[id];
+      isDue = repository?.state === 'active' && (repository.nextRuns[task.name] ?? 0) === dueMs;
+      if (!isDue || repository === undefined) return before;
+      const nowMs = this.#deps.clock.wallMs();
+      const nextMs = runAfter(task.schedule, dueMs === 0 ? nowMs : dueMs, nowMs);
+      return withRepository(before, {
+        ...repository,
+        nextRuns: { ...repository.nextRuns, [task.name]: nextMs },
+      });
+    });
+    return isDue;
+  }
+
+  #begin({ repository, task }: DueTask): void {
+    const { tasks, log } = this.#deps;
+    try {
+      if (task.days === null) tasks.backup(repository, { isFull: task.isFull, planTask: task.name });
+      else tasks.merge(repository, { days: task.days, planTask: task.name });
+    } catch (error) {
+      log.warn('backup.task_not_started', {
+        ...{ repository: repository.id, task: task.name, reason: (error as Error).message },
+      });
+    }
+  }
+
+  /** Null without a task: the next change of the configuration wakes the scheduler. */
+  #pauseMs(): number | null {
+    const { running, runsSchedule } = this.#deps;
+    const next = this.#planned().find(({ repository: { id } }) => running.of('active', id) === undefined);
+    if (next === undefined) return null;
+    // Another node with the service may end.
+    if (!runsSchedule()) return checkMs;
+    return Math.max(pauseMinMs, Math.min(checkMs, next.dueMs - this.#deps.clock.wallMs()));
+  }
+}
+
+const withRepository = (state: BackupState, repository: StoredRepository): BackupState => ({
+  ...state,
+  repositories: {
+    ...state.repositories,
+    active: { ...state.repositories.active, [repository.id]: repository },
+  },
+});

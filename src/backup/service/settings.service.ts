@@ -1,0 +1,38 @@
+// The settings of the service: how long and how large the history of tasks may be.
+import { backupRefusals } from './backup.refusals.ts';
+import type { BackupSettings, BackupStateStore } from './backup-state.ts';
+import { BodyError, bodyField, readJsonBody } from './body.ts';
+
+const fields = {
+  history_rotation_period: bodyField.optional(bodyField.integer(1, 365)),
+  history_rotation_size: bodyField.optional(bodyField.integer(5, 200)),
+};
+
+export class SettingsService {
+  readonly #state: BackupStateStore;
+
+  constructor(state: BackupStateStore) {
+    this.#state = state;
+  }
+
+  read(): BackupSettings {
+    return this.#state.value.settings;
+  }
+
+  async change(body: Buffer): Promise<void> {
+    const sent = settingsIn(body);
+    if (Object.keys(sent).length === 0)
+      throw backupRefusals.invalidBody(undefined, `give ${Object.keys(fields).join(' or ')}`);
+    await this.#state.change((before) => ({ ...before, settings: { ...before.settings, ...sent } }));
+  }
+}
+
+function settingsIn(body: Buffer): Partial<BackupSettings> {
+  try {
+    const sent = Object.entries(readJsonBody(body, fields)).filter(([, value]) => value !== undefined);
+    return Object.fromEntries(sent);
+  } catch (error) {
+    if (error instanceof BodyError) throw backupRefusals.invalidBody(undefined, error.message);
+    throw error;
+  }
+}
