@@ -21,6 +21,7 @@ const node = 'main/run-node';
 /** What processes and threads load first. Each is bundled alone: threads share no state, so copies of a module in two are no danger. */
 const entries = [
   divan,
+  'backup/host/backup-thread',
   'cluster/certificates/hosts/issue-process',
   'index/host/index-thread',
   'kv/disk/hosts/disk-worker',

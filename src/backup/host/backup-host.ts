@@ -1,6 +1,7 @@
 // The main thread's side of the jobs: starts the thread with the first job, and ends it five minutes after the last.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
+import { codeFile } from '#ports/code-place.ts';
 import type { Log } from '#ports/log.ts';
 import { ServiceThread } from '#ports/service-thread.ts';
 import type { Job, JobProgress, JobResult, JobRunner } from './jobs.ts';
@@ -78,8 +79,7 @@ export class BackupHost implements JobRunner {
     const thread: Thread = new ServiceThread({
       area: 'backup',
       name: 'backup',
-      module: new URL('./backup-thread', import.meta.url),
-      importer: import.meta.url,
+      module: codeFile('backup/host/backup-thread'),
       resourceLimits,
       clock: this.clock,
       log: this.log,

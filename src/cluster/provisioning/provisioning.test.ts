@@ -102,8 +102,6 @@ describe('services', () => {
       'kv,index,fts,cbas',
       /fts, cbas\. It runs: kv, index, n1ql, backup/,
     ],
-    ['backup by one name', 'kv,backup', /not available in this version: backup/],
-    ['backup by its other name', 'kv,cbbs', /not available in this version: cbbs/],
   ];
   for (const [what, services, text] of cases) {
     it(`refuses ${what}`, async () => {

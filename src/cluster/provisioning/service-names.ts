@@ -16,14 +16,14 @@ export function readServices(list: string): ServicesRead {
     .map((name) => name.trim())
     .filter((name) => name !== '');
   const services = [...new Set(named.map((name) => (Object.hasOwn(aliases, name) ? aliases[name] : name)))];
-  return { services: services as string[], problem: servicesProblem(services as string[], named) };
+  return { services: services as string[], problem: servicesProblem(services as string[]) };
 }
 
-function servicesProblem(services: readonly string[], named: readonly string[]): string | null {
+function servicesProblem(services: readonly string[]): string | null {
   const unknown = services.filter((name) => !serviceNames.includes(name));
   if (unknown.length > 0) return `Unknown services: ${JSON.stringify(unknown)}`;
   if (services.length === 0) return 'At least one service has to be selected';
-  const missing = named.filter((name) => !availableServices.includes(name));
+  const missing = services.filter((name) => !availableServices.includes(name));
   if (missing.length > 0) {
     return `Services not available in this version: ${missing.join(', ')}. It runs: ${availableServices.join(', ')}`;
   }

@@ -223,6 +223,7 @@ test('folders and services of a node are chosen before it has an administrator',
         good: [
           ['kv', ['kv']],
           ['kv,index,n1ql', ['kv', 'index', 'n1ql']],
+          ['kv,cbbs,backup', ['kv', 'backup']],
         ],
         bad: [
           ['', 'At least one service has to be selected'],
