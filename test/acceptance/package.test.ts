@@ -108,6 +108,8 @@ test('the archive runs on a machine without Node, npm and this checkout', {
   assert.equal(made, `${join(scratch, name)}.tar.gz\n`);
   execFileSync('tar', ['-xzf', made.trim(), '-C', scratch]);
   const folder = join(scratch, name);
+  for (const page of ['index', 'cloud'])
+    assert.ok(existsSync(join(folder, `lib/built/console/${page}.html`)), page);
   // bin/divan through a link, with no program in PATH but those that follow the link.
   const link = join(scratch, 'divan-link');
   symlinkSync(join(folder, 'bin/divan'), link);
@@ -183,9 +185,7 @@ test('npx divan up runs a node, which an SDK can use and which serves its consol
   });
   endAfterTests(child);
   const ready = await eventuallyWithin(startMs, () => JSON.parse(readFileSync(readyFile, 'utf8')) as Ready);
-  const page = await (await fetch(`${ready.node.rest}/ui/`)).text();
-  const [, script = ''] = /src="(\/ui\/assets\/[\w-]+\.js)"/.exec(page) ?? [];
-  assert.match(await (await fetch(`${ready.node.rest}${script}`)).text(), /fetch/);
+  await assertConsole(`${ready.node.rest}/ui/`);
   await useBySdk(ready, 'travel');
   child.kill('SIGTERM');
   await once(child, 'exit');
@@ -225,8 +225,22 @@ test('a consumer of divan/testing gets its types', () => {
   execFileSync(process.execPath, run, { cwd: scratch, stdio: 'inherit' });
 });
 
-test('the package runs the cloud, which starts nodes from the package', async () => {
+/** The page has scripts and style sheets, and all that it names are there. */
+async function assertConsole(url: string): Promise<void> {
+  const page = await (await fetch(url)).text();
+  const files = page.match(/\/ui\/assets\/[\w-]+\.(js|css)/g) ?? [];
+  const answers = await Promise.all(files.map((file) => fetch(new URL(file, url))));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    files.map(() => 200),
+  );
+  const texts = await Promise.all(answers.map((answer) => answer.text()));
+  assert.match(texts.join(''), /\bfetch\(/);
+}
+
+test('the package runs the cloud, which serves its console and starts nodes from the package', async () => {
   await using cloud = await CloudProcess.start({ launcher });
+  await assertConsole(cloud.ready.api);
   await aCluster(cloud);
   const [pid] = cloud.nodePids();
   assert.match(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), new RegExp(launcher));
