@@ -1,0 +1,128 @@
+// Replication while connections are cut, and while the source is killed after its mapping changed.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { StoreRequest } from '#client/bucket-client.ts';
+import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { Relay } from '../support/relay.ts';
+import {
+  clientOf,
+  contentOf,
+  createReplication,
+  referenceTo,
+  replicate,
+  shown,
+  taskOf,
+  whenEqual,
+} from '../support/xdcr.ts';
+
+const timeout = 600_000;
+const waitMs = 180_000;
+const args = ['--bucket', 'b'];
+
+const documents = (prefix: string, count: number): StoreRequest[] =>
+  Array.from(
+    { length: count },
+    (_, index): StoreRequest => ({
+      ...{ kind: 'set', key: `${prefix}-${index}`, value: Buffer.from(JSON.stringify({ prefix, index })) },
+      ...{ flags: 0x02000000, expiry: 0, cas: 0n },
+    }),
+  );
+
+async function store(node: NodeProcess, path: string, requests: readonly StoreRequest[]): Promise<void> {
+  const client = await clientOf(node);
+  const [scope = '', name = ''] = path.split('.');
+  const replies = await client.storeMany((await client.collectionId(scope, name)) as number, requests);
+  client.close();
+  assert.deepEqual([...new Set(replies.map(({ status }) => status))], [0]);
+}
+
+async function createCollections(node: NodeProcess, paths: readonly string[]): Promise<void> {
+  const scopes = '/pools/default/buckets/b/scopes';
+  for (const path of paths) {
+    const [scope = '', name = ''] = path.split('.');
+    await node.request(scopes, 'POST', { name: scope }).then((response) => response.text());
+    await node.request(`${scopes}/${scope}/collections`, 'POST', { name }).then(shown);
+  }
+}
+
+test('nothing is lost when connections to the target are cut, which are made by its alternate address', {
+  timeout,
+}, async () => {
+  await using source = await NodeProcess.start({ args });
+  await using target = await NodeProcess.start({ args });
+  await using relay = await Relay.open(Number(target.ready.node.kv.split(':')[1]));
+  const external = { hostname: '127.0.0.1', kv: String(relay.port) };
+  const path = '/node/controller/setupAlternateAddresses/external';
+  assert.equal((await target.request(path, 'PUT', external)).status, 200);
+  const reference = referenceTo(target, { network_type: 'external' });
+  await source.request('/pools/default/remoteClusters', 'POST', reference).then(shown);
+  await createReplication(source);
+  const cuts = 5;
+  for (let round = 0; round < cuts; round++) {
+    await store(source, '_default._default', documents(`round-${round}`, 2000));
+    // Cut while documents are on their way, or just have been.
+    await eventuallyWithin(waitMs, async () => {
+      relay.cut();
+      assert.ok(relay.cuts > round, `${relay.cuts} connections were cut`);
+    });
+  }
+  assert.equal((await whenEqual(source, target)).size, 2000 * cuts);
+  await eventuallyWithin(waitMs, async () => {
+    const { status, changesLeft, errors } = await taskOf(source);
+    assert.deepEqual([status, changesLeft], ['running', 0]);
+    // Each error says when it happened, and what.
+    assert.ok(errors.length > 0);
+    for (const error of errors) assert.match(error, /^\d{4}-\d\d-\d\d.*\d\d:\d\d:\d\d.* \S+/);
+  });
+});
+
+test('rules that changed before the source was killed count after its start', { timeout }, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-xdcr-'));
+  try {
+    await using target = await NodeProcess.start({ args });
+    await createCollections(target, ['t.one', 't.two', 'u.other']);
+    let source = await NodeProcess.start({ args, dataDir });
+    try {
+      await createCollections(source, ['s.one', 's.two']);
+      for (const name of ['one', 'two']) await store(source, `s.${name}`, documents(name, 300));
+      const id = await replicate(source, target, {
+        collectionsExplicitMapping: 'true',
+        colMappingRules: '{"s.one":"t.one"}',
+      });
+      const counts = async () => {
+        const found: Record<string, number> = {};
+        for (const path of (await contentOf(target)).keys()) {
+          const name = path.replace(/-\d+$/, '');
+          found[name] = (found[name] ?? 0) + 1;
+        }
+        return found;
+      };
+      const untilCounts = (expected: Record<string, number>) =>
+        eventuallyWithin(waitMs, async () => assert.deepEqual(await counts(), expected));
+      await untilCounts({ 't.one/one': 300 });
+      const settings = `/settings/replications/${encodeURIComponent(id)}`;
+      for (const [rules, expected] of [
+        ['{"s":"t"}', { 't.one/one': 300, 't.two/two': 300 }],
+        ['{"s":"t","_default._default":"u.other"}', { 't.one/one': 300, 't.two/two': 300 }],
+      ] as const) {
+        await source.request(settings, 'POST', { colMappingRules: rules }).then(shown);
+        await source.stop('SIGKILL');
+        source = await NodeProcess.start({ args, dataDir });
+        await untilCounts(expected);
+      }
+      await store(source, '_default._default', documents('default', 100));
+      await store(source, 's.two', documents('later', 100));
+      await untilCounts({
+        ...{ 't.one/one': 300, 't.two/two': 300 },
+        ...{ 'u.other/default': 100, 't.two/later': 100 },
+      });
+    } finally {
+      await source.stop('SIGKILL');
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,51 @@
+// Passes the bytes of connections on to a port of this machine, and cuts all of them when a test asks for it.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+export class Relay implements AsyncDisposable {
+  /** Connections that were cut. */
+  cuts = 0;
+  private readonly server: Server;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(target: number) {
+    this.server = createServer((socket) => {
+      const onward = connect({ host: '127.0.0.1', port: target, noDelay: true });
+      for (const [one, other] of [
+        [socket, onward],
+        [onward, socket],
+      ] as const) {
+        this.sockets.add(one);
+        one.pipe(other);
+        one.on('error', () => one.destroy());
+        one.on('close', () => {
+          this.sockets.delete(one);
+          other.destroy();
+        });
+      }
+    });
+  }
+
+  static async open(target: number): Promise<Relay> {
+    const relay = new Relay(target);
+    relay.server.listen(0, '127.0.0.1');
+    await once(relay.server, 'listening');
+    return relay;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  cut(): void {
+    this.cuts += this.sockets.size / 2;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.cut();
+    await closed;
+  }
+}
