@@ -47,7 +47,7 @@ function read(path: string): string | null {
 async function commandLine(): Promise<string> {
   const lines = [
     '# Command line\n',
-    '`npx divan <command>` in a checkout after `npm ci`. Flags win over environment variables, those over defaults.\n',
+    '`npx divan <command>` in a checkout after `npm ci`. A flag overrides its environment variable, which overrides the default.\n',
     '- `divan up`: a node, provisioned on first start; without `--password` one is generated, printed once and stored encrypted in the data folder.',
     '  It also starts the cloud in a child process with the folder `cloud` in that data folder; both stop together.',
     '- `divan node`: a node; provisioned on first start when `--username` and `--password` are given.\n',

@@ -21,7 +21,7 @@ export interface Figures {
   readonly p99Ms: number;
 }
 
-export async function load({ url, next, connections, ms, ...sent }: Load): Promise<Figures> {
+export async function load({ url, next, connections, ms, ...content }: Load): Promise<Figures> {
   const times: number[] = [];
   const until = performance.now() + ms;
   let bytes = 0;
@@ -31,7 +31,7 @@ export async function load({ url, next, connections, ms, ...sent }: Load): Promi
     while (performance.now() < until) {
       const path = next?.() ?? `${url.pathname}${url.search}`;
       const began = performance.now();
-      bytes = await ask(socket, requestText(url, path, sent));
+      bytes = await ask(socket, requestText(url, path, content));
       times.push(performance.now() - began);
     }
     socket.destroy();

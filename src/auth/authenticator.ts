@@ -1,5 +1,5 @@
-// Authenticates requests. Verifying a password takes a slow hash; recent successful verifications are cached under a keyed digest,
-// so that a client with the right password pays once.
+// Authenticates requests. Verifying a password takes a slow hash. Recent successful verifications are cached under a keyed digest, so
+// that the hash is computed once for a client with the right password.
 import { createHmac } from 'node:crypto';
 import type { Identity } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -140,11 +140,13 @@ export class Authenticator implements Authority {
 
   async authenticate(attempt: Attempt): Promise<Caller | null> {
     const account = this.#source.find(attempt.name);
-    const right = await this.#isRight(account, attempt);
+    const isPasswordRight = await this.#verifyPassword(account, attempt);
     // The password or the roles may have changed during the verification.
-    const now = this.#source.find(attempt.name);
-    const isSame = account ? now?.credentialId === account.credentialId : now?.identity.domain === 'external';
-    if (right && now && isSame) return this.#callerOf(now, now.credentialId);
+    const current = this.#source.find(attempt.name);
+    const isSame = account
+      ? current?.credentialId === account.credentialId
+      : current?.identity.domain === 'external';
+    if (isPasswordRight && current && isSame) return this.#callerOf(current, current.credentialId);
     await this.#throttle.failed(attempt.remoteAddress, attempt.name);
     return null;
   }
@@ -154,13 +156,13 @@ export class Authenticator implements Authority {
     this.#cacheDigest(this.#digest(name, credentialId, password));
   }
 
-  async #isRight(account: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
+  async #verifyPassword(account: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
     const { password } = attempt;
-    const suspect = this.#throttle.suspects(attempt.remoteAddress);
+    const isSuspect = this.#throttle.suspects(attempt.remoteAddress);
     if (account ? account.identity.domain === 'external' : this.#admitsUnknown())
       return await this.#verifyExternal(attempt.name, password);
     if (!account?.password) {
-      await this.#hashingQueue.run(suspect, () => pretendToCompare(password, this.#kdf));
+      await this.#hashingQueue.run(isSuspect, () => pretendToCompare(password, this.#kdf));
       return false;
     }
     const digest = this.#digest(account.identity.name, account.credentialId, password);
@@ -169,11 +171,11 @@ export class Authenticator implements Authority {
     // A starting client sends many requests at once: one hash serves all of them.
     const comparing =
       this.#comparing.get(digest) ??
-      this.#hashingQueue.run(suspect, () => passwordMatches(stored, password, this.#kdf));
+      this.#hashingQueue.run(isSuspect, () => passwordMatches(stored, password, this.#kdf));
     this.#comparing.set(digest, comparing);
-    const right = await comparing.finally(() => this.#comparing.delete(digest));
-    if (right) this.#cacheDigest(digest);
-    return right;
+    const isEqual = await comparing.finally(() => this.#comparing.delete(digest));
+    if (isEqual) this.#cacheDigest(digest);
+    return isEqual;
   }
 
   #digest(name: string, credentialId: string, password: string): string {

@@ -1,5 +1,5 @@
 // Compiles roles for the data service, which knows privileges and collection ids, not roles and names.
-import type { Permission, Vertex } from './permission.ts';
+import type { Permission, PermissionStep } from './permission.ts';
 import { type BucketGrant, type Grants, Privilege } from './privileges.ts';
 import { allows, everyName, type GrantedRole } from './role-rules.ts';
 
@@ -110,6 +110,6 @@ function evaluate(
 }
 
 function permissionOf(object: string, operation: string, names: readonly string[] | null): Permission {
-  const steps: Vertex[] = object.split('.').map((name) => ({ name, names: [] }));
+  const steps: PermissionStep[] = object.split('.').map((name) => ({ name, names: [] }));
   return { object: names ? [{ name: 'collection', names }, ...steps] : steps, operation };
 }

@@ -9,7 +9,7 @@ const longestDelayMs = 2_000;
 /** Below the five seconds after which published clients report a timeout instead of a wrong password. */
 const longestWaitMs = 3_000;
 const discardAfterMs = 15 * 60_000;
-/** Of sources, and of pairs of a source and a user. */
+/** The maximum of sources and of pairs of a source and a user whose failures are counted. */
 const countedMax = 10_000;
 const suspectAfter = 5;
 /** Delayed answers at a time; more are sent at once, because delayed ones cost memory and connections. */
@@ -40,8 +40,8 @@ export class LoginThrottle {
   /** Resolves when the failure may be answered. */
   async failed(address: string, name: string): Promise<void> {
     const source = sourceOf(address);
-    this.#note(source);
-    const delayMs = this.#note(keyOf(source, name));
+    this.#recordFailure(source);
+    const delayMs = this.#recordFailure(keyOf(source, name));
     if (this.#waiting >= waitingMax) return;
     this.#waiting++;
     try {
@@ -51,7 +51,7 @@ export class LoginThrottle {
     }
   }
 
-  #note(key: string): number {
+  #recordFailure(key: string): number {
     const now = this.#clock.monotonicMs();
     const earlier = this.#failures.get(key);
     const failures =
@@ -69,7 +69,5 @@ export class LoginThrottle {
     return this.#clock.monotonicMs() - failures.lastMs < discardAfterMs;
   }
 }
-
-/** The owner of one IPv6 address has its whole /64 network, so that network is one source. */
 
 const keyOf = (source: string, name: string) => `${source} ${name.slice(0, 128)}`;

@@ -2,46 +2,46 @@
 // The brackets of bucket, scope and collection hold names; `.` among them stands for "any", `{name}` for a path parameter.
 
 /** One step of an object's path. `names` are bucket, scope and collection, as many as the step has; null stands for any. */
-export interface Vertex {
+export interface PermissionStep {
   readonly name: string;
   readonly names: readonly (string | null)[];
 }
 
 export interface Permission {
-  readonly object: readonly Vertex[];
+  readonly object: readonly PermissionStep[];
   readonly operation: string;
 }
 
-const namesOf: Record<string, number> = { bucket: 1, scope: 2, collection: 3 };
+const nameCounts: Record<string, number> = { bucket: 1, scope: 2, collection: 3 };
 
 /** Null for a text that is not a permission. */
 export function parsePermission(text: string): Permission | null {
   const head = /^\s*cluster(?=[.!])/.exec(text);
   if (!head) return null;
-  const object: Vertex[] = [];
-  const step = /\.([a-z0-9_]+)(?:\[([^\]]*)\])?|!([a-z0-9_]+)\s*$/y;
-  step.lastIndex = head[0].length;
-  for (let found = step.exec(text); found; found = step.exec(text)) {
+  const object: PermissionStep[] = [];
+  const stepPattern = /\.([a-z0-9_]+)(?:\[([^\]]*)\])?|!([a-z0-9_]+)\s*$/y;
+  stepPattern.lastIndex = head[0].length;
+  for (let found = stepPattern.exec(text); found; found = stepPattern.exec(text)) {
     const [, name, names, operation] = found;
     if (operation !== undefined) return { object, operation };
-    const vertex = parseVertex(name as string, names);
-    if (!vertex) return null;
-    object.push(vertex);
+    const step = parseStep(name as string, names);
+    if (!step) return null;
+    object.push(step);
   }
   return null;
 }
 
-function parseVertex(name: string, inside: string | undefined): Vertex | null {
+function parseStep(name: string, inside: string | undefined): PermissionStep | null {
   const names = inside === undefined ? [] : inside.split(':');
-  if (names.length !== (namesOf[name] ?? 0)) return null;
+  if (names.length !== (nameCounts[name] ?? 0)) return null;
   if (names.includes('')) return null;
   return { name, names: names.map((part) => (part === '.' ? null : part)) };
 }
 
 /** Replaces `{name}` by path parameters. A parameter cannot change the structure of the permission. */
 export function fillPermission(template: Permission, params: Readonly<Record<string, string>>): Permission {
-  const object = template.object.map((vertex) =>
-    vertex.names.length === 0 ? vertex : { ...vertex, names: vertex.names.map((name) => fill(name, params)) },
+  const object = template.object.map((step) =>
+    step.names.length === 0 ? step : { ...step, names: step.names.map((name) => fill(name, params)) },
   );
   return { ...template, object };
 }
@@ -52,9 +52,9 @@ function fill(name: string | null, params: Readonly<Record<string, string>>): st
 }
 
 export function permissionText(permission: Permission): string {
-  const steps = permission.object.map((vertex) => {
-    if (vertex.names.length === 0) return vertex.name;
-    return `${vertex.name}[${vertex.names.map((name) => name ?? '.').join(':')}]`;
+  const steps = permission.object.map((step) => {
+    if (step.names.length === 0) return step.name;
+    return `${step.name}[${step.names.map((name) => name ?? '.').join(':')}]`;
   });
   return `${['cluster', ...steps].join('.')}!${permission.operation}`;
 }

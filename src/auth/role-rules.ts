@@ -1,6 +1,6 @@
 // Decides whether roles grant a permission. Within a role the first matching pattern decides; one granting role suffices.
 import { assert } from '#base/assert.ts';
-import type { Permission, Vertex } from './permission.ts';
+import type { Permission, PermissionStep } from './permission.ts';
 import type { RoleDefinition, RoleLevel } from './roles/definition.ts';
 import { rolesById } from './roles/index.ts';
 
@@ -16,16 +16,16 @@ export const namesOfLevel: Record<RoleLevel, number> = { cluster: 0, bucket: 1, 
 export const everyName = '*';
 
 interface CompiledPattern {
-  readonly object: readonly Vertex[];
+  readonly object: readonly PermissionStep[];
   readonly operations: 'all' | 'none' | ReadonlySet<string>;
 }
 
 export function allows(roles: readonly GrantedRole[], permission: Permission): boolean {
-  const object = permission.object.map((vertex) => asCollection(vertex, everyName));
+  const object = permission.object.map((step) => asCollection(step, everyName));
   return roles.some((role) => roleAllows(role, object, permission.operation));
 }
 
-function roleAllows(granted: GrantedRole, object: readonly Vertex[], operation: string): boolean {
+function roleAllows(granted: GrantedRole, object: readonly PermissionStep[], operation: string): boolean {
   const pattern = patternsOf(granted.role).find((candidate) =>
     covers(candidate.object, object, granted.names),
   );
@@ -34,19 +34,19 @@ function roleAllows(granted: GrantedRole, object: readonly Vertex[], operation: 
 }
 
 function covers(
-  pattern: readonly Vertex[],
-  object: readonly Vertex[],
+  pattern: readonly PermissionStep[],
+  object: readonly PermissionStep[],
   granted: GrantedRole['names'],
 ): boolean {
   if (object.length < pattern.length) return false;
-  return pattern.every((vertex, index) => vertexCovers(vertex, object[index] as Vertex, granted));
+  return pattern.every((step, index) => stepCovers(step, object[index] as PermissionStep, granted));
 }
 
-function vertexCovers(pattern: Vertex, vertex: Vertex, granted: GrantedRole['names']): boolean {
-  if (pattern.name !== vertex.name) return false;
+function stepCovers(pattern: PermissionStep, step: PermissionStep, granted: GrantedRole['names']): boolean {
+  if (pattern.name !== step.name) return false;
   return pattern.names.every((slot, index) => {
     const wanted = slot === null ? null : (granted[slotIndex(slot)] ?? null);
-    const requested = vertex.names[index] ?? null;
+    const requested = step.names[index] ?? null;
     return wanted === null || requested === null || wanted === requested;
   });
 }
@@ -56,15 +56,15 @@ const slotIndex = (slot: string) => slots.indexOf(slot);
 
 /**
  * Objects of buckets and scopes are treated as collections: all are compared as bucket, scope, collection. `omitted` takes the place
- * of the names that the vertex does not have.
+ * of the names that the step does not have.
  */
-function asCollection(vertex: Vertex, omitted: string | null): Vertex {
-  if (vertex.names.length === 0) return vertex;
-  return { name: 'collection', names: [0, 1, 2].map((index) => valueAt(vertex, index, omitted)) };
+function asCollection(step: PermissionStep, omitted: string | null): PermissionStep {
+  if (step.names.length === 0) return step;
+  return { name: 'collection', names: [0, 1, 2].map((index) => valueAt(step, index, omitted)) };
 }
 
-const valueAt = (vertex: Vertex, index: number, omitted: string | null) =>
-  index < vertex.names.length ? (vertex.names[index] as string | null) : omitted;
+const valueAt = (step: PermissionStep, index: number, omitted: string | null) =>
+  index < step.names.length ? (step.names[index] as string | null) : omitted;
 
 const compiled = new WeakMap<RoleDefinition, readonly CompiledPattern[]>();
 
@@ -85,7 +85,7 @@ function parseOperations(text: string): CompiledPattern['operations'] {
   return text === 'all' || text === 'none' ? text : new Set(text.split(' '));
 }
 
-function parseObject(text: string): Vertex[] {
+function parseObject(text: string): PermissionStep[] {
   const steps = text.match(/[a-z0-9_]+(\[[^\]]*\])?/g) ?? [];
   assert(steps.join('.') === text, `malformed pattern ${text}`);
   return steps.map((step) => {

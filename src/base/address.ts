@@ -3,7 +3,10 @@
 /** Removes the prefix with which dual-stack sockets report an IPv4 address. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-/** What limits count as one source: the /64 network of an IPv6 address; of any other text what `plainAddress` returns. */
+/**
+ * What limits count as one source: the /64 network of an IPv6 address, since the owner of one address usually has the whole network; of any
+ * other text what `plainAddress` returns.
+ */
 export function sourceOf(address: string): string {
   const plain = plainAddress(address);
   if (!plain.includes(':')) return plain;

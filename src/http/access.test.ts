@@ -19,9 +19,9 @@ const authority: Authority = {
 };
 
 test('only a port that knows users without roles tells them from unknown ones', async () => {
-  const decide = async (knowsRoleless: boolean, access: Access, password: string | null) => {
+  const decide = async (forbidsRoleless: boolean, access: Access, password: string | null) => {
     const route = defineRoute({ id: 'a', method: 'GET', path: '/a', access, doc: '' });
-    const gate = new AccessGate(authority, [route], knowsRoleless);
+    const gate = new AccessGate(authority, [route], forbidsRoleless);
     const credentials =
       password === null ? { kind: 'none' as const } : { kind: 'basic' as const, name: 'user', password };
     return (await gate.decide(route, {}, credentials, '127.0.0.1')).kind;

@@ -21,13 +21,13 @@ interface Rule {
 
 export class AccessGate {
   readonly #authority: Authority;
-  readonly #knowsRoleless: boolean;
+  readonly #forbidsRoleless: boolean;
   readonly #rules = new Map<RouteDefinition, Rule | null>();
 
-  /** `knowsRoleless`: a user without roles is refused as one without permission, not as an unknown one. */
-  constructor(authority: Authority, routes: readonly RouteDefinition[], knowsRoleless = false) {
+  /** `forbidsRoleless`: a user without roles gets 403, as one without the permission; otherwise 401, as an unknown one. */
+  constructor(authority: Authority, routes: readonly RouteDefinition[], forbidsRoleless = false) {
     this.#authority = authority;
-    this.#knowsRoleless = knowsRoleless;
+    this.#forbidsRoleless = forbidsRoleless;
     for (const route of routes) this.#rules.set(route, ruleOf(route));
   }
 
@@ -45,7 +45,7 @@ export class AccessGate {
     if (actsFor && !('identity' in actsFor)) return actsFor;
     const caller = actsFor ?? sender;
     if (route.access.kind === 'anyone') return { kind: 'passed', caller };
-    const isKnown = caller.hasRoles || this.#knowsRoleless;
+    const isKnown = caller.hasRoles || this.#forbidsRoleless;
     if (caller.identity.domain === 'anonymous' || !isKnown) return { kind: 'unauthenticated', caller };
     const rule = this.#rules.get(route);
     if (!rule || rule.allows(caller, params)) return { kind: 'passed', caller };

@@ -55,7 +55,7 @@ export interface PipelineOptions {
   /** Absent: only the Authorization header and certificates identify callers. */
   readonly sessions?: Pick<Sessions, 'authorizationOf' | 'end'>;
   /** A user without roles gets 403 with the permission, or the routes for any identity; otherwise 401. */
-  readonly knowsRoleless?: boolean;
+  readonly forbidsRoleless?: boolean;
 }
 
 /** One request in progress. */
@@ -105,7 +105,7 @@ export class Pipeline {
     this.#gate = new AccessGate(
       options.authority,
       options.routes.map((bound) => bound.route),
-      options.knowsRoleless,
+      options.forbidsRoleless,
     );
   }
 
@@ -125,9 +125,9 @@ export class Pipeline {
     };
     const entered = this.#options.throttle?.enter(target) ?? noCount;
     this.#open.add(abort);
-    this.#options.meter?.entered();
+    this.#options.meter?.started();
     out.once('close', () => {
-      this.#options.meter?.left();
+      this.#options.meter?.ended();
       this.#open.delete(abort);
       abort.abort();
       if (typeof entered === 'function') entered();

@@ -26,12 +26,12 @@ export class RequestMeter {
   readonly #times = new Map<string, Histogram>();
   readonly totals = { entered: 0, left: 0, unauthenticated: 0, forbidden: 0 };
 
-  entered(): void {
+  started(): void {
     this.totals.entered++;
   }
 
-  /** Answered or aborted. */
-  left(): void {
+  /** The request was answered or aborted. */
+  ended(): void {
     this.totals.left++;
   }
 

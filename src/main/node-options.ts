@@ -97,7 +97,10 @@ export const nodeOptions = {
     kind: kinds.host,
     doc: 'name or address under which the other nodes of a cluster and clients reach this node, set on first start (with --username and --password); default: the address that they used',
   },
-  'memory-quota': { kind: kinds.megabytes, doc: 'data service memory on first start (default by machine)' },
+  'memory-quota': {
+    kind: kinds.megabytes,
+    doc: 'memory of the data service, set on first start (default: by the memory of the machine)',
+  },
   engine: {
     kind: engine,
     default: 'embedded',
@@ -123,7 +126,10 @@ export const nodeOptions = {
     doc: 'key-value bucket of the configuration on NATS servers; created on first start',
   },
   'nats-credentials': { kind: kinds.path, doc: 'credentials file of a NATS user' },
-  'nats-ca': { kind: kinds.path, doc: 'PEM certificates of the authorities that NATS servers are signed by' },
+  'nats-ca': {
+    kind: kinds.path,
+    doc: 'PEM certificates of the authorities that signed the certificates of the NATS servers',
+  },
   'nats-cert': {
     kind: kinds.path,
     doc: 'PEM certificate that this node shows to NATS servers (with --nats-key)',

@@ -50,7 +50,7 @@ export interface NodeDeps {
 const drainMs = 2_000;
 const applyMs = 120_000;
 
-type ServeOptions = Pick<PipelineOptions, 'throttle' | 'knowsRoleless' | 'sessions'>;
+type ServeOptions = Pick<PipelineOptions, 'throttle' | 'forbidsRoleless' | 'sessions'>;
 
 export class Node {
   readonly ports: NodePorts = { ...unknownPorts };
@@ -394,7 +394,7 @@ export class Node {
     return restServices({
       ...{ options, manager, services, store, nodeId, log, restPort: () => ports.mgmt },
       runs: (service) => this.runs(service),
-      serve: (routes) => this.serve(routes, { throttle: manager.throttles.rest, knowsRoleless: true }),
+      serve: (routes) => this.serve(routes, { throttle: manager.throttles.rest, forbidsRoleless: true }),
       registered: (name, part) => this.registered(name, part),
     });
   }

@@ -93,7 +93,7 @@ function integer(text: string, min: number, max: number, right: string): number 
 export const environmentName = (option: string): string =>
   `DIVAN_${option.replaceAll('-', '_').toUpperCase()}`;
 
-/** Flags win over the environment, the environment over defaults. */
+/** A flag overrides its environment variable, which overrides the default. */
 export function parseOptions<const S extends OptionSpecs>(
   specs: S,
   args: readonly string[],

@@ -1,5 +1,5 @@
-// `divan reset-password`: sets name and password of the administrator of a stopped node. Access to the data
-// folder is the proof: it is readable by its owner only.
+// `divan reset-password`: sets name and password of the administrator of a stopped node. It asks for no password: only the owner of
+// the data folder can read and write it.
 import { resolve } from 'node:path';
 import { realKdf } from '#auth/kdf.host.ts';
 import { passwordPolicySetting } from '#cluster/password-policy/password-policy.routes.ts';

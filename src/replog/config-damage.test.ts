@@ -1,4 +1,4 @@
-// A damaged configuration file is refused by name and left unchanged, or read as it was written.
+// Opening a damaged configuration file fails with an error that names the file and leaves it unchanged, or reads what was written.
 import assert from 'node:assert/strict';
 import {
   copyFileSync,
@@ -59,9 +59,9 @@ const filesOf = (folder: string): [string, string][] =>
     .map((name) => [name, readFileSync(join(folder, name)).toString('base64')]);
 
 async function assertRefused(folder: string, reason: RegExp): Promise<void> {
-  const present = filesOf(folder);
+  const before = filesOf(folder);
   await assert.rejects(contentsOf(folder), reason);
-  assert.deepEqual(filesOf(folder), present);
+  assert.deepEqual(filesOf(folder), before);
   await assert.rejects(contentsOf(folder), reason);
 }
 
@@ -72,7 +72,7 @@ function rewrite(path: string, from: string, to: string): void {
   writeFileSync(path, bytes);
 }
 
-test('a flipped bit anywhere in the file changes nothing, or the file is refused by its name', async (t) => {
+test('a flipped bit anywhere in the file has no effect, or opening fails with an error that names the file', async (t) => {
   const random = aSeed(t);
   const undamaged = await contentsOf(copyOf(clean));
   const bytes = readFileSync(join(clean, 'config.db'));
@@ -100,7 +100,7 @@ test('a flipped bit anywhere in the file changes nothing, or the file is refused
   assert.ok(refusals > flips / 10);
 });
 
-test('a changed letter of a value and of a key are refused, with the name of the entry', async () => {
+test('opening fails for a changed letter of a value and of a key, with an error that names the entry', async () => {
   const value = copyOf(clean, (path) => rewrite(path, '"quota":103', '"quota":102'));
   await assertRefused(value, /the entry "bucket\/3" is damaged/);
   const key = copyOf(clean, (path) => rewrite(path, 'bucket/3', 'bucket/4'));

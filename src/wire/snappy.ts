@@ -117,7 +117,7 @@ function writeLength(out: Buffer, length: number): number {
   return at;
 }
 
-/** Faster than the method of buffers, whose checks each position would pay for. */
+/** Faster than `readInt32LE`, which checks its arguments at each position. */
 const wordAt = (bytes: Buffer, at: number): number =>
   (bytes[at] as number) |
   ((bytes[at + 1] as number) << 8) |

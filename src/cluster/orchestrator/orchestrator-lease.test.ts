@@ -38,14 +38,14 @@ async function nodes(names: string, random: Random = randomFrom(1)) {
 }
 
 describe('the lease of the orchestrator', () => {
-  it('is free of writes while there is one node, which then is the orchestrator', async () => {
+  it('belongs to the only node of a cluster, which writes nothing for it', async () => {
     const { clock, server, runningOn } = await nodes('a');
     await clock.run(60_000);
     assert.equal(server.revision(), 0);
     assert.deepEqual([runningOn('a').lease.term, runningOn('a').lease.holder], [0, 'a']);
   });
 
-  it('belongs to one node, whom the others know', async () => {
+  it('belongs to one node, which the others know', async () => {
     const { clock, holders, all } = await nodes('a b c');
     assert.deepEqual(
       all.map(({ lease }) => lease.holder),
@@ -71,7 +71,7 @@ describe('the lease of the orchestrator', () => {
     const others = holders().filter((node) => node !== first.node);
     assert.equal(others.length, 1);
     assert.equal(runningOn(others[0] ?? '').lease.term, 2);
-    assert.equal(first.lease.term, null, 'it counts only for as long as its last write was recent');
+    assert.equal(first.lease.term, null, 'a lease ends for its holder too when the last write is too old');
   });
 
   it('is not taken by a node whose own calls fail', async () => {

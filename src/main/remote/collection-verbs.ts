@@ -47,17 +47,18 @@ export const collectionVerbs = [
       const node = new RemoteNode(options);
       const scopes = urlPath`/pools/default/buckets/${bucket}/scopes`;
       if (collection === undefined) {
-        if (options['max-ttl'] !== undefined) throw new UsageError('--max-ttl: only a collection has one');
-        await known(node, bucket, await created(node, scopes, { name: scope }));
+        if (options['max-ttl'] !== undefined)
+          throw new UsageError('--max-ttl: a scope has no longest expiry, only a collection');
+        await waitForManifest(node, bucket, await create(node, scopes, { name: scope }));
         return { value: { bucket, scope }, text: `scope "${scope}" is created` };
       }
       const { scopes: present } = (await node.get(scopes)) as Manifest;
-      if (!present.some(({ name }) => name === scope)) await created(node, scopes, { name: scope });
+      if (!present.some(({ name }) => name === scope)) await create(node, scopes, { name: scope });
       const fields = { name: collection, ...givenFields({ maxTTL: options['max-ttl'] }) };
-      await known(
+      await waitForManifest(
         node,
         bucket,
-        await created(node, `${scopes}/${encodeURIComponent(scope)}/collections`, fields),
+        await create(node, `${scopes}/${encodeURIComponent(scope)}/collections`, fields),
       );
       return { value: { bucket, scope, collection }, text: `collection "${path}" is created` };
     },
@@ -104,8 +105,8 @@ function namesIn(path: string): [scope: string, collection: string | undefined] 
   return [scope, collection];
 }
 
-/** Returns the uid of the manifest that has it. */
-async function created(
+/** Creates a scope or collection; returns the uid of the manifest that contains it. */
+async function create(
   node: RemoteNode,
   path: string,
   fields: Record<string, string | number | boolean>,
@@ -114,8 +115,8 @@ async function created(
   return (JSON.parse(body) as { uid: string }).uid;
 }
 
-/** The data service knows the manifest, so that the next command can write. */
-async function known(node: RemoteNode, bucket: string, uid: string): Promise<void> {
+/** Waits until the data service has the manifest, so that the next command can write. */
+async function waitForManifest(node: RemoteNode, bucket: string, uid: string): Promise<void> {
   await node.request('POST', urlPath`/pools/default/buckets/${bucket}/scopes/@ensureManifest/${uid}`, {});
 }
 
@@ -130,9 +131,9 @@ export async function ensureCollections(
   const { uid, scopes: present } = (await node.get(scopes)) as Manifest;
   const existing = present.find(({ name }) => name === scope);
   let last = uid;
-  if (existing === undefined) last = await created(node, scopes, { name: scope });
+  if (existing === undefined) last = await create(node, scopes, { name: scope });
   for (const name of collections)
     if (!existing?.collections.some((one) => one.name === name))
-      last = await created(node, `${scopes}/${encodeURIComponent(scope)}/collections`, { name });
-  await known(node, bucket, last);
+      last = await create(node, `${scopes}/${encodeURIComponent(scope)}/collections`, { name });
+  await waitForManifest(node, bucket, last);
 }

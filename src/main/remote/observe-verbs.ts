@@ -29,7 +29,7 @@ interface LogEntry {
 export const metricsVerbs = [
   verb(
     '[NAME]',
-    'the current samples of all metrics whose name begins so; with --since the values of the metric NAME over time',
+    'the current samples of all metrics whose name begins with NAME; with --since the values of the metric NAME over time',
     {
       ...nodeConnection('user with the role external_stats_reader, or more'),
       json: jsonFlag,
@@ -58,7 +58,7 @@ export const logsVerbs = [
     {
       ...nodeConnection('user with the role ro_admin, or more'),
       json: jsonFlag,
-      lines: { kind: wholeNumber(1, 10_000), default: 50, doc: 'the most entries' },
+      lines: { kind: wholeNumber(1, 10_000), default: 50, doc: 'how many entries at most' },
       follow: {
         kind: kinds.flag,
         default: false,
@@ -155,17 +155,20 @@ async function followLog(
   // The reader of a pipe may end first.
   process.stdout.on('error', () => process.exit(0));
   let shown = new Set<string>();
-  for (let news = list; ; ) {
-    const fresh = news.filter((entry) => !shown.has(JSON.stringify(entry)));
-    for (const entry of fresh) process.stdout.write(`${show(entry)}\n`);
-    const last = news.at(-1);
-    // Entries of one millisecond may come one after the other.
+  for (let entriesSince = list; ; ) {
+    const unshown = entriesSince.filter((entry) => !shown.has(JSON.stringify(entry)));
+    for (const entry of unshown) process.stdout.write(`${show(entry)}\n`);
+    const last = entriesSince.at(-1);
+    // The next request returns the entries of the last millisecond again: more of them may have been added.
     if (last !== undefined)
       shown = new Set(
-        news.filter(({ tstamp }) => tstamp === last.tstamp).map((entry) => JSON.stringify(entry)),
+        entriesSince.filter(({ tstamp }) => tstamp === last.tstamp).map((entry) => JSON.stringify(entry)),
       );
     await realClock.sleep(followMs, signal);
-    news = await entries(node, last === undefined ? 'limit=1000' : `limit=10000&sinceTime=${last.tstamp}`);
-    if (news.length === 0 && last !== undefined) news = [last];
+    entriesSince = await entries(
+      node,
+      last === undefined ? 'limit=1000' : `limit=10000&sinceTime=${last.tstamp}`,
+    );
+    if (entriesSince.length === 0 && last !== undefined) entriesSince = [last];
   }
 }

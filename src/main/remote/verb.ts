@@ -51,14 +51,14 @@ export async function runVerb(
   const rest = nameOf(found) === '' ? args : args.slice(1);
   const { words, options } = splitWords(rest, found.options);
   checkWords(command, found, words);
-  const answer = await explained(() => found.run(options, words));
+  const answer = await withCommandError(() => found.run(options, words));
   if (answer === null) return;
   const text = (options as { json?: boolean }).json ? JSON.stringify(answer.value) : answer.text;
   if (text !== '') process.stdout.write(`${text}\n`);
 }
 
-/** An ended connection is no defect of the command: it is reported without a stack. */
-async function explained<T>(run: () => Promise<T>): Promise<T> {
+/** Makes a `CommandError` of a failed request to the data port, so that it is reported without a stack: it is no defect of the command. */
+async function withCommandError<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -1,11 +1,16 @@
-// ADVISE: indexes that would serve a statement.
+// ADVISE: recommends indexes for a statement.
 import { adviceFor } from '../advice/advice.ts';
-import { indexName } from '../advice/advice-text.ts';
-import type { Advice, AdvisedIndex } from '../advice/advised-index.ts';
+import {
+  type AdviceEntry,
+  createText,
+  entriesOf,
+  entryValue,
+  shapeOf,
+  shapeOfDefinition,
+} from '../advice/advice-entries.ts';
+import type { Advice } from '../advice/advised-index.ts';
 import type { IndexDefinition } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
-import { formatExpression } from '../text/format.ts';
-import { parseStatement } from '../text/parser.ts';
 import type { Advise } from '../tree/statement.ts';
 import { parseJson } from '../values/json-parse.ts';
 import { newObject, type Value } from '../values/value.ts';
@@ -60,18 +65,20 @@ async function adviceOf(tree: Advise, context: PrepareContext, execution: Execut
     return false;
   });
   if (candidates.size === 0) return first;
-  const indexShapes = new Set<string>();
+  const kindFields = new Set<string>();
   for (const [keyspace, fields] of candidates) {
     for (const field of await constantFields(keyspace, fields, execution))
-      indexShapes.add(`${keyspace.collectionId} ${keyspace.bucketUuid} ${field}`);
+      kindFields.add(`${keyspace.collectionId} ${keyspace.bucketUuid} ${field}`);
   }
   return advise(
     ({ collectionId, bucketUuid }, field) =>
-      kindField.test(field) || indexShapes.has(`${collectionId} ${bucketUuid} ${field}`),
+      kindFieldName.test(field) || kindFields.has(`${collectionId} ${bucketUuid} ${field}`),
   );
 }
 
-const kindField = /^_?(doc|document)?_?(type|kind)_?$/i;
+/** Names that usually hold the kind of a document. */
+const kindFieldName = /^_?(doc|document)?_?(type|kind)_?$/i;
+
 const sampleMax = 100;
 
 /** Fields that have the same text in every document of a small sample. */
@@ -105,11 +112,11 @@ function adviceInfo(current: Prepared, context: PrepareContext, advice: readonly
   const used = currentIndexes(current, context, plain, covering);
   if (used.length > 0) info['current_indexes'] = used;
   const usedShapes = new Set(usedDefinitions(current, context).map(shapeOfDefinition));
-  const isCurrent = (entry: Entry): boolean => usedShapes.has(shapeOf(entry));
+  const isCurrent = (entry: AdviceEntry): boolean => usedShapes.has(shapeOf(entry));
   const isCovered = covering.length > 0 && covering.every(isCurrent);
   const [newCovering, newPlain] = [covering, isCovered ? [] : plain].map((list) =>
     list.filter((entry) => !isCurrent(entry)),
-  ) as [Entry[], Entry[]];
+  ) as [AdviceEntry[], AdviceEntry[]];
   if (plain.length === 0)
     info['recommended_indexes'] = 'No secondary index recommendation at this time, primary index may apply.';
   else if (newCovering.length + newPlain.length === 0)
@@ -124,81 +131,6 @@ function adviceInfo(current: Prepared, context: PrepareContext, advice: readonly
   return info;
 }
 
-/** One index, for all aliases that it serves. */
-interface Entry {
-  /** From ` ON ` to the end. */
-  readonly text: string;
-  readonly name: string;
-  readonly property: string | undefined;
-  readonly rules: ReadonlyMap<string, string>;
-}
-
-function entriesOf(advice: readonly Advice[]): { readonly plain: Entry[]; readonly covering: Entry[] } {
-  const [plain, covering] = [new Map<string, Entry>(), new Map<string, Entry>()];
-  const add = (entries: Map<string, Entry>, each: Advice, index: AdvisedIndex): void => {
-    const added = entryOf(each, index);
-    const before = entries.get(added.text);
-    if (before?.property === added.property || !before)
-      entries.set(
-        added.text,
-        before ? { ...before, rules: new Map([...before.rules, ...added.rules]) } : added,
-      );
-  };
-  // Covering indexes are listed in the order of the statement.
-  for (const each of advice.toSorted((a, b) => Number(b.isDerived) - Number(a.isDerived)))
-    if (each.covering) add(covering, each, each.covering);
-  for (const each of advice) for (const index of each.plain) add(plain, each, index);
-  return { plain: [...plain.values()], covering: [...covering.values()] };
-}
-
-function entryOf({ keyspace, alias, isExplicit }: Advice, index: AdvisedIndex): Entry {
-  const { flavors, includesMissing, property, rule } = index;
-  const [first] = index.keys;
-  const keys = index.keys.map((key, at) => {
-    const test = at === 0 && key.isMissing ? ' IS MISSING' : '';
-    const missing = at === 0 && includesMissing ? ' INCLUDE MISSING' : '';
-    return `${key.text}${test}${key.isDescending === true ? ' DESC' : ''}${missing}`;
-  });
-  const conditions = flavors.map(({ flavor }) => flavor as string);
-  if (first?.isMissing) conditions.push(`${first.text} IS MISSING`);
-  const where = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
-  const { name } = keyspace;
-  const plainName = name.collection === '_default' ? name.bucket : name.collection;
-  return {
-    text: ` ON ${pathText(keyspace)}(${keys.join(',').replaceAll(/"([^"'\\]*)"/g, "'$1'")})${where}`,
-    name: indexName(namesOf(index)),
-    property,
-    rules: new Map([[isExplicit && alias !== plainName ? `${plainName}_${alias}` : plainName, rule]]),
-  };
-}
-
-/** The index name: names of the keys that predicates use, then the fields of the condition. */
-function namesOf({ keys, flavors }: AdvisedIndex): string[] {
-  const name = (key: AdvisedIndex['keys'][number], at: number): string =>
-    `${key.name}${at === 0 && key.isMissing ? 'ISMISSING' : ''}${key.isDescending === true ? 'DESC' : ''}`;
-  const used = keys.filter((key) => key.isUsed !== false).length;
-  const all = keys.map(name);
-  return [...all.slice(0, used), ...flavors.map((flavor) => flavor.name), ...all.slice(used)];
-}
-
-function entryValue({ name, text, property, rules }: Entry, hasRule: boolean): Value {
-  const entry = newObject();
-  entry['index_statement'] = `CREATE INDEX ${name}${text}`;
-  const [only] = rules;
-  if (rules.size === 1 && only) entry['keyspace_alias'] = only[0];
-  else entry['keyspace_aliases'] = [...rules.keys()];
-  if (property !== undefined) entry['index_property'] = property;
-  if (hasRule && property === undefined)
-    entry['recommending_rule'] = rules.size === 1 && only ? only[1] : objectOf(rules);
-  return entry;
-}
-
-function objectOf(rules: ReadonlyMap<string, string>): Value {
-  const object = newObject();
-  for (const [alias, rule] of rules) object[alias] = rule;
-  return object;
-}
-
 /** Indexes that the statement uses now. */
 function usedDefinitions(current: Prepared, { datastore }: PrepareContext): IndexDefinition[] {
   return current.keyspaces
@@ -210,8 +142,8 @@ function usedDefinitions(current: Prepared, { datastore }: PrepareContext): Inde
 function currentIndexes(
   current: Prepared,
   context: PrepareContext,
-  plain: readonly Entry[],
-  covering: readonly Entry[],
+  plain: readonly AdviceEntry[],
+  covering: readonly AdviceEntry[],
 ): Value[] {
   const [plainShapes, coveringShapes] = [plain, covering].map((list) => new Set(list.map(shapeOf)));
   return usedDefinitions(current, context).map((definition) => {
@@ -224,45 +156,4 @@ function currentIndexes(
     else if (plainShapes?.has(shape)) entry['index_status'] = 'SAME AS THE INDEX WE CAN RECOMMEND';
     return entry;
   });
-}
-
-/** The same for indexes that differ in their names only. */
-function shapeOfDefinition({ keyspace, keys, condition }: IndexDefinition): string {
-  const terms = keys.map(({ expression, isDescending, includesMissing }) => [
-    expression,
-    isDescending,
-    includesMissing,
-  ]);
-  return JSON.stringify([pathText(keyspace), terms, condition ?? '']);
-}
-
-function shapeOf({ text }: Entry): string {
-  const tree = parseStatement(`CREATE INDEX i${text}`);
-  if (tree.kind !== 'create index') return text;
-  const terms = tree.keys.map(({ expression, isDescending, includesMissing }) => [
-    formatExpression(expression),
-    isDescending,
-    includesMissing,
-  ]);
-  return JSON.stringify([
-    text.slice(' ON '.length, text.indexOf('(')),
-    terms,
-    tree.where ? formatExpression(tree.where) : '',
-  ]);
-}
-
-function pathText({ name }: Pick<Keyspace, 'name'>): string {
-  const { bucket, scope, collection } = name;
-  const isDefault = scope === '_default' && collection === '_default';
-  return isDefault ? `\`${bucket}\`` : `\`default\`:\`${bucket}\`.\`${scope}\`.\`${collection}\``;
-}
-
-function createText({ name, keyspace, isPrimary, keys, condition }: IndexDefinition): string {
-  const path = pathText(keyspace);
-  if (isPrimary) return `CREATE PRIMARY INDEX ${name} ON ${path}`;
-  const terms = keys.map(
-    ({ expression, isDescending, includesMissing }) =>
-      `${expression}${isDescending ? ' DESC' : ''}${includesMissing ? ' INCLUDE MISSING' : ''}`,
-  );
-  return `CREATE INDEX ${name} ON ${path}(${terms.join(',')})${condition ? ` WHERE ${condition}` : ''}`;
 }

@@ -24,7 +24,7 @@ export const numberFunctions: Readonly<Record<string, Numeric>> = {
   SIN: (x) => Math.sin(x as number),
   TAN: (x) => Math.tan(x as number),
   RADIANS: (x) => (x as number) / degrees,
-  // Halves away from zero.
+  // Rounds halves away from zero.
   ROUND: (x) => Math.sign(x as number) * Math.round(Math.abs(x as number)),
   SQRT: (x) => Math.sqrt(x as number),
   ATAN2: (y, x) => Math.atan2(y as number, x as number),
@@ -50,7 +50,7 @@ export function calculate(
   const isWhole = !hasFractions && Number.isInteger(left) && Number.isInteger(right);
   const result = resultOf(sign, left, right);
   if (!isWhole) return finite(result);
-  // As of 64 bits.
+  // Whole numbers have 64 bits: a larger result is no value.
   return Math.abs(result) < 2 ** 63 ? Math.trunc(result) : noValue;
 }
 
@@ -69,5 +69,5 @@ function resultOf(sign: ArithmeticSign, left: number, right: number): number {
   }
 }
 
-/** No number is minus zero. */
+/** `+ 0` makes 0 of minus zero. */
 const finite = (result: number): FilterValue => (Number.isFinite(result) ? result + 0 : noValue);

@@ -1,5 +1,5 @@
-// Parses filter expressions. Lowest first: OR, AND, NOT, comparisons, + and -, * / %, the sign of a number. Everything has a bound:
-// expressions are evaluated for every change.
+// Parses filter expressions by recursive descent: one method for each level of precedence, the lowest first (OR, AND, NOT,
+// comparisons, + and -, * / %, the sign of a number). Every part has a limit, because an expression is evaluated for every change.
 import { FilterError } from './filter-error.ts';
 import { FilterTokens } from './filter-tokens.ts';
 import { literal, readOperand, readPath, refuseLowerCase, shownToken } from './operands.ts';
@@ -40,7 +40,7 @@ class Parser {
 
   parse(): Condition {
     const { at } = this.reader.current;
-    const node = this.any();
+    const node = this.disjunction();
     const rest = this.reader.current;
     refuseLowerCase(rest, keywords);
     if (rest.kind !== 'end')
@@ -53,12 +53,12 @@ class Parser {
     return conditionOf(node, at);
   }
 
-  private any(): FilterNode {
-    return this.joined('any', ['OR', '||'], () => this.all());
+  private disjunction(): FilterNode {
+    return this.joined('any', ['OR', '||'], () => this.conjunction());
   }
 
-  private all(): FilterNode {
-    return this.joined('all', ['AND', '&&'], () => this.negated());
+  private conjunction(): FilterNode {
+    return this.joined('all', ['AND', '&&'], () => this.negation());
   }
 
   private joined(kind: 'any' | 'all', signs: readonly string[], part: () => FilterNode): FilterNode {
@@ -70,16 +70,16 @@ class Parser {
     return { kind, parts };
   }
 
-  private negated(): FilterNode {
+  private negation(): FilterNode {
     refuseNot(this.reader);
-    if (!this.reader.accept('NOT', '!')) return this.compared();
-    return this.nested(() => ({ kind: 'not', part: this.conditionIn(() => this.negated()) }));
+    if (!this.reader.accept('NOT', '!')) return this.comparison();
+    return this.nested(() => ({ kind: 'not', part: this.conditionIn(() => this.negation()) }));
   }
 
-  private compared(): FilterNode {
+  private comparison(): FilterNode {
     const { at } = this.reader.current;
     const left = this.sum();
-    if (this.reader.accept('IS')) return this.checked(pathOf(left, at));
+    if (this.reader.accept('IS')) return this.presenceTest(pathOf(left, at));
     const token = this.reader.current;
     const sign = token.kind === 'sign' ? comparisons[token.text] : undefined;
     if (sign === undefined) return left;
@@ -91,7 +91,7 @@ class Parser {
     return { kind: 'compare', sign, left: operandOf(left, at), right };
   }
 
-  private checked(path: Path): Condition {
+  private presenceTest(path: Path): Condition {
     const isNot = this.reader.accept('NOT');
     const token = this.reader.next();
     if (token.kind !== 'word' || !['NULL', 'MISSING'].includes(token.text))
@@ -105,14 +105,14 @@ class Parser {
   }
 
   private sum(): FilterNode {
-    return this.calculated(['+', '-'], () => this.product());
+    return this.operatorChain(['+', '-'], () => this.product());
   }
 
   private product(): FilterNode {
-    return this.calculated(['*', '/', '%'], () => this.signed());
+    return this.operatorChain(['*', '/', '%'], () => this.negativeOrPrimary());
   }
 
-  private calculated(signs: readonly string[], part: () => FilterNode): FilterNode {
+  private operatorChain(signs: readonly string[], part: () => FilterNode): FilterNode {
     const { at } = this.reader.current;
     let left = part();
     for (let count = 0; this.reader.is(...signs); count++) {
@@ -126,11 +126,11 @@ class Parser {
     return left;
   }
 
-  private signed(): FilterNode {
+  private negativeOrPrimary(): FilterNode {
     if (!this.reader.accept('-')) return this.primary();
     return this.nested(() => {
       const { at } = this.reader.current;
-      const of = operandOf(this.signed(), at);
+      const of = operandOf(this.negativeOrPrimary(), at);
       if (of.kind === 'literal' && typeof of.value === 'number') return literal(0 - of.value, of.isFloat);
       return { kind: 'arithmetic', sign: '-', left: literal(0), right: of };
     });
@@ -138,7 +138,7 @@ class Parser {
 
   private primary(): FilterNode {
     const { reader } = this;
-    if (reader.is('(')) return this.nested(() => this.inParentheses(() => this.any()));
+    if (reader.is('(')) return this.nested(() => this.inParentheses(() => this.disjunction()));
     const isCall = reader.following.kind === 'sign' && reader.following.text === '(';
     if (isCall && reader.accept('EXISTS'))
       return this.inParentheses(() => ({ kind: 'exists', path: readPath(reader) }));

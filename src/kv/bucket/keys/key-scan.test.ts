@@ -10,7 +10,7 @@ import { sampleInSteps } from './sample.ts';
 /** Without the id of the collection, which is one byte. */
 const texts = (keys: ListedKeys): string[] => Array.from(keys, (key) => key.toString('utf8', 1));
 
-/** Deferred tasks wait until the test runs them. */
+/** Keeps tasks for the next turn of the event loop until the test runs them. */
 class HeldTurnsClock extends ManualClock {
   readonly turns: (() => void)[] = [];
   override soon(fire: () => void): void {
@@ -20,8 +20,8 @@ class HeldTurnsClock extends ManualClock {
 
 async function aBucket(count: number) {
   const clock = new HeldTurnsClock();
-  const under = await new BucketUnderTest({ clock }).start();
-  for (let i = 0; i < count; i++) under.store(`k${i}`);
+  const tested = await new BucketUnderTest({ clock }).start();
+  for (let i = 0; i < count; i++) tested.store(`k${i}`);
   const list = (changes: Partial<KeyQuery> = {}) => {
     const query = {
       vb: 0,
@@ -32,12 +32,12 @@ async function aBucket(count: number) {
       countMax: Infinity,
     };
     const result: { keys: string[] | number | null } = { keys: null };
-    under.bucket.keys.list({ ...query, ...changes }, (keys) => {
+    tested.bucket.keys.list({ ...query, ...changes }, (keys) => {
       result.keys = typeof keys === 'number' ? keys : texts(keys);
     });
     return result;
   };
-  /** Lets all turns run; `between` each two. */
+  /** Runs all deferred tasks, and calls `between` before each. */
   const runTurns = (between: (turn: number) => void = () => {}) => {
     let turns = 0;
     for (let next = clock.turns.shift(); next; next = clock.turns.shift()) {
@@ -46,7 +46,7 @@ async function aBucket(count: number) {
     }
     return turns;
   };
-  return { under, list, runTurns };
+  return { tested, list, runTurns };
 }
 
 const names = (from: number, to: number): string[] =>
@@ -63,13 +63,13 @@ test('lists few keys at once and many over several turns', async () => {
 });
 
 test('finds every key that exists during the whole listing, and each once', async () => {
-  const { under, list, runTurns } = await aBucket(30_000);
+  const { tested, list, runTurns } = await aBucket(30_000);
   const result = list();
   let removedCount = 0;
   let more = 0;
   runTurns((turn) => {
-    for (let i = 0; i < 300 && removedCount < 10_000; i++) under.remove(`k${removedCount++}`);
-    for (let i = 0; i < (turn < 30 ? 700 : 0); i++) under.store(`new${more++}`);
+    for (let i = 0; i < 300 && removedCount < 10_000; i++) tested.remove(`k${removedCount++}`);
+    for (let i = 0; i < (turn < 30 ? 700 : 0); i++) tested.store(`new${more++}`);
   });
   assert.ok(removedCount > 5_000 && more > 10_000, `${removedCount} ${more}`);
   const keys = result.keys as string[];
