@@ -118,6 +118,12 @@ export async function assertAccessible(page: Page, title: string): Promise<void>
   assert.ok(content <= width, `${title}: ${content} pixels wide in a window of ${width}`);
 }
 
+/** Keeps a picture of the page in `test-results`, for people who look at a change of the console. */
+export async function keepScreenshot(page: Page, name: string): Promise<void> {
+  const file = `${name.toLowerCase().replaceAll(' ', '-')}.png`;
+  await page.screenshot({ path: `${checkout}test-results/console/${file}`, animations: 'disabled' });
+}
+
 /** The compressed size of the scripts that the browser loads before it shows the sign-in. */
 export async function firstViewScriptBytes(browser: Browser, url: string, label = 'Name'): Promise<number> {
   await using opened = await openPage(browser, 'about:blank');

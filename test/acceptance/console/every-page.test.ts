@@ -6,6 +6,7 @@ import {
   assertAccessible,
   firstViewScriptBytes,
   goTo,
+  keepScreenshot,
   launchBrowser,
   openPage,
   signIn,
@@ -52,6 +53,7 @@ describe('every page of the console', { skip: needs('chromium') }, () => {
           await goTo(page, title);
           await untilLoaded(page);
           await assertAccessible(page, title);
+          await keepScreenshot(page, `${title}-${colorScheme}-${size}`);
         }
         assert.deepEqual(problems, []);
       });
