@@ -74,6 +74,10 @@ export class FaultyConfigStore implements ConfigStore {
     this.ports = { clock: options.clock, random: portOf(options.random) };
   }
 
+  get problem(): string | null {
+    return this.isDown ? 'the store cannot be reached' : null;
+  }
+
   async get<T>(key: string): Promise<Entry<T> | null> {
     await this.#way();
     const isStale = this.#happens(this.faults.stalePercent);

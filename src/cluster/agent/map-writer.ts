@@ -26,6 +26,9 @@ export class MapWriter {
   }
 
   async change({ bucketUuid, changes }: MapChange): Promise<MapOutcome> {
+    const problem = this.#store.problem ?? null;
+    // Without a wait: a copy that answers again before the store does stays in the set, and nothing waits for an unknown outcome.
+    if (problem !== null && changes.every(isOfSet)) return { kind: 'unmade', reason: problem };
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       if (attempt > 0) await this.#clock.sleep(pauseMs * attempt);
       const outcome = await this.#attempt(mapKey(bucketUuid), changes);
@@ -102,6 +105,9 @@ export class MapWriter {
       : { ...placement, inSync: inSync.filter(([position]) => position !== leaving) };
   }
 }
+
+/** Of an in-sync set; without one, the map is written as it is. */
+const isOfSet = ({ kind }: ShardChange): boolean => kind === 'leave' || kind === 'join';
 
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */
 function confirmed(

@@ -214,6 +214,12 @@ export class ActiveShard {
     this.updateMembers();
   }
 
+  /** The change was never made: the set is as it was. */
+  unchanged(): void {
+    this.change = null;
+    this.updateMembers();
+  }
+
   changed(): void {
     // A copy that left is asked for its position again.
     if (this.change?.kind === 'leave') this.lost(this.change.node);

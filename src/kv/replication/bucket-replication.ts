@@ -7,7 +7,7 @@ import type { Bucket } from '../bucket/bucket.ts';
 import { CutWriter } from '../data/cut.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
-import { changesAfterRestart } from './after-restart.ts';
+import { confirmation } from './confirmation.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
@@ -39,6 +39,8 @@ export interface BucketReplicationOptions {
 
 /** The pause between checks of the shards while requests wait for one of them. */
 const waitingCheckMs = 5;
+/** The pause between requests for a change while the store cannot be reached. */
+const unmadeMs = 500;
 
 interface Intake {
   readonly node: string;
@@ -63,6 +65,8 @@ export class BucketReplication {
   private following: Promise<unknown> = Promise.resolve();
   /** A change of the map is under way. */
   private isChanging = false;
+  /** The store could not be reached: no change is requested until then. */
+  private notBeforeMs = -Infinity;
   /** The outcome of a change is unknown: the map is written again before anything else. */
   private isMapUnknown = false;
   private timer: Timer;
@@ -195,7 +199,7 @@ export class BucketReplication {
     this.options.tick();
     for (const active of this.actives.values()) active.serve();
     this.actSoon();
-    if (this.isChanging) return;
+    if (this.isChanging || this.options.clock.monotonicMs() < this.notBeforeMs) return;
     const changes = this.isMapUnknown ? [] : this.wantedChanges();
     // Before anything is removed the map is written as it is, because a read may be stale.
     if (changes.length > 0 || this.isMapUnknown || this.leftovers().length > 0) void this.change(changes);
@@ -211,7 +215,9 @@ export class BucketReplication {
 
   /** The changes of one write of the map: confirmations of this process, or else changes of in-sync sets and actives. */
   private wantedChanges(): ShardChange[] {
-    const confirms = this.specs.flatMap((spec, shard) => this.confirmation(spec, shard));
+    const confirms = this.specs.flatMap((spec, shard) =>
+      confirmation(spec, { ...this.options, shard, epoch: this.epochOf(shard), earlier: this.earlier }),
+    );
     if (confirms.length > 0) return confirms;
     const members: ShardChange[] = [];
     for (const active of this.actives.values()) {
@@ -219,23 +225,6 @@ export class BucketReplication {
       if (change !== null) members.push(change);
     }
     return members;
-  }
-
-  private confirmation(spec: ShardSpec, shard: number): ShardChange[] {
-    const { clock, peers, promisedUntilMs, self } = this.options;
-    if (spec.state !== 'active' || spec.confirmed === self.boot) return [];
-    const highestEpoch = Math.max(spec.epoch, this.epochOf(shard));
-    const epoch = spec.confirmed === undefined ? highestEpoch : Math.max(highestEpoch, spec.epoch + 1);
-    const members = spec.inSync ?? [];
-    const hasAllWrites =
-      members.length <= 1 || members.find(({ node }) => node === self.node)?.boot === self.boot;
-    if (spec.stopped !== undefined && epoch <= spec.stopped) return [];
-    if (!hasAllWrites) return changesAfterRestart(spec, { shard, epoch, self: self.node, peers });
-    // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
-    const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
-    const mayConfirmNow = isAlone || spec.stopped !== undefined || !this.earlier.needsPromise(shard);
-    const untilMs = Math.max(promisedUntilMs, this.earlier.servesUntilMs(shard));
-    return mayConfirmNow || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
   }
 
   private async change(changes: readonly ShardChange[]): Promise<void> {
@@ -248,6 +237,12 @@ export class BucketReplication {
     if (confirmed.length > 0) await bucket.writeStates(confirmed.flatMap(({ shard }) => this.rowsOf(shard)));
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
+    if (outcome.kind === 'unmade') {
+      this.isChanging = false;
+      this.notBeforeMs = this.options.clock.monotonicMs() + unmadeMs;
+      for (const { shard } of changes) this.actives.get(shard)?.unchanged();
+      return;
+    }
     if (outcome.kind === 'unknown' && !this.isMapUnknown)
       log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
     this.isMapUnknown = outcome.kind === 'unknown';

@@ -1,6 +1,7 @@
 // Which in-sync set counts while it changes, and when it may fall below a majority.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UnavailableError } from '#base/unavailable-error.ts';
 import { DurabilityLevel } from '#kv/data/documents.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
@@ -131,4 +132,32 @@ test('a new active serves nothing that one of its members lacks', async (t) => {
   const isMember = (await members()).includes(nodes.indexOf(late));
   assert.ok(!isMember || late.read('k', 0) === heir.read('k', 0), 'it may be promoted next');
   for (const node of [again, heir, late]) node.crash();
+});
+
+test('a copy that is silent for a while stays in the set while the store cannot be reached', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
+  const { clock, links, map } = cluster;
+  const a = await cluster.start('a');
+  const b = await cluster.start('b');
+  await clock.run(4_000);
+  const { store } = map;
+  const put = store.put.bind(store);
+  const down = (): Promise<never> => Promise.reject(new UnavailableError('Nothing was changed: it is down.'));
+  Object.assign(store, { problem: 'it is down', put: down });
+  links.cut('a', 'b');
+  links.cut('b', 'a');
+  await clock.run(3_000);
+  assert.equal(a.store('k', 0, majority), Status.success);
+  const token = a.result.pending;
+  await clock.run(1_000);
+  assert.equal(a.resolved.get(token), undefined, 'node b does not have it');
+  links.heal();
+  await clock.run(2_000);
+  assert.equal(a.resolved.get(token), Status.success);
+  links.cut('a', 'b');
+  links.cut('b', 'a');
+  Object.assign(store, { problem: null, put });
+  await clock.run(4_000);
+  assert.equal((await map.shards())[0]?.inSync?.length, 1, 'the store makes changes again');
+  for (const node of [a, b]) node.crash();
 });

@@ -1,0 +1,36 @@
+// When this process may confirm in the map that it is the active of a shard, and by which change.
+import type { Clock } from '#ports/clock.ts';
+import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
+import { changesAfterRestart } from './after-restart.ts';
+import type { EarlierActives } from './earlier-actives.ts';
+import type { PeerConnections } from './peers.ts';
+
+interface ConfirmationParts {
+  shard: number;
+  /** The highest of the shard that any message named. */
+  epoch: number;
+  self: SyncMember;
+  earlier: Pick<EarlierActives, 'needsPromise' | 'servesUntilMs'>;
+  peers: PeerConnections;
+  /** Until then, promises may be valid that were made for the bucket before this engine. */
+  promisedUntilMs: number;
+  clock: Clock;
+}
+
+/** None while another node may still serve the shard. */
+export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardChange[] {
+  const { clock, earlier, peers, promisedUntilMs, self, shard } = parts;
+  if (spec.state !== 'active' || spec.confirmed === self.boot) return [];
+  const highestEpoch = Math.max(spec.epoch, parts.epoch);
+  const epoch = spec.confirmed === undefined ? highestEpoch : Math.max(highestEpoch, spec.epoch + 1);
+  const members = spec.inSync ?? [];
+  const hasAllWrites =
+    members.length <= 1 || members.find(({ node }) => node === self.node)?.boot === self.boot;
+  if (spec.stopped !== undefined && epoch <= spec.stopped) return [];
+  if (!hasAllWrites) return changesAfterRestart(spec, { shard, epoch, self: self.node, peers });
+  // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
+  const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
+  const mayConfirmNow = isAlone || spec.stopped !== undefined || !earlier.needsPromise(shard);
+  const untilMs = Math.max(promisedUntilMs, earlier.servesUntilMs(shard));
+  return mayConfirmNow || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
+}
