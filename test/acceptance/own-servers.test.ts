@@ -1,6 +1,6 @@
 // Three processes with `--engine nats`: they begin with the founder's store, and move the configuration to NATS servers of their own.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type Collection, DurabilityLevel } from 'couchbase';
@@ -42,6 +42,18 @@ const runs = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
 const clusterName = async (node: NodeProcess): Promise<string> =>
   ((await (await node.request('/pools/default')).json()) as { clusterName: string }).clusterName;
+
+/** The folder of a founder that was killed right after the last change in its store, before it used the servers. */
+function asBeforeItFollowed({ dataDir }: NodeProcess): void {
+  const path = (name: string): string => join(dataDir, name);
+  const { state: _, ...moved } = JSON.parse(readFileSync(path('member.json'), 'utf8')) as { state: string };
+  writeFileSync(path('engine-move.json'), JSON.stringify(moved));
+  for (const name of readdirSync(dataDir)) {
+    if (/^(member\.json|nats\.json|config-copy\.db.*)$/.test(name)) rmSync(path(name));
+    if (name.startsWith('config.db.yielded'))
+      renameSync(path(name), path(name.replace('config.db.yielded', 'config.db')));
+  }
+}
 
 /** A change of the configuration by one node reaches all. */
 async function assertChanges(nodes: readonly NodeProcess[], name: string): Promise<void> {
@@ -113,6 +125,23 @@ describe('three nodes that run the servers of their configuration', { skip: need
     await assertChanges([first, third], 'a node died');
     await using again = await NodeProcess.start({ args: engine, dataDir: second.dataDir, startMs });
     await assertChanges([again, first, third], 'it is back');
+    await first.stop('SIGKILL');
+    asBeforeItFollowed(first);
+    await using founder = await NodeProcess.start({ args: engine, dataDir: first.dataDir, startMs });
+    assert.match(serversOf(founder) ?? '', /^tls:/);
+    await assertChanges([founder, again, third], 'the founder found its last change');
     for (const { output } of [first, second, third]) assert.ok(!/divan:[\w-]{32}@/.test(output));
   });
+});
+
+it('a node that cannot run the server says how to get it, and leaves nothing behind', async () => {
+  const args = ['--engine', 'nats', '--nats-server', '/nowhere/nats-server'];
+  await assert.rejects(
+    NodeProcess.start({ args, startMs }),
+    /\/nowhere\/nats-server cannot be used as nats-server: .*get version 2\.12 or later from https:/,
+  );
+  await assert.rejects(
+    NodeProcess.start({ args: args.slice(2), startMs }),
+    /--nats-server needs --engine nats/,
+  );
 });
