@@ -67,7 +67,7 @@ async function measureDivan(type: BucketType, seconds: number): Promise<Measured
   await admin.apply(aDesired({ buckets: [aBucket('b', { type })] }));
   const measured: Measured[] = [];
   for (const shape of shapes) {
-    measured.push(await measure({ ...shape, port, seconds, isDivan: true }, ownCpuMs));
+    measured.push(await measure({ ...shape, port, seconds, protocol: 'divan' }, ownCpuMs));
   }
   await admin.stop();
   rmSync(dataDir, { recursive: true });
@@ -81,7 +81,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   for (const shape of shapes) {
     if (!memcached) break;
     const cpuMs = () => processMs(memcached.process.pid as number);
-    base.push(await measure({ ...shape, port: memcached.port, seconds, isDivan: false }, cpuMs));
+    base.push(await measure({ ...shape, port: memcached.port, seconds, protocol: 'memcached' }, cpuMs));
   }
   memcached?.process.kill();
   if (!memcached) console.log('memcached is not installed: no ratios');

@@ -30,7 +30,7 @@ function ownCpuMs(): number {
 /** Microseconds of processor time of this process for one operation. */
 async function load(port: number, shape: object, seconds: number): Promise<number> {
   const before = ownCpuMs();
-  const options = JSON.stringify({ ...shape, port, seconds, isDivan: true });
+  const options = JSON.stringify({ ...shape, port, seconds, protocol: 'divan' });
   const { stdout } = await promisify(execFile)(process.execPath, [generator, options]);
   return ((ownCpuMs() - before) * 1000) / Number(stdout.split(' ')[1]);
 }

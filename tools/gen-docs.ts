@@ -20,6 +20,7 @@ import { upOptions } from '../src/main/up-options.ts';
 import { errorsPage } from './docs-errors.ts';
 import { functionsPage } from './docs-functions.ts';
 import { hostedApi } from './docs-hosted-api.ts';
+import { performancePage, performancePlots } from './docs-performance.ts';
 
 /** Without the cloud, whose API has its own page. */
 const nodeContracts = 'src/{auth,backup,cluster,http,metrics}/**/*.contract.ts';
@@ -34,6 +35,8 @@ const pages: Record<string, () => string | Promise<string>> = {
   'docs/reference/data-port.md': dataPort,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/functions.md': functionsPage,
+  'docs/reference/performance.md': performancePage,
+  ...performancePlots(),
 };
 
 function read(path: string): string | null {

@@ -65,6 +65,7 @@ export const manualContents: readonly ManualSection[] = [
       referencePage('functions', 'Functions of queries'),
       referencePage('query-differences', 'Differences of queries'),
       referencePage('archive-format', 'Format of backups'),
+      referencePage('performance', 'Performance'),
       { path: 'glossary', file: 'docs/glossary.md', title: 'Glossary' },
       { path: 'changelog', file: 'CHANGELOG.md', title: 'Changes' },
     ],

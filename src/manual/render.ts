@@ -33,6 +33,8 @@ function rendererOf(file: string): Marked {
         const target = targetOf(href, file);
         return target === null ? text : `<a href="${escapeHtml(target)}">${text}</a>`;
       },
+      // The manual serves pages only; what a plot shows is in the table beside it.
+      image: () => '',
       // Pages hold no HTML: what looks like it, such as <name>, is text.
       html: ({ text }: Tokens.HTML | Tokens.Tag): string => escapeHtml(text),
     },

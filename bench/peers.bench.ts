@@ -1,0 +1,32 @@
+// Divan beside other servers, in turns on the same machine: keys (memcached, Redis, an echo server), durable writes (Redis that syncs
+// always, plain SQLite), queries (PostgreSQL), REST (a constant answer) and the start (an empty program). A full run writes its figures to
+// `bench/results`, from which `npm run docs` makes docs/reference/performance.md. A server that is not installed is skipped.
+import { loadavg } from 'node:os';
+import { durableWrites, keys } from './support/peers-keys.ts';
+import { queries } from './support/peers-queries.ts';
+import { rest } from './support/peers-rest.ts';
+import { starts } from './support/peers-starts.ts';
+import { type Figure, median, writeResults } from './support/results.ts';
+
+export interface Extent {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const extent = smoke ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 2 };
+  const [loadBefore = 0] = loadavg();
+  const figures: Figure[] = [];
+  for (const group of [keys, durableWrites, rest, queries, starts]) {
+    const found = await group(extent);
+    for (const figure of found) print(figure);
+    figures.push(...found);
+  }
+  if (!smoke) console.log(`written to ${writeResults(figures, loadBefore)}; npm run docs makes the page`);
+}
+
+function print({ group, server, shape, unit, values, cpuMicroseconds }: Figure): void {
+  const spread = `${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)}`;
+  const cpu = cpuMicroseconds ? `, ${median(cpuMicroseconds).toFixed(2)} µs of processor time each` : '';
+  console.log(`${group}: ${server}, ${shape}: ${median(values).toFixed(0)} ${unit} (${spread})${cpu}`);
+}

@@ -1,0 +1,144 @@
+// Reads and writes of keys, and durable writes, in turns against each server.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { administrator, NodeProcess } from '../../test/support/node-process.ts';
+import type { Extent } from '../peers.bench.ts';
+import type { LoadOptions } from './kv-load.ts';
+import { type Peer, startEcho, startMemcached, startRedis } from './peers.ts';
+import type { Figure } from './results.ts';
+import { processMs } from './server-time.ts';
+
+const generator = fileURLToPath(new URL('./kv-load.ts', import.meta.url));
+const shapes = [
+  { name: 'one request at a time, 16 connections', connections: 16, pipeline: 1 },
+  { name: '64 requests at a time, 16 connections', connections: 16, pipeline: 64 },
+];
+const durableShape = { name: '64 writes in flight', connections: 64, pipeline: 1 };
+const inFlight = 64;
+
+interface Target {
+  readonly server: string;
+  readonly pid: number;
+  readonly load: Pick<LoadOptions, 'port' | 'protocol' | 'username' | 'bucket' | 'durable'>;
+}
+
+interface Turn {
+  readonly rate: number;
+  readonly cpuMicroseconds: number;
+}
+
+export async function keys(extent: Extent): Promise<Figure[]> {
+  await using node = await aNode();
+  await using memcached = await startMemcached();
+  await using redis = await startRedis('everysec');
+  await using echo = await startEcho();
+  const targets = [
+    divan('Divan, bucket with a disk', node, 'native'),
+    divan('Divan, ephemeral bucket', node, 'ephemeral'),
+    ...peer('memcached -t 1', memcached, 'memcached'),
+    ...peer('Redis, appendfsync everysec', redis, 'redis'),
+    ...peer('echo server of Node', echo, 'memcached'),
+  ];
+  const found: Figure[] = [];
+  for (const shape of shapes) found.push(...(await inTurns('keys', targets, shape, extent)));
+  return found;
+}
+
+export async function durableWrites(extent: Extent): Promise<Figure[]> {
+  await using node = await aNode();
+  await using redis = await startRedis('always');
+  const native = divan('Divan, persistToMajority', node, 'native');
+  const targets = [
+    { ...native, load: { ...native.load, durable: true } },
+    ...peer('Redis, appendfsync always', redis, 'redis').map((target) => ({
+      ...target,
+      load: { ...target.load, durable: true },
+    })),
+  ];
+  const found = await inTurns('durable writes', targets, durableShape, extent);
+  const sqlite = Array.from({ length: extent.rounds }, () => plainSqlite(extent.seconds));
+  return [...found, figureOf('durable writes', 'plain SQLite, 64 rows a commit', durableShape.name, sqlite)];
+}
+
+async function aNode(): Promise<NodeProcess> {
+  const node = await NodeProcess.start({ args: ['--bucket', 'native'] });
+  const form = { name: 'ephemeral', bucketType: 'ephemeral', ramQuotaMB: '100', replicaNumber: '0' };
+  const { status } = await node.request('/pools/default/buckets', 'POST', form);
+  if (status !== 202) throw new Error(`the bucket was answered with ${status}`);
+  return node;
+}
+
+const divan = (server: string, node: NodeProcess, bucket: string): Target => ({
+  server,
+  pid: node.pid,
+  load: {
+    port: Number(node.ready.node.kv.split(':').at(-1)),
+    protocol: 'divan',
+    username: administrator.username,
+    bucket,
+  },
+});
+
+function peer(server: string, found: Peer | null, protocol: LoadOptions['protocol']): Target[] {
+  if (found === null) console.log(`skipped: ${server} is not installed`);
+  return found === null ? [] : [{ server, pid: found.pid, load: { port: found.port, protocol } }];
+}
+
+/** Each round measures every server once, so that what else the machine does affects all alike. */
+async function inTurns(
+  group: string,
+  targets: readonly Target[],
+  shape: (typeof shapes)[number],
+  { rounds, seconds }: Extent,
+): Promise<Figure[]> {
+  const turns = targets.map((): Turn[] => []);
+  for (let round = 0; round < rounds; round++)
+    for (const [index, target] of targets.entries())
+      turns[index]?.push(await turn(target, { ...shape, ...target.load, seconds }));
+  return targets.map(({ server }, index) => figureOf(group, server, shape.name, turns[index] as Turn[]));
+}
+
+async function turn({ pid }: Target, options: LoadOptions): Promise<Turn> {
+  const before = processMs(pid);
+  const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(options)]);
+  const [rate = 0, operations = 1] = stdout.split(' ').map(Number);
+  return { rate, cpuMicroseconds: ((processMs(pid) - before) * 1000) / operations };
+}
+
+const figureOf = (group: string, server: string, shape: string, turns: readonly Turn[]): Figure => ({
+  group,
+  server,
+  shape,
+  unit: 'operations/s',
+  values: turns.map(({ rate }) => rate),
+  cpuMicroseconds: turns.map(({ cpuMicroseconds }) => cpuMicroseconds),
+});
+
+/** What the database itself commits with the same grouping, each commit synced. */
+function plainSqlite(seconds: number): Turn {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-bench-'));
+  const db = new DatabaseSync(join(folder, 'plain.db'));
+  db.exec('pragma page_size=8192; pragma journal_mode=wal; pragma synchronous=full;');
+  db.exec('create table t(key blob primary key, value blob) without rowid');
+  const put = db.prepare('insert or replace into t values(?, ?)');
+  const value = Buffer.alloc(256, 'v');
+  const cpu = process.cpuUsage();
+  const began = performance.now();
+  let rows = 0;
+  while (performance.now() - began < seconds * 1000) {
+    db.exec('begin');
+    for (let row = 0; row < inFlight; row++)
+      put.run(Buffer.from(`user:profile:${Math.imul(rows++, 7919) % 10_000}`), value);
+    db.exec('commit');
+  }
+  const rate = (rows * 1000) / (performance.now() - began);
+  const { user, system } = process.cpuUsage(cpu);
+  db.close();
+  rmSync(folder, { recursive: true });
+  return { rate, cpuMicroseconds: (user + system) / rows };
+}

@@ -1,0 +1,157 @@
+// The page of figures beside other servers and its plots, from the results that `npm run bench -- peers` wrote for commits.
+import { type Figure, median, type Results, readResults } from '../bench/support/results.ts';
+
+const folder = 'docs/reference/performance';
+const groups: Readonly<Record<string, { title: string; about: string }>> = {
+  keys: {
+    title: 'Keys',
+    about:
+      'Four reads to one write of 256 bytes, from one process over loopback. The echo server answers each byte with itself: what a server in this runtime can do at most.',
+  },
+  'durable writes': {
+    title: 'Durable writes',
+    about:
+      'Writes that are answered when they are synced to the disk, beside a database that commits as many rows at a time.',
+  },
+  queries: { title: 'Queries', about: 'Prepared statements over 10,000 documents, without writes.' },
+  REST: {
+    title: 'REST',
+    about: 'One request at a time on each connection, with a login in each request to Divan.',
+  },
+  'start and size': {
+    title: 'Start and size',
+    about:
+      'A start on an empty folder. Memory is resident after 35 seconds without requests; an empty Node program holds most of it.',
+  },
+};
+
+export function performancePage(): string {
+  const all = readResults();
+  const newest = all.at(-1);
+  const lines = ['# Performance', '', ...introduction];
+  if (newest !== undefined)
+    lines.push(
+      ...conditions(newest),
+      ...Object.keys(groups).flatMap((name) => section(name, newest)),
+      ...history(all),
+    );
+  return `${lines.join('\n')}\n`;
+}
+
+const introduction = [
+  'What Divan does beside other servers on the same machine. `npm run bench -- peers` measures: each round measures every server once, so that other',
+  'work of the machine affects all alike, and writes the results of a commit to `bench/results`; `npm run docs` makes this page from them. Compare rows',
+  'with each other, not with figures of other machines. Processor time is that of all threads of the server for one operation: a busy machine changes',
+  'it less than the rate. The generator of the load has a processor of its own only where nothing else runs.',
+  '',
+];
+
+const conditions = ({ commit, at, machine, load }: Results): string[] => [
+  `Commit ${commit}, ${at.slice(0, 10)}: ${machine}. Programs that wanted a processor: ${load[0]} before the run, ${load[1]} at its end.`,
+  '',
+];
+
+function section(group: string, { figures }: Results): string[] {
+  const { title, about } = groups[group] as { title: string; about: string };
+  const found = figures.filter((figure) => figure.group === group);
+  if (found.length === 0) return [];
+  return [
+    `## ${title}`,
+    '',
+    about,
+    '',
+    `![${title}](performance/${fileOf(group)})`,
+    '',
+    '| what | server | median | lowest to highest | processor time each |',
+    '|---|---|---|---|---|',
+    ...found.map(row),
+    '',
+  ];
+}
+
+function row({ shape, server, unit, values, cpuMicroseconds }: Figure): string {
+  const spread =
+    values.length === 1 ? '' : `${number(Math.min(...values))} to ${number(Math.max(...values))}`;
+  const cpu = cpuMicroseconds === undefined ? '' : `${median(cpuMicroseconds).toPrecision(3)} \u00b5s`;
+  return `| ${shape} | ${server} | ${number(median(values))} ${unit} | ${spread} | ${cpu} |`;
+}
+
+/** The medians of Divan by commit, so that a change for the worse is seen. */
+function history(all: readonly Results[]): string[] {
+  if (all.length < 2) return [];
+  const shown = all.slice(-10);
+  const newest = shown.at(-1) as Results;
+  const own = newest.figures.filter(({ server }) => server.startsWith('Divan'));
+  return [
+    '## By commit',
+    '',
+    'Machines differ in what else they do: compare the processor times of a row, which are in `bench/results`, before the rates.',
+    '',
+    `| what | ${shown.map(({ commit }) => commit).join(' | ')} |`,
+    `|---|${shown.map(() => '---').join('|')}|`,
+    ...own.map((figure) => {
+      const cells = shown.map(({ figures }) => {
+        const same = figures.find(({ server, shape }) => server === figure.server && shape === figure.shape);
+        return same === undefined ? '' : number(median(same.values));
+      });
+      return `| ${figure.server}: ${figure.shape}, ${figure.unit} | ${cells.join(' | ')} |`;
+    }),
+    '',
+  ];
+}
+
+export function performancePlots(): Record<string, () => string> {
+  const newest = readResults().at(-1);
+  if (newest === undefined) return {};
+  const names = Object.keys(groups).filter((name) => newest.figures.some(({ group }) => group === name));
+  return Object.fromEntries(
+    names.map((name) => [
+      `${folder}/${fileOf(name)}`,
+      () => plot(newest.figures.filter(({ group }) => group === name)),
+    ]),
+  );
+}
+
+const width = 760;
+const left = 330;
+const right = 110;
+const rowHeight = 24;
+const titleHeight = 30;
+
+/** Bars of the medians, with a line from the lowest to the highest round; each shape has a scale of its own. */
+function plot(figures: readonly Figure[]): string {
+  const parts: string[] = [];
+  let y = 10;
+  for (const shape of new Set(figures.map((figure) => figure.shape))) {
+    const rows = figures.filter((figure) => figure.shape === shape);
+    const most = Math.max(...rows.flatMap(({ values }) => values));
+    const x = (value: number): number => Math.round(left + (value / most) * (width - left - right));
+    parts.push(text(10, y + 18, `${shape}, ${rows[0]?.unit}`, 'bold'));
+    y += titleHeight;
+    for (const { server, values } of rows) {
+      const [low, middle, high] = [Math.min(...values), median(values), Math.max(...values)].map(x) as [
+        number,
+        number,
+        number,
+      ];
+      const color = server.startsWith('Divan') ? '#2563a8' : '#a3a9b1';
+      const line = y + rowHeight / 2;
+      parts.push(
+        text(left - 8, line + 4, server, 'normal', 'end'),
+        `<rect x="${left}" y="${y + 4}" width="${Math.max(1, middle - left)}" height="${rowHeight - 8}" fill="${color}"/>`,
+        `<path d="M${low} ${line}H${high}" stroke="#222" fill="none"/>`,
+        text(Math.max(high, middle) + 6, line + 4, number(median(values))),
+      );
+      y += rowHeight;
+    }
+    y += 8;
+  }
+  const size = `width="${width}" height="${y + 6}" viewBox="0 0 ${width} ${y + 6}"`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="sans-serif" font-size="13">\n<rect width="100%" height="100%" fill="#fff"/>\n${parts.join('\n')}\n</svg>\n`;
+}
+
+const text = (x: number, y: number, content: string, weight = 'normal', anchor = 'start'): string =>
+  `<text x="${x}" y="${y}" font-weight="${weight}" text-anchor="${anchor}" fill="#222">${content.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</text>`;
+
+const number = (value: number): string => Number(value.toPrecision(3)).toLocaleString('en-US');
+const fileOf = (group: string): string => `${group.toLowerCase().replaceAll(' ', '-')}.svg`;
