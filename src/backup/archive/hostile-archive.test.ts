@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { zstdCompressSync } from 'node:zlib';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { type ArchivedDocument, addBackup, addPartial } from '../../../test/support/an-archive.ts';
@@ -162,6 +163,42 @@ describe('a hostile archive', () => {
       }
       outsideIsUnchanged();
     });
+
+  it('whose blocks were exchanged is refused', async () => {
+    const copy = copyOf();
+    const path = join(copy, names[0] as string, '0.data');
+    const { repository } = findBackup(copy);
+    const manifest = repository.manifest(names[0] as string);
+    const offsets = (manifest.buckets[0]?.vbuckets ?? []).map(({ last }) => last).filter((last) => last > 0);
+    const [first = 0, second = 0, third = 0] = offsets.sort((a, b) => a - b);
+    const bytes = readFileSync(path);
+    const parts = [bytes.subarray(0, first), bytes.subarray(second, third), bytes.subarray(first, second)];
+    writeFileSync(path, Buffer.concat([...parts, bytes.subarray(third)]));
+    const errors = await allTasks(copy);
+    assert.ok(
+      errors.some((error) => /the block at offset \d+ is damaged/.test(error)),
+      errors.join('\n'),
+    );
+  });
+
+  it('with a decompression bomb whose hash is right is refused without its memory', async () => {
+    const copy = join(scratch, 'bomb');
+    const { name, id } = addBackup(copy, [{ key: 'k1' }]);
+    const path = join(copy, name, '0.data');
+    const bomb = zstdCompressSync(Buffer.alloc(200 << 20));
+    const head = readFileSync(path).subarray(0, 32 + 36);
+    head.writeUInt32BE(bomb.length, 32 + 16);
+    const hash = createHash('sha256')
+      .update(Buffer.from(id, 'hex'))
+      .update(Buffer.alloc(4))
+      .update(head.subarray(32));
+    writeFileSync(path, Buffer.concat([head, hash.update(bomb).digest(), bomb]));
+    const { repository } = findBackup(copy);
+    using data = repository.data(repository.manifest(name), 0);
+    const before = process.memoryUsage.rss();
+    assert.throws(() => data.frames(data.block(32)), /cannot be decompressed/);
+    assert.ok(process.memoryUsage.rss() - before < 100 << 20);
+  });
 
   it('with links where a task writes does not lead out of the archive', async () => {
     const last = names.at(-1) as string;

@@ -34,6 +34,21 @@ test('refuses other versions, other files and contradictions, and names the plac
     [vbucket({ blocks: 2 ** 50 }), /vbuckets.3 contradicts itself/],
     [vbucket({ uuid: 'x' }), /vbuckets.3.uuid/],
   ];
+  const [bucket] = aManifest().buckets;
+  const withBuckets = (...buckets: object[]) => ({
+    ...aManifest(),
+    buckets: buckets.map((changes) => ({ ...bucket, ...changes })),
+  });
+  const collection = { id: 9, scope: '_default', name: 'c', maxTtl: 0 };
+  cases.push(
+    [withBuckets({}, { name: 'B' }), /buckets: two have the same name/],
+    [withBuckets({ name: 'a\0b' }), /buckets.0.name: must be/],
+    [withBuckets({ name: '../b' }), /buckets.0.name: must be/],
+    [withBuckets({ name: 'x'.repeat(255) }), /buckets.0.name: must be/],
+    [withBuckets({ scopes: ['_default', '_default'] }), /buckets.b: two scopes or collections/],
+    [withBuckets({ collections: [collection, { ...collection, id: 10 }] }), /two scopes or collections/],
+    [withBuckets({ collections: [collection, { ...collection, name: 'd' }] }), /two scopes or collections/],
+  );
   for (const [manifest, expected] of cases)
     assert.throws(
       () => parse(manifest),

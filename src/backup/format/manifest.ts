@@ -181,6 +181,7 @@ export function vbucketRecord(json: unknown): CapturedVbucket {
 function checked(read: BackupManifest, path: string): BackupManifest {
   if ((read.type === 'incremental') !== (read.after !== null))
     throw new ArchiveError(`${path}: after: only an incremental backup names the one before it`);
+  checkNames(read, path);
   for (const { name, bytes, vbuckets } of read.buckets)
     for (const [vb, { from, to, last, blocks, documents, deletions }] of vbuckets.entries()) {
       const isEmpty = last === 0 && blocks === 0 && documents === 0 && deletions === 0;
@@ -188,4 +189,18 @@ function checked(read: BackupManifest, path: string): BackupManifest {
         throw new ArchiveError(`${path}: buckets.${name}.vbuckets.${vb} contradicts itself`);
     }
   return read;
+}
+
+/** A node has no two buckets whose names differ in case only, and no two collections of one id or name. */
+function checkNames({ buckets }: BackupManifest, path: string): void {
+  const isTwice = (values: readonly unknown[]): boolean => new Set(values).size < values.length;
+  if (isTwice(buckets.map(({ name }) => name.toLowerCase())))
+    throw new ArchiveError(`${path}: buckets: two have the same name`);
+  for (const { name, scopes, collections } of buckets)
+    if (
+      isTwice(scopes) ||
+      isTwice(collections.map(({ id }) => id)) ||
+      isTwice(collections.map((collection) => `${collection.scope}.${collection.name}`))
+    )
+      throw new ArchiveError(`${path}: buckets.${name}: two scopes or collections have the same name or id`);
 }

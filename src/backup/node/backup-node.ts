@@ -14,6 +14,7 @@ import {
 import type { WireAddress } from '#client/wire-connection.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BucketSettings, CollectionRecord, IndexRecord } from '../format/manifest.ts';
+import { type RawScope, type WantedCollections, withCollections } from './raw-scopes.ts';
 
 export interface NodeAccess {
   host: string;
@@ -44,12 +45,6 @@ export interface Scopes {
   readonly collections: readonly CollectionRecord[];
 }
 
-export interface WantedCollections {
-  /** Also those without collections. */
-  readonly scopes: readonly string[];
-  readonly collections: readonly Omit<CollectionRecord, 'id'>[];
-}
-
 /** The data ports of a bucket's nodes and their vbuckets. */
 export interface DataRoute {
   readonly options: BucketClientOptions;
@@ -78,24 +73,25 @@ export class BackupNode {
 
   /** @throws ArchiveError when the node cannot be reached or refuses the credentials */
   async identity(): Promise<{ cluster: string; version: string }> {
-    const { uuid, implementationVersion } = (await this.get('/pools')) as Record<string, unknown>;
-    return { cluster: textOr(uuid), version: textOr(implementationVersion) };
+    return this.read('/pools', ({ uuid, implementationVersion }: Record<string, unknown>) => ({
+      cluster: textOr(uuid),
+      version: textOr(implementationVersion),
+    }));
   }
 
   async buckets(): Promise<NodeBucket[]> {
-    return ((await this.get('/pools/default/buckets')) as RawBucket[]).map(bucketOf);
+    return this.read('/pools/default/buckets', (buckets: RawBucket[]) => buckets.map(bucketOf));
   }
 
   async bucket(name: string): Promise<NodeBucket | null> {
     const path = bucketPath(name);
     const answer = await this.ask('GET', path);
     if (answer.status === 404) return null;
-    return bucketOf(this.json('GET', path, answer) as RawBucket);
+    return this.understood(path, () => bucketOf(this.json('GET', path, answer) as RawBucket));
   }
 
   async scopes(bucket: string): Promise<Scopes> {
-    const { scopes } = (await this.get(`${bucketPath(bucket)}/scopes`)) as { scopes: RawScope[] };
-    return {
+    return this.read(`${bucketPath(bucket)}/scopes`, ({ scopes }: { scopes: RawScope[] }) => ({
       scopes: scopes.map(({ name }) => name),
       collections: scopes.flatMap((scope) =>
         scope.collections.map(({ name, uid, maxTTL = 0 }) => ({
@@ -105,7 +101,7 @@ export class BackupNode {
           maxTtl: maxTTL,
         })),
       ),
-    };
+    }));
   }
 
   /** Empty without the index service; null if the user may not read definitions. */
@@ -113,10 +109,12 @@ export class BackupNode {
     const answer = await this.ask('GET', '/indexStatus');
     if (answer.status === 403) return null;
     if (answer.status === 404) return [];
-    const { indexes = [] } = this.json('GET', '/indexStatus', answer) as { indexes?: RawIndex[] };
-    return indexes
-      .filter((index) => index.bucket === bucket && index.replicaId === 0)
-      .map(({ indexName, definition }) => ({ name: indexName, definition }));
+    return this.understood('/indexStatus', () => {
+      const { indexes = [] } = this.json('GET', '/indexStatus', answer) as { indexes?: RawIndex[] };
+      return indexes
+        .filter((index) => index.bucket === bucket && index.replicaId === 0)
+        .map(({ indexName, definition }) => ({ name: indexName, definition }));
+    });
   }
 
   async createBucket(name: string, settings: BucketSettings): Promise<void> {
@@ -150,12 +148,14 @@ export class BackupNode {
   async addCollections(bucket: string, wanted: WantedCollections): Promise<void> {
     const path = `${bucketPath(bucket)}/scopes`;
     for (let attempt = 0; attempt < changeAttempts; attempt++) {
-      const { uid, scopes } = (await this.get(path)) as { uid: string; scopes: RawScope[] };
-      const complete = withCollections(scopes, wanted);
+      const { uid, complete } = await this.read(path, (present: { uid: string; scopes: RawScope[] }) => ({
+        uid: present.uid,
+        complete: withCollections(present.scopes, wanted),
+      }));
       if (complete === null) return;
       const answer = await this.ask('PUT', `${path}?validOnUid=${uid}`, JSON.stringify({ scopes: complete }));
       if (answer.status < 300) return;
-      const { uid: currentUid } = (await this.get(path)) as { uid: string };
+      const currentUid = await this.read(path, (present: { uid: string }) => present.uid);
       // Without a change in between the node refused the request for another reason.
       if (currentUid === uid) throw asArchiveError(refusal('PUT', path, answer));
     }
@@ -173,8 +173,16 @@ export class BackupNode {
     const { ownCluster, username, password } = this.access;
     if (ownCluster !== undefined) return ownRoutes(bucket, ownCluster, { username, password });
     const path = `/pools/default/b/${encodeURIComponent(bucket)}`;
-    const { vBucketServerMap } = (await this.get(path)) as RawConfig;
+    return this.read(path, (config: RawConfig) => this.routesIn(config, bucket));
+  }
+
+  private routesIn({ vBucketServerMap }: RawConfig, bucket: string): DataRoute[] {
     const { serverList, vBucketMap } = vBucketServerMap ?? { serverList: [], vBucketMap: [] };
+    if (vBucketMap.length === 0) throw new ArchiveError(`bucket "${bucket}" has no vbuckets`);
+    if (vBucketMap.length !== vbucketCount)
+      throw new ArchiveError(
+        `bucket "${bucket}" has ${vBucketMap.length} vbuckets instead of ${vbucketCount}`,
+      );
     const byServer = new Map<number, number[]>();
     for (const [vb, [active = -1]] of vBucketMap.entries()) {
       if (active < 0)
@@ -183,7 +191,6 @@ export class BackupNode {
       if (vbuckets === undefined) byServer.set(active, [vb]);
       else vbuckets.push(vb);
     }
-    if (byServer.size === 0) throw new ArchiveError(`bucket "${bucket}" has no vbuckets`);
     return [...byServer].map(([server, vbuckets]) => ({
       options: this.clientOptions(bucket, serverList[server] as string),
       vbuckets,
@@ -192,21 +199,26 @@ export class BackupNode {
 
   /** Runs a statement on a query service of the cluster; resolves with its error, null without one. */
   async runStatement(statement: string): Promise<string | null> {
-    const { nodesExt } = (await this.get('/pools/default/nodeServices')) as RawConfig;
-    const running = nodesExt.filter(({ services }) => services['n1ql'] !== undefined);
-    // The account of a service of the node exists on that one only.
-    const node = running.find(({ thisNode }) => thisNode === true) ?? running[0];
+    const node = await this.read('/pools/default/nodeServices', ({ nodesExt }: RawConfig) => {
+      const running = nodesExt.filter(({ services }) => services['n1ql'] !== undefined);
+      // The account of a service of the node exists on that one only.
+      return running.find(({ thisNode }) => thisNode === true) ?? running[0];
+    });
     if (node === undefined) return 'no node runs the query service';
     const host = node.hostname ?? this.access.host;
     const target = { ...this.target, host, port: node.services['n1ql'] as number, timeoutMs: statementMs };
-    const answer = await rest(target, 'POST', '/query/service', JSON.stringify({ statement }));
-    const { errors = [] } = JSON.parse(answer.body) as { errors?: { code: number; msg: string }[] };
-    return errors.length === 0 ? null : errors.map(({ code, msg }) => `${code}: ${msg}`).join('; ');
+    const answer = await this.ask('POST', '/query/service', JSON.stringify({ statement }), target);
+    return this.understood('/query/service', () => {
+      const { errors = [] } = JSON.parse(answer.body) as { errors?: { code: number; msg: string }[] };
+      return errors.length === 0 ? null : errors.map(({ code, msg }) => `${code}: ${msg}`).join('; ');
+    });
   }
 
   private clientOptions(bucket: string, server: string): BucketClientOptions {
     const { host, username, password, localAddress } = this.access;
     const { host: name, port } = hostAndPortOf(server);
+    if (!(port > 0 && port <= 65_535))
+      throw new ArchiveError(`bucket "${bucket}": the node names "${server}" as the address of a data port`);
     return {
       address: {
         host: name === '$HOST' ? host : name,
@@ -219,8 +231,19 @@ export class BackupNode {
     };
   }
 
-  private async get(path: string): Promise<unknown> {
-    return this.json('GET', path, await this.ask('GET', path));
+  /** What `convert` makes of the answer, which may be of any program. @throws ArchiveError */
+  private async read<T, Raw>(path: string, convert: (answer: Raw) => T): Promise<T> {
+    const answer = await this.ask('GET', path);
+    return this.understood(path, () => convert(this.json('GET', path, answer) as Raw));
+  }
+
+  private understood<T>(path: string, convert: () => T): T {
+    try {
+      return convert();
+    } catch (error) {
+      if (error instanceof ArchiveError) throw error;
+      throw new ArchiveError(`GET ${path}: the answer is not that of a node: ${(error as Error).message}`);
+    }
   }
 
   private json(method: string, path: string, answer: RestReply): unknown {
@@ -234,10 +257,15 @@ export class BackupNode {
     }
   }
 
-  private async ask(method: string, path: string, content?: RestContent): Promise<RestReply> {
-    const { host, port } = this.access;
+  private async ask(
+    method: string,
+    path: string,
+    content?: RestContent,
+    target = this.target,
+  ): Promise<RestReply> {
+    const { host, port } = target;
     try {
-      return await rest(this.target, method, path, content);
+      return await rest(target, method, path, content);
     } catch (error) {
       throw new ArchiveError(`cannot reach ${host}:${port}: ${messageOf(error)}`);
     }
@@ -273,18 +301,6 @@ interface RawBucket {
   threadsNumber?: number;
   controllers: { flush?: string };
   basicStats: { itemCount?: number };
-}
-
-interface RawCollection {
-  name: string;
-  uid: string;
-  maxTTL?: number;
-}
-
-interface RawScope {
-  name: string;
-  collections: RawCollection[];
-  limits?: unknown;
 }
 
 interface RawIndex {
@@ -344,39 +360,6 @@ function bucketOf(raw: RawBucket): NodeBucket {
     itemCount: raw.basicStats.itemCount ?? 0,
   };
 }
-
-/** The request that replaces all scopes: the present and the missing ones; null if none is missing. */
-function withCollections(present: readonly RawScope[], wanted: WantedCollections): unknown[] | null {
-  const scopes = new Map(
-    present.map(({ name, limits, collections }) => [
-      name,
-      { name, ...(limits !== undefined && { limits }), collections: collections.map(collectionForm) },
-    ]),
-  );
-  let missing = 0;
-  const scopeOf = (name: string) => {
-    const scope = scopes.get(name) ?? { name, collections: [] };
-    if (!scopes.has(name)) missing++;
-    scopes.set(name, scope);
-    return scope;
-  };
-  for (const name of wanted.scopes) scopeOf(name);
-  for (const { scope: name, name: collection, maxTtl } of wanted.collections) {
-    const scope = scopeOf(name);
-    if (scope.collections.some((existing) => existing.name === collection)) continue;
-    scope.collections.push(collectionForm({ name: collection, maxTTL: maxTtl }));
-    missing++;
-  }
-  return missing === 0 ? null : [...scopes.values()];
-}
-
-const collectionForm = ({
-  name,
-  maxTTL = 0,
-}: Omit<RawCollection, 'uid'>): { name: string; maxTTL?: number } => ({
-  name,
-  ...(maxTTL > 0 && { maxTTL }),
-});
 
 const bucketPath = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
 const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');

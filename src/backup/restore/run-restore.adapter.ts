@@ -1,5 +1,6 @@
 // One restore: the newest versions of a backup and of those that it continues, written into buckets of a node, vbucket by vbucket.
 
+import { DataPortError } from '#client/data-port-error.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
@@ -89,6 +90,9 @@ export async function runRestore(request: RestoreRequest, context: RestoreContex
   const lock = Repository.share(repository.path);
   try {
     return await restoreFrom(repository, name ?? request.backup, request, context);
+  } catch (error) {
+    if (!(error instanceof DataPortError)) throw error;
+    throw new ArchiveError(`the data port of the node: ${error.message}`, { cause: error });
   } finally {
     lock.release();
   }
