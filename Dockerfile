@@ -14,6 +14,9 @@ RUN npm install --global --no-audit --no-fund /packed/divan-*.tgz \
 ENV MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=1048576
 ENV DIVAN_DATA_DIR=/var/lib/divan DIVAN_HOST=0.0.0.0
 USER node
+# The REST API takes connections.
+HEALTHCHECK --interval=10s --start-period=180s --start-interval=1s \
+  CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${DIVAN_REST_PORT:-8091}"]
 VOLUME /var/lib/divan
 # REST, CAPI, queries, index service, documents; each also over TLS. Between nodes: 21150 and 21200.
 EXPOSE 8091 18091 8092 18092 8093 18093 9102 19102 11210 11207 21150 21200

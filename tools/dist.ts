@@ -1,7 +1,9 @@
-// Makes the archive for this platform: the package, its production dependencies and the Node that the checkout runs on. It is unpacked
-// and run, with nothing else installed. `npm run dist` writes it into the current folder; `--out FOLDER` into another; `--package FILE`
-// takes a package that `npm pack` has made.
+// Makes the archive for a platform: the package, its production dependencies and Node. It is unpacked and run, with nothing else
+// installed. `npm run dist` makes it for this platform, with the Node that the checkout runs on, and writes it into the current folder;
+// `--out FOLDER` into another; `--package FILE` takes a package that `npm pack` has made. `--platform NAME` makes it for another
+// platform: for Linux with a Node that npm downloads and whose checksum package-lock.json has, for macOS with that of `--node FILE`.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
@@ -21,11 +23,22 @@ import { parseArgs } from 'node:util';
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
-  options: { out: { type: 'string', default: '.' }, package: { type: 'string' } },
+  options: {
+    out: { type: 'string', default: '.' },
+    package: { type: 'string' },
+    platform: { type: 'string', default: `${process.platform}-${process.arch}` },
+    node: { type: 'string' },
+  },
 });
+
+const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
+
+const { platform } = values;
+if (!platforms.includes(platform)) throw new Error(`--platform ${platform}: one of ${platforms.join(', ')}`);
+const isOwnPlatform = platform === `${process.platform}-${process.arch}`;
 const out = resolve(values.out);
 const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
-const name = `divan-${version}-${process.platform}-${process.arch}`;
+const name = `divan-${version}-${platform}`;
 const scratch = mkdtempSync(join(tmpdir(), 'divan-dist-'));
 try {
   const folder = join(scratch, name);
@@ -55,16 +68,22 @@ function unpack(archive: string, folder: string): void {
 }
 
 interface LockedPackage {
+  readonly version?: string;
+  readonly integrity?: string;
   readonly dev?: boolean;
   readonly link?: boolean;
 }
 
-/** Those that npm would install for a user of the package. */
-function addDependencies(target: string): void {
-  const { packages } = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8')) as {
+function lockedPackages(): Readonly<Record<string, LockedPackage>> {
+  const lock = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>;
   };
-  for (const [path, { dev, link }] of Object.entries(packages)) {
+  return lock.packages;
+}
+
+/** Those that npm would install for a user of the package. */
+function addDependencies(target: string): void {
+  for (const [path, { dev, link }] of Object.entries(lockedPackages())) {
     const source = join(checkout, path);
     if (!path.startsWith('node_modules/') || dev || link || !existsSync(source)) continue;
     const own = (from: string): boolean => !from.slice(source.length).includes('/node_modules');
@@ -77,14 +96,49 @@ function addDependencies(target: string): void {
 }
 
 function addNode(lib: string): void {
-  copyFileSync(process.execPath, join(lib, 'node'));
+  const [program, licence] = nodeFiles();
+  copyFileSync(program, join(lib, 'node'));
   chmodSync(join(lib, 'node'), 0o755);
-  const licence = [
-    join(dirname(process.execPath), '../LICENSE'),
-    join(dirname(process.execPath), '../share/doc/node/LICENSE'),
-  ].find((path) => existsSync(path));
-  if (licence === undefined) throw new Error(`there is no licence of Node beside ${process.execPath}`);
   copyFileSync(licence, join(lib, 'node.LICENSE'));
+}
+
+/** Node for the platform, and its licence. */
+function nodeFiles(): [program: string, licence: string] {
+  // All platforms have the same licence.
+  if (values.node !== undefined) return [values.node, licenceBeside(process.execPath)];
+  if (isOwnPlatform) return [process.execPath, licenceBeside(process.execPath)];
+  const program = join(download(), 'bin/node');
+  return [program, licenceBeside(program)];
+}
+
+function licenceBeside(program: string): string {
+  const folder = dirname(program);
+  const found = [join(folder, '../LICENSE'), join(folder, '../share/doc/node/LICENSE')].find((path) =>
+    existsSync(path),
+  );
+  if (found === undefined) throw new Error(`there is no licence of Node beside ${program}`);
+  return found;
+}
+
+/** Returns the folder of the unpacked package. */
+function download(): string {
+  const name = `node-${platform}`;
+  const found = lockedPackages()[`node_modules/${name}`];
+  if (!found) throw new Error(`--node: name the file of a Node for ${platform}, from https://nodejs.org`);
+  const [made] = JSON.parse(
+    execFileSync('npm', ['pack', '--json', '--pack-destination', scratch, `${name}@${found.version}`], {
+      encoding: 'utf8',
+      maxBuffer: 64 << 20,
+    }),
+  ) as [{ filename: string }];
+  const archive = join(scratch, made.filename);
+  const integrity = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`;
+  if (integrity !== found.integrity)
+    throw new Error(`${name}@${found.version} has the checksum ${integrity}, not ${found.integrity}`);
+  const folder = join(scratch, 'node');
+  mkdirSync(folder);
+  execFileSync('tar', ['-xzf', archive, '-C', folder, '--strip-components=1']);
+  return folder;
 }
 
 function addRest(folder: string): void {
@@ -96,7 +150,7 @@ function addRest(folder: string): void {
   copyFileSync(packaging('README.txt'), join(folder, 'README.txt'));
   copyFileSync(join(checkout, 'LICENSE'), join(folder, 'LICENSE'));
   for (const [shell, file] of Object.entries({ bash: 'divan.bash', zsh: '_divan', fish: 'divan.fish' })) {
-    const script = execFileSync(join(folder, 'bin/divan'), ['completion', shell]);
+    const script = execFileSync(process.execPath, [join(folder, 'lib/bin/divan.js'), 'completion', shell]);
     writeFileSync(join(folder, 'completions', file), script);
   }
   // The compiled form of the code that those commands loaded.

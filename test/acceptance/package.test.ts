@@ -4,6 +4,7 @@ import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -149,6 +150,25 @@ test('the archive runs on a machine without Node, npm and this checkout', {
     'LICENSE',
   ])
     assert.ok(readFileSync(join(folder, file)).length > 500, file);
+});
+
+test('an archive for another platform has the Node that is named, and none without a name where npm has none', () => {
+  const tool = join(checkout, 'tools/dist.ts');
+  const packed = join(scratch, readdirSync(scratch).find((name) => name.endsWith('.tgz')) as string);
+  const foreign = join(scratch, 'foreign-node');
+  writeFileSync(foreign, 'a program of another platform');
+  const make = (...args: string[]) =>
+    spawnSync(process.execPath, [tool, '--package', packed, '--out', scratch, ...args], { encoding: 'utf8' });
+  const { stdout, stderr } = make('--platform', 'darwin-arm64', '--node', foreign);
+  assert.match(stdout, /-darwin-arm64\.tar\.gz\n$/, stderr);
+  const folder = join(scratch, 'foreign');
+  mkdirSync(folder);
+  execFileSync('tar', ['-xzf', stdout.trim(), '-C', folder, '--strip-components=1']);
+  assert.equal(readFileSync(join(folder, 'lib/node'), 'utf8'), 'a program of another platform');
+  for (const file of ['bin/divan', 'completions/divan.bash', 'lib/bin/divan.js', 'lib/node.LICENSE'])
+    assert.ok(existsSync(join(folder, file)), file);
+  assert.match(make('--platform', 'darwin-arm64').stderr, /--node: name the file of a Node for darwin-arm64/);
+  assert.match(make('--platform', 'plan9').stderr, /--platform plan9: one of linux-x64/);
 });
 
 /** Writes and reads a document with the SDK of the checkout. */

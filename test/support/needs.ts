@@ -16,6 +16,7 @@ const probes: Record<
   | 'mount'
   | 'ipv6'
   | 'compiler'
+  | 'go'
   | 'chromium'
   | 'namespaces'
   | 'openssl'
@@ -81,6 +82,10 @@ const probes: Record<
   'openapi tools': {
     reason: 'needs the package registry on the first run',
     works: () => installNodeTools(),
+  },
+  go: {
+    reason: 'needs the go command',
+    works: () => execFileSync('go', ['version'], { stdio: 'ignore' }),
   },
   compiler: {
     reason: 'needs a C compiler (cc) and Linux',

@@ -117,7 +117,7 @@ export class ImportRun {
       };
       this.reports.advanced(this.state);
     });
-    this.writing.catch(() => {}); // whoever waits for it next has the failure
+    this.writing.catch(() => {}); // a failure is thrown where `writing` is awaited next
   }
 
   private async write(
