@@ -31,11 +31,13 @@ export class OwnNatsServer {
     await this.#server.startExisting();
   }
 
-  async offer(): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null> {
+  /** Servers that are about to start on the same machine take these ports. */
+  async offer(taken: readonly number[]): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null> {
     const { engine, host, 'nats-port': port, 'nats-route-port': routePort } = this.#options;
     if (engine !== ownServers) return null;
     await this.#program();
-    return { port: await freePortNear(host, port), routePort: await freePortNear(host, routePort) };
+    const free = (wanted: number): Promise<number> => freePortNear(host, taken.includes(wanted) ? 0 : wanted);
+    return { port: await free(port), routePort: await free(routePort) };
   }
 
   run(task: ServerTask): Promise<void> {

@@ -146,7 +146,7 @@ export class RunningNode {
   #engineTransfer(): EngineTransfer {
     const { server } = this.#deps;
     return {
-      offer: () => server.offer(),
+      offer: (taken) => server.offer(taken),
       runServer: (task) => server.run(task),
       moveToServers: (move) => this.#moveToServers(move),
       useServers: (parameters) => this.#useServers(parameters),

@@ -155,3 +155,21 @@ test('a node whose server the others need cannot leave, unless it was failed ove
   await move.before([node('d'), node('b', { membership: 'inactiveFailed' })]);
   await move.stop();
 });
+
+test('servers on one machine get ports of their own', async () => {
+  const nodes = ['a', 'b', 'c'].map((uuid) => node(uuid, { hostname: null }));
+  const taken: unknown[] = [];
+  const other = (port: number) => (name: string, body: unknown) => {
+    if (name !== 'engine/offer') return null;
+    taken.push((body as { taken: number[] }).taken);
+    return { port, routePort: port + 1 };
+  };
+  const { clock, moves, move } = await aNode({ nodes, answers: { b: other(3), c: other(5) } });
+  await clock.run(3_000);
+  assert.equal(moves.length, 1);
+  assert.deepEqual(taken, [
+    [1, 2],
+    [1, 2, 3, 4],
+  ]);
+  await move.stop();
+});

@@ -45,6 +45,13 @@ export interface EngineMoveDeps {
   log: Log;
 }
 
+type ServerPorts = Pick<ServerPlace, 'port' | 'routePort'>;
+
+interface OfferRequest {
+  /** Ports of other servers on the same machine. */
+  readonly taken: readonly number[];
+}
+
 const checkMs = 2_000;
 /** After an attempt that failed. */
 const againMs = 30_000;
@@ -67,7 +74,10 @@ export class EngineMove {
       clock,
       onError: (error) => log.warn('engine.not_moved', { reason: error.message }),
     });
-    peers.answer('engine/offer', () => deps.membership.engineTransfer?.offer() ?? null);
+    peers.answer(
+      'engine/offer',
+      ({ taken }: OfferRequest) => deps.membership.engineTransfer?.offer(taken) ?? null,
+    );
     peers.answer('engine/run', (task: ServerTask) => this.#run(task));
     peers.answer('engine/moved', (record: EngineRecord) => this.#follow(record));
     peers.answer('engine/record', async () => {
@@ -133,20 +143,23 @@ export class EngineMove {
     const candidates = [...view.activeNodes].sort((a, b) => Number(isSelf(b)) - Number(isSelf(a)));
     const places: ServerPlace[] = [];
     for (const node of candidates) {
-      const offer = await this.#offerOf(node);
+      const { host } = nodeAddressOf(node);
+      const ofMachine = places.filter((place) => place.host === host);
+      const taken = ofMachine.flatMap(({ port, routePort }) => [port, routePort]);
+      const offer = await this.#offerOf(node, taken);
       if (offer === null && isSelf(node)) return null;
-      if (offer !== null) places.push({ nodeId: node.uuid, host: nodeAddressOf(node).host, ...offer });
+      if (offer !== null) places.push({ nodeId: node.uuid, host, ...offer });
       if (places.length === serversWanted) return places;
     }
     log.warn('engine.too_few_servers', { nodes: places.map(({ nodeId }) => nodeId), wanted: serversWanted });
     return null;
   }
 
-  async #offerOf({ uuid, otpNode }: NodeState): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null> {
+  async #offerOf({ uuid, otpNode }: NodeState, taken: readonly number[]): Promise<ServerPorts | null> {
     const { identity, membership, peers, log } = this.#deps;
-    if (uuid === identity.nodeId) return (await membership.engineTransfer?.offer()) ?? null;
+    if (uuid === identity.nodeId) return (await membership.engineTransfer?.offer(taken)) ?? null;
     try {
-      return await peers.ask(uuid, 'engine/offer', null, offerMs);
+      return await peers.ask(uuid, 'engine/offer', { taken } satisfies OfferRequest, offerMs);
     } catch (error) {
       log.warn('engine.no_server_there', { node: otpNode, reason: (error as Error).message });
       return null;

@@ -124,8 +124,8 @@ export interface EngineRecord {
 
 /** The parts of the data folder and of the process with which the configuration goes to servers that nodes run themselves. */
 export interface EngineTransfer {
-  /** The ports that a server of this node would have; null: its options name no such engine. */
-  offer(): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null>;
+  /** The ports that a server of this node would have, none of `taken`; null: its options name no such engine. */
+  offer(taken: readonly number[]): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null>;
   /** Starts a new server. Resolves when it can be reached. */
   runServer(task: ServerTask): Promise<void>;
   /** The founder makes the configuration on the servers, and uses it from then on. */
