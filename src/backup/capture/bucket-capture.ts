@@ -183,11 +183,24 @@ class NodeCapture implements ChangeHandler {
       return;
     }
     const previous = this.options.previous?.[vb];
-    if (previous !== undefined && previous.to > 0 && isPartOf(previous, log)) {
+    const from = previous !== undefined && isPartOf(previous, log) ? previous.to : 0;
+    if (from === this.ends[vb]) {
+      this.recordUnchanged(vb, from, frames);
+      return;
+    }
+    if (previous !== undefined && from > 0) {
       if (await this.stream(vb, { uuid: BigInt(previous.uuid), seqno: previous.to }, frames)) return;
     }
     if (await this.stream(vb, { uuid: 0n, seqno: 0 }, frames)) return;
     throw new ArchiveError(`vbucket ${vb} has no stream from its start`);
+  }
+
+  /** Without a stream, since the vbucket has no changes after `from`. */
+  private recordUnchanged(vb: number, from: number, frames: FrameBuffer): void {
+    const capture = new VbucketCapture(vb, { from, target: from }, this.options.writer, frames);
+    capture.opened(this.logs.get(vb) as FailoverEntry[]);
+    this.records.set(vb, capture.finish());
+    this.options.progress(0);
   }
 
   /** Resolves with false if the node no longer has all changes since the position. */
