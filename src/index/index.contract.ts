@@ -24,7 +24,7 @@ export interface IndexReport {
   readonly progress: number;
   readonly message?: string;
   /** Changes of documents that the index has processed, and that it has not processed yet. */
-  readonly documentsTaken: number;
+  readonly documentsProcessed: number;
   readonly documentsWaiting: number;
   /** Documents left out, because their keys are above a limit. */
   readonly leftOut: number;

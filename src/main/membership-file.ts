@@ -1,6 +1,6 @@
 // What a data folder knows about the cluster that its node joined: the founder, which stores the configuration, the cluster's key, and the
-// node's certificate. Written whole before anything of the node's own is removed, so that a crash at any point leaves either the old node or
-// one that continues to join.
+// node's certificate. The file is written in one piece before the node's own data is removed, so that a crash at any point leaves either the
+// old node or one that continues to join.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FounderJoinParameters, NatsJoinParameters } from '#cluster/joining/join-messages.ts';
@@ -37,8 +37,8 @@ export interface NatsMembership extends NatsJoinParameters {
   readonly state: 'joining' | 'member';
 }
 
-/** What a node loses when it joins or leaves: configuration, documents, indexes, samples, events and certificates. */
-const lost = [
+/** The files and folders that are deleted when a node joins or leaves: documents, indexes, samples, events, certificates and more. */
+const removedNames = [
   ...['buckets', 'index', 'metrics', 'events', 'certificates', serverFolder],
   ...['administrator.sealed', 'first-start.pending', seenName, natsFile],
 ];
@@ -139,7 +139,8 @@ export class MembershipFile {
     const isOwn = (name: string): boolean =>
       [configurationName, copyName].some((own) => name.startsWith(own));
     const own = readdirSync(this.#folder).filter(isOwn);
-    for (const name of [...own, ...lost]) rmSync(join(this.#folder, name), { recursive: true, force: true });
+    for (const name of [...own, ...removedNames])
+      rmSync(join(this.#folder, name), { recursive: true, force: true });
     if (noted.state === 'joining') this.write({ ...noted, state: 'member' });
     else rmSync(this.#path);
   }

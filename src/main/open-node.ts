@@ -25,13 +25,13 @@ import { StartError } from './start-error.ts';
 export interface FolderParts {
   folder: DataFolder;
   reserve: DiskReserveFile;
-  held: FolderLock;
+  lock: FolderLock;
   /** The NATS server of this node, if it has one. */
   server: Pick<OwnNatsServer, 'start' | 'remove'>;
   log: Log;
 }
 
-/** The configuration of a node, and how it comes to be stored here. */
+/** The configuration of a node, and the ways in which this node can begin or stop to store it. */
 interface OpenedConfiguration
   extends Pick<
     OpenedNode,
@@ -45,7 +45,7 @@ export async function openNode(
   membership: NodeMembership,
   lost: (reason: Error) => void,
 ): Promise<OpenedNode> {
-  const { folder, held, log, server } = parts;
+  const { folder, lock: held, log, server } = parts;
   const file = new MembershipFile(folder.path);
   if (file.isChanging) await server.remove();
   file.complete();
@@ -103,7 +103,7 @@ async function isReplacedByLaterFounder(
 }
 
 async function configurationOf(parts: FolderParts, options: NodeOptions): Promise<OpenedConfiguration> {
-  const { folder, reserve, held, log } = parts;
+  const { folder, reserve, lock: held, log } = parts;
   const file = new MembershipFile(folder.path);
   const source = natsSourceOf(options, file);
   if (file.founded !== null && isNatsText(options.engine)) throw new StartError(memberOnNats(folder));
@@ -112,14 +112,14 @@ async function configurationOf(parts: FolderParts, options: NodeOptions): Promis
     const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
     const opened = await openNatsConfiguration(folder, source, { file, log });
     if (opened !== null) return { ...opened, ...noFounder };
-    await noteRemoved(parts);
+    await completeRemoval(parts);
     if (isNatsText(options.engine)) throw new StartError(removedFromNats(folder));
   } else if (!file.isFounder) {
     file.setOwnStoreAside();
     const { openMemberConfiguration } = await import('./open-member-configuration.ts');
     const opened = await openMemberConfiguration(file, options['operator-address'], log);
-    if (opened !== null) return changing(parts, options, opened);
-    await noteRemoved(parts);
+    if (opened !== null) return switchableConfiguration(parts, options, opened);
+    await completeRemoval(parts);
   }
   const store = openConfiguration(options['data-dir'], { diskReserve: reserve, guard: held.place });
   const moved = file.preparedMove;
@@ -128,11 +128,11 @@ async function configurationOf(parts: FolderParts, options: NodeOptions): Promis
     file.useServers(moved);
     return configurationOf(parts, options);
   }
-  return changing(parts, options, { mirror: null, own: store, description: null });
+  return switchableConfiguration(parts, options, { mirror: null, own: store, description: null });
 }
 
-/** The membership file says that the node leaves: removes what it has. */
-async function noteRemoved({ folder, server, log }: FolderParts): Promise<void> {
+/** Completes a removal that the membership file has recorded: deletes the data of the node. */
+async function completeRemoval({ folder, server, log }: FolderParts): Promise<void> {
   await server.remove();
   new MembershipFile(folder.path).complete();
   log.warn('node.removed');
@@ -159,8 +159,8 @@ type FirstConfiguration =
  * A configuration that the node can take over and hand over while it runs. The membership file decides, also after a crash, whether it is
  * the founder.
  */
-function changing(
-  { folder, reserve, held, log }: FolderParts,
+function switchableConfiguration(
+  { folder, reserve, lock: held, log }: FolderParts,
   options: NodeOptions,
   first: FirstConfiguration,
 ): OpenedConfiguration {

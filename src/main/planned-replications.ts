@@ -8,10 +8,10 @@ import type { InitPlan, PlannedReplication } from './init-plan.ts';
 /** Clusters that start at the same time wait for each other. */
 const waitMs = 120_000;
 const pollMs = 500;
-/** The other cluster, or its bucket, may still come. */
-const notYet = /Could not connect|Failed to resolve|not initialized|target bucket .* doesn't exist/;
-/** An interrupted first start has made it. */
-const made = /already exists|Duplicate cluster names/;
+/** Refusals of a cluster or bucket that does not exist yet: it may be created meanwhile. */
+const retryable = /Could not connect|Failed to resolve|not initialized|target bucket .* doesn't exist/;
+/** An interrupted first start has created it. */
+const alreadyExists = /already exists|Duplicate cluster names/;
 
 export interface PlanProblem {
   readonly place: string;
@@ -39,8 +39,8 @@ export async function replicationProblems(plan: InitPlan): Promise<PlanProblem[]
       add(`${place}.fromBucket`, `"${fromBucket}": the plan does not create this bucket`);
     if (!remoteClusters.some(({ name }) => name === toCluster))
       add(`${place}.toCluster`, `"${toCluster}" is not among remoteClusters`);
-    const { problems: wrong } = await readSettings(parameters);
-    for (const [name, text] of Object.entries(wrong)) add(`${place}.parameters.${name}`, text);
+    const { problems: settingProblems } = await readSettings(parameters);
+    for (const [name, text] of Object.entries(settingProblems)) add(`${place}.parameters.${name}`, text);
   }
   return problems;
 }
@@ -52,7 +52,7 @@ export async function makeReplications(
   fail: (place: string, text: string) => Error,
 ): Promise<void> {
   const make = async (place: string, path: string, fields: RestFields) => {
-    const problem = await makeWhenReached(target, path, fields);
+    const problem = await createWithRetries(target, path, fields);
     if (problem !== null) throw fail(place, problem);
   };
   for (const [index, fields] of plan.remoteClusters.entries())
@@ -66,13 +66,17 @@ const formOf = ({ fromBucket, toCluster, toBucket, parameters }: PlannedReplicat
   ...{ fromBucket, toCluster, toBucket, replicationType: 'continuous' },
 });
 
-/** Null: it exists. */
-async function makeWhenReached(target: RestTarget, path: string, fields: RestFields): Promise<string | null> {
+/** Resolves with the reason why it cannot be created; null: it exists now. */
+async function createWithRetries(
+  target: RestTarget,
+  path: string,
+  fields: RestFields,
+): Promise<string | null> {
   const deadline = realClock.monotonicMs() + waitMs;
   for (;;) {
     const answer = await rest(target, 'POST', path, fields);
-    if (answer.status < 300 || made.test(answer.body)) return null;
-    if (!notYet.test(answer.body) || realClock.monotonicMs() >= deadline)
+    if (answer.status < 300 || alreadyExists.test(answer.body)) return null;
+    if (!retryable.test(answer.body) || realClock.monotonicMs() >= deadline)
       return refusal('POST', path, answer).message;
     await realClock.sleep(pollMs);
   }

@@ -83,7 +83,9 @@ async function startNode(
     server,
     folderKey: () => folder.key(),
     open: (present, membership) =>
-      openNode({ folder, reserve, held, server, log }, present, membership, (reason) => die(log, reason)),
+      openNode({ folder, reserve, lock: held, server, log }, present, membership, (reason) =>
+        die(log, reason),
+      ),
     onLost: (reason) => die(log, reason),
   });
   const stopParts = async (): Promise<void> => {

@@ -45,7 +45,7 @@ export class ClientGate {
     this.#admitted = ranges === null ? null : listOf(ranges);
     // Connections by operator entries were checked when they were accepted.
     for (const socket of this.#open)
-      if (!this.admits(socket.remoteAddress) && !this.#isOperators(socket)) socket.destroy();
+      if (!this.admits(socket.remoteAddress) && !this.#isOfOperator(socket)) socket.destroy();
   }
 
   admits(address: string | undefined): boolean {
@@ -65,13 +65,13 @@ export class ClientGate {
   /** Closes the socket and returns true if its address is not admitted. */
   refuses(socket: Socket): boolean {
     if (this.admits(socket.remoteAddress)) return false;
-    if (this.#isOperators(socket) && this.#isOwnPeer(socket)) return false;
+    if (this.#isOfOperator(socket) && this.#isOwnPeer(socket)) return false;
     socket.on('error', () => {}); // no other error listener remains
     socket.destroy();
     return true;
   }
 
-  #isOperators({ remoteAddress }: Socket): boolean {
+  #isOfOperator({ remoteAddress }: Socket): boolean {
     return this.#operators.has(plainAddress(remoteAddress ?? ''));
   }
 

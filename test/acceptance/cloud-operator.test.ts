@@ -43,8 +43,8 @@ describe('the operator', () => {
       [[], /config\.json: body: must be an object/],
       [{ cloud: [] }, /: cloud: unknown field/],
       [{ clouds: [{ name: 'w' }] }, /: clouds\.0\.provider: is missing: it must be one of aws, azure, gcp/],
-      [{ clouds: [west, west] }, /: clouds: must have each name once/],
-      [{ users: [ada, ada] }, /: users: must have each email once/],
+      [{ clouds: [west, west] }, /: clouds: must not contain the same name twice/],
+      [{ users: [ada, ada] }, /: users: must not contain the same email twice/],
       [{ tokens: [{ ...reader, role: 'god' }] }, /: tokens\.0\.role: must be one of organizationOwner/],
       [{ tokens: [{ ...reader, token: 'short' }] }, /: tokens\.0\.token: must have 32 to 256 characters/],
       [
@@ -60,10 +60,10 @@ describe('the operator', () => {
         { tokens: [{ role: 'projectOwner', token, project: nowhere }] },
         /: tokens\.0\.project: there is no project/,
       ],
-      [{ tokens: [reader, reader] }, /: tokens: must have each token once/],
+      [{ tokens: [reader, reader] }, /: tokens: must not contain the same token twice/],
       [
         { tokens: [token, other].map((value) => ({ ...reader, token: value, accessKey: 'same-key' })) },
-        /: tokens: must have each accessKey once/,
+        /: tokens: must not contain the same accessKey twice/,
       ],
     ];
     for (const [given, message] of mistakes) {

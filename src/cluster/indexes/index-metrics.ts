@@ -35,7 +35,7 @@ function* samplesOf({ indexes, indexAdmin, view }: IndexMetricsParts): Iterable<
 function* figuresOf(labels: Labels, report: IndexReport): Iterable<MetricSample> {
   const figures: Partial<Record<MetricName, number>> = {
     index_items_count: report.rows,
-    index_num_docs_indexed: report.documentsTaken,
+    index_num_docs_indexed: report.documentsProcessed,
     index_num_docs_pending: report.documentsWaiting,
     index_num_items_skipped: report.leftOut,
     index_num_requests: report.scans,

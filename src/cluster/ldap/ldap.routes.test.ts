@@ -61,11 +61,16 @@ describe('external users', () => {
 
   it('are managed by administrators of external users', async () => {
     const { request, put } = await aDirectory();
-    for (const half of ['local', 'external']) await put(half, `security_admin_${half}`, 'local');
-    const status = async (half: string, domain: string) => {
+    for (const domain of ['local', 'external']) await put(domain, `security_admin_${domain}`, 'local');
+    const status = async (administratorOf: string, domain: string) => {
       const form = { roles: '', ...(domain === 'local' && { password: 'local-secret' }) };
-      return (await request(`${users}/${domain}/new`, { method: 'PUT', form, as: `${half}:local-secret` }))
-        .status;
+      return (
+        await request(`${users}/${domain}/new`, {
+          method: 'PUT',
+          form,
+          as: `${administratorOf}:local-secret`,
+        })
+      ).status;
     };
     assert.deepEqual([await status('local', 'local'), await status('local', 'external')], [200, 403]);
     assert.deepEqual([await status('external', 'local'), await status('external', 'external')], [403, 200]);

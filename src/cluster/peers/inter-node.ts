@@ -44,10 +44,10 @@ export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress
   port: ports.distTLS,
 });
 
-/** By this request an earlier founder gets the information that there is a later one, also where the cluster removed it. */
+/** An earlier founder sends this request to learn whether there is a later one. A node that the cluster removed may send it too. */
 export const termRequest = 'founder/term';
 
-/** How long a node that left may still learn from its connections that it did. */
+/** Connections of a node that left stay open for this time, so that it receives the information that it was removed. */
 const closeDelayMs = 1_000;
 
 export class InterNode {

@@ -8,7 +8,7 @@ import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './
 export const keyBytesMax = 32 << 10;
 export const arrayEntriesMax = 100_000;
 
-const none: readonly Buffer[] = [];
+const noRows: readonly Buffer[] = [];
 /** The highest number of a repeated element of an ALL array, which two bytes after the key's components hold. */
 const repeatsMax = 0xffff;
 
@@ -34,13 +34,13 @@ export class RowMaker {
   keysOf(document: IndexedDocument, id: Uint8Array): readonly Buffer[] {
     const { condition, keys } = this.definition;
     try {
-      if (condition !== null && !condition(document)) return none;
+      if (condition !== null && !condition(document)) return noRows;
       if (keys.length === 0) return [primaryKey(id)];
       return this.plain === null ? this.arrayRows(document) : this.plainRow(this.plain, document);
     } catch {
       // Above a limit, or the language cannot evaluate it: the index is right for all other documents.
       this.leftOut++;
-      return none;
+      return noRows;
     } finally {
       this.writer.truncate();
     }
@@ -50,7 +50,7 @@ export class RowMaker {
     const { writer } = this;
     for (const [position, key] of keys.entries()) {
       const value = key.evaluate(document);
-      if (position === 0 && value === undefined && !this.includesMissing) return none;
+      if (position === 0 && value === undefined && !this.includesMissing) return noRows;
       writer.write(value, key.isDescending);
     }
     return [writer.copy()];
@@ -61,7 +61,7 @@ export class RowMaker {
     const { keys } = this.definition;
     const at = keys.findIndex(({ kind }) => kind === 'array');
     const before = this.components(keys.slice(0, at) as PlainKey[], document, at > 0);
-    if (before === null) return none;
+    if (before === null) return noRows;
     const after = this.components(keys.slice(at + 1) as PlainKey[], document, false) as Buffer;
     const elements = this.elementsOf(keys[at] as ArrayKey, document, at === 0);
     return this.rowsOf(keys[at] as ArrayKey, elements, before, after);

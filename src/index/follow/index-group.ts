@@ -37,7 +37,7 @@ const commitEveryMs = { least: 2, most: 50 } as const;
 /** Changes after which the group commits at once. */
 const changesMax = 4_096;
 const retryMs = 1_000;
-const damaged: ReadonlySet<unknown> = new Set([11, 26]); // SQLITE_CORRUPT, SQLITE_NOTADB
+const damageCodes: ReadonlySet<unknown> = new Set([11, 26]); // SQLITE_CORRUPT, SQLITE_NOTADB
 
 export class IndexGroup implements FollowerHandler {
   readonly indexes: readonly FollowedIndex[];
@@ -102,7 +102,7 @@ export class IndexGroup implements FollowerHandler {
     const diverged = this.indexes.find((index) => !index.isWithin(vb, log));
     if (diverged !== undefined) {
       // The stream was requested from another index's position. The server's history differs after this index's last change.
-      this.guarded(diverged, () => diverged.discard(new Set([vb])));
+      this.tryWrite(diverged, () => diverged.discard(new Set([vb])));
       this.options.broken(null, new Error(`vbucket ${vb} has another history`));
       return;
     }
@@ -151,7 +151,7 @@ export class IndexGroup implements FollowerHandler {
   drained(): void {
     const { clock } = this.options;
     for (const index of this.indexes) {
-      this.guarded(index, () => index.stage());
+      this.tryWrite(index, () => index.stage());
       index.publish();
     }
     this.requestTargets();
@@ -176,7 +176,7 @@ export class IndexGroup implements FollowerHandler {
     for (const index of this.indexes) {
       if (!index.isCommitDue) continue;
       const wasBuilt = index.isBuilt;
-      this.guarded(index, () => index.commit());
+      this.tryWrite(index, () => index.commit());
       isCompleted ||= index.isBuilt && !wasBuilt;
     }
     this.lastCommitMs = clock.monotonicMs();
@@ -192,7 +192,7 @@ export class IndexGroup implements FollowerHandler {
       const vbuckets = this.rolledBack;
       this.rolledBack = new Set();
       log.info('index.rolled_back', { bucket, vbuckets: vbuckets.size });
-      const isUndone = this.indexes.map((index) => this.guarded(index, () => index.discard(vbuckets)));
+      const isUndone = this.indexes.map((index) => this.tryWrite(index, () => index.discard(vbuckets)));
       changed();
       if (isUndone.every(Boolean)) continue;
       for (const vb of vbuckets) this.rolledBack.add(vb);
@@ -242,19 +242,20 @@ export class IndexGroup implements FollowerHandler {
   }
 
   /** Runs `act`. After a failed write the changes are kept and retried; `broken` reports a damaged file. Returns whether it succeeded. */
-  private guarded(index: FollowedIndex, act: () => void): boolean {
+  private tryWrite(index: FollowedIndex, act: () => void): boolean {
     try {
       act();
       return true;
     } catch (error) {
       const { errcode, message } = error as Error & { errcode?: number };
-      if (errcode !== undefined && damaged.has(errcode & 0xff)) this.options.broken(index, error as Error);
-      else this.noteFailure(index, message);
+      if (errcode !== undefined && damageCodes.has(errcode & 0xff))
+        this.options.broken(index, error as Error);
+      else this.reportFailure(index, message);
       return false;
     }
   }
 
-  private noteFailure(index: FollowedIndex, problem: string): void {
+  private reportFailure(index: FollowedIndex, problem: string): void {
     this.options.log.warn('index.write_failed', { index: index.definition.id, reason: problem });
     this.problem = problem;
     this.follower.pause();

@@ -24,7 +24,7 @@ export function indexStatistics({ report }: ShownIndex): Statistics {
   const { scans, scannedRows, scanMicros, rows, fileBytes, progress } = report;
   return {
     items_count: rows,
-    num_docs_indexed: report.documentsTaken,
+    num_docs_indexed: report.documentsProcessed,
     num_docs_pending: report.documentsWaiting,
     num_docs_queued: 0,
     num_items_skipped: report.leftOut,

@@ -106,7 +106,7 @@ export class BucketIndexes {
       state: this.stateOf(id, index),
       progress: Math.floor(100 * (index?.built ?? 0)),
       ...messageOf(failure, index?.leftOut ?? 0),
-      documentsTaken: index?.changes ?? 0,
+      documentsProcessed: index?.changes ?? 0,
       documentsWaiting: index?.waiting ?? 0,
       leftOut: index?.leftOut ?? 0,
       fileBytes: index?.file.bytes() ?? 0,

@@ -124,7 +124,7 @@ const deferredReport = ({ definition }: { definition: IndexDefinition }): IndexR
   id: definition.id,
   state: 'deferred',
   progress: 0,
-  documentsTaken: 0,
+  documentsProcessed: 0,
   documentsWaiting: 0,
   leftOut: 0,
   fileBytes: 0,

@@ -5,8 +5,8 @@ import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
 import { CopyFeed, copyKey } from './copy-feed.ts';
-import type { Delayed } from './delayed.ts';
-import type { GotRow, Opened, ShardRef } from './frames.ts';
+import type { DelayedWork } from './delayed-work.ts';
+import type { Opened, ReportedPosition, ShardRef } from './frames.ts';
 import { Handover } from './handover.ts';
 import type { PeerConnections } from './peers.ts';
 
@@ -20,9 +20,9 @@ export interface ActiveShardOptions {
   peers: PeerConnections;
   /** Shared by all feeds. */
   cuts: CutWriter;
-  delayed: Delayed;
+  delayed: DelayedWork;
   self: SyncMember;
-  /** The shard was a copy until now: its members must have all of its changes before it is served. */
+  /** This process had a copy of the shard until now: the members must have all of its changes before it is served. */
   tookOver: boolean;
   clock: Clock;
   log: Log;
@@ -50,7 +50,7 @@ export class ActiveShard {
   /** By node: the vbuckets in which its copy has another history. */
   private readonly diverged = new Map<string, readonly number[]>();
   /** By vbucket: the seqno that all members must have before the shard is served; null once it is. */
-  private takenOver: ReadonlyMap<number, number> | null = null;
+  private takeOverSeqnos: ReadonlyMap<number, number> | null = null;
   /** By member: until when it promised this node to follow no higher epoch, while it accepted this one. */
   private readonly promises = new Map<string, number>();
   /** By member: the seqnos of the shard at a time, which the member must have received `behindMs` later. */
@@ -68,7 +68,7 @@ export class ActiveShard {
     // Positions that members reported in an earlier epoch may have been rolled back.
     for (const member of this.others())
       for (const row of rows) bucket.progress.discardCopy(row, copyKey(member));
-    if (tookOver) this.takenOver = new Map(rows.map((row) => [row, highSeqno[row] as number]));
+    if (tookOver) this.takeOverSeqnos = new Map(rows.map((row) => [row, highSeqno[row] as number]));
     for (const row of rows) bucket.progress.beginMembers(row, this.syncSet());
     this.handover = new Handover(options);
   }
@@ -79,7 +79,7 @@ export class ActiveShard {
 
   /** Requests for the shard wait until it is taken over or handed over. */
   get holdsRequests(): boolean {
-    return this.takenOver !== null || this.handover.isUnderWay;
+    return this.takeOverSeqnos !== null || this.handover.isUnderWay;
   }
 
   follow(spec: ShardSpec): void {
@@ -91,7 +91,8 @@ export class ActiveShard {
   feedCopies(): void {
     const { clock, peers } = this.options;
     const retryMs = this.holdsRequests ? reopenMs.waiting : reopenMs.served;
-    for (const node of [...this.copies.keys()]) if (!this.spec.replicas.includes(node)) this.lost(node);
+    for (const node of [...this.copies.keys()])
+      if (!this.spec.replicas.includes(node)) this.connectionLost(node);
     for (const node of this.spec.replicas) {
       if (peers.bootOf(node) === null) continue;
       const fed = this.copies.get(node) ?? { feed: this.newFeed(node), openedMs: -Infinity };
@@ -102,8 +103,8 @@ export class ActiveShard {
     }
   }
 
-  got(node: string, row: GotRow): void {
-    this.copies.get(node)?.feed.got(row);
+  positionReported(node: string, row: ReportedPosition): void {
+    this.copies.get(node)?.feed.positionReported(row);
   }
 
   received(node: string, message: Opened): void {
@@ -116,14 +117,14 @@ export class ActiveShard {
     this.copies.get(node)?.feed.resume();
   }
 
-  lost(node: string): void {
+  connectionLost(node: string): void {
     this.copies.get(node)?.feed.close();
     this.copies.delete(node);
   }
 
   /** Asks the copy for its position again, after a pause. */
   private openLater(node: string): void {
-    this.lost(node);
+    this.connectionLost(node);
     this.copies.set(node, { feed: this.newFeed(node), openedMs: this.options.clock.monotonicMs() });
   }
 
@@ -147,7 +148,7 @@ export class ActiveShard {
 
   close(): void {
     this.handover.end();
-    for (const node of [...this.copies.keys()]) this.lost(node);
+    for (const node of [...this.copies.keys()]) this.connectionLost(node);
     // A write that its members have not received is never acknowledged: another node may serve the shard next.
     for (const row of this.options.rows)
       this.options.bucket.progress.setMembers(row, { ...this.syncSet(), isFrozen: true });
@@ -159,21 +160,21 @@ export class ActiveShard {
     this.feedCopies();
     // Until the outcome of a request to stop is known, the successor may serve already.
     if (this.change?.kind !== 'stop')
-      this.handover.follow(this.successor() !== null && this.takenOver === null);
+      this.handover.follow(this.successor() !== null && this.takeOverSeqnos === null);
     this.options.bucket.serveUntil(this.options.rows, this.servedUntilMs());
   }
 
   servedUntilMs(): number {
     const { peers } = this.options;
     if (this.handover.isUnderWay) return 0;
-    if (this.takenOver !== null && !this.haveTakenOver(this.takenOver)) return 0;
-    this.takenOver = null;
+    if (this.takeOverSeqnos !== null && !this.haveTakenOver(this.takeOverSeqnos)) return 0;
+    this.takeOverSeqnos = null;
     // In a cluster of two nodes only an operator can fail the active over.
     if (!peers.needsPromise) return Infinity;
     return Math.min(Infinity, ...this.others().map((member) => this.promisedByMs(member)));
   }
 
-  /** An answer counts while the member accepts this epoch: one that follows a higher epoch answers the beats of this node, too. */
+  /** An answer counts while the member accepts this epoch: one that follows a higher epoch answers the heartbeats of this node, too. */
   private promisedByMs({ node, boot }: SyncMember): number {
     const isFed = this.copies.get(node)?.feed.boot === boot;
     if (isFed) this.promises.set(node, this.options.peers.servesUntilMs(node));
@@ -222,7 +223,7 @@ export class ActiveShard {
 
   changed(): void {
     // A copy that left is asked for its position again.
-    if (this.change?.kind === 'leave') this.lost(this.change.node);
+    if (this.change?.kind === 'leave') this.connectionLost(this.change.node);
     this.change = null;
     this.updateMembers();
   }
@@ -261,9 +262,11 @@ export class ActiveShard {
     if (!this.spec.replicas.includes(node) || this.diverged.has(node)) return true;
     const answeredMs = Math.max(peers.answeredMs(node), this.sinceMs);
     if (now - answeredMs > silentMs || this.isBehind(member)) return true;
-    if (this.takenOver === null || now - this.sinceMs < takeOverMs) return false;
+    if (this.takeOverSeqnos === null || now - this.sinceMs < takeOverMs) return false;
     const { progress } = this.options.bucket;
-    return [...this.takenOver].some(([row, seqno]) => progress.receivedSeqno(row, copyKey(member)) < seqno);
+    return [...this.takeOverSeqnos].some(
+      ([row, seqno]) => progress.receivedSeqno(row, copyKey(member)) < seqno,
+    );
   }
 
   /** Whether the member has not received the changes that the shard had `behindMs` ago. */
@@ -295,7 +298,10 @@ export class ActiveShard {
   private isOnDisk(): boolean {
     const { bucket, rows } = this.options;
     return rows.every((row) =>
-      this.isRowOnDisk(row, Math.max(bucket.progress.committedSeqno(row), this.takenOver?.get(row) ?? 0)),
+      this.isRowOnDisk(
+        row,
+        Math.max(bucket.progress.committedSeqno(row), this.takeOverSeqnos?.get(row) ?? 0),
+      ),
     );
   }
 

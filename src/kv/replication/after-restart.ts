@@ -1,4 +1,5 @@
-// What a process asks for where the map names its node active, but its in-sync set has an earlier process of the node.
+// The change of the map that a process requests where the map names its node active, but the in-sync set has an earlier process of the
+// node.
 import type { ShardChange, ShardSpec } from '../admin.ts';
 import type { PeerConnections } from './peers.ts';
 

@@ -11,9 +11,9 @@ import { confirmation } from './confirmation.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
-import { Delayed } from './delayed.ts';
+import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
-import type { CopyBatch, Empty, Got, Open, Opened, PeerMessage } from './frames.ts';
+import type { CopyBatch, Empty, Open, Opened, PeerMessage, PositionReport } from './frames.ts';
 import { ownState } from './own-state.ts';
 import { beatMs, type PeerConnections } from './peers.ts';
 import { ShardDrops } from './shard-drops.ts';
@@ -59,7 +59,7 @@ export class BucketReplication {
   private readonly drops: ShardDrops;
   private readonly reports: CopyReports;
   private readonly cuts = new CutWriter();
-  private readonly delayed: Delayed;
+  private readonly delayed: DelayedWork;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
   private following: Promise<unknown> = Promise.resolve();
@@ -78,7 +78,7 @@ export class BucketReplication {
     this.options = options;
     this.timer = options.clock.after(beatMs, () => this.beat());
     this.drops = new ShardDrops(options);
-    this.delayed = new Delayed(options.clock);
+    this.delayed = new DelayedWork(options.clock);
     this.reports = new CopyReports({ ...options, delayed: this.delayed, rows: options.bucket.rows });
     this.earlier = new EarlierActives(options.peers);
     options.bucket.servedUntilMs = (row) => this.servedUntilMs(row);
@@ -96,17 +96,17 @@ export class BucketReplication {
     if (message.kind === 'open') this.openIntake(node, message);
     else if (message.kind === 'batch') this.takeBatch(node, message, body, bytes);
     else if (message.kind === 'empty') this.empty(node, message);
-    else if (message.kind === 'got') this.got(node, message);
+    else if (message.kind === 'got') this.positionsReported(node, message);
     else if (message.kind === 'opened' || message.kind === 'failed') {
       const active = this.actives.get(message.shard);
       if (active?.epoch === message.epoch) active.received(node, message);
     } else if (message.kind === 'refused') this.followEpoch(message.shard, message.epoch);
   }
 
-  private got(node: string, { rows }: Got): void {
+  private positionsReported(node: string, { rows }: PositionReport): void {
     for (const row of rows) {
       const active = this.actives.get(row.shard);
-      if (active?.epoch === row.epoch) active.got(node, row);
+      if (active?.epoch === row.epoch) active.positionReported(node, row);
     }
   }
 
@@ -115,7 +115,7 @@ export class BucketReplication {
   }
 
   disconnected(node: string): void {
-    for (const active of this.actives.values()) active.lost(node);
+    for (const active of this.actives.values()) active.connectionLost(node);
     for (const [shard, { node: active }] of this.intakes) if (active === node) this.closeIntake(shard);
     this.unapplied.take(node);
     this.reports.discard(node);
@@ -160,7 +160,7 @@ export class BucketReplication {
     if (await bucket.followShards(states)) changed();
     for (const active of this.actives.values()) active.feedCopies();
     // Confirmations do not wait for the next beat.
-    this.options.clock.soon(() => this.act());
+    this.options.clock.soon(() => this.checkShards());
   }
 
   private stateOf(spec: ShardSpec, shard: number): ShardSpec {
@@ -191,25 +191,25 @@ export class BucketReplication {
 
   private beat(): void {
     this.timer = this.options.clock.after(beatMs, () => this.beat());
-    this.act();
+    this.checkShards();
   }
 
-  private act(): void {
+  private checkShards(): void {
     if (this.isClosed) return;
     this.options.tick();
     for (const active of this.actives.values()) active.serve();
-    this.actSoon();
+    this.checkSoon();
     if (this.isChanging || this.options.clock.monotonicMs() < this.notBeforeMs) return;
     const changes = this.isMapUnknown ? [] : this.wantedChanges();
     // Before anything is removed the map is written as it is, because a read may be stale.
     if (changes.length > 0 || this.isMapUnknown || this.leftovers().length > 0) void this.change(changes);
   }
 
-  private actSoon(): void {
+  private checkSoon(): void {
     if (this.soonTimer !== null || ![...this.actives.values()].some((active) => active.holdsRequests)) return;
     this.soonTimer = this.options.clock.after(waitingCheckMs, () => {
       this.soonTimer = null;
-      this.act();
+      this.checkShards();
     });
   }
 

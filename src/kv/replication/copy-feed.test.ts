@@ -4,7 +4,7 @@ import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { CutWriter } from '../data/cut.ts';
 import { CopyFeed } from './copy-feed.ts';
-import { Delayed } from './delayed.ts';
+import { DelayedWork } from './delayed-work.ts';
 import type { Open, PeerMessage } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
@@ -43,7 +43,7 @@ function aFeed(
   };
   return new CopyFeed({
     cuts: new CutWriter(),
-    delayed: new Delayed(new SimulatedClock()),
+    delayed: new DelayedWork(new SimulatedClock()),
     ...{ node: 'c', shard, incarnation: 1, rows: [0], clock: new SimulatedClock() },
     peers: peers as PeerConnections,
     bucket: bucket as unknown as Bucket,
@@ -82,15 +82,15 @@ test('refuses positions that the copy cannot have, after which later writes woul
   const feed = aFeed([], { reported });
   feed.open();
   feed.opened({ kind: 'opened', ...shard, rows: [{ ...row, persisted: 7 }] });
-  feed.got({ ...got, received: 5, persisted: 9 });
+  feed.positionReported({ ...got, received: 5, persisted: 9 });
   assert.deepEqual(reported.splice(0), [
     [0, 0],
     [5, 5],
   ]);
-  assert.throws(() => feed.got({ ...got, received: 6, persisted: 0 }), {
+  assert.throws(() => feed.positionReported({ ...got, received: 6, persisted: 0 }), {
     message: 'it has seqno 6 of vbucket 0, of which 5 is the last',
   });
-  feed.got({ ...got, vb: 1, received: 6, persisted: 0 });
+  feed.positionReported({ ...got, vb: 1, received: 6, persisted: 0 });
   assert.deepEqual(reported, []);
   feed.close();
 });

@@ -4,8 +4,8 @@ import type { SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
 import type { FailoverEntry } from '../data/documents.ts';
-import type { Delayed } from './delayed.ts';
-import type { CopyRow, GotRow, Opened, ShardRef } from './frames.ts';
+import type { DelayedWork } from './delayed-work.ts';
+import type { CopyRow, Opened, ReportedPosition, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 import { RowFeed } from './row-feed.ts';
 
@@ -18,7 +18,7 @@ export interface CopyFeedOptions {
   peers: PeerConnections;
   /** Shared by all feeds. */
   cuts: CutWriter;
-  delayed: Delayed;
+  delayed: DelayedWork;
   clock: Clock;
   /** Called with vbuckets whose history in the copy differs from the active's. */
   diverged: (vbs: readonly number[]) => void;
@@ -97,7 +97,7 @@ export class CopyFeed {
   }
 
   /** @throws Error when the copy cannot have what it reports. */
-  got({ vb, received, persisted, following }: GotRow): void {
+  positionReported({ vb, received, persisted, following }: ReportedPosition): void {
     const feed = this.feeds.get(vb);
     if (this.isClosed || feed === undefined) return;
     // Otherwise later writes would count as received.

@@ -1,4 +1,4 @@
-// The position of a copy in a vbucket, which its active asks for before it feeds the copy.
+// The position of a copy in a vbucket, which the active requests before it feeds the copy.
 import type { Bucket } from '../bucket/bucket.ts';
 import type { CopyRow } from './frames.ts';
 

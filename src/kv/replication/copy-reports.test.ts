@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
 import { CopyReports } from './copy-reports.ts';
-import { Delayed, delayMs } from './delayed.ts';
+import { DelayedWork, delayMs } from './delayed-work.ts';
 import type { PeerMessage } from './frames.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -17,7 +17,7 @@ function aCopy() {
     uuid: 'u',
     rows: rows as unknown as VbucketRows,
     peers: { send: (_, message) => void sent.push(message) },
-    delayed: new Delayed(clock),
+    delayed: new DelayedWork(clock),
   });
   return { clock, reports, rows, sent };
 }

@@ -1,13 +1,14 @@
-// Reports to the actives how far the copies of a bucket are: what happens in one turn is one message to each active's node.
+// Reports to the actives how far the copies of a bucket are. It sends one message to each active's node for all changes of one turn of the
+// event loop.
 import type { VbucketRows } from '../vbucket/rows.ts';
-import type { Delayed } from './delayed.ts';
-import type { CopyBatch, GotRow } from './frames.ts';
+import type { DelayedWork } from './delayed-work.ts';
+import type { CopyBatch, ReportedPosition } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
 interface Report {
   bytes: number;
   /** By vbucket. */
-  readonly rows: Map<number, GotRow>;
+  readonly rows: Map<number, ReportedPosition>;
   /** It is sent at the end of the turn. */
   isDue: boolean;
   isDelayed: boolean;
@@ -19,7 +20,7 @@ export interface CopyReportsOptions {
   uuid: string;
   rows: VbucketRows;
   peers: Pick<PeerConnections, 'send'>;
-  delayed: Delayed;
+  delayed: DelayedWork;
 }
 
 export class CopyReports {
@@ -50,7 +51,7 @@ export class CopyReports {
   private reportTo(node: string): Report {
     const existing = this.reports.get(node);
     if (existing !== undefined) return existing;
-    const report = { bytes: 0, rows: new Map<number, GotRow>(), isDue: false, isDelayed: false };
+    const report = { bytes: 0, rows: new Map<number, ReportedPosition>(), isDue: false, isDelayed: false };
     this.reports.set(node, report);
     return report;
   }

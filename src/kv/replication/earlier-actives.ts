@@ -26,7 +26,7 @@ export class EarlierActives {
   /**
    * Ends the promises to the earlier active and returns it, so that the caller sends it the higher epoch; null: it was sent, or there is
    * none. The active then takes no later answer for a promise. Otherwise one that keeps running could not be replaced, because this node
-   * answers its beats.
+   * answers its heartbeats.
    */
   refuse(shard: number): string | null {
     const node = this.nodes.get(shard);

@@ -9,7 +9,7 @@ import { CutWriter, stateOfVbucket } from '../data/cut.ts';
 import { DurabilityLevel } from '../data/documents.ts';
 import { BucketReplication } from './bucket-replication.ts';
 import { copyKey } from './copy-feed.ts';
-import type { CopyBatch, GotRow, Open, PeerMessage } from './frames.ts';
+import type { CopyBatch, Open, PeerMessage, ReportedPosition } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
 const noBody = Buffer.alloc(0);
@@ -117,7 +117,7 @@ test('reports of an earlier epoch do not count: what they say may have been roll
     });
   const got = (node: string, epoch: number): void => {
     const high = b.bucket.rows.highSeqno[0] as number;
-    const row: GotRow = { shard: 0, epoch, vb: 0, received: high, persisted: 0, following: true };
+    const row: ReportedPosition = { shard: 0, epoch, vb: 0, received: high, persisted: 0, following: true };
     received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: [row] });
   };
   b.tick(200);
@@ -146,7 +146,14 @@ test('a copy joins the set once it has what the active has committed', async () 
   const member = activeAt(2, 'd');
   const { b, changes, opens, received, replication } = await replicated({ ...member, replicas: ['c', 'd'] });
   const got = (node: string, seqno: number): void => {
-    const row: GotRow = { shard: 0, epoch: 2, vb: 0, received: seqno, persisted: 0, following: true };
+    const row: ReportedPosition = {
+      shard: 0,
+      epoch: 2,
+      vb: 0,
+      received: seqno,
+      persisted: 0,
+      following: true,
+    };
     received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: [row] });
   };
   for (const node of ['c', 'd'])

@@ -5,11 +5,11 @@ import {
   batchHeadBytes,
   type CopyBatch,
   FrameForm,
-  type Got,
-  type GotRow,
-  gotRowBytes,
   lengthBytes,
   type PeerMessage,
+  type PositionReport,
+  type ReportedPosition,
+  reportedPositionBytes,
 } from './frames.ts';
 import { decodeText } from './text-messages.ts';
 
@@ -58,12 +58,13 @@ export class FrameDecoder {
     return { message, body: bytes.subarray(bodyAt, end) };
   }
 
-  private got(bytes: Buffer, start: number, end: number): Got {
+  private got(bytes: Buffer, start: number, end: number): PositionReport {
     const at = endOfBucket(bytes, start, end, 4);
     const rowsAt = at + 4;
-    if ((end - rowsAt) % gotRowBytes !== 0) throw new Error('the positions of a frame are incomplete');
-    const rows: GotRow[] = [];
-    for (let rowAt = rowsAt; rowAt < end; rowAt += gotRowBytes) rows.push(decodeRow(bytes, rowAt));
+    if ((end - rowsAt) % reportedPositionBytes !== 0)
+      throw new Error('the positions of a frame are incomplete');
+    const rows: ReportedPosition[] = [];
+    for (let rowAt = rowsAt; rowAt < end; rowAt += reportedPositionBytes) rows.push(decodeRow(bytes, rowAt));
     return {
       kind: 'got',
       bucket: this.bucketOf(bytes, start + textAt + 1, at),
@@ -91,7 +92,7 @@ function endOfBucket(bytes: Buffer, start: number, end: number, length: number):
   return at;
 }
 
-const decodeRow = (bytes: Buffer, at: number): GotRow => ({
+const decodeRow = (bytes: Buffer, at: number): ReportedPosition => ({
   shard: readUint16(bytes, at),
   epoch: readU48(bytes, at + 2),
   vb: readUint16(bytes, at + 8),

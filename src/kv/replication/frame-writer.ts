@@ -6,11 +6,11 @@ import {
   batchHeadBytes,
   type CopyBatch,
   FrameForm,
-  type Got,
-  gotRowBytes,
   lengthBytes,
   type PeerMessage,
+  type PositionReport,
   peerFrameBytesMax,
+  reportedPositionBytes,
 } from './frames.ts';
 
 /** Memory is allocated in pieces of this size, so that few writes need an allocation. */
@@ -64,8 +64,8 @@ export class FrameWriter {
     this.append(body);
   }
 
-  private got({ bucket, bytes, rows }: Got): void {
-    this.begin(FrameForm.got, 1 + bucket.length + 4 + rows.length * gotRowBytes);
+  private got({ bucket, bytes, rows }: PositionReport): void {
+    this.begin(FrameForm.got, 1 + bucket.length + 4 + rows.length * reportedPositionBytes);
     this.text(bucket);
     this.end = writtenU32(this.buffer, this.end, bytes);
     for (const { epoch, following, persisted, received, shard, vb } of rows) {

@@ -5,7 +5,13 @@ import { printedSeed } from '../../../test/support/seed.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 import { FrameSplitter, type TakeFrame } from './frame-splitter.ts';
 import { encodeFrame, FrameWriter } from './frame-writer.ts';
-import { type CopyBatch, type Got, lengthBytes, type PeerMessage, peerFrameBytesMax } from './frames.ts';
+import {
+  type CopyBatch,
+  lengthBytes,
+  type PeerMessage,
+  type PositionReport,
+  peerFrameBytesMax,
+} from './frames.ts';
 
 const beat: PeerMessage = { kind: 'beat', sentMs: 12.5, wallMs: 1 };
 const bucket = '0123456789abcdef0123456789abcdef';
@@ -21,7 +27,7 @@ const batch: CopyBatch = {
   live: true,
   isAwaited: false,
 };
-const got: Got = {
+const got: PositionReport = {
   kind: 'got',
   bucket,
   bytes: 2 ** 31,

@@ -13,7 +13,7 @@ export const lengthBytes = 4;
 export const FrameForm = { text: 1, batch: 2, got: 3 } as const;
 export const BatchBit = { live: 1, awaited: 2 } as const;
 export const batchHeadBytes = 31;
-export const gotRowBytes = 23;
+export const reportedPositionBytes = 23;
 
 /** A shard of a bucket, under an epoch of its active. */
 export interface ShardRef {
@@ -26,7 +26,7 @@ export interface PeerHello {
   readonly kind: 'hello';
   readonly node: string;
   readonly boot: string;
-  /** Its answers to beats contain the duration of the promise; answers of older nodes promise ten seconds, and they expect the same. */
+  /** Its answers to heartbeats contain the duration of the promise; answers of older nodes promise ten seconds, and they expect the same. */
   readonly saysPromise?: boolean;
 }
 
@@ -98,15 +98,15 @@ export interface CopyBatch extends ShardRef {
   readonly failover?: Uint8Array;
 }
 
-/** The positions of copies. `bytes` were received since the last such message. */
-export interface Got {
+/** How far the copies of the sender are. `bytes` were received since the last such message. */
+export interface PositionReport {
   readonly kind: 'got';
   readonly bucket: string;
   readonly bytes: number;
-  readonly rows: readonly GotRow[];
+  readonly rows: readonly ReportedPosition[];
 }
 
-export interface GotRow {
+export interface ReportedPosition {
   readonly shard: number;
   readonly epoch: number;
   readonly vb: number;
@@ -117,4 +117,4 @@ export interface GotRow {
 
 /** Rare messages, whose form is text. */
 export type TextMessage = PeerHello | Beat | Ended | Open | Empty | Opened;
-export type PeerMessage = TextMessage | CopyBatch | Got;
+export type PeerMessage = TextMessage | CopyBatch | PositionReport;

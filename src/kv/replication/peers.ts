@@ -159,7 +159,7 @@ export class PeerConnections {
     if (connection.outgoing.bytes > 0) connection.link.send(connection.outgoing.take());
   }
 
-  /** This node neither sends nor answers beats from now on. */
+  /** This node neither sends nor answers heartbeats from now on. */
   stop(): void {
     this.isStopping = true;
     this.timer.cancel();

@@ -5,7 +5,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ChangeSource } from '../data/change-source.ts';
 import { CutWriter, stateOfVbucket } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
-import { Delayed, delayMs } from './delayed.ts';
+import { DelayedWork, delayMs } from './delayed-work.ts';
 import { type RowBatch, RowFeed } from './row-feed.ts';
 
 const vb = 5;
@@ -35,7 +35,7 @@ test('a page is read again when its rows reached the disk while it was read', as
     position: 0,
     clock: new ManualClock(),
     cuts: new CutWriter(),
-    delayed: new Delayed(new ManualClock()),
+    delayed: new DelayedWork(new ManualClock()),
     hasRoom: () => true,
     send: (batch) => sent.push(batch),
     tooOld: () => assert.fail('nothing was purged'),
@@ -77,7 +77,7 @@ test('a page without new rows is not read again before something changes', async
     position: 0,
     clock,
     cuts: new CutWriter(),
-    delayed: new Delayed(clock),
+    delayed: new DelayedWork(clock),
     hasRoom: () => true,
     send: () => assert.fail('there is nothing to send'),
     tooOld: assert.fail,
@@ -111,7 +111,7 @@ test('changes that no client waits for are sent together after a short time, a d
     position: 0,
     clock,
     cuts: new CutWriter(),
-    delayed: new Delayed(clock),
+    delayed: new DelayedWork(clock),
     hasRoom: () => true,
     send: (batch) => sent.push(batch),
     tooOld: assert.fail,

@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
 import { type CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
-import type { Delayed } from './delayed.ts';
+import type { DelayedWork } from './delayed-work.ts';
 
 const batchBytes = 256 * 1024;
 
@@ -28,7 +28,7 @@ export interface RowFeedOptions {
   /** Shared by all feeds: used within one call. */
   cuts: CutWriter;
   /** For changes that no client waits for. */
-  delayed: Delayed;
+  delayed: DelayedWork;
   /** The copy lacks deletions whose tombstones the active has purged: it must be rebuilt. */
   tooOld: () => void;
   /** The copy cannot be continued. */

@@ -1,4 +1,4 @@
-// Reads and writes documents of a range of keys at random, as many at once as are asked for, until time is over.
+// Reads and writes documents with random keys of a range, with a fixed number of requests in flight, for a fixed time.
 
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { jsonFlags } from '#client/bucket-client.ts';
@@ -38,7 +38,7 @@ const tickMs = 5;
 export class LoadRun {
   readonly total: LoadFigures = { reads: new Latencies(), writes: new Latencies(), errors: new Map() };
   /** Since the last call of `takeSecond`. */
-  private readonly second = new Latencies();
+  private readonly sinceLastTake = new Latencies();
   private readonly connections: readonly BucketData[];
   private readonly plan: LoadPlan;
   private readonly random: () => number;
@@ -79,7 +79,7 @@ export class LoadRun {
 
   /** The latencies since the last call. */
   takeSecond(): { count: number; p50: number; p99: number } {
-    const { second } = this;
+    const { sinceLastTake: second } = this;
     const taken = { count: second.count, p50: second.percentile(0.5), p99: second.percentile(0.99) };
     second.clear();
     return taken;
@@ -87,7 +87,7 @@ export class LoadRun {
 
   private pump(): void {
     const { inFlight, rate, durationMs } = this.plan;
-    // A timer may be late: no more than the rate allows in the whole time.
+    // The last timer may be late: the run then still sends no more than the rate allows for its duration.
     const elapsedMs = Math.min(this.elapsedMs, durationMs);
     while (
       !this.isOver &&
@@ -108,7 +108,7 @@ export class LoadRun {
     connection.senderOf(vb).send(isRead ? this.read(key, vb) : this.write(key, vb), (reply) => {
       this.waiting--;
       if (reply === null) this.fail(new Error('a connection to the node was lost'));
-      else this.note(isRead, responseStatus(reply), realClock.monotonicMs() - sentMs);
+      else this.record(isRead, responseStatus(reply), realClock.monotonicMs() - sentMs);
       if (this.isOver) this.endIfIdle();
       else this.pump();
       return true;
@@ -126,10 +126,10 @@ export class LoadRun {
     return { opcode: SetDocument.opcode, vb, key: documentKey(collectionId, key), extras, value };
   }
 
-  private note(isRead: boolean, status: number, tookMs: number): void {
+  private record(isRead: boolean, status: number, tookMs: number): void {
     if (status === Status.success || (isRead && status === Status.keyNotFound)) {
       (isRead ? this.total.reads : this.total.writes).add(tookMs);
-      this.second.add(tookMs);
+      this.sinceLastTake.add(tookMs);
       return;
     }
     const name = statusName(status);

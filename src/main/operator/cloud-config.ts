@@ -23,13 +23,13 @@ const plain = (min: number, max: number) =>
   text(min, max).regex(isPlain, 'must be ASCII without spaces and colons');
 const secret = plain(secretMin, secretMax);
 
-const once = <T>(of: (one: T) => unknown, name: string) =>
+const unique = <T>(of: (one: T) => unknown, name: string) =>
   [
     (list: readonly T[]) => {
       const named = list.map(of).filter((value) => value !== undefined);
       return new Set(named).size === named.length;
     },
-    `must have each ${name} once`,
+    `must not contain the same ${name} twice`,
   ] as const;
 
 const configToken = z
@@ -49,16 +49,16 @@ type ConfigToken = z.output<typeof configToken>;
 const configFile = z.strictObject({
   clouds: z
     .array(newCloud)
-    .refine(...once((cloud: NewCloud) => cloud.name, 'name'))
+    .refine(...unique((cloud: NewCloud) => cloud.name, 'name'))
     .default([]),
   users: z
     .array(newMember)
-    .refine(...once((user: NewMember) => user.email, 'email'))
+    .refine(...unique((user: NewMember) => user.email, 'email'))
     .default([]),
   tokens: z
     .array(configToken)
-    .refine(...once(({ token }: ConfigToken) => token, 'token'))
-    .refine(...once(({ accessKey }: ConfigToken) => accessKey, 'accessKey'))
+    .refine(...unique(({ token }: ConfigToken) => token, 'token'))
+    .refine(...unique(({ accessKey }: ConfigToken) => accessKey, 'accessKey'))
     .default([]),
 });
 

@@ -80,7 +80,7 @@ function boundOf({ le }: Labels): number | null {
 
 /** Interpolates linearly between two bounds. Above the highest finite bound the result is that bound. */
 function quantile(share: number, unsorted: readonly Bucket[]): number {
-  const buckets = rising(unsorted.toSorted((a, b) => a.bound - b.bound));
+  const buckets = monotonic(unsorted.toSorted((a, b) => a.bound - b.bound));
   const last = buckets.at(-1) as Bucket;
   if (last.bound !== Infinity || buckets.length < 2 || last.count === 0 || Number.isNaN(last.count))
     return Number.NaN;
@@ -94,7 +94,7 @@ function quantile(share: number, unsorted: readonly Bucket[]): number {
 }
 
 /** Merges duplicate bounds and makes the cumulative counts monotonic. */
-function rising(sorted: readonly Bucket[]): Bucket[] {
+function monotonic(sorted: readonly Bucket[]): Bucket[] {
   const buckets: Bucket[] = [];
   for (const { bound, count } of sorted) {
     const last = buckets.at(-1);

@@ -2,7 +2,7 @@
 // source metrics first, so that a query over several series gives the ratio of the sums and not the sum of the ratios.
 import type { Labels, Matcher, Series } from '../sample.ts';
 import { applyStep, combineBy, labelsKey, type Row } from './combine.ts';
-import { evaluating, type Range } from './evaluate.ts';
+import { evaluateInSteps, type Range } from './evaluate.ts';
 import type { Plan } from './plan.ts';
 
 /** The series that match, summed over the labels of `without` and the metric name, which the sums do not have. */
@@ -87,8 +87,8 @@ export function sourcesOf(name: string): Source[] {
   return all.filter((operand) => operand !== undefined);
 }
 
-/** Rows with at least one value. `found` are the series of each of `sourcesOf`, in that order. Yields as `evaluating` does. */
-export function* deriving(
+/** Rows with at least one value. `found` are the series of each of `sourcesOf`, in that order. Yields as `evaluateInSteps` does. */
+export function* derivedRows(
   name: string,
   plan: Plan,
   found: readonly (readonly Series[])[],
@@ -97,16 +97,16 @@ export function* deriving(
   const { numerator, denominator, factor, atZero } = derived[name] as Derived;
   const left = [...found];
   function* summed({ without }: Source): Generator<number, Row[]> {
-    return addUp(yield* evaluating({ ...plan, steps: [] }, left.shift() ?? [], range), without);
+    return addUp(yield* evaluateInSteps({ ...plan, steps: [] }, left.shift() ?? [], range), without);
   }
   function* rowsOf({ of, minus }: Term): Generator<number, Row[]> {
     const rows = yield* summed(of);
-    const all = minus ? paired(rows, yield* summed(minus), (a, b) => a - b) : rows;
+    const all = minus ? joinRows(rows, yield* summed(minus), (a, b) => a - b) : rows;
     return plan.steps.reduce((combined, step) => applyStep(combined, step), all);
   }
   const numerators = yield* rowsOf(numerator);
   const share = (a: number, b: number) => (b === 0 ? atZero : (factor * a) / b);
-  const rows = denominator ? paired(numerators, yield* rowsOf(denominator), share) : numerators;
+  const rows = denominator ? joinRows(numerators, yield* rowsOf(denominator), share) : numerators;
   const named = rows.map((row) => ({ ...row, labels: { ...row.labels, [nameLabel]: name } }));
   return named.filter(({ has }) => has.includes(1));
 }
@@ -119,7 +119,7 @@ const addUp = (rows: readonly Row[], without: readonly string[]): Row[] =>
   );
 
 /** Computes one row from each two rows with equal labels; null: no value. */
-function paired(
+function joinRows(
   rows: readonly Row[],
   others: readonly Row[],
   compute: (a: number, b: number) => number | null,

@@ -27,15 +27,19 @@ export const neededFromMs = ({ window }: Plan, { startMs, windowMs }: Range): nu
 
 /** Evaluates synchronously. Returns rows with at least one value. */
 export function evaluate(plan: Plan, series: readonly Series[], range: Range): Row[] {
-  const steps = evaluating(plan, series, range);
+  const steps = evaluateInSteps(plan, series, range);
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;
   }
 }
 
-/** The same in parts. Yields before each part how many samples its windows hold, so that the caller can pause. */
-export function* evaluating(plan: Plan, series: readonly Series[], range: Range): Generator<number, Row[]> {
+/** Evaluates in parts. Yields before each part how many samples its windows have, so that the caller can pause. */
+export function* evaluateInSteps(
+  plan: Plan,
+  series: readonly Series[],
+  range: Range,
+): Generator<number, Row[]> {
   let rows: Row[] = [];
   for (const oneSeries of series) rows.push(yield* rowOfSeries(oneSeries, range, plan));
   for (const step of plan.steps) {

@@ -3,8 +3,8 @@ import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { Row } from '../query/combine.ts';
 import { applyStep } from '../query/combine.ts';
-import { derivedQuery, deriving, sourcesOf } from '../query/derived.ts';
-import { evaluating, neededFromMs, stepsIn } from '../query/evaluate.ts';
+import { derivedQuery, derivedRows, sourcesOf } from '../query/derived.ts';
+import { evaluateInSteps, neededFromMs, stepsIn } from '../query/evaluate.ts';
 import { type Plan, planOf, stepOf } from '../query/plan.ts';
 import type { Labels, Matcher, Selection } from '../sample.ts';
 import { type RangeAnswer, valueText } from './range.contract.ts';
@@ -82,7 +82,7 @@ export class RangeService {
     if (!derived) {
       const { series, problems } = await this.#select(request.matchers, request, plan, caller);
       if (series.length > 0)
-        return { rows: await budget.run(evaluating(plan, series, request)), problems: [...problems] };
+        return { rows: await budget.run(evaluateInSteps(plan, series, request)), problems: [...problems] };
       return { rows: [], problems: [...problems, ...(await this.#unknown(request, caller))] };
     }
     const found: Selection[] = [];
@@ -90,7 +90,10 @@ export class RangeService {
       found.push(await this.#select([...matchers, ...derived.rest], request, plan, caller));
     const series = found.map((selection) => selection.series);
     const problems = new Set(found.flatMap((selection) => selection.problems));
-    return { rows: await budget.run(deriving(derived.name, plan, series, request)), problems: [...problems] };
+    return {
+      rows: await budget.run(derivedRows(derived.name, plan, series, request)),
+      problems: [...problems],
+    };
   }
 
   async #select(

@@ -6,7 +6,7 @@ import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
 
 export function functionRows(source: RowSource): PlainRow[] {
   const { service, session } = source;
-  const isSeen = ({ scope }: FunctionDefinition): boolean => {
+  const isVisible = ({ scope }: FunctionDefinition): boolean => {
     const target = scope === null ? {} : { keyspace: scopeKeyspace(scope) };
     return (
       isHeld(session.callers, { action: 'execute function', ...target }) ||
@@ -15,7 +15,7 @@ export function functionRows(source: RowSource): PlainRow[] {
   };
   return service.deps.functions
     .all()
-    .filter((definition) => showRow(source, isSeen(definition)))
+    .filter((definition) => showRow(source, isVisible(definition)))
     .map(functionRow);
 }
 

@@ -15,8 +15,8 @@ export interface RowSource {
   readonly leftOut?: () => void;
 }
 
-/** For filters of rows. */
-export function showRow(source: RowSource, isSeen: boolean): boolean {
-  if (!isSeen) source.leftOut?.();
-  return isSeen;
+/** For filters of rows: returns `isVisible`, and reports a row that is not to `leftOut`. */
+export function showRow(source: RowSource, isVisible: boolean): boolean {
+  if (!isVisible) source.leftOut?.();
+  return isVisible;
 }

@@ -15,7 +15,7 @@ import { roleRows, userRows } from './user-rows.ts';
 
 type Rows = (source: RowSource) => readonly PlainRow[] | Promise<readonly PlainRow[]>;
 
-const none: Rows = () => [];
+const noRows: Rows = () => [];
 
 const keyspaces: Readonly<Record<string, Rows>> = {
   active_requests: ({ service }) =>
@@ -31,11 +31,11 @@ const keyspaces: Readonly<Record<string, Rows>> = {
     const { datastoreUrl: url } = service.deps.node();
     return [{ id: url, value: { id: url, url } }];
   },
-  dictionary: none,
-  dictionary_cache: none,
+  dictionary: noRows,
+  dictionary_cache: noRows,
   dual: () => [{ id: 'dual', value: null }],
   functions: functionRows,
-  functions_cache: none,
+  functions_cache: noRows,
   indexes: (source) => indexRows(source),
   keyspaces: (source) => keyspaceRows(source, { all: false }),
   keyspaces_info: (source) => withCounts(source, keyspaceRows(source, { all: false })),
@@ -52,7 +52,7 @@ const keyspaces: Readonly<Record<string, Rows>> = {
   },
   prepareds: ({ service }) => service.prepared.all().map((entry) => preparedRow(entry)),
   scopes: (source) => scopeRows(source, { all: false }),
-  tasks_cache: none,
+  tasks_cache: noRows,
   transactions: ({ service }) => service.transactions.all().map(transactionRow),
   user_info: (source) => userRows(source, { onlyOwn: false }),
 };

@@ -1,5 +1,5 @@
 // Rows of system:user_info, system:my_user_info and system:applicable_roles, read from the node's REST API with the credentials of
-// the request, whose roles decide which rows it sees.
+// the request: the roles of that user decide which rows the node returns.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';
 
@@ -10,7 +10,7 @@ interface ShownUser {
   roles?: { role: string; bucket_name?: string; scope_name?: string; collection_name?: string }[];
 }
 
-async function read(source: RowSource, path: string): Promise<unknown> {
+async function readRest(source: RowSource, path: string): Promise<unknown> {
   const { credential } = source.session;
   if (credential === null) throw sqlError(11000, 'user information needs a password, not a certificate');
   const { status, body } = await source.service.deps.rest.request(credential, 'GET', path);
@@ -19,7 +19,7 @@ async function read(source: RowSource, path: string): Promise<unknown> {
 }
 
 export async function userRows(source: RowSource, { onlyOwn }: { onlyOwn: boolean }): Promise<PlainRow[]> {
-  const users = onlyOwn ? [(await read(source, '/whoami')) as ShownUser] : await allUsers(source);
+  const users = onlyOwn ? [(await readRest(source, '/whoami')) as ShownUser] : await allUsers(source);
   return users.map((user) => ({
     id: `${user.domain}:${user.id}`,
     value: { domain: user.domain, id: user.id, name: user.name ?? '', roles: user.roles ?? [] },
@@ -27,7 +27,7 @@ export async function userRows(source: RowSource, { onlyOwn }: { onlyOwn: boolea
 }
 
 const allUsers = async (source: RowSource): Promise<ShownUser[]> =>
-  (await read(source, '/settings/rbac/users')) as ShownUser[];
+  (await readRest(source, '/settings/rbac/users')) as ShownUser[];
 
 export async function roleRows(source: RowSource): Promise<PlainRow[]> {
   const rows: PlainRow[] = [];

@@ -7,16 +7,16 @@ import type { BucketClients } from './bucket-clients.ts';
 import { dataFailure } from './data-failure.ts';
 import { type RetryOptions, retryTemporary } from './temporary-failures.ts';
 
-type Wanted = Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'>;
+type ConsistencyRequest = Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'>;
 
 /** One per request, since `request_plus` reads the seqnos of a keyspace once. */
 export class RequestConsistency {
-  private readonly wanted: Wanted;
+  private readonly wanted: ConsistencyRequest;
   private readonly clients: BucketClients;
   private readonly retry: RetryOptions;
   private readonly cache = new Map<string, Promise<Consistency>>();
 
-  constructor(wanted: Wanted, clients: BucketClients, retry: RetryOptions) {
+  constructor(wanted: ConsistencyRequest, clients: BucketClients, retry: RetryOptions) {
     this.wanted = wanted;
     this.clients = clients;
     this.retry = retry;
@@ -67,7 +67,7 @@ export class RequestConsistency {
       const index = log.findIndex((entry) => entry.uuid === uuid);
       const next = log[index - 1];
       const isInHistory = uuid === 0n || (index >= 0 && (next === undefined || seqno <= next.seqno));
-      if (!isInHistory) throw historyGone(vb, keyspace);
+      if (!isInHistory) throw rollbackError(vb, keyspace);
       current.set(vb, { seqno, uuid: log[0]?.uuid ?? 0n });
     }
     return current;
@@ -88,13 +88,13 @@ export class RequestConsistency {
   }
 }
 
-function historyGone(vb: number, { name }: Keyspace): Error {
+function rollbackError(vb: number, { name }: Keyspace): Error {
   const text = `rollback: vbucket ${vb} of ${keyspaceText(name)} no longer has the history of the scan vector`;
   return sqlErrorWith(5000, { isRetryable: false }, text);
 }
 
 /** Refuses `scan_vector` for a statement over several keyspaces. */
-export function checkSingleVector({ scanVector }: Wanted, keyspaces: readonly Keyspace[]): void {
+export function checkSingleVector({ scanVector }: ConsistencyRequest, keyspaces: readonly Keyspace[]): void {
   const names = new Set(keyspaces.map(({ name }) => keyspaceText(name)));
   if (scanVector !== null && names.size > 1) throw sqlError(5190, [...names].join(', '));
 }

@@ -6,9 +6,9 @@ import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { Status } from '#wire/status.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
-import { missing } from './whole-documents.ts';
+import { undefinedIfMissing } from './whole-documents.ts';
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 const documentFields = ['$document.exptime', '$document.flags', '$document.datatype'];
 /** Paths that one request may have. */
 const pathsMax = 16;
@@ -26,7 +26,7 @@ export async function readParts(
   const found = new Array<StoredDocument | undefined>(ids.length);
   let pending = [...ids.keys()];
   for (let attempt = 0; pending.length > 0; attempt++) {
-    if (attempt === attemptsMax) throw unsteady(ids[pending[0] as number] as string);
+    if (attempt === attemptsMax) throw changedMeanwhile(ids[pending[0] as number] as string);
     const pendingIds = pending.map((at) => ids[at] as string);
     const answers: (FetchedParts | number)[][] = [];
     for (const reads of requests)
@@ -36,7 +36,7 @@ export async function readParts(
       if (parts === null) return true;
       found[at] =
         typeof parts === 'number'
-          ? missing(parts, keyspace)
+          ? undefinedIfMissing(parts, keyspace)
           : assembled(ids[at] as string, parts, requests.flat(), names);
       return false;
     });
@@ -67,7 +67,7 @@ function ofOneVersion([first, ...others]: readonly (FetchedParts | number)[]): F
   return { ...first, results };
 }
 
-const unsteady = (id: string) =>
+const changedMeanwhile = (id: string) =>
   sqlErrorWith(12008, { isRetryable: true }, `of ${id}: it changed during each of ${attemptsMax} reads`);
 
 function assembled(
@@ -85,7 +85,7 @@ function assembled(
   }
   return {
     id,
-    bytes: byPath.get('')?.value ?? nothing,
+    bytes: byPath.get('')?.value ?? noBytes,
     isJson: textOf('$document.datatype').includes('json'),
     cas,
     expiration: Number(textOf('$document.exptime')) || 0,

@@ -13,7 +13,7 @@ export async function readWhole(
 ): Promise<(StoredDocument | undefined)[]> {
   const found = await client.getMany(keyspace.collectionId, ids, signal);
   return found.map((document, index) => {
-    if (typeof document === 'number') return missing(document, keyspace);
+    if (typeof document === 'number') return undefinedIfMissing(document, keyspace);
     return storedDocument(ids[index] as string, document);
   });
 }
@@ -23,7 +23,7 @@ function storedDocument(id: string, { value, isJson, cas, flags }: FetchedDocume
 }
 
 /** Returns undefined for a missing document or an impossible key; throws for other statuses. */
-export function missing(status: number, keyspace: Keyspace): undefined {
+export function undefinedIfMissing(status: number, keyspace: Keyspace): undefined {
   if (status === Status.keyNotFound || status === Status.invalidArguments) return undefined;
   throw statusFailure(status, keyspace.name);
 }

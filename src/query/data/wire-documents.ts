@@ -22,7 +22,7 @@ import { readParts } from './document-parts.ts';
 import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 /** Fewer documents are pipelined on the connection: a message to another thread costs as much. */
 const batchedFrom = 8;
 /** Documents in one message. */
@@ -163,7 +163,7 @@ function storeRequest(write: DocumentWrite, { durability }: WriteOptions): Store
     durability,
   };
   if (xattrs === undefined || xattrs.size === 0 || kind === 'delete') return plain;
-  return { ...plain, value: nothing, parts: { writes: partsOf(xattrs, bytes), docFlags: docFlagsOf[kind] } };
+  return { ...plain, value: noBytes, parts: { writes: partsOf(xattrs, bytes), docFlags: docFlagsOf[kind] } };
 }
 
 const docFlagsOf = { insert: DocFlag.add, upsert: DocFlag.mkdoc, replace: 0 } as const;

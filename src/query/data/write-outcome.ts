@@ -4,7 +4,7 @@ import { isTransient, statusName } from '#client/data-port-error.ts';
 import type { DocumentWrite, WriteOutcome } from '#sqlpp/datastore/documents.ts';
 import { Status } from '#wire/status.ts';
 
-const sentences: Readonly<Record<number, string>> = {
+const reasons: Readonly<Record<number, string>> = {
   [Status.tooBig]: 'the document is larger than 20 MiB',
   [Status.outOfMemory]: 'the bucket has no memory left',
   [Status.durabilityImpossible]: 'the bucket has too few replicas for the durability level',
@@ -33,6 +33,6 @@ export function outcomeOf({ status, cas, failedPart }: StoreReply, write: Docume
 
 const failed = (status: number): WriteOutcome => ({
   status: 'failed',
-  reason: sentences[status] ?? `the data service answered ${statusName(status)}`,
+  reason: reasons[status] ?? `the data service answered ${statusName(status)}`,
   retryable: isTransient(status),
 });

@@ -60,7 +60,7 @@ export function resumedAttempt(data: Value): ResumedAttempt | null {
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const wrongField = (name: string, right: string) => sqlError(1040, `txdata: ${name} must be ${right}`);
+const wrongField = (name: string, expected: string) => sqlError(1040, `txdata: ${name} must be ${expected}`);
 
 /** Checked strictly, because the id becomes part of a path in the record. */
 function attemptId(value: unknown, name: string): string {

@@ -29,8 +29,8 @@ import { explainChange, explainSelect } from './explaining.ts';
 import { insert } from './inserting.ts';
 import { Instantiation } from './instantiate.ts';
 import { merge } from './merging.ts';
+import { metaStatement } from './meta-statements.ts';
 import { constantOf, planningOf, type StatementPlanning } from './planning.ts';
-import { specialStatement } from './specials.ts';
 import { remove, update } from './updating.ts';
 
 export function prepareStatement(text: string, context: PrepareContext): Prepared {
@@ -54,7 +54,7 @@ function prepareTree(tree: StatementTree, text: string, context: PrepareContext)
     case 'prepare':
     case 'execute':
     case 'infer':
-      return specialStatement(tree, text, context, (inner: PlainStatement, innerText: string, innerContext) =>
+      return metaStatement(tree, text, context, (inner: PlainStatement, innerText: string, innerContext) =>
         prepareTree(inner, innerText, innerContext),
       );
     default:

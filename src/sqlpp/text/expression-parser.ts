@@ -93,8 +93,8 @@ export class ExpressionParser {
   }
 
   /**
-   * Parses an operand and the following operators of at least this precedence. This and a query are the levels that are counted: what is
-   * in brackets is one of them.
+   * Parses an operand and the following operators of at least this precedence. Each call counts as one level of
+   * nesting, as a query does; so every pair of brackets adds a level.
    */
   private operators(minimum: number): Expression {
     const { tokens } = this;
@@ -151,7 +151,7 @@ export class ExpressionParser {
         tokens.next();
         return this.isTest(left);
       case 'not':
-        return this.negated(left);
+        return this.negatedPredicate(left);
       default:
         return this.predicate(left, false);
     }
@@ -180,7 +180,7 @@ export class ExpressionParser {
   }
 
   /** `left NOT IN …` and similar operators. */
-  private negated(left: Expression): Expression | undefined {
+  private negatedPredicate(left: Expression): Expression | undefined {
     const follower = this.tokens.peek(1);
     if (follower !== 'in' && follower !== 'within' && follower !== 'like' && follower !== 'between')
       return undefined;
@@ -331,12 +331,12 @@ export class ExpressionParser {
       case 'positional parameter':
         return this.parameter();
       default:
-        return this.worded();
+        return this.keywordValue();
     }
   }
 
   /** Values that begin with a reserved word. */
-  private worded(): Expression {
+  private keywordValue(): Expression {
     const { tokens } = this;
     switch (tokens.kind) {
       case 'self': {
@@ -394,12 +394,12 @@ export class ExpressionParser {
   parenthesized(): Expression {
     const { tokens } = this;
     tokens.next();
-    const inner = this.bracketed();
+    const inner = this.inParentheses();
     tokens.expect(')');
     return inner;
   }
 
-  private bracketed(): Expression {
+  private inParentheses(): Expression {
     const { tokens } = this;
     switch (tokens.kind) {
       case 'select':

@@ -306,9 +306,11 @@ function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree,
     at = valueStart(bytes, at + 1, end);
     const length = nameEnd - nameStart;
     const which =
-      escapes || lengths[Math.min(length, lengthMax)] === 1 ? wanted(bytes, nameStart, nameEnd, tree) : -1;
+      escapes || lengths[Math.min(length, lengthMax)] === 1
+        ? memberIndex(bytes, nameStart, nameEnd, tree)
+        : -1;
     if (which >= 0 && (which >= 31 || (found & (1 << which)) === 0)) {
-      at = take(tree, which, bytes, at, end, row);
+      at = extractMember(tree, which, bytes, at, end, row);
       if (which >= 31) continue;
       found |= 1 << which;
       missing--;
@@ -317,7 +319,7 @@ function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree,
 }
 
 /** The index of the member with this name, or -1. */
-function wanted(bytes: Uint8Array, start: number, end: number, { names }: FieldTree): number {
+function memberIndex(bytes: Uint8Array, start: number, end: number, { names }: FieldTree): number {
   for (let which = 0; which < names.length; which++) {
     if (isName(bytes, start, end, names[which] as Uint8Array)) return which;
   }
@@ -325,7 +327,7 @@ function wanted(bytes: Uint8Array, start: number, end: number, { names }: FieldT
 }
 
 /** Returns the position after the value. */
-function take(
+function extractMember(
   tree: FieldTree,
   which: number,
   bytes: Uint8Array,

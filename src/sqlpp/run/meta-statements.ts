@@ -1,4 +1,4 @@
-// Statements about statements: EXPLAIN, ADVISE, PREPARE, EXECUTE, and INFER.
+// Statements that explain, advise, prepare or run another statement, and INFER, which describes documents.
 import { sqlError } from '../errors/sql-error.ts';
 import { staticValue } from '../text/static-value.ts';
 import type { Infer } from '../tree/definition.ts';
@@ -11,7 +11,7 @@ import { inferStatement } from './inferring.ts';
 
 type PrepareInner = (tree: PlainStatement, text: string, context: PrepareContext) => Prepared;
 
-export function specialStatement(
+export function metaStatement(
   tree: Explain | Advise | Prepare | Execute | Infer,
   text: string,
   context: PrepareContext,

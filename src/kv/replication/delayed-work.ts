@@ -1,11 +1,11 @@
-// Work that no client waits for: what comes together within a short time is done at once, so that busy nodes exchange few large writes instead
-// of many small ones.
+// Delays work that no client waits for by a short time and then does all of it together, so that busy nodes exchange few large writes
+// instead of many small ones.
 import type { Clock } from '#ports/clock.ts';
 
 /** Far below the two seconds of changes that a copy may lack. */
 export const delayMs = 2;
 
-export class Delayed {
+export class DelayedWork {
   private readonly clock: Clock;
   private waiting: (() => void)[] = [];
 
