@@ -17,3 +17,14 @@ it('reports plausible figures of this machine', async () => {
   assert(tmpdir().startsWith(disk.mountPoint));
   assert.match(machine.os, /^\w+-unknown-\w+$/);
 });
+
+it('reads the machine at most four times a second, and shares each reading', async () => {
+  let nowMs = 0;
+  const machine = new Machine(tmpdir(), () => nowMs);
+  const first = machine.figures();
+  nowMs = 249;
+  assert.equal(machine.figures(), first);
+  nowMs = 250;
+  assert.notEqual(machine.figures(), first);
+  assert((await first).memory.total > 0);
+});
