@@ -17,7 +17,7 @@ interface AttributesProps {
 export function Attributes({ path, stored, onSaved }: AttributesProps) {
   const { meta, xattrs } = stored;
   const form = useForm({ expires: localTime(meta.expiration), xattrs: JSON.stringify(xattrs, null, 2) });
-  const syntax = objectProblem(form.values.xattrs, '{"name": value}');
+  const wrong = attributesProblem(form.values.xattrs);
   const isExpiryChanged = form.values.expires !== localTime(meta.expiration);
   const save = () =>
     change(path, stored, {
@@ -34,7 +34,7 @@ export function Attributes({ path, stored, onSaved }: AttributesProps) {
         onDone={onSaved}
         buttons={
           <div class="row end">
-            <Button submit disabled={form.isBusy || syntax !== undefined}>
+            <Button submit disabled={form.isBusy || wrong !== undefined}>
               Save expiry and attributes
             </Button>
           </div>
@@ -47,11 +47,19 @@ export function Attributes({ path, stored, onSaved }: AttributesProps) {
           rows={6}
           mono
           hint="Saved by a statement of the query service, which needs the role query_update."
-          problem={syntax}
+          problem={wrong}
         />
       </Form>
     </details>
   );
+}
+
+function attributesProblem(text: string): string | undefined {
+  const syntax = objectProblem(text, '{"name": value}');
+  if (syntax !== undefined) return syntax;
+  const name = Object.keys(JSON.parse(text) as object).find((each) => /[.[\]`]/.test(each));
+  // A statement would take them as the path of a part of an attribute.
+  return name === undefined ? undefined : `The name “${name}” has one of the characters . [ ] \``;
 }
 
 type Attributes = Readonly<Record<string, unknown>>;

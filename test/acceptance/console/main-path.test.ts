@@ -153,6 +153,8 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
     await page.getByRole('button', { name: 'with attributes' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Expiry and extended attributes').click();
+    await dialog.getByLabel('Extended attributes').fill('{"a.b": 1}');
+    await dialog.getByText('The name “a.b” has one of the characters').waitFor();
     await dialog.getByLabel('Expires').fill('2050-01-02T03:04');
     await dialog.getByLabel('Extended attributes').fill('{"app": {"by": "console"}, "owner": 1}');
     await dialog.getByRole('button', { name: 'Save expiry and attributes' }).click();
