@@ -203,7 +203,7 @@ describe('an interrupted import', () => {
     throw new Error('no import was interrupted');
   }
 
-  it('says after Ctrl-C what is written, and goes on there with the same keys', async () => {
+  it('says after Ctrl-C what is written, and continues there with the same keys', async () => {
     await done('bucket create stopped --flush on --quota 200');
     const file = big('stopped.jsonl');
     const stopped = await interrupt(file, 'stopped', async () => {}, 'SIGINT');
@@ -247,7 +247,7 @@ describe('an interrupted import', () => {
     assert.equal(new Set(readFileSync(out, 'utf8').trim().split('\n')).size, count);
   });
 
-  /** An export that is stopped as soon as it is under way goes on without gaps and repetitions. */
+  /** An export that is stopped as soon as it is under way continues without gaps and repetitions. */
   async function exportInterrupted(out: string): Promise<void> {
     const { child, ended } = startCommand(['export', 'killed', out], nodeEnvironment(node));
     const isUnderWay = eventuallyWithin(180_000, () =>

@@ -213,5 +213,5 @@ export const DeleteRepository = defineRoute({
   path: ofAny,
   access,
   otherStatuses,
-  doc: 'Forgets an archived or imported repository; `remove_repository=true` deletes the backups of an archived one too.',
+  doc: 'Removes an archived or imported repository from the list; `remove_repository=true` deletes the backups of an archived one too.',
 });

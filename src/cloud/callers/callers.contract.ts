@@ -1,4 +1,4 @@
-// The operation by which a client learns what its token may do, and from which address it is seen.
+// The operation that returns what the token of the client may do, and the address from which its request came.
 import { z } from 'zod';
 import { roles, type TokenIdentity } from '../access/caller.ts';
 import { choice, component, dateOf, dateTime, uuidField } from '../answers/component.ts';

@@ -22,7 +22,7 @@ export async function removeNode(
   });
 }
 
-/** Gives up the joins of an earlier run of the founder that are still not completed after a while. */
+/** Cancels the joins of an earlier run of the founder that are not completed after a timeout. */
 export class AbandonedJoins {
   readonly #deps: { view: ClusterView; cluster: Pick<ClusterStore, 'change'>; clock: Clock; log: Log };
   #timer: Timer | null = null;

@@ -9,7 +9,7 @@ const integerNotes: Record<keyof typeof integerRules, string> = {
   docBatchSizeKb: 'KiB that one connection to the target has in flight',
   failureRestartInterval: 'seconds before the replication connects again after a failure',
   optimisticReplicationThreshold:
-    'bytes; for larger documents the target is asked for its version first, and what would lose is not sent',
+    'bytes; for larger documents the node first requests the version of the target, and sends none that would lose the conflict',
   sourceNozzlePerNode: 'connections with change streams to the source bucket',
   targetNozzlePerNode: 'connections to each node of the target',
   statsInterval: 'milliseconds between reports of figures',
@@ -110,7 +110,7 @@ const settings = [
     '`true`, `false`',
     'live',
     'effective',
-    'sent with each change of `filterExpression`: `false` replicates from the start, `true` goes on',
+    'sent with each change of `filterExpression`: `false` replicates from the start, `true` continues',
   ),
   ...refusedSettings.map((name) => setting(name, 'none', 'nothing: it is refused', 'live', 'fixed')),
 ];

@@ -34,7 +34,7 @@ const silentMs = 1_500;
 const behindMs = 2_000;
 /** A member that lacks changes of a new active for this long is removed, since the shard is not served until then. */
 const takeOverMs = 500;
-/** Pauses before a copy that does not answer is asked again; `waiting`: requests wait for the shard. */
+/** Pauses before the position of a copy that does not answer is requested again; `waiting`: requests wait for the shard. */
 const reopenMs = { served: 1_000, waiting: 50 };
 
 interface FedCopy {
@@ -222,7 +222,7 @@ export class ActiveShard {
   }
 
   changed(): void {
-    // A copy that left is asked for its position again.
+    // The position of a copy that left is requested again.
     if (this.change?.kind === 'leave') this.connectionLost(this.change.node);
     this.change = null;
     this.updateMembers();

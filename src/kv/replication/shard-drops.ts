@@ -33,7 +33,7 @@ export class ShardDrops {
     return this.dropping.has(shard);
   }
 
-  /** The copy is not fed any more; its active learns that by a message, or by the loss of the connection. */
+  /** The copy is not fed any more; its active is informed by a message, or by the loss of the connection. */
   feedEnded(shard: number, node: string): void {
     this.ended.set(shard, { node, ms: this.options.clock.monotonicMs() });
   }

@@ -13,7 +13,7 @@ const connection = nodeConnection('user with the role bucket_admin, or more');
 const plain = { ...connection, json: jsonFlag } as const;
 const readyMs = 60_000;
 const pollMs = 50;
-/** A compaction that shows no end for so long is not awaited further; it goes on. */
+/** The longest time for which the command waits for a compaction, which continues afterwards. */
 const compactionMs = 24 * 3_600_000;
 
 const changeable = {

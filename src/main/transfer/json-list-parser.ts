@@ -31,7 +31,7 @@ export class JsonListParser implements SourceParser {
   private isText = false;
   private isEscaped = false;
 
-  /** Behind an element when the import goes on. */
+  /** The import continues after an element. */
   constructor({ offset, line }: StartPosition) {
     this.offset = offset;
     this.line = line;

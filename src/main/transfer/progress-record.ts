@@ -1,8 +1,8 @@
-// How far an import or export came, in a file beside the data: a later one with `--resume` goes on there.
+// How far an import or export came, in a file beside the data: a later one with `--resume` continues there.
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { CommandError } from '../exit-status.ts';
 
-/** A command goes on only if all of these are equal. */
+/** A command continues only if all of these are equal. */
 export type TaskIdentity = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 export class ProgressRecord<T> {

@@ -45,7 +45,7 @@ const unacknowledgedMax = { bytes: 32 << 20, versions: 20_000 } as const;
 /** So many versions for each that may be in flight keep the connections busy. More would only wait, and cost the garbage collector time. */
 const versionsPerInFlight = 2;
 const receivedCounters = countersOf('received_from_dcp');
-/** The nodes of the target may learn of a dropped collection at different times. */
+/** The nodes of the target may apply the drop of a collection at different times. */
 const lostCollectionMs = 100;
 const lostCollectionAttemptsMax = 100;
 
@@ -344,7 +344,7 @@ export class OutboundPipeline implements FollowerHandler {
   private backfillFinished(backfill: Backfill): void {
     if (this.isStopped || this.backfill !== backfill) return;
     this.backfill = null;
-    // An incomplete one starts again when the target is asked for its collections the next time.
+    // An incomplete one starts again with the next request for the collections of the target.
     if (backfill.isIncomplete) return;
     for (const id of backfill.routeIds) this.discardSkipped(id);
     this.startBackfill();

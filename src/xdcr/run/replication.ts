@@ -36,7 +36,7 @@ export interface ReplicationDeps {
 const errorsMax = 10;
 /** How often positions are recorded: after a failure at most the changes of this interval are sent again. */
 const markMs = 10_000;
-/** How often the target is asked for collections that it lacked. */
+/** The interval of requests for collections that the target lacked. */
 const collectionsMs = 5_000;
 const stopLimitMs = 5_000;
 

@@ -28,7 +28,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  it('runs statements, shows rows and errors, tells the plan, remembers statements', async () => {
+  it('runs statements, shows rows and errors, explains the plan, keeps statements', async () => {
     await using opened = await signedIn();
     const { page, problems } = opened;
     await goTo(page, 'Query');
