@@ -126,17 +126,22 @@ class LoadConnection {
 const keys = Array.from({ length: keyCount }, (_, index) => `user:profile:${index}`);
 const value = Buffer.from('v'.repeat(valueBytes));
 
-function makeBatches({ pipeline, durable }: LoadOptions, protocol: LoadProtocol): Buffer[] {
+/** Of the given keys. */
+function makeBatches(
+  { pipeline, durable }: LoadOptions,
+  protocol: LoadProtocol,
+  among: readonly string[],
+): Buffer[] {
   let seed = 42;
   const random = () => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
     return seed / 2 ** 32;
   };
   const nextRequest = () => {
-    const key = keys[Math.floor(random() * keyCount)] as string;
+    const key = among[Math.floor(random() * among.length)] as string;
     return random() < getShare && durable !== true ? protocol.get(key) : protocol.set(key, value);
   };
-  const count = pipeline === 1 ? batchCount * 16 : batchCount;
+  const count = pipeline === 1 && durable !== true ? batchCount * 16 : batchCount;
   return Array.from({ length: count }, () => Buffer.concat(Array.from({ length: pipeline }, nextRequest)));
 }
 
@@ -150,9 +155,13 @@ async function measure(options: LoadOptions): Promise<string> {
   for (const connection of connections) for (const request of protocol.logIn) await connection.send(request);
   for (let at = 0; at < keyCount; at += 100)
     await connections[0]?.send(...keys.slice(at, at + 100).map((key) => protocol.set(key, value)));
-  const batches = makeBatches(options, protocol);
-  for (const [index, connection] of connections.entries())
+  const shared = makeBatches(options, protocol, keys);
+  for (const [index, connection] of connections.entries()) {
+    // Two durable writes of one key at a time are refused: each connection has keys of its own.
+    const own = (_: string, at: number): boolean => at % connections.length === index;
+    const batches = options.durable === true ? makeBatches(options, protocol, keys.filter(own)) : shared;
     connection.run(batches, options.pipeline, index * 37);
+  }
   const total = () => connections.reduce((sum, connection) => sum + connection.completed, 0);
   const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
   await wait((options.seconds * 1000) / 4);

@@ -29,8 +29,8 @@ export const protocolOf = (options: ProtocolOptions): LoadProtocol =>
   options.protocol === 'redis' ? redis(options.valueBytes) : binary(options);
 
 const features = [0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15];
-/** The frame of a durable write: level persistToMajority. */
-const persistToMajority = Buffer.from([0x11, 3]);
+/** The frame of a durable write: level persistToMajority, and a minute, since a busy machine may take long. */
+const persistToMajority = Buffer.from([0x13, 3, 0xea, 0x60]);
 const vbucketOf = (key: string): number => ((crc32(key) >>> 16) & 0x7fff) % 1024;
 
 function binary({ protocol, username = 'admin', bucket = 'b', durable }: ProtocolOptions): LoadProtocol {
