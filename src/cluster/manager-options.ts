@@ -74,6 +74,8 @@ export interface ClusterManagerOptions extends MachinePorts {
   indexes?: IndexServiceAdmin;
   /** Replication to other clusters. Absent: references and replications are stored, and nothing is sent. */
   xdcr?: XdcrAdmin;
+  /** Running tasks of the backup service, for the list of tasks. */
+  backupTasks?: () => readonly Record<string, unknown>[];
   kdf: Kdf;
   /** Joining and leaving clusters. Absent: this node does neither. */
   membership?: NodeMembership;

@@ -74,7 +74,10 @@ import type { Xdcr } from './xdcr/xdcr.feature.ts';
 import { xdcrRoutes } from './xdcr/xdcr.routes.ts';
 
 export interface ClusterParts
-  extends Pick<ClusterManagerOptions, 'membership' | 'net' | 'callRemote' | 'portProblem' | 'log'> {
+  extends Pick<
+    ClusterManagerOptions,
+    'membership' | 'net' | 'callRemote' | 'portProblem' | 'log' | 'backupTasks'
+  > {
   interNode: InterNode;
   founderChange: FounderChange;
   founderHandover: FounderHandover;

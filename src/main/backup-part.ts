@@ -50,7 +50,7 @@ export class BackupPart {
         const ownCluster = { address, layout: cluster };
         return { host, port: restPort(), ...account, localAddress, ownCluster };
       },
-      failed: (text) => log.error('backup.failed', { text }),
+      failed: (text) => manager.alerts.raise({ kind: 'backup_task_failed', text }),
     });
     this.routes = backupRoutes(this.service);
   }

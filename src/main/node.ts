@@ -218,6 +218,7 @@ export class Node {
       queryPort: () => this.queryAddress(),
       indexes: this.services.index,
       xdcr: this.services.xdcr,
+      backupTasks: () => this.services.backupTasks(),
       kdf: realKdf,
       secrets,
       clock: realClock,
@@ -390,9 +391,9 @@ export class Node {
   }
 
   private restServices(): Promise<RestService[]> {
-    const { options, manager, services, store, nodeId, ports, log } = this;
+    const { options, manager, services, store, nodeId, ports, log, metrics } = this;
     return restServices({
-      ...{ options, manager, services, store, nodeId, log, restPort: () => ports.mgmt },
+      ...{ options, manager, services, store, nodeId, log, metrics, restPort: () => ports.mgmt },
       runs: (service) => this.runs(service),
       serve: (routes) => this.serve(routes, { throttle: manager.throttles.rest, forbidsRoleless: true }),
       registered: (name, part) => this.registered(name, part),

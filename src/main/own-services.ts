@@ -29,6 +29,8 @@ export const indexFolder = 'index';
 export class OwnServices {
   readonly index: IndexHost;
   readonly xdcr: XdcrHost;
+  /** Set by the backup service, which not every node runs. */
+  backupTasks: () => readonly Record<string, unknown>[] = () => [];
   private readonly options: OwnServicesOptions;
   private readonly port: Deferred<number> = deferred();
   private readonly loopback = realRandom.bytes(3);

@@ -1,6 +1,7 @@
 // The services of a node with REST ports of their own in the main thread: the index service and the backup service.
 import type { ClusterManager } from '#cluster/manager.ts';
 import type { HttpServer } from '#http/server.ts';
+import type { Metrics } from '#metrics/metrics.feature.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import type { NodeOptions, PortOption } from './node-options.ts';
@@ -26,6 +27,7 @@ export interface RestServicesOptions {
   readonly nodeId: string;
   readonly restPort: () => number;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, 'registry'>;
   runs(service: string): boolean;
   serve(routes: ClusterManager['routes']): Promise<HttpServer>;
   registered<T extends { stop(): unknown }>(name: string, part: T): T;
@@ -48,10 +50,12 @@ export async function restServices(parts: RestServicesOptions): Promise<RestServ
 
 /** Its modules cost a node without it nothing. */
 async function backupService(parts: RestServicesOptions): Promise<RestService> {
-  const { manager, serve, registered, log } = parts;
+  const { manager, serve, registered, log, services, metrics } = parts;
   const { BackupPart } = await import('./backup-part.ts');
   const part = registered('backup service', new BackupPart({ ...parts, log: log.child('backup') }));
   await part.open();
+  services.backupTasks = () => part.service.shownTasks();
+  metrics.registry.add('backup', { collect: () => part.service.metrics.collect() });
   return {
     ...{ port: 'backupAPI', tlsPort: 'backupAPIHTTPS', option: 'backup-port', tlsOption: 'backup-tls-port' },
     ...{ server: await serve(part.routes), tls: manager.backupTls },

@@ -259,6 +259,14 @@ const replications = {
   xdcr_time_committing_seconds: gauge('Mean time of a checkpoint'),
 };
 
+const backups = {
+  backup_dispatched: counter('Tasks of the backup service that were started, or could not be'),
+  backup_task_run: counter('Tasks of the backup service that ended, by type and result'),
+  backup_task_duration_seconds: histogram('Time that tasks of the backup service took'),
+  backup_location_check: counter('Checks of the archive and the bucket of a repository'),
+  backup_data_size: gauge('Bytes of all backups of a repository, at the end of its last task'),
+};
+
 export const metrics = {
   ...documents,
   ...memory,
@@ -270,6 +278,7 @@ export const metrics = {
   ...indexes,
   ...queries,
   ...replications,
+  ...backups,
 };
 
 export type MetricName = keyof typeof metrics;

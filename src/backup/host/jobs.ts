@@ -73,10 +73,12 @@ export interface JobResults {
     readonly backup: string;
     readonly buckets: readonly BucketFigures[];
     readonly notes: readonly string[];
+    /** Of all backups of the repository. */
+    readonly size: number;
   };
   restore: RestoreResult;
   /** Null: there were not two backups to merge. */
-  merge: { readonly backup: string; readonly merged: readonly string[] } | null;
+  merge: { readonly backup: string; readonly merged: readonly string[]; readonly size: number } | null;
   removeBackup: null;
   removeRepository: null;
   info: RepositoryInfo;

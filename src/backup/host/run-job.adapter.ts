@@ -61,6 +61,7 @@ async function backup(
   return {
     backup: manifest.name,
     buckets: figuresOf(manifest),
+    size: repositoryInfo(Repository.open(folder)).size,
     notes: [
       ...skippedBuckets.map((name) => `bucket "${name}" is left out: type cache keeps nothing to back up`),
       ...(lacksIndexes ? ['definitions of indexes are left out: they could not be read'] : []),
@@ -103,7 +104,7 @@ async function merge(
     ...{ clock: realClock, random: realRandom, signal },
     progress: (state) => progress({ bucket: state.bucket, done: state.vbuckets, expected: vbuckets }),
   });
-  return { backup: manifest.name, merged: backups };
+  return { backup: manifest.name, merged: backups, size: repositoryInfo(Repository.open(folder)).size };
 }
 
 /** Under the lock, so that no task of another node writes there. */

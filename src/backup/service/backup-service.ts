@@ -5,9 +5,11 @@ import type { Random } from '#ports/random.ts';
 import type { JobRunner } from '../host/jobs.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 import { ArchivePlaces } from './archive-places.adapter.ts';
-import type { BackupStateStore, RepositoryKind } from './backup-state.ts';
+import { BackupMetrics } from './backup-metrics.ts';
+import type { BackupStateStore } from './backup-state.ts';
 import { PlansService } from './plans.service.ts';
 import { RepositoriesService } from './repositories.service.ts';
+import { RepositoryHealth } from './repository-health.ts';
 import { RepositoryTasks } from './repository-tasks.ts';
 import { type RunningTask, RunningTasks } from './running-tasks.ts';
 import { Scheduler } from './scheduler.ts';
@@ -39,37 +41,55 @@ export class BackupService {
   readonly repositories: RepositoriesService;
   readonly tasks: RepositoryTasks;
   readonly running: RunningTasks;
+  readonly metrics = new BackupMetrics();
+  readonly health: RepositoryHealth;
   readonly #scheduler: Scheduler;
 
   constructor(deps: BackupServiceDeps) {
     const places = new ArchivePlaces(deps.roots, deps.clock);
     const history = new TaskHistory({ ...deps, settings: () => deps.state.value.settings });
-    this.running = new RunningTasks({ ...deps, history, ended: (task) => this.#ended(task, deps) });
+    this.running = new RunningTasks({
+      ...deps,
+      history,
+      metrics: this.metrics,
+      ended: (task) => this.#ended(task, deps),
+    });
     this.settings = new SettingsService(deps.state);
     this.plans = new PlansService(deps.state);
     const parts = { ...deps, places, history, running: this.running };
     this.tasks = new RepositoryTasks(parts);
     this.repositories = new RepositoriesService(parts);
+    this.health = new RepositoryHealth({
+      ...parts,
+      metrics: this.metrics,
+      bucketProblem: (repository) => this.tasks.bucketProblem(repository),
+    });
     this.#scheduler = new Scheduler({ ...deps, running: this.running, tasks: this.tasks });
   }
 
-  /** Why backups of an active repository would fail; null: nothing is known. */
-  healthOf(_kind: RepositoryKind, _id: string): string | null {
-    return null;
+  /** For the list of tasks of the cluster. */
+  shownTasks(): Record<string, unknown>[] {
+    return this.running.all().map(({ repository, record: { name, type, progress } }) => ({
+      ...{ type: 'backup', status: 'running', recommendedRefreshPeriod: 2 },
+      ...{ repository: repository.id, task_name: name, task_type: type, progress },
+    }));
   }
 
   start(): void {
+    this.health.start();
     this.#scheduler.start();
   }
 
   async stop(): Promise<void> {
     this.#scheduler.stop();
+    this.health.stop();
     await this.running.stop();
   }
 
   #ended({ record, repository }: RunningTask, { failed }: BackupServiceDeps): void {
     if (record.status === 'failed' && record.type !== 'RESTORE')
       failed(`Task ${record.name} of the backup repository ${repository.id} failed: ${record.error}`);
+    if (record.status === 'failed') void this.health.check();
     this.#scheduler.wake();
   }
 }

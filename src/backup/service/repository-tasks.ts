@@ -118,8 +118,8 @@ export class RepositoryTasks {
       withIndexes: services === null || services.includes('gsi'),
       node: await this.#deps.ownAccess(),
     };
-    const { backup, buckets, notes } = await this.#deps.runner.run(job, run.signal, run.progress);
-    return { about: `Backing up to ${backup}`, buckets, notes };
+    const { backup, buckets, notes, size } = await this.#deps.runner.run(job, run.signal, run.progress);
+    return { about: `Backing up to ${backup}`, buckets, notes, size };
   }
 
   async #runMerge(repository: StoredRepository, days: MergedDays, run: Run): Promise<TaskOutcome> {
@@ -131,6 +131,7 @@ export class RepositoryTasks {
       about: `Merging to ${merged.backup}`,
       buckets: [],
       notes: [`merged ${merged.merged.join(', ')}`],
+      size: merged.size,
     };
   }
 

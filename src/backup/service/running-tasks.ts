@@ -4,6 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { BucketFigures, JobProgress } from '../host/jobs.ts';
+import type { BackupMetrics } from './backup-metrics.ts';
 import type { RepositoryKind, StoredRepository } from './backup-state.ts';
 import type { TaskHistory } from './task-history.adapter.ts';
 import type { TaskRecord, TaskType } from './task-record.ts';
@@ -25,6 +26,8 @@ export interface TaskOutcome {
   readonly about?: string;
   readonly buckets: readonly BucketFigures[];
   readonly notes: readonly string[];
+  /** Of all backups of the repository, if the task changed it. */
+  readonly size?: number;
 }
 
 /** Another task has the repository or the bucket. */
@@ -45,6 +48,7 @@ export interface RunningTasksDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly metrics: BackupMetrics;
   /** Called after each task. */
   ended(task: RunningTask): void;
 }
@@ -70,6 +74,18 @@ export class RunningTasks {
 
   /** Returns the name of the task. @throws TaskConflict */
   start(start: TaskStart): string {
+    const labels = labelsOf(start);
+    try {
+      const name = this.#begin(start);
+      this.#deps.metrics.add('backup_dispatched', { ...labels, result: 'success' });
+      return name;
+    } catch (error) {
+      this.#deps.metrics.add('backup_dispatched', { ...labels, result: 'failure' });
+      throw error;
+    }
+  }
+
+  #begin(start: TaskStart): string {
     const { kind, repository, type, planTask, writesTo = [] } = start;
     if (this.#isStopped) throw new TaskConflict('the node stops');
     const other = this.of(kind, repository.id);
@@ -112,7 +128,9 @@ export class RunningTasks {
     };
     try {
       const outcome = await work(cancelled.signal, (state) => change(progressed(task.record, state)));
-      change({ ...outcome, status: 'done', progress: 100 });
+      const { size, ...shown } = outcome;
+      change({ ...shown, status: 'done', progress: 100 });
+      if (size !== undefined) this.#deps.metrics.set('backup_data_size', labelsOf(task), size);
     } catch (error) {
       change({ status: 'failed', error: (error as Error).message });
       const { name, type } = task.record;
@@ -124,9 +142,18 @@ export class RunningTasks {
       });
     }
     change({ endMs: clock.wallMs() });
+    this.#count(task);
     await history.note(repository, task.record);
     this.#byRepository.delete(`${task.kind}/${repository.id}`);
     this.#deps.ended(task);
+  }
+
+  #count(task: RunningTask): void {
+    const { type, status, startMs, endMs } = task.record;
+    const result = status === 'done' ? 'success' : 'failure';
+    const labels = { ...labelsOf(task), task_type: type, result };
+    this.#deps.metrics.add('backup_task_run', labels);
+    this.#deps.metrics.addDuration(labels, Math.max(0, (endMs ?? startMs) - startMs) / 1_000);
   }
 
   #firstRecord({ type, planTask, about, target = '' }: TaskStart, run: string, name: string): TaskRecord {
@@ -138,6 +165,10 @@ export class RunningTasks {
     };
   }
 }
+
+const labelsOf = ({ kind, repository }: Pick<RunningTask, 'kind' | 'repository'>) => ({
+  ...{ cluster: 'self', repository: repository.id, state: kind },
+});
 
 /** `host:port/bucket`; `*` stands for all buckets of the target. */
 function overlaps(a: string, b: string): boolean {

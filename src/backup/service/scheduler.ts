@@ -32,7 +32,7 @@ export class Scheduler {
   readonly #deps: SchedulerDeps;
   #timer: Timer | null = null;
   #watch: { stop(): void } | null = null;
-  #work: Promise<void> | null = null;
+  #isWorking = false;
   #isStopped = false;
 
   constructor(deps: SchedulerDeps) {
@@ -52,10 +52,11 @@ export class Scheduler {
 
   /** Call when a task ended or a repository changed. */
   wake(): void {
-    if (this.#isStopped || this.#work !== null) return;
+    if (this.#isStopped || this.#isWorking) return;
     this.#timer?.cancel();
     this.#timer = null;
-    this.#work = this.#runDue().then(
+    this.#isWorking = true;
+    this.#runDue().then(
       () => this.#sleep(this.#pauseMs()),
       (error: Error) => {
         this.#deps.log.warn('backup.schedule_failed', { reason: error.message });
@@ -65,7 +66,7 @@ export class Scheduler {
   }
 
   #sleep(pauseMs: number | null): void {
-    this.#work = null;
+    this.#isWorking = false;
     if (this.#isStopped || pauseMs === null) return;
     this.#timer = this.#deps.clock.after(pauseMs, () => this.wake());
   }
@@ -79,7 +80,7 @@ export class Scheduler {
       // The others of the repository stay due until this one has ended.
       if (started.has(id) || running.of('active', id) !== undefined) continue;
       started.add(id);
-      if (await this.#plan(due)) this.#begin(due);
+      if ((await this.#plan(due)) && !this.#begin(due)) await this.#postpone(due);
     }
   }
 
@@ -112,16 +113,30 @@ export class Scheduler {
     return isDue;
   }
 
-  #begin({ repository, task }: DueTask): void {
+  /** Returns false if another task of the repository was requested meanwhile. */
+  #begin({ repository, task }: DueTask): boolean {
     const { tasks, log } = this.#deps;
     try {
       if (task.days === null) tasks.backup(repository, { isFull: task.isFull, planTask: task.name });
       else tasks.merge(repository, { days: task.days, planTask: task.name });
+      return true;
     } catch (error) {
-      log.warn('backup.task_not_started', {
-        ...{ repository: repository.id, task: task.name, reason: (error as Error).message },
-      });
+      const reason = (error as Error).message;
+      log.info('backup.task_postponed', { repository: repository.id, task: task.name, reason });
+      return false;
     }
+  }
+
+  /** The task stays due. */
+  async #postpone({ repository: { id }, task, dueMs }: DueTask): Promise<void> {
+    await this.#deps.state.change((before) => {
+      const repository = before.repositories.active[id];
+      if (repository === undefined) return before;
+      return withRepository(before, {
+        ...repository,
+        nextRuns: { ...repository.nextRuns, [task.name]: dueMs },
+      });
+    });
   }
 
   /** Null without a task: the next change of the configuration wakes the scheduler. */

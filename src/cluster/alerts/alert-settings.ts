@@ -20,6 +20,7 @@ export const measuredKinds = {
   communication_issue: 'communication issue among some nodes',
   time_out_of_sync: 'node time not in sync',
   memory_threshold: 'system memory usage threshold exceeded',
+  backup_task_failed: 'backup task failed',
 } as const;
 
 /** Kinds that published clients send and that never occur here. */
@@ -44,6 +45,7 @@ export const alertKinds: readonly AlertKind[] = [
   'time_out_of_sync',
   'disk_usage_analyzer_stuck',
   'memory_threshold',
+  'backup_task_failed',
 ];
 
 export interface MailServer {

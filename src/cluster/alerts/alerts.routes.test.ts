@@ -21,7 +21,7 @@ const port = 'emailPort must be a positive integer less than 65536.';
 const switchText = (name: string) => `${name} must be either true or false.`;
 const otherKinds =
   'auto_failover_disabled ip disk overhead ep_oom_errors ep_item_commit_failed audit_dropped_events indexer_ram_max_usage ' +
-  'ep_clock_cas_drift_threshold_exceeded communication_issue time_out_of_sync disk_usage_analyzer_stuck memory_threshold';
+  'ep_clock_cas_drift_threshold_exceeded communication_issue time_out_of_sync disk_usage_analyzer_stuck memory_threshold backup_task_failed';
 const allKinds = [...kinds, ...otherKinds.split(' ')];
 const keyText = `alerts contained invalid keys. Valid keys are: ${allKinds.join(', ')}.`;
 const many = (count: number) => Array.from({ length: count }, (_, index) => `a${index}@b`);

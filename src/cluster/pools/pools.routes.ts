@@ -39,6 +39,7 @@ export interface PoolRoutesDeps {
   alerts: { read(): Promise<{ popUps: readonly AlertKind[] }> };
   logCollection: Pick<LogCollection, 'state'>;
   xdcr: { tasks(): Promise<Record<string, unknown>[]> };
+  backupTasks?: () => readonly Record<string, unknown>[];
   orchestration: { readonly orchestrator: string | null };
   /** Sentences for `alerts` in addition to those of the buckets. */
   warnings: () => readonly string[];
@@ -145,11 +146,12 @@ function bootstrapRoutes({ view, data }: PoolRoutesDeps): BoundRoute[] {
   ];
 }
 
-function taskRoutes({ view, data, logCollection, xdcr }: PoolRoutesDeps): BoundRoute[] {
+function taskRoutes({ view, data, logCollection, xdcr, backupTasks }: PoolRoutesDeps): BoundRoute[] {
   return [
     bind(contract.GetTasks, async ({ query }) => {
       await data.refresh();
-      return reply.json(tasks(view, data, query, logCollection.state, await xdcr.tasks()));
+      const ofServices = [...(await xdcr.tasks()), ...(backupTasks?.() ?? [])];
+      return reply.json(tasks(view, data, query, logCollection.state, ofServices));
     }),
     bind(contract.GetRebalanceProgress, () => reply.json(progressAnswer(view))),
   ];

@@ -19,7 +19,7 @@ export function tasks(
   data: DataService,
   query: Form,
   collection: CollectionState | null,
-  replications: readonly Record<string, unknown>[],
+  ofServices: readonly Record<string, unknown>[],
 ): Record<string, unknown>[] {
   checkTimeout(query['rebalanceStatusTimeout']);
   const { otpNode } = view.self;
@@ -28,7 +28,7 @@ export function tasks(
   return [
     ...deleting.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),
     rebalanceTask(view),
-    ...replications,
+    ...ofServices,
     ...(collection ? [collectionTask(collection)] : []),
     ...view.liveBuckets().flatMap((bucket) => compactionTask(bucket, data.measured(bucket.uuid)) ?? []),
     ...view.liveBuckets().flatMap(({ name, uuid }) => {

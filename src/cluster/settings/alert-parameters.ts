@@ -6,7 +6,7 @@ const address = 'an address';
 const kinds =
   'separated by commas: `auto_failover_node`, `auto_failover_maximum_reached`, `auto_failover_other_nodes_down`, ' +
   '`auto_failover_cluster_too_small`, `auto_failover_disabled`, `ip`, `disk`, `overhead`, `ep_oom_errors`, ' +
-  '`ep_item_commit_failed`, `audit_dropped_events`, `indexer_ram_max_usage`, `ep_clock_cas_drift_threshold_exceeded`, ' +
+  '`ep_item_commit_failed`, `audit_dropped_events`, `backup_task_failed`, `indexer_ram_max_usage`, `ep_clock_cas_drift_threshold_exceeded`, ' +
   '`communication_issue`, `time_out_of_sync`, `disk_usage_analyzer_stuck`, `memory_threshold`';
 
 export const alertParameters: readonly SettingGroup[] = [

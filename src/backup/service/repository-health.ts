@@ -1,0 +1,95 @@
+// Whether the next backup of an active repository can succeed: looked at when the repository appears and each hour.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { ArchivePlaces } from './archive-places.adapter.ts';
+import type { BackupMetrics } from './backup-metrics.ts';
+import type { BackupStateStore, StoredRepository } from './backup-state.ts';
+
+export interface RepositoryHealthDeps {
+  readonly state: BackupStateStore;
+  readonly places: Pick<ArchivePlaces, 'check' | 'freeBytes'>;
+  readonly metrics: BackupMetrics;
+  readonly bucketProblem: (repository: StoredRepository) => Promise<string | null>;
+  readonly clock: Clock;
+}
+
+const hourMs = 3_600_000;
+const freeBytesMin = 100 << 20;
+
+export class RepositoryHealth {
+  readonly #deps: RepositoryHealthDeps;
+  readonly #issues = new Map<string, string>();
+  readonly #checked = new Set<string>();
+  #timer: Timer | null = null;
+  #watch: { stop(): void } | null = null;
+
+  constructor(deps: RepositoryHealthDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#watch = this.#deps.state.onChange(() => this.#follow());
+    this.#follow();
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  /** Null: nothing is wrong. */
+  issueOf(id: string): string | null {
+    return this.#issues.get(id) ?? null;
+  }
+
+  /** Looks at all of them. Never rejects. */
+  async check(): Promise<void> {
+    for (const repository of this.#active()) await this.#checkOne(repository);
+  }
+
+  #follow(): void {
+    const active = this.#active();
+    const ids = new Set(active.map(({ id }) => id));
+    for (const id of [...this.#checked, ...this.#issues.keys()])
+      if (!ids.has(id)) {
+        this.#checked.delete(id);
+        this.#issues.delete(id);
+      }
+    for (const repository of active.filter(({ id }) => !this.#checked.has(id))) {
+      this.#checked.add(repository.id);
+      void this.#checkOne(repository);
+    }
+    if (active.length > 0) this.#timer ??= this.#deps.clock.after(hourMs, () => void this.#hourly());
+  }
+
+  async #hourly(): Promise<void> {
+    await this.check();
+    if (this.#timer === null) return;
+    this.#timer = null;
+    this.#follow();
+  }
+
+  #active(): StoredRepository[] {
+    return Object.values(this.#deps.state.value.repositories.active);
+  }
+
+  async #checkOne(repository: StoredRepository): Promise<void> {
+    const issue = await this.#issue(repository).catch((error: Error) => error.message);
+    const result = issue === null ? 'success' : 'failure';
+    const labels = { cluster: 'self', repository: repository.id, state: repository.state, result };
+    this.#deps.metrics.add('backup_location_check', labels);
+    if (!this.#active().some(({ id }) => id === repository.id)) return;
+    if (issue === null) this.#issues.delete(repository.id);
+    else this.#issues.set(repository.id, issue);
+  }
+
+  async #issue(repository: StoredRepository): Promise<string | null> {
+    const { places, bucketProblem } = this.#deps;
+    const problem = await bucketProblem(repository);
+    if (problem !== null) return `cannot verify bucket exists: ${problem}`;
+    await places.check(repository.archive, repository.repo);
+    const free = await places.freeBytes(repository.archive);
+    if (free >= freeBytesMin) return null;
+    return `${repository.archive} has ${Math.floor(free / (1 << 20))} MiB free; a backup needs ${freeBytesMin / (1 << 20)}`;
+  }
+}

@@ -1,0 +1,67 @@
+// When tasks run, in a time zone whose clocks change.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Schedule } from './backup-state.ts';
+import { firstRun, localTimeText, runAfter } from './schedule.ts';
+
+describe('a schedule', () => {
+  const zone = process.env['TZ'];
+  before(() => {
+    process.env['TZ'] = 'Europe/Berlin';
+  });
+  after(() => {
+    if (zone === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zone;
+  });
+
+  const at = (text: string): number => Date.parse(text);
+  const schedule = (frequency: number, period: Schedule['period'], time?: string): Schedule => ({
+    ...{ frequency, period, time },
+  });
+
+  it('begins a whole period later, or at the next time of day', () => {
+    const now = at('2026-11-23T10:15:00+01:00'); // a Monday
+    const cases: [Schedule, string][] = [
+      [schedule(20, 'MINUTES'), '2026-11-23T10:35:00.000+01:00'],
+      [schedule(1, 'HOURS'), '2026-11-23T11:15:00.000+01:00'],
+      [schedule(6, 'HOURS', '10:30'), '2026-11-23T10:30:00.000+01:00'],
+      [schedule(2, 'DAYS'), '2026-11-25T10:15:00.000+01:00'],
+      [schedule(1, 'DAYS', '22:00'), '2026-11-23T22:00:00.000+01:00'],
+      [schedule(1, 'DAYS', '10:15'), '2026-11-24T10:15:00.000+01:00'],
+      [schedule(1, 'WEEKS'), '2026-11-30T10:15:00.000+01:00'],
+      [schedule(1, 'MONDAY', '22:00'), '2026-11-23T22:00:00.000+01:00'],
+      [schedule(1, 'MONDAY', '09:00'), '2026-11-30T09:00:00.000+01:00'],
+      [schedule(3, 'SUNDAY'), '2026-11-29T00:00:00.000+01:00'],
+    ];
+    for (const [of, expected] of cases) assert.equal(localTimeText(firstRun(of, now)), expected);
+  });
+
+  it('goes on from the run before, and leaves out what was missed', () => {
+    const before = at('2026-11-23T22:00:00+01:00');
+    const cases: [Schedule, now: string, next: string][] = [
+      [schedule(20, 'MINUTES'), '2026-11-23T22:00:01+01:00', '2026-11-23T22:20:00.000+01:00'],
+      [schedule(20, 'MINUTES'), '2026-11-24T07:59:00+01:00', '2026-11-24T08:00:00.000+01:00'],
+      [schedule(1, 'DAYS', '22:00'), '2026-12-01T22:00:00+01:00', '2026-12-02T22:00:00.000+01:00'],
+      [schedule(2, 'MONDAY', '22:00'), '2026-11-23T22:00:00+01:00', '2026-12-07T22:00:00.000+01:00'],
+      [schedule(200, 'WEEKS'), '2026-11-23T22:00:00+01:00', '2030-09-23T22:00:00.000+02:00'],
+    ];
+    for (const [of, now, next] of cases) assert.equal(localTimeText(runAfter(of, before, at(now))), next);
+  });
+
+  it('keeps the time of day when the clocks change', () => {
+    const daily = schedule(1, 'DAYS', '22:00');
+    const spring = runAfter(daily, at('2026-03-28T22:00:00+01:00'), at('2026-03-28T22:00:00+01:00'));
+    assert.equal(localTimeText(spring), '2026-03-29T22:00:00.000+02:00');
+    const autumn = runAfter(daily, at('2026-10-24T22:00:00+02:00'), at('2026-10-24T22:00:00+02:00'));
+    assert.equal(localTimeText(autumn), '2026-10-25T22:00:00.000+01:00');
+    const missed = runAfter(daily, at('2026-03-01T22:00:00+01:00'), at('2026-11-01T12:00:00+01:00'));
+    assert.equal(localTimeText(missed), '2026-11-01T22:00:00.000+01:00');
+    // Hours are elapsed time.
+    const hourly = runAfter(
+      schedule(1, 'HOURS'),
+      at('2026-10-25T02:30:00+02:00'),
+      at('2026-10-25T02:30:00+02:00'),
+    );
+    assert.equal(localTimeText(hourly), '2026-10-25T02:30:00.000+01:00');
+  });
+});

@@ -1,0 +1,244 @@
+// Tasks by schedule, on a manual clock: they run when they are due, one for each repository, and survive a restart.
+import assert from 'node:assert/strict';
+import { appendFileSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { BackupPlanning } from '../../../test/support/backup-planning.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+
+const start = '2026-11-23T10:00:00Z';
+const hourMs = 3_600_000;
+const minutely = (name: string, frequency: number, full_backup = false) => ({
+  ...{ name, task_type: 'BACKUP', full_backup },
+  schedule: { frequency, period: 'MINUTES' },
+});
+const merge = {
+  name: 'merge',
+  task_type: 'MERGE',
+  schedule: { frequency: 30, period: 'MINUTES' },
+  options: { offset_start: 0, offset_end: 1 },
+};
+
+/** Advances by minutes until that many jobs run. */
+async function untilJobs(planning: BackupPlanning, count: number): Promise<void> {
+  await eventually(() => {
+    if (planning.jobs.length !== count) planning.clock.advance(100);
+    assert.equal(planning.jobs.length, count);
+  });
+}
+
+/** Nothing runs any more. */
+const untilIdle = (planning: BackupPlanning): Promise<void> =>
+  eventually(() => assert.deepEqual(planning.service.running.all(), []));
+
+async function history(planning: BackupPlanning) {
+  const records = await planning.service.repositories.history('active', 'travel');
+  return records.map(({ name, status }) => `${name} ${status}`);
+}
+
+describe('the schedule of a repository', () => {
+  it('runs a task when it is due and writes first when it runs next', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([minutely('often', 20, true)]);
+    planning.clock.advance(19 * 60_000);
+    await eventually(() => assert.ok(planning.clock.pending > 0));
+    assert.equal(planning.jobs.length, 0);
+    planning.clock.advance(60_000);
+    await untilJobs(planning, 1);
+    const next = planning.state.value.repositories.active['travel']?.nextRuns['often'];
+    assert.equal(next, Date.parse(start) + 40 * 60_000);
+    const job = planning.jobs[0]?.job;
+    assert.ok(job?.kind === 'backup' && job.isFull);
+    assert.deepEqual(
+      [job.buckets, job.folder.startsWith(join(planning.folder, 'travel'))],
+      [['travel'], true],
+    );
+    planning.finish();
+    await untilIdle(planning);
+    assert.deepEqual(await history(planning), ['often done']);
+    await planning.end();
+  });
+
+  it('runs one task at a time, and then the one that waited', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([minutely('backup', 30), merge]);
+    planning.clock.advance(30 * 60_000);
+    await untilJobs(planning, 1);
+    assert.equal(planning.jobs[0]?.job.kind, 'backup');
+    planning.finish();
+    await untilJobs(planning, 1);
+    assert.equal(planning.jobs[0]?.job.kind, 'merge');
+    planning.finish();
+    await untilIdle(planning);
+    assert.deepEqual((await history(planning)).toSorted(), ['backup done', 'merge done']);
+    await planning.end();
+  });
+
+  it('runs tasks of two repositories at the same time', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([minutely('backup', 30)]);
+    await planning.create('second');
+    planning.clock.advance(30 * 60_000);
+    await untilJobs(planning, 2);
+    await planning.end();
+  });
+
+  it('runs what was missed once after a restart', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([minutely('backup', 60)]);
+    await planning.end();
+    planning.clock.advance(5 * hourMs + 60_000);
+    await planning.restart();
+    await untilJobs(planning, 1);
+    planning.finish();
+    await untilIdle(planning);
+    const next = planning.state.value.repositories.active['travel']?.nextRuns['backup'];
+    assert.equal(next, Date.parse(start) + 6 * hourMs);
+    assert.equal(planning.jobs.length, 0);
+    await planning.end();
+  });
+
+  it('reports a task that the end of the node interrupted', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([minutely('backup', 60)]);
+    planning.clock.advance(hourMs);
+    await untilJobs(planning, 1);
+    const { archive = '', repo } = planning.state.value.repositories.active['travel'] ?? {};
+    const path = join(archive, `${repo}.tasks.jsonl`);
+    // What a killed node leaves: the line of the start, and the beginning of another.
+    const killed = `${readFileSync(path, 'utf8').split('\n')[0]}\n{"run":`;
+    await planning.restart();
+    rmSync(path);
+    appendFileSync(path, killed);
+    assert.deepEqual(await history(planning), ['backup failed']);
+    const [record] = await planning.service.repositories.history('active', 'travel');
+    assert.equal(record?.error, 'the node ended during the task');
+    await planning.end();
+  });
+
+  it('stops while it is paused, and leaves out what was missed then', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([minutely('backup', 60)]);
+    await planning.service.repositories.pause('travel');
+    planning.clock.advance(3 * hourMs + 60_000);
+    await planning.service.repositories.resume('travel');
+    const next = planning.state.value.repositories.active['travel']?.nextRuns['backup'];
+    assert.equal(next, Date.parse(start) + 4 * hourMs);
+    assert.equal(planning.jobs.length, 0);
+    planning.clock.advance(hourMs);
+    await untilJobs(planning, 1);
+    await planning.end();
+  });
+
+  it('is left to another node where that one runs it', async () => {
+    using planning = new BackupPlanning(start);
+    planning.isScheduleHere = false;
+    await planning.begin([minutely('backup', 1)]);
+    planning.clock.advance(5 * 60_000);
+    await eventually(() => assert.ok(planning.clock.pending > 0));
+    assert.equal(planning.jobs.length, 0);
+    planning.isScheduleHere = true;
+    planning.clock.advance(60_000);
+    await untilJobs(planning, 1);
+    await planning.end();
+  });
+
+  it('follows the wall clock when it is set', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([minutely('backup', 200)]);
+    await eventually(() => assert.ok(planning.clock.pending > 0));
+    planning.clock.setWall(200 * 60_000);
+    planning.clock.advance(60_000);
+    await untilJobs(planning, 1);
+    await planning.end();
+  });
+
+  it('reports failures, refuses a second task, and counts both', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([minutely('backup', 60)]);
+    const repository = planning.service.repositories.get('active', 'travel');
+    await planning.service.tasks.requestBackup(repository, Buffer.from(''));
+    await assert.rejects(
+      planning.service.tasks.requestBackup(repository, Buffer.from('{}')),
+      /runs on repository travel/,
+    );
+    assert.deepEqual(
+      planning.service.shownTasks().map(({ type, repository: id, task_type }) => [type, id, task_type]),
+      [['backup', 'travel', 'BACKUP']],
+    );
+    await untilJobs(planning, 1);
+    planning.finish('the disk is full');
+    await untilIdle(planning);
+    assert.match(planning.failures[0] ?? '', /of the backup repository travel failed: the disk is full$/);
+    const samples = [...planning.service.metrics.collect()].map(({ name, labels, value }) => [
+      name,
+      labels['result'],
+      value,
+    ]);
+    assert.ok(
+      samples.some(
+        ([name, result, value]) => name === 'backup_task_run' && result === 'failure' && value === 1,
+      ),
+    );
+    assert.ok(
+      samples.some(
+        ([name, result, value]) => name === 'backup_dispatched' && result === 'failure' && value === 1,
+      ),
+    );
+    await planning.end();
+  });
+
+  it('shows as unhealthy once its bucket is another one, and looks again each hour', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([]);
+    await eventually(() => assert.equal(planning.service.health.issueOf('travel'), null));
+    planning.bucketUuid = 'other';
+    await eventually(() => {
+      planning.clock.advance(hourMs);
+      assert.match(
+        planning.service.health.issueOf('travel') ?? '',
+        /bucket UUIDs don't match uuid != other$/,
+      );
+    });
+    const repository = planning.service.repositories.get('active', 'travel');
+    await assert.rejects(
+      planning.service.tasks.requestBackup(repository, Buffer.from('')),
+      /could not send task/,
+    );
+    planning.bucketUuid = 'uuid';
+    await eventually(() => {
+      planning.clock.advance(hourMs);
+      assert.equal(planning.service.health.issueOf('travel'), null);
+    });
+    await planning.end();
+  });
+
+  it('keeps the history within its days and size', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([]);
+    await planning.service.settings.change(
+      Buffer.from('{"history_rotation_period":1,"history_rotation_size":5}'),
+    );
+    const run = async () => {
+      const repository = planning.service.repositories.get('active', 'travel');
+      await planning.service.tasks.requestBackup(repository, Buffer.from(''));
+      await untilJobs(planning, 1);
+      planning.finish();
+      await untilIdle(planning);
+    };
+    await run();
+    const { archive = '', repo } = planning.state.value.repositories.active['travel'] ?? {};
+    const path = join(archive, `${repo}.tasks.jsonl`);
+    const lines = () => readFileSync(path, 'utf8').trim().split('\n').length;
+    assert.equal(lines(), 2);
+    planning.clock.advance(25 * hourMs);
+    await run();
+    assert.equal(lines(), 2);
+    const [line = ''] = readFileSync(path, 'utf8').split('\n');
+    const padded = { ...JSON.parse(line), about: 'x'.repeat(100_000) };
+    for (let n = 0; n < 60; n++) appendFileSync(path, `${JSON.stringify({ ...padded, run: `run-${n}` })}\n`);
+    await run();
+    assert.ok(readFileSync(path).length < 5 << 20);
+    await planning.end();
+  });
+});
