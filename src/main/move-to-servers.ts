@@ -1,14 +1,16 @@
 // Copies the configuration of this node to new NATS servers. Loaded only for a move.
-import { firstRevisionAfter } from '#cluster/engine/engine-record.ts';
-import type { NatsSource } from '#cluster/joining/join-messages.ts';
+import { engineKey, firstRevisionAfter } from '#cluster/engine/engine-record.ts';
+import type { EngineRecord, NatsSource } from '#cluster/joining/join-messages.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { within } from '#ports/within.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
 import type { StoredRecord } from '#replog/mirror/config-link.ts';
 import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { NatsConfigLink } from '#replog/nats/nats-config-link.adapter.ts';
 import { parseServers } from '#replog/nats/nats-servers.ts';
+import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 
 /** New servers choose a leader before they store anything. */
 const startMs = 60_000;
@@ -51,7 +53,36 @@ export async function newStoreOn(
   }
 }
 
-export async function writeAll(store: MirroredConfigStore, records: readonly StoredRecord[]): Promise<void> {
+export interface ContentMove {
+  readonly record: EngineRecord;
+  content(): Promise<readonly StoredRecord[]>;
+  /** Stores durably what a start needs that finds the record. */
+  prepare(): void;
+  /** Uses the new store from now on. */
+  use(): Promise<void>;
+}
+
+/** The last change in the present store is the record: before it the present store remains, after it nothing else is changed there. */
+export async function moveContent(
+  present: SwitchingConfigStore,
+  target: ConfigStore,
+  { record, content, prepare, use }: ContentMove,
+): Promise<void> {
+  present.hold();
+  try {
+    await writeAll(target, await content());
+    prepare();
+    if ((await present.putWhileHeld(engineKey, record, 0)) === null)
+      throw new Error('the configuration is on other servers already');
+    await use();
+  } catch (error) {
+    if ((await present.get(engineKey)) === null) present.release();
+    throw error;
+  }
+  present.release();
+}
+
+async function writeAll(store: ConfigStore, records: readonly StoredRecord[]): Promise<void> {
   const late = (): Error => new Error('the new NATS servers are too slow');
   const write = async ({ key, json }: StoredRecord): Promise<void> => {
     const revision = await store.put(key, JSON.parse(json as string), 0);

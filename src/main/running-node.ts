@@ -2,7 +2,6 @@
 // then, on the same ports.
 
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
-import { engineKey } from '#cluster/engine/engine-record.ts';
 import type {
   EngineTransfer,
   FounderJoinParameters,
@@ -157,17 +156,16 @@ export class RunningNode {
   async #moveToServers({ parameters, record, contentAfter, committed }: MoveToServers): Promise<void> {
     const { switching = null, mirror = null } = this.#current ?? {};
     if (switching === null || mirror !== null) throw new Error('this node does not store the configuration');
-    const { newStoreOn, writeAll } = await import('./move-to-servers.ts');
+    const { moveContent, newStoreOn } = await import('./move-to-servers.ts');
     const target = await newStoreOn(parameters.nats, switching.revision(), this.#deps.log);
-    switching.hold();
     try {
-      await writeAll(target, contentAfter(await contentOf(switching)));
-      this.#file.prepareMove(parameters);
-      if ((await switching.putWhileHeld(engineKey, record, 0)) === null)
-        throw new Error('the configuration is on other servers already');
-      await this.#useServers(parameters, committed);
+      await moveContent(switching, target, {
+        record,
+        content: async () => contentAfter(await contentOf(switching)),
+        prepare: () => this.#file.prepareMove(parameters),
+        use: () => this.#useServers(parameters, committed),
+      });
     } finally {
-      switching.release();
       await target[Symbol.asyncDispose]();
     }
   }
