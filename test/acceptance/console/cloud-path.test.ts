@@ -49,7 +49,7 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
     await dialog.getByLabel('Cluster name').fill('orders');
     await press(page, 'Create');
     const creation = page.getByRole('region', { name: 'Creation of the cluster' });
-    await creation.getByText('Write and read a document').waitFor();
+    await creation.getByRole('listitem').filter({ hasText: 'Write and read a document' }).waitFor();
     await creation.getByText('Creation of the cluster: done').waitFor();
     await page.getByText('healthy', { exact: true }).first().waitFor();
     await page.getByRole('heading', { level: 1, name: 'orders' }).waitFor();

@@ -7,7 +7,9 @@ import { createToken, operator } from '../../support/cloud-operator.ts';
 import { CloudProcess } from '../../support/cloud-process.ts';
 import { goTo, goToPart, launchBrowser, openPage, signInToCloud } from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
+import { eventuallyWithin } from '../../support/node-process.ts';
 
+const restartMs = 240_000;
 const script = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
 
 describe('the console of the cloud', { skip: needs('chromium') }, () => {
@@ -176,7 +178,10 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText('The cloud does not answer.').waitFor();
     const { port } = new URL(first.ready.api);
-    await using second = await CloudProcess.start({ dataDir: first.dataDir, port: Number(port) });
+    // For a moment another process may have the port.
+    await using second = await eventuallyWithin(restartMs, () =>
+      CloudProcess.start({ dataDir: first.dataDir, port: Number(port) }),
+    );
     assert.equal(second.ready.api, first.ready.api);
     await form.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { level: 1, name: 'renamed' }).waitFor();
