@@ -204,10 +204,15 @@ export class ScheduledCluster implements NodeHost {
   private async watch(name: string, prefix: string, seen: (value: unknown, revision: number) => void) {
     const process = this.running.get(name) as Process;
     let lastMs = 0;
+    let newest = -1;
     const deliver = (value: unknown, revision: number): void => {
       if (this.running.get(name) !== process) return;
       if (process.store.isDown) this.clock.after(lookAgainMs, () => deliver(value, revision));
-      else seen(value, revision);
+      // Of what was held back, a later value may have come first.
+      else if (revision > newest) {
+        newest = revision;
+        seen(value, revision);
+      }
     };
     return await this.server.watch(prefix, (_, entry) => {
       if (entry === null) return;
