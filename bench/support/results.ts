@@ -1,7 +1,7 @@
 // The results of comparisons with other servers: one file for each commit, from which `npm run docs` makes the page of figures.
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, totalmem } from 'node:os';
+import { cpus, loadavg, tmpdir, totalmem } from 'node:os';
 
 export interface Figure {
   readonly group: string;
@@ -34,7 +34,7 @@ export function writeResults(figures: readonly Figure[], loadBefore: number): st
   const results: Results = {
     commit,
     at: new Date().toISOString(),
-    machine: `${cpus().length} processors (${cpus()[0]?.model}), ${memory}, Node ${process.versions.node}`,
+    machine: `${cpus().length} processors (${cpus()[0]?.model}), ${memory}, Node ${process.versions.node}, data in ${tmpdir()}`,
     load: [rounded(loadBefore), rounded(loadavg()[0] as number)],
     figures: figures.map(withRounding),
   };
