@@ -7,8 +7,8 @@ import { runBackup } from '../capture/run-backup.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BackupManifest } from '../format/manifest.ts';
 import { type ExaminedVersion, examine } from '../inspect/examine.ts';
+import { mergeInterval } from '../merge/merge-interval.ts';
 import { removeBackups } from '../merge/remove-backups.adapter.ts';
-import { runMerge } from '../merge/run-merge.adapter.ts';
 import { BackupNode } from '../node/backup-node.ts';
 import { runRestore } from '../restore/run-restore.adapter.ts';
 import type { BackupJob, ExamineJob, Job, JobProgress, JobResults, MergeJob, RestoreJob } from './jobs.ts';
@@ -93,17 +93,15 @@ async function merge(
   { folder, fromMs, endMs }: MergeJob,
   { signal, progress }: JobContext,
 ): Promise<JobResults['merge']> {
-  const repository = Repository.open(folder);
-  const names = repository.complete().filter((name) => {
-    const startedMs = Date.parse(repository.manifest(name).startedAt);
-    return startedMs >= fromMs && startedMs < endMs;
-  });
-  if (names.length < 2) return null;
-  const request = { folder, start: names[0], end: names.at(-1) };
-  const { manifest, backups } = await runMerge(request, {
-    ...{ clock: realClock, random: realRandom, signal },
-    progress: (state) => progress({ bucket: state.bucket, done: state.vbuckets, expected: vbuckets }),
-  });
+  const merged = await mergeInterval(
+    { folder, fromMs, endMs },
+    {
+      ...{ clock: realClock, random: realRandom, signal },
+      progress: (state) => progress({ bucket: state.bucket, done: state.vbuckets, expected: vbuckets }),
+    },
+  );
+  if (merged === null) return null;
+  const { manifest, backups } = merged;
   return { backup: manifest.name, merged: backups, size: repositoryInfo(Repository.open(folder)).size };
 }
 

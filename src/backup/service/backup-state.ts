@@ -1,4 +1,5 @@
 // What the backup service stores in the configuration of the cluster: its settings, plans and repositories.
+import type { MergedDays } from '../merge/days-interval.ts';
 
 export const periodUnits = ['MINUTES', 'HOURS', 'DAYS', 'WEEKS'] as const;
 export const weekdayPeriods = [
@@ -27,11 +28,6 @@ export interface PlanTask {
   readonly schedule: Schedule;
   /** Of a merge: the backups of these days, counted back from today. */
   readonly days: MergedDays | null;
-}
-
-export interface MergedDays {
-  readonly newest: number;
-  readonly oldest: number;
 }
 
 export interface Plan {

@@ -1,10 +1,11 @@
 // Starts tasks on repositories: backups, merges and restores.
 import type { Clock } from '#ports/clock.ts';
 import type { BackupJob, JobProgress, JobRunner } from '../host/jobs.ts';
+import { intervalOfDays, type MergedDays } from '../merge/days-interval.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 import type { ArchivePlaces } from './archive-places.adapter.ts';
 import { backupRefusals } from './backup.refusals.ts';
-import type { BackupStateStore, MergedDays, RepositoryKind, StoredRepository } from './backup-state.ts';
+import type { BackupStateStore, RepositoryKind, StoredRepository } from './backup-state.ts';
 import { BodyError, bodyField, readJsonBody } from './body.ts';
 import { planOf } from './plans.ts';
 import { type RestoreOrder, readRestore } from './restore-body.ts';
@@ -124,7 +125,7 @@ export class RepositoryTasks {
 
   async #runMerge(repository: StoredRepository, days: MergedDays, run: Run): Promise<TaskOutcome> {
     const folder = await this.#folderOf(repository);
-    const job = { kind: 'merge', folder, ...this.#interval(days) } as const;
+    const job = { kind: 'merge', folder, ...intervalOfDays(days, this.#deps.clock.wallMs()) } as const;
     const merged = await this.#deps.runner.run(job, run.signal, run.progress);
     if (merged === null) return { buckets: [], notes: ['there were not two backups to merge'] };
     return {
@@ -133,17 +134,6 @@ export class RepositoryTasks {
       notes: [`merged ${merged.merged.join(', ')}`],
       size: merged.size,
     };
-  }
-
-  /** The days by local time, counted back from today. */
-  #interval({ newest, oldest }: MergedDays): { fromMs: number; endMs: number } {
-    const midnight = (daysAgo: number): number => {
-      const date = new Date(this.#deps.clock.wallMs());
-      date.setHours(0, 0, 0, 0);
-      date.setDate(date.getDate() - daysAgo);
-      return date.getTime();
-    };
-    return { fromMs: midnight(oldest), endMs: midnight(newest - 1) };
   }
 
   async #folderOf({ archive, repo }: StoredRepository): Promise<string> {

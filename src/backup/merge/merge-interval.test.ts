@@ -7,7 +7,8 @@ import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { addBackup } from '../../../test/support/an-archive.ts';
 import { findBackup } from '../archive/repository.adapter.ts';
-import { intervalOfDays, mergeInterval } from './merge-days.ts';
+import { intervalOfDays } from './days-interval.ts';
+import { mergeInterval } from './merge-interval.ts';
 
 const hourMs = 3_600_000;
 /** Noon by local time, which no change of clocks moves to another day. */

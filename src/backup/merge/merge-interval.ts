@@ -1,0 +1,26 @@
+// Merges of the backups of an interval, for plans of the backup service and nightly commands.
+import { Repository } from '../archive/repository.adapter.ts';
+import type { Interval } from './days-interval.ts';
+import { type MergeContext, type MergeResult, runMerge } from './run-merge.adapter.ts';
+
+export interface IntervalMergeRequest extends Interval {
+  readonly folder: string;
+  readonly passphrase?: string | undefined;
+}
+
+/** Merges the backups that began in the interval; resolves with null if there are fewer than two. @throws ArchiveError */
+export async function mergeInterval(
+  { folder, passphrase, fromMs, endMs }: IntervalMergeRequest,
+  context: MergeContext,
+): Promise<MergeResult | null> {
+  const names = Repository.open(folder, passphrase).complete();
+  const chosen = names.filter((name) => {
+    const ms = timeOf(name);
+    return ms >= fromMs && ms < endMs;
+  });
+  if (chosen.length < 2) return null;
+  return runMerge({ folder, passphrase, start: chosen[0], end: chosen.at(-1) }, context);
+}
+
+/** Backups are named after the time at which they began; a merged one after that of the last. */
+const timeOf = (name: string): number => Date.parse(name.replace(/Z.*$/, 'Z').replaceAll('_', ':'));
