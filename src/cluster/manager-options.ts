@@ -93,6 +93,8 @@ export interface ClusterManagerOptions extends MachinePorts {
   release: string;
   dataFolder: string;
   metrics: Pick<Metrics, 'registry' | 'store' | 'watched'>;
+  /** The services that this process runs or could run; by default all of this version. */
+  startedServices?: readonly string[];
   /** Connections from this address are always admitted; see the client allowlist. */
   operatorAddress?: string | undefined;
 }

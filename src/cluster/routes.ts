@@ -76,7 +76,7 @@ import { xdcrRoutes } from './xdcr/xdcr.routes.ts';
 export interface ClusterParts
   extends Pick<
     ClusterManagerOptions,
-    'membership' | 'net' | 'callRemote' | 'portProblem' | 'log' | 'backupTasks'
+    'membership' | 'net' | 'callRemote' | 'portProblem' | 'log' | 'backupTasks' | 'startedServices'
   > {
   interNode: InterNode;
   founderChange: FounderChange;

@@ -230,6 +230,7 @@ export class Node {
       dataFolder,
       metrics: this.metrics,
       operatorAddress: options['operator-address'],
+      startedServices: options.services.split(','),
     });
   }
 

@@ -48,6 +48,17 @@ describe('the backup service', () => {
     }
   });
 
+  it('cannot be chosen on a node that was started without it', async () => {
+    await using node = await NodeProcess.start({ unprovisioned: true });
+    const refused = await node.request('/node/controller/setupServices', 'POST', { services: 'kv,backup' });
+    assert.equal(refused.status, 400);
+    assert.match(
+      await refused.text(),
+      /was not started with: backup\. It runs: kv, index, n1ql; its option --services/,
+    );
+    assert.equal(node.ready.node.backup, undefined);
+  });
+
   it('is for full administrators, on both of its ports, under the security settings', async () => {
     await using node = await NodeProcess.start({ args });
     const api = new BackupApi(node);

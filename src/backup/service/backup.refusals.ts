@@ -72,16 +72,10 @@ export const backupRefusals = defineRefusals('backup', {
     (name) => `bucket \`${name}\` does not exist`,
   ),
   tooMany: declared(400, '{"status":400,"msg":"{reason}"}', (about) => about),
-  taskNotFound: declared(404, '{"status":404,"msg":"{text}"}', (about) => about),
   taskNotSent: declared(
     500,
     '{"status":500,"msg":"could not send task","extras":"{reason}"}',
     () => 'could not send task',
-  ),
-  backupNotRemoved: declared(
-    500,
-    '{"status":500,"msg":"could not remove backup","extras":"{reason}"}',
-    () => 'could not remove backup',
   ),
   failed: declared(500, '{"status":500,"msg":"{what}","extras":"{reason}"}', (about) => about),
 });

@@ -30,6 +30,7 @@ export interface JoiningDeps {
   provisioned: () => boolean;
   security: { readonly encryptionLevel: EncryptionLevel | null };
   memoryBytes: () => number;
+  startedServices?: readonly string[] | undefined;
   compatibility: number;
   clock: Clock;
   random: Random;
@@ -75,7 +76,7 @@ export class JoiningService {
       compatibility,
       offer: exchange.offer,
       wallMs: clock.wallMs(),
-      supportedServices: availableServices,
+      supportedServices: this.#deps.startedServices ?? availableServices,
       quotaMaxMb: nodeQuotaMaxMb(this.#deps.memoryBytes()),
       ports,
       paths,

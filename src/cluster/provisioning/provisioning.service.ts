@@ -36,6 +36,7 @@ export interface ProvisioningDeps {
   stats: StatsSettings;
   indexes: IndexSettings;
   random: Random;
+  startedServices?: readonly string[] | undefined;
 }
 
 interface Credentials {
@@ -90,7 +91,7 @@ export class ProvisioningService {
   }
 
   #services(list: string, problems: Problems): string[] {
-    const { services, problem } = readServices(list);
+    const { services, problem } = readServices(list, this.#deps.startedServices);
     const text = this.provisioned ? nodeRefusals.servicesFixed.declaration.text : problem;
     if (text !== null) problems.add('services', text);
     else if (!services.includes('kv')) {

@@ -10,16 +10,17 @@ export interface ServicesRead {
   problem: string | null;
 }
 
-export function readServices(list: string): ServicesRead {
+/** `started`: the services that the node was started with, if others cannot be chosen. */
+export function readServices(list: string, started = availableServices): ServicesRead {
   const named = list
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
   const services = [...new Set(named.map((name) => (Object.hasOwn(aliases, name) ? aliases[name] : name)))];
-  return { services: services as string[], problem: servicesProblem(services as string[]) };
+  return { services: services as string[], problem: servicesProblem(services as string[], started) };
 }
 
-function servicesProblem(services: readonly string[]): string | null {
+function servicesProblem(services: readonly string[], started: readonly string[]): string | null {
   const unknown = services.filter((name) => !serviceNames.includes(name));
   if (unknown.length > 0) return `Unknown services: ${JSON.stringify(unknown)}`;
   if (services.length === 0) return 'At least one service has to be selected';
@@ -27,5 +28,8 @@ function servicesProblem(services: readonly string[]): string | null {
   if (missing.length > 0) {
     return `Services not available in this version: ${missing.join(', ')}. It runs: ${availableServices.join(', ')}`;
   }
+  const idle = services.filter((name) => !started.includes(name));
+  if (idle.length > 0)
+    return `Services that this node was not started with: ${idle.join(', ')}. It runs: ${started.join(', ')}; its option --services names others`;
   return null;
 }
