@@ -1,4 +1,4 @@
-// Replication while connections are cut, and while the source is killed after its mapping changed.
+// Replication while connections are cut, and while the source is killed: what is lost, what is sent again, and which rules count.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -126,3 +126,57 @@ test('rules that changed before the source was killed count after its start', { 
     rmSync(dataDir, { recursive: true, force: true });
   }
 });
+
+test('a source that was killed sends again only what followed the last checkpoint', { timeout }, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-xdcr-'));
+  try {
+    await using target = await NodeProcess.start({ args });
+    let source = await NodeProcess.start({ args, dataDir });
+    try {
+      await store(source, '_default._default', documents('before', 2000));
+      const id = await replicate(source, target);
+      await whenEqual(source, target);
+      // A pause ends with a checkpoint.
+      const pause = (pauseRequested: boolean) =>
+        source
+          .request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', {
+            pauseRequested: String(pauseRequested),
+          })
+          .then(shown);
+      await pause(true);
+      await eventuallyWithin(waitMs, async () => assert.equal((await taskOf(source)).status, 'paused'));
+      await store(source, '_default._default', documents('after', 300));
+      await pause(false);
+      await whenEqual(source, target);
+      await untilWritten(source);
+      const before = await metaWrites(target);
+      await source.stop('SIGKILL');
+      source = await NodeProcess.start({ args, dataDir });
+      await store(source, '_default._default', documents('later', 50));
+      assert.equal((await whenEqual(source, target)).size, 2350);
+      const sent = (await metaWrites(target)) - before;
+      assert.ok(sent >= 50 && sent <= 350, `${sent} documents were sent`);
+    } finally {
+      await source.stop('SIGKILL');
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});
+
+/** Writes with metadata, those that the target refused because it has the version included. */
+async function metaWrites(node: NodeProcess): Promise<number> {
+  const figures = await statsOf(node);
+  return Number(figures.get('ep_num_ops_set_meta')) + Number(figures.get('ep_num_ops_set_meta_res_fail'));
+}
+
+/** Waits until every change is on disk. */
+const untilWritten = (node: NodeProcess): Promise<void> =>
+  eventuallyWithin(waitMs, async () => assert.equal((await statsOf(node)).get('ep_queue_size'), '0'));
+
+async function statsOf(node: NodeProcess): Promise<ReadonlyMap<string, string>> {
+  const client = await clientOf(node);
+  const figures = await client.stats('');
+  client.close();
+  return figures;
+}
