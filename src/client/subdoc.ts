@@ -67,3 +67,6 @@ export function decodeFailedWrite({ buffer, valueStart, end }: Frame): { index: 
   if (end - valueStart < 3) return { index: 0, status: 0 };
   return { index: buffer[valueStart] as number, status: buffer.readUInt16BE(valueStart + 1) };
 }
+
+/** Whether a path of the protocol can name this attribute: it takes a dot or a bracket as the end of the name, and no quotes. */
+export const isAttributeName = (name: string): boolean => !/[.[\]`"\\]/.test(name);

@@ -1,6 +1,6 @@
 // Reads one version of a document with its attributes, in the form that published consoles read.
 import type { BucketClient, FetchedParts } from '#client/bucket-client.ts';
-import type { PathRead } from '#client/subdoc.ts';
+import { isAttributeName, type PathRead } from '#client/subdoc.ts';
 import { Status } from '#wire/status.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 
@@ -34,7 +34,7 @@ export async function readDocument(
     if (typeof head === 'number') return head;
     const [meta, attributeNames, body] = head.results.map(({ value }) => value) as [Buffer, Buffer, Buffer];
     const names = (JSON.parse(attributeNames.toString()) as string[]).filter(
-      (name) => document.withSystemXattrs || !name.startsWith('_'),
+      (name) => isAttributeName(name) && (document.withSystemXattrs || !name.startsWith('_')),
     );
     const xattrs = await readXattrs(names, head.cas, read);
     if (typeof xattrs === 'number') return xattrs;

@@ -1,6 +1,6 @@
 // Reads documents with metadata and extended attributes: several requests where one cannot name all attributes.
 import type { BucketClient, FetchedParts } from '#client/bucket-client.ts';
-import type { PathRead } from '#client/subdoc.ts';
+import { isAttributeName, type PathRead } from '#client/subdoc.ts';
 import type { ReadOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
@@ -22,7 +22,8 @@ export async function readParts(
   ids: readonly string[],
   { xattrs: names = [], signal }: ReadOptions,
 ): Promise<(StoredDocument | undefined)[]> {
-  const requests = requestsFor(names);
+  // No other attribute can be there, and its name would be the path of a part of another one.
+  const requests = requestsFor(names.filter(isAttributeName));
   const found = new Array<StoredDocument | undefined>(ids.length);
   let pending = [...ids.keys()];
   for (let attempt = 0; pending.length > 0; attempt++) {

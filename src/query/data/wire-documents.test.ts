@@ -84,6 +84,33 @@ test('each write has its own outcome', () =>
     assert.match(failed?.status === 'failed' ? failed.reason : '', /longer than 250 bytes/);
   }));
 
+test('names of attributes are not paths into others', () =>
+  withDocuments(async (documents) => {
+    const a = new Map([['a', Buffer.from('{"b":1}')]]);
+    const inA = new Map([['a.b', Buffer.from('2')]]);
+    const outcomes = await documents.write(
+      orders,
+      [
+        write('upsert', 'one', '{}', { xattrs: inA }),
+        write('upsert', 'two', '{}', { xattrs: a }),
+        write('upsert', 'three', '{}', { xattrs: new Map([['c`', null]]) }),
+      ],
+      durable,
+    );
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['failed', 'done', 'failed'],
+    );
+    const [first] = outcomes;
+    assert.match(
+      first?.status === 'failed' ? first.reason : '',
+      /attribute "a\.b" has one of the characters/,
+    );
+    const [one, two] = await documents.read(orders, ['one', 'two'], { ...never, xattrs: ['a', 'a.b'] });
+    assert.equal(one, undefined);
+    assert.deepEqual([...(two?.xattrs?.keys() ?? [])], ['a']);
+  }));
+
 test('a read returns expiry and attributes on request, with the same body', () =>
   withDocuments(async (documents) => {
     const expiration = 4_000_000_000;

@@ -1,6 +1,6 @@
 // Documents of the engine over the data port: pipelined reads, writes with CAS and durability, scans by vbucket.
 import type { BucketClient, StoreRequest } from '#client/bucket-client.ts';
-import type { PathWrite } from '#client/subdoc.ts';
+import { isAttributeName, type PathWrite } from '#client/subdoc.ts';
 import type {
   Documents,
   DocumentWrite,
@@ -97,9 +97,12 @@ export class WireDocuments implements Documents {
     options: WriteOptions,
   ): Promise<WriteOutcome[]> {
     return this.with(keyspace, async (client) => {
-      const requests = writes.map((write) => storeRequest(write, options));
+      const outcomes = writes.map(refused);
+      const sent = writes.filter((_, index) => outcomes[index] === null);
+      const requests = sent.map((write) => storeRequest(write, options));
       const replies = await client.storeMany(keyspace.collectionId, requests, options.signal);
-      return replies.map((reply, index) => outcomeOf(reply, writes[index] as DocumentWrite));
+      const answered = replies.map((reply, index) => outcomeOf(reply, sent[index] as DocumentWrite)).values();
+      return outcomes.map((outcome) => outcome ?? (answered.next().value as WriteOutcome));
     });
   }
 
@@ -148,6 +151,14 @@ async function readBatched(
   );
   for (const [index, at] of singles.entries()) found[at] = rest[index];
   return found;
+}
+
+/** The outcome of a write that the data service would take for another one; null: it is sent. */
+function refused({ xattrs }: DocumentWrite): WriteOutcome | null {
+  const wrong = [...(xattrs?.keys() ?? [])].find((name) => !isAttributeName(name));
+  if (wrong === undefined) return null;
+  const reason = `the name of the attribute ${JSON.stringify(wrong)} has one of the characters . [ ] \` " \\`;
+  return { status: 'failed', reason, retryable: false };
 }
 
 const kinds = { insert: 'add', upsert: 'set', replace: 'replace', delete: 'remove' } as const;
