@@ -40,6 +40,26 @@ export function Button({
   );
 }
 
+interface EditAndDeleteProps {
+  /** What the row of the table is about. */
+  readonly name: string;
+  readonly onOpen: (what: 'edit' | 'delete') => void;
+}
+
+/** The actions of a row. */
+export function EditAndDelete({ name, onOpen }: EditAndDeleteProps) {
+  return (
+    <div class="row">
+      <Button label={`Edit ${name}`} onClick={() => onOpen('edit')}>
+        Edit
+      </Button>
+      <Button kind="danger" label={`Delete ${name}`} onClick={() => onOpen('delete')}>
+        Delete
+      </Button>
+    </div>
+  );
+}
+
 interface FieldProps {
   readonly label: string;
   readonly value: string;

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
-import { Button } from '../kit/controls.tsx';
+import { Button, EditAndDelete } from '../kit/controls.tsx';
 import { ConfirmByName } from '../kit/dialog.tsx';
 import { Loaded } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
@@ -59,15 +59,6 @@ const columns = (onOpen: (what: 'edit' | 'delete', group: Group) => void): reado
   { label: 'Roles', value: ({ roles }) => roles.map(roleText).join(', ') },
   {
     label: 'Actions',
-    value: (group) => (
-      <div class="row">
-        <Button label={`Edit ${group.id}`} onClick={() => onOpen('edit', group)}>
-          Edit
-        </Button>
-        <Button kind="danger" label={`Delete ${group.id}`} onClick={() => onOpen('delete', group)}>
-          Delete
-        </Button>
-      </div>
-    ),
+    value: (group) => <EditAndDelete name={group.id} onOpen={(what) => onOpen(what, group)} />,
   },
 ];

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
-import { Button } from '../kit/controls.tsx';
+import { Button, EditAndDelete } from '../kit/controls.tsx';
 import { ConfirmByName } from '../kit/dialog.tsx';
 import { Loaded, Page } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
@@ -74,15 +74,6 @@ const userColumns = (onOpen: (what: 'edit' | 'delete', user: User) => void): rea
   { label: 'Groups', value: ({ groups = [] }) => groups.join(', ') },
   {
     label: 'Actions',
-    value: (user) => (
-      <div class="row">
-        <Button label={`Edit ${user.id}`} onClick={() => onOpen('edit', user)}>
-          Edit
-        </Button>
-        <Button kind="danger" label={`Delete ${user.id}`} onClick={() => onOpen('delete', user)}>
-          Delete
-        </Button>
-      </div>
-    ),
+    value: (user) => <EditAndDelete name={user.id} onOpen={(what) => onOpen(what, user)} />,
   },
 ];

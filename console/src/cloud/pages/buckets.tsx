@@ -1,6 +1,6 @@
 // The buckets of a cluster.
 import { useState } from 'preact/hooks';
-import { Button, Field, Select } from '../../kit/controls.tsx';
+import { Button, EditAndDelete, Field, Select } from '../../kit/controls.tsx';
 import { ConfirmByName, FormDialog } from '../../kit/dialog.tsx';
 import { Badge, Loaded } from '../../kit/notices.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
@@ -32,20 +32,7 @@ export function Buckets({ cluster: { id } }: PartProps) {
     },
     {
       label: 'Actions',
-      value: (bucket) => (
-        <div class="row">
-          <Button label={`Edit ${bucket.name}`} onClick={() => setOpen({ what: 'edit', bucket })}>
-            Edit
-          </Button>
-          <Button
-            kind="danger"
-            label={`Delete ${bucket.name}`}
-            onClick={() => setOpen({ what: 'delete', bucket })}
-          >
-            Delete
-          </Button>
-        </div>
-      ),
+      value: (bucket) => <EditAndDelete name={bucket.name} onOpen={(what) => setOpen({ what, bucket })} />,
     },
   ];
   return (

@@ -1,6 +1,6 @@
 // The database users of a cluster, as which applications connect.
 import { useState } from 'preact/hooks';
-import { Button } from '../../kit/controls.tsx';
+import { Button, EditAndDelete } from '../../kit/controls.tsx';
 import { ConfirmByName } from '../../kit/dialog.tsx';
 import { Loaded } from '../../kit/notices.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
@@ -24,20 +24,7 @@ export function Users({ cluster: { id } }: PartProps) {
     { label: 'Access', value: ({ access }) => access.map(accessText).join('; ') || 'none' },
     {
       label: 'Actions',
-      value: (user) => (
-        <div class="row">
-          <Button label={`Edit ${user.username}`} onClick={() => setOpen({ what: 'edit', user })}>
-            Edit
-          </Button>
-          <Button
-            kind="danger"
-            label={`Delete ${user.username}`}
-            onClick={() => setOpen({ what: 'delete', user })}
-          >
-            Delete
-          </Button>
-        </div>
-      ),
+      value: (user) => <EditAndDelete name={user.username} onOpen={(what) => setOpen({ what, user })} />,
     },
   ];
   return (
