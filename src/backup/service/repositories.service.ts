@@ -14,9 +14,10 @@ import {
   repositoryKinds,
   type StoredRepository,
 } from './backup-state.ts';
-import { BodyError, bodyField, readJsonBody } from './body.ts';
+import { bodyField } from './body.ts';
 import { idPattern } from './plans.service.ts';
 import { planOf } from './plans.ts';
+import { bodyOf } from './read-body.ts';
 import type { RunningTasks } from './running-tasks.ts';
 import { firstRun, runAfter } from './schedule.ts';
 import type { TaskHistory } from './task-history.adapter.ts';
@@ -333,15 +334,6 @@ async function located<T>(check: () => Promise<T>): Promise<T> {
     return await check();
   } catch (error) {
     if (error instanceof LocationError) throw backupRefusals.invalidLocation(undefined, error.message);
-    throw error;
-  }
-}
-
-function bodyOf<const F extends Parameters<typeof readJsonBody>[1]>(body: Buffer, fields: F) {
-  try {
-    return readJsonBody(body, fields);
-  } catch (error) {
-    if (error instanceof BodyError) throw backupRefusals.invalidBody(undefined, error.message);
     throw error;
   }
 }

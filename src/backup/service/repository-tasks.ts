@@ -6,8 +6,9 @@ import type { NodeAccess } from '../node/backup-node.ts';
 import type { ArchivePlaces } from './archive-places.adapter.ts';
 import { backupRefusals } from './backup.refusals.ts';
 import type { BackupStateStore, RepositoryKind, StoredRepository } from './backup-state.ts';
-import { BodyError, bodyField, readJsonBody } from './body.ts';
+import { bodyField } from './body.ts';
 import { planOf } from './plans.ts';
+import { bodyOf, orInvalidBody } from './read-body.ts';
 import { type RestoreOrder, readRestore } from './restore-body.ts';
 import { type RunningTasks, TaskConflict, type TaskOutcome } from './running-tasks.ts';
 
@@ -48,7 +49,7 @@ export class RepositoryTasks {
   }
 
   requestRestore(kind: RepositoryKind, repository: StoredRepository, body: Buffer): string {
-    const order = restoreOf(body);
+    const order = orInvalidBody(() => readRestore(body));
     return sent(() => this.#restore(kind, repository, order));
   }
 
@@ -155,24 +156,6 @@ function sent(start: () => string): string {
     return start();
   } catch (error) {
     if (error instanceof TaskConflict) throw backupRefusals.taskNotSent(undefined, error.message);
-    throw error;
-  }
-}
-
-function restoreOf(body: Buffer): RestoreOrder {
-  try {
-    return readRestore(body);
-  } catch (error) {
-    if (error instanceof BodyError) throw backupRefusals.invalidBody(undefined, error.message);
-    throw error;
-  }
-}
-
-function bodyOf<const F extends Parameters<typeof readJsonBody>[1]>(body: Buffer, fields: F) {
-  try {
-    return readJsonBody(body, fields);
-  } catch (error) {
-    if (error instanceof BodyError) throw backupRefusals.invalidBody(undefined, error.message);
     throw error;
   }
 }

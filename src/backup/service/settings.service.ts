@@ -1,7 +1,8 @@
 // The settings of the service: how long and how large the history of tasks may be.
 import { backupRefusals } from './backup.refusals.ts';
 import type { BackupSettings, BackupStateStore } from './backup-state.ts';
-import { BodyError, bodyField, readJsonBody } from './body.ts';
+import { bodyField } from './body.ts';
+import { bodyOf } from './read-body.ts';
 
 const fields = {
   history_rotation_period: bodyField.optional(bodyField.integer(1, 365)),
@@ -28,11 +29,6 @@ export class SettingsService {
 }
 
 function settingsIn(body: Buffer): Partial<BackupSettings> {
-  try {
-    const sent = Object.entries(readJsonBody(body, fields)).filter(([, value]) => value !== undefined);
-    return Object.fromEntries(sent);
-  } catch (error) {
-    if (error instanceof BodyError) throw backupRefusals.invalidBody(undefined, error.message);
-    throw error;
-  }
+  const sent = Object.entries(bodyOf(body, fields)).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(sent);
 }
