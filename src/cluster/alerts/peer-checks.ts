@@ -1,4 +1,5 @@
 // Alerts about the other nodes of the cluster: nodes that this one cannot reach, and clocks that differ.
+import { clockLimits } from '../joining/engaged-checks.ts';
 
 /** What this node knows of another one. */
 export interface PeerHealth {
@@ -9,14 +10,12 @@ export interface PeerHealth {
   readonly cutOffMs: number;
 }
 
-/** From this difference on, nodes may not join either. */
-const skewMsMax = 5_000;
 const cutOffMsMax = 5 * 60_000;
 
 /** Whether the clock of this node differs from those of most other nodes that are heard. */
 export function isOutOfSync(peers: readonly PeerHealth[]): boolean {
   const skews = peers.flatMap(({ skewMs }) => (skewMs === null ? [] : [Math.abs(skewMs)]));
-  const differing = skews.filter((skewMs) => skewMs > skewMsMax).length;
+  const differing = skews.filter((skewMs) => skewMs > clockLimits.refuseMs).length;
   return differing * 2 > skews.length;
 }
 

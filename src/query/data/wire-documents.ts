@@ -155,7 +155,8 @@ async function readBatched(
 
 /** The outcome of a write that the data service would take for another one; null: it is sent. */
 function refused({ xattrs }: DocumentWrite): WriteOutcome | null {
-  const wrong = [...(xattrs?.keys() ?? [])].find((name) => !isAttributeName(name));
+  if (xattrs === undefined) return null;
+  const wrong = [...xattrs.keys()].find((name) => !isAttributeName(name));
   if (wrong === undefined) return null;
   const reason = `the name of the attribute ${JSON.stringify(wrong)} has one of the characters . [ ] \` " \\`;
   return { status: 'failed', reason, retryable: false };
