@@ -16,6 +16,7 @@ import {
   untilLoaded,
 } from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
+import { eventually } from '../../support/node-process.ts';
 
 const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } };
 const scriptBytesMax = 120_000;
@@ -85,7 +86,9 @@ describe('every page of the console of the cloud', { skip: needs('chromium') }, 
     await tabTo(page, 'typed');
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
-    assert.equal(await page.getByLabel('Project').locator('option:checked').textContent(), 'typed');
+    // Until the projects are read, the choice shows the id.
+    const chosen = page.getByLabel('Project').locator('option:checked');
+    await eventually(async () => assert.equal(await chosen.textContent(), 'typed'));
   });
 
   it('shows a long list page by page, and the last page that is left', async () => {

@@ -153,9 +153,11 @@ describe('the console', { skip: needs('chromium') }, () => {
     const { page } = opened;
     await signIn(page);
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    const row = page.getByRole('rowheader', { name: new URL(lost.ready.node.rest).host });
+    await row.waitFor();
     await page.context().setOffline(true);
     await page.getByText('The node does not answer.').first().waitFor();
-    await page.getByRole('rowheader', { name: new URL(lost.ready.node.rest).host }).waitFor();
+    await row.waitFor();
     await page.context().setOffline(false);
     await page.getByText('The node does not answer.').first().waitFor({ state: 'detached' });
   });
