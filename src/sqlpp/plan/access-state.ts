@@ -13,6 +13,7 @@ export interface Access {
   readonly seeds: ReadonlySet<number>;
   /** The SELECT whose clauses scans can apply. */
   readonly select: LogicalSelect | undefined;
+  /** The part of it without ORDER BY, LIMIT and OFFSET. */
   readonly body: LogicalSubselect | undefined;
   readonly hints: Hints | undefined;
   /** The scan returns rows in the order of ORDER BY. */
@@ -24,4 +25,4 @@ export interface Access {
 }
 
 /** `first`: the first scan of FROM; `inner`: the right side of a join; `mutation`: each key is returned once. */
-export type Role = 'first' | 'inner' | 'mutation';
+export type ScanRole = 'first' | 'inner' | 'mutation';

@@ -3,7 +3,7 @@ import type { IndexDefinition } from '../datastore/indexes.ts';
 import { keyspaceText } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { Expression } from '../tree/query.ts';
-import type { Access, Role } from './access-state.ts';
+import type { Access, ScanRole } from './access-state.ts';
 import type { Source } from './block.ts';
 import { conjunctsOf, disjunctsOf, isVolatile, readsAny, readsOnly } from './conjuncts.ts';
 import { coverage } from './covering.ts';
@@ -19,7 +19,7 @@ export function accessTo(
   from: KeyspaceFrom,
   conjuncts: readonly Expression[],
   available: ReadonlySet<number>,
-  role: Role,
+  role: ScanRole,
 ): Operator {
   const { source, keyspace } = from;
   if (from.keys)
@@ -75,6 +75,7 @@ function keysOf(
   return undefined;
 }
 
+/** A variable of ANY, ARRAY …, or SELF: it has no value when the scan begins. */
 function isLocal(node: Expression): boolean {
   return node.kind === 'identifier' || node.kind === 'self';
 }
@@ -109,7 +110,7 @@ function indexedAccess(
   conjuncts: readonly Expression[],
   context: SargContext,
   hinted: ReadonlySet<string>,
-  role: Role,
+  role: ScanRole,
 ): Operator | undefined {
   const all = usableIndexes(access, from);
   const unnests = role === 'first' && access.body?.from ? unnestsOf(access.body.from) : [];
@@ -148,13 +149,16 @@ interface Candidate {
   readonly isCovering: boolean;
 }
 
-/** Prefers an index with a point, then more leading bounded keys, more points, a covering index, more bounded keys, a longer condition, fewer keys. */
+/**
+ * Prefers an index with a single value for some key, then more leading bounded keys, more keys with single values, a covering index,
+ * more bounded keys, a longer condition, fewer keys.
+ */
 function bestMatch(
   access: Access,
   from: KeyspaceFrom,
   matches: readonly IndexMatch[],
   conjuncts: readonly Expression[],
-  role: Role,
+  role: ScanRole,
 ): Candidate | undefined {
   const candidates = matches
     .map((match) => ({
@@ -181,7 +185,7 @@ function bestMatch(
 }
 
 /** Documents to be changed must be read. */
-function mayCover(access: Access, role: Role): boolean {
+function mayCover(access: Access, role: ScanRole): boolean {
   return role !== 'mutation' && access.body !== undefined;
 }
 
@@ -195,7 +199,7 @@ function scanOf(
   from: KeyspaceFrom,
   match: IndexMatch,
   conjuncts: readonly Expression[],
-  role: Role,
+  role: ScanRole,
 ): Operator {
   const { source, keyspace } = from;
   const { definition } = match.index;
@@ -251,7 +255,6 @@ function unionOf(
   for (const scan of scans) access.planning.used.set(scan.index.id, scan.index);
   return fetched(access, from, {
     op: 'union scan',
-    isIntersect: false,
     source: from.source,
     keyspace: from.keyspace,
     scans,
@@ -292,11 +295,7 @@ function countOf(access: Access, from: KeyspaceFrom, conjuncts: readonly Express
     op: 'count scan',
     keyspace: from.keyspace,
     source: from.source,
-    index: primaryOf(access, from),
-    spans: [],
-    isDistinct: false,
     slots: group.aggregates.map(({ slot }) => slot),
-    aggregate: (group.aggregates[0] as (typeof group.aggregates)[number]).node,
   };
 }
 
@@ -304,15 +303,15 @@ function wholeAccess(
   access: Access,
   from: KeyspaceFrom,
   conjuncts: readonly Expression[],
-  role: Role,
+  role: ScanRole,
 ): Operator {
   const { source, keyspace } = from;
   const index = primaryOf(access, from);
   if (!index && !access.planning.sequentialScans) {
-    const name = keyspaceText(keyspace.name);
+    const name = `\`${keyspaceText(keyspace.name).replaceAll(/[.:]/g, (part) => `\`${part}\``)}\``;
     throw sqlError(
       4000,
-      `No index available on keyspace \`${name.replaceAll(/[.:]/g, (part) => `\`${part}\``)}\` that matches your query. Use CREATE PRIMARY INDEX ON \`${name.replaceAll(/[.:]/g, (part) => `\`${part}\``)}\` to create a primary index, or check that your expected index is online.`,
+      `No index available on keyspace ${name} that matches your query. Use CREATE PRIMARY INDEX ON ${name} to create a primary index, or check that your expected index is online.`,
     );
   }
   if (index) access.planning.used.set(index.id, index);

@@ -1,4 +1,4 @@
-// ADVISOR() is asynchronous and about statements, not rows: it stands in the result of a SELECT without FROM.
+// Refuses ADVISOR() outside the result of a SELECT without FROM: it is asynchronous, and about statements, not rows.
 import { sqlError } from '../errors/sql-error.ts';
 import type { Expression, SortTerm, Subselect } from '../tree/query.ts';
 import { some } from './walk.ts';

@@ -1,5 +1,5 @@
-// Where aggregates and window functions may stand in a statement, and in each other. Checked on the tree as parsed: a
-// subquery is checked by itself.
+// Checks where a statement contains aggregates and window functions, also in each other. It reads the tree as parsed; each
+// subquery is checked separately.
 import { type SqlError, sqlError } from '../errors/sql-error.ts';
 import type { Aggregate, Expression, SortTerm, Subselect } from '../tree/query.ts';
 import { near } from './resolving.ts';

@@ -1,13 +1,15 @@
 // Computes ranges of an array index's key from ANY … SATISFIES, IN and WITHIN over the same array.
-import type { AllKeys, Comprehension, Expression, Quantified } from '../tree/query.ts';
+import type { AllKeys, Comprehension, Expression, Quantified, RangeBinding } from '../tree/query.ts';
 import { conjunctsOf } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
-import { intersect, renameRange, type Sarg, type SargContext, sargOf } from './sarg.ts';
+import { type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';
+import { mapChildren } from './walk.ts';
 
+/** The ranges of an array key's elements that one predicate allows; undefined if it is not about the array. */
 export function arraySarg(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
   if (key.kind !== 'all keys') return undefined;
   if (predicate.kind === 'logical' && predicate.operator === 'or') {
-    const parts = predicate.operands.map((operand) => bestOf(key, conjunctsOf(operand), context));
+    const parts = predicate.operands.map((operand) => firstOf(key, conjunctsOf(operand), context));
     if (parts.some((part) => part === undefined)) return undefined;
     return { ranges: (parts as Sarg[]).flatMap((part) => part.ranges), isExact: false };
   }
@@ -16,7 +18,7 @@ export function arraySarg(key: Expression, predicate: Expression, context: SargC
   return anyOf(key, predicate, context);
 }
 
-function bestOf(key: AllKeys, conjuncts: readonly Expression[], context: SargContext): Sarg | undefined {
+function firstOf(key: AllKeys, conjuncts: readonly Expression[], context: SargContext): Sarg | undefined {
   for (const conjunct of conjuncts) {
     const sarg = arraySarg(key, conjunct, context);
     if (sarg) return sarg;
@@ -68,11 +70,7 @@ function anyOf(key: AllKeys, predicate: Quantified, context: SargContext): Sarg 
   if (when && !conjunctsOf(when).every((each) => conjuncts.some((other) => sameExpression(each, other))))
     return undefined;
   if (key.of.value.kind !== 'all keys') return conjoined(key.of.value, conjuncts, context);
-  for (const conjunct of conjuncts) {
-    const sarg = arraySarg(key.of.value, conjunct, context);
-    if (sarg) return sarg;
-  }
-  return undefined;
+  return firstOf(key.of.value, conjuncts, context);
 }
 
 /** All conjuncts apply to the same element. */
@@ -81,12 +79,8 @@ function conjoined(
   conjuncts: readonly Expression[],
   context: SargContext,
 ): Sarg | undefined {
-  let merged: Sarg | undefined;
-  for (const conjunct of conjuncts) {
-    const sarg = sargOf(key, conjunct, context);
-    if (sarg) merged = merged ? intersect(merged, sarg) : sarg;
-  }
-  return merged && { ...merged, isExact: false };
+  const sarg = sargOfAll(key, conjuncts, context);
+  return sarg && { ...sarg, isExact: false };
 }
 
 function sameRanges(key: Comprehension, predicate: Quantified): boolean {
@@ -95,4 +89,27 @@ function sameRanges(key: Comprehension, predicate: Quantified): boolean {
     const other = predicate.bindings[at];
     return other !== undefined && binding.isDeep === other.isDeep && sameExpression(binding.of, other.of);
   });
+}
+
+/** Renames the variables of one range to those of another, so that their expressions can be compared. */
+function renameRange(
+  node: Expression,
+  from: readonly RangeBinding[],
+  to: readonly RangeBinding[],
+): Expression {
+  const names = new Map<string, string>();
+  from.forEach((binding, at) => {
+    const other = to[at];
+    if (other) names.set(binding.name, other.name);
+    if (other?.position !== undefined && binding.position !== undefined)
+      names.set(binding.position, other.position);
+  });
+  const rename = (part: Expression): Expression => {
+    if (part.kind === 'identifier') {
+      const name = names.get(part.name);
+      return name === undefined ? part : { ...part, name };
+    }
+    return mapChildren(part, rename);
+  };
+  return rename(node);
 }

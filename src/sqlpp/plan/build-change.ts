@@ -26,11 +26,11 @@ import type { Planning } from './planning.ts';
 import { membersOf } from './resolve-expression.ts';
 import { addSource } from './resolve-from.ts';
 import { projectionTerms } from './resolve-select.ts';
-import { near, type Resolving } from './resolving.ts';
+import { type NameResolver, near } from './resolving.ts';
 import { Scope } from './scope.ts';
 import { usesOfExpressions } from './uses.ts';
 
-export function planInsert(resolver: Resolving, planning: Planning, node: Insert): InsertPlan {
+export function planInsert(resolver: NameResolver, planning: Planning, node: Insert): InsertPlan {
   const { target, scope, source } = targetOf(resolver, node.into, node.kind);
   const { block } = scope;
   const outside = new Scope(block, undefined);
@@ -44,7 +44,7 @@ export function planInsert(resolver: Resolving, planning: Planning, node: Insert
       return { kind: 'values', values: node.source.rows.map((row) => values(row, outside)) };
     const query = planSelect(planning, resolver.select(node.source.select, outside));
     const inner = outside.inner();
-    // Statements cannot name it: no identifier begins with a space.
+    // No statement can use this name: no identifier begins with a space.
     const row = addSource(inner, [], ' row', false, 'subquery');
     inner.defaultSource = row;
     return { kind: 'query', query, rowSlot: row.slot, values: values(node.source, inner) };
@@ -67,7 +67,7 @@ interface ResolvedTarget {
 }
 
 export function targetOf(
-  resolver: Resolving,
+  resolver: NameResolver,
   target: Target,
   kind: 'insert' | 'upsert' | 'delete' | 'update',
 ): ResolvedTarget {
@@ -83,7 +83,7 @@ export function targetOf(
   return { target: keyspace, scope, source };
 }
 
-export function returningOf(resolver: Resolving, projection: Projection, scope: Scope): LogicalProjection {
+export function returningOf(resolver: NameResolver, projection: Projection, scope: Scope): LogicalProjection {
   return {
     isDistinct: projection.isDistinct,
     isRaw: projection.isRaw,
@@ -93,23 +93,22 @@ export function returningOf(resolver: Resolving, projection: Projection, scope: 
   };
 }
 
-export function planDelete(resolver: Resolving, planning: Planning, node: Delete): DeletePlan {
+export function planDelete(resolver: NameResolver, planning: Planning, node: Delete): DeletePlan {
   const resolved = targetOf(resolver, node.from, 'delete');
   const { scope, source, target } = resolved;
   const returning = node.returning && returningOf(resolver, node.returning, scope);
-  const found = foundPlan(resolver, planning, resolved, node);
-  let root = found.root;
+  let root = selectionPlan(resolver, planning, resolved, node);
   if (node.offset) root = { op: 'offset', input: root, offset: resolver.expression(node.offset, scope) };
   if (node.limit) root = { op: 'limit', input: root, limit: resolver.expression(node.limit, scope) };
   return { kind: 'delete', block: scope.block, target, source, root, returning, covered: new Map() };
 }
 
-export function planUpdate(resolver: Resolving, planning: Planning, node: Update): UpdatePlan {
+export function planUpdate(resolver: NameResolver, planning: Planning, node: Update): UpdatePlan {
   const resolved = targetOf(resolver, node.target, 'update');
   const { scope, source, target } = resolved;
   const changes = changesOf(resolver, node.set, node.unset, scope, source);
   const returning = node.returning && returningOf(resolver, node.returning, scope);
-  const { root } = foundPlan(resolver, planning, resolved, node);
+  const root = selectionPlan(resolver, planning, resolved, node);
   const limited: Operator = node.limit
     ? { op: 'limit', input: root, limit: resolver.expression(node.limit, scope) }
     : root;
@@ -126,8 +125,8 @@ export function planUpdate(resolver: Resolving, planning: Planning, node: Update
 }
 
 /** The documents that WHERE and USE KEYS select. */
-function foundPlan(
-  resolver: Resolving,
+function selectionPlan(
+  resolver: NameResolver,
   planning: Planning,
   { scope, source, target }: ResolvedTarget,
   node: {
@@ -135,7 +134,7 @@ function foundPlan(
     readonly indexes: readonly IndexRef[];
     readonly where: Expression | undefined;
   },
-): { root: Operator } {
+): Operator {
   const where = node.where && resolver.expression(node.where, scope);
   const keys = node.keys && resolver.expression(node.keys, new Scope(scope.block, undefined));
   const use = { keys: undefined, indexes: node.indexes, join: undefined };
@@ -145,7 +144,7 @@ function foundPlan(
   const available = new Set<number>();
   const scan = accessTo(access, from, pending, available, 'mutation');
   bindSlots(source, available);
-  return { root: filtered(filterEarly(scan, pending, available), pending) };
+  return filtered(filterEarly(scan, pending, available), pending);
 }
 
 export function changeAccess(planning: Planning, block: Block, expressions: readonly Expression[]): Access {
@@ -164,7 +163,7 @@ export function changeAccess(planning: Planning, block: Block, expressions: read
 }
 
 export function changesOf(
-  resolver: Resolving,
+  resolver: NameResolver,
   set: readonly SetTerm[],
   unset: readonly UnsetTerm[],
   scope: Scope,
@@ -186,7 +185,7 @@ interface BoundFor {
 }
 
 /** Variables of FOR have slots; assignments change the values that they refer to. */
-function bindFor(resolver: Resolving, node: UpdateFor | undefined, scope: Scope): BoundFor {
+function bindFor(resolver: NameResolver, node: UpdateFor | undefined, scope: Scope): BoundFor {
   if (!node) return { scope, for: undefined };
   let inner = scope;
   const dimensions = node.dimensions.map((bindings) => {
@@ -210,7 +209,7 @@ function variable(name: string, slot: number): Expression {
   return { kind: 'slot', slot, original, at: -1 };
 }
 
-function pathTerm(resolver: Resolving, term: UnsetTerm, bound: BoundFor, source: Source): UnsetPlan {
+function pathTerm(resolver: NameResolver, term: UnsetTerm, bound: BoundFor, source: Source): UnsetPlan {
   if (term.meta) {
     return {
       path: { rootSlot: source.metaSlot as number, steps: metaSteps(resolver, term, bound.scope, source) },
@@ -222,7 +221,7 @@ function pathTerm(resolver: Resolving, term: UnsetTerm, bound: BoundFor, source:
 }
 
 /** Of metadata, a statement sets `expiration` and single attributes: `xattrs.name`. */
-function metaSteps(resolver: Resolving, term: UnsetTerm, scope: Scope, source: Source): PathStep[] {
+function metaSteps(resolver: NameResolver, term: UnsetTerm, scope: Scope, source: Source): PathStep[] {
   const steps = namesOf(resolver, term.path, scope);
   const [first, attribute] = steps.map((step) =>
     step.kind === 'name' && step.name.kind === 'constant' ? step.name.value : undefined,
@@ -230,7 +229,7 @@ function metaSteps(resolver: Resolving, term: UnsetTerm, scope: Scope, source: S
   const isSet = 'value' in term;
   if (first === 'expiration' && steps.length === 1 && isSet) return steps;
   if (first === 'xattrs' && steps.length === 2 && typeof attribute === 'string') {
-    // Read, because an attribute that a document lacks cannot be removed.
+    // The scan reads the attribute: an attribute that a document does not have cannot be removed.
     if (!isSet) source.xattrs.add(attribute);
     return steps;
   }
@@ -243,7 +242,7 @@ function metaSteps(resolver: Resolving, term: UnsetTerm, scope: Scope, source: S
 }
 
 /** `META(d).a.b`: a path of plain names. */
-function namesOf(resolver: Resolving, path: Expression, scope: Scope): PathStep[] {
+function namesOf(resolver: NameResolver, path: Expression, scope: Scope): PathStep[] {
   if (path.kind === 'identifier')
     return [{ kind: 'name', name: { kind: 'constant', value: path.name, at: path.at } }];
   if (path.kind !== 'field')

@@ -7,26 +7,24 @@ import { bindSlots, fromPlan, planSelect } from './build.ts';
 import { changeAccess, changesOf, returningOf } from './build-change.ts';
 import type { MergePlan } from './change-plans.ts';
 import { joinPlan } from './joins.ts';
-import type { JoinFrom, JoinSide, KeyspaceFrom } from './logical.ts';
+import type { JoinFrom, JoinSide, KeyspaceFrom, KeyspaceRef } from './logical.ts';
 import type { Planning } from './planning.ts';
 import { addSource, resolveFrom } from './resolve-from.ts';
-import type { Resolving } from './resolving.ts';
+import type { NameResolver } from './resolving.ts';
 import { Scope } from './scope.ts';
 
-export function planMerge(resolver: Resolving, planning: Planning, node: Merge): MergePlan {
+export function planMerge(resolver: NameResolver, planning: Planning, node: Merge): MergePlan {
   checkMerge(node);
   const block = new Block();
   const scope = new Scope(block, undefined);
   const sources: Source[] = [];
   const using = resolveFrom(resolver, node.using, scope, sources) as JoinSide;
-  const keyScope = scope.inner();
-  const target = resolver.keyspace(node.into.path, 'insert');
-  if (node.update) resolver.keyspace(node.into.path, 'update');
-  if (node.delete) resolver.keyspace(node.into.path, 'delete');
+  // Keys and new documents are expressions over the rows of USING only.
+  const sourceScope = scope.inner();
+  const target = targetOf(resolver, node);
   const alias = node.into.alias ?? (node.into.path.parts.at(-1) as string);
   if (scope.find(alias)) throw sqlError(4020, 'MERGE', alias);
-  const key = node.isOnKey ? resolver.expression(node.on, keyScope) : undefined;
-  const insertScope = keyScope;
+  const key = node.isOnKey ? resolver.expression(node.on, sourceScope) : undefined;
   scope.defaultSource = undefined;
   const joined = scope.inner();
   const source = addSource(joined, sources, alias, node.into.alias !== undefined, 'keyspace');
@@ -37,25 +35,10 @@ export function planMerge(resolver: Resolving, planning: Planning, node: Merge):
     kind: 'keyspace',
     source,
     keyspace: target,
-    keys: node.into.use.keys && resolver.expression(node.into.use.keys, keyScope),
+    keys: node.into.use.keys && resolver.expression(node.into.use.keys, sourceScope),
     use: node.into.use,
   };
-  const update = node.update && {
-    changes: changesOf(resolver, node.update.set, node.update.unset, joined, source),
-    where: node.update.where && resolver.expression(node.update.where, joined),
-  };
-  const remove = node.delete && {
-    where: node.delete.where && resolver.expression(node.delete.where, joined),
-  };
-  const insert = node.insert && {
-    values: {
-      ...(node.insert.key && { key: resolver.expression(node.insert.key, insertScope) }),
-      // Without VALUE the source's row becomes the document.
-      value: resolver.expression(node.insert.value ?? { kind: 'self', at: -1 }, insertScope),
-      ...(node.insert.options && { options: resolver.expression(node.insert.options, insertScope) }),
-    },
-    where: node.insert.where && resolver.expression(node.insert.where, insertScope),
-  };
+  const actions = actionsOf(resolver, node, source, joined, sourceScope);
   const returning = node.returning && returningOf(resolver, node.returning, joined);
   const limit = node.limit && resolver.expression(node.limit, scope);
   const access = changeAccess(planning, block, []);
@@ -79,13 +62,46 @@ export function planMerge(resolver: Resolving, planning: Planning, node: Merge):
     source,
     root,
     key,
-    update,
-    delete: remove,
-    insert,
+    ...actions,
     limit,
     returning,
     covered: access.covered,
   };
+}
+
+/** The target, with the privileges that the actions need. */
+function targetOf(resolver: NameResolver, { into, update, delete: remove }: Merge): KeyspaceRef {
+  const target = resolver.keyspace(into.path, 'insert');
+  if (update) resolver.keyspace(into.path, 'update');
+  if (remove) resolver.keyspace(into.path, 'delete');
+  return target;
+}
+
+/** The actions: those for a match are expressions over `joined`, the insertion one over the rows of USING. */
+function actionsOf(
+  resolver: NameResolver,
+  node: Merge,
+  source: Source,
+  joined: Scope,
+  sourceScope: Scope,
+): Pick<MergePlan, 'update' | 'delete' | 'insert'> {
+  const update = node.update && {
+    changes: changesOf(resolver, node.update.set, node.update.unset, joined, source),
+    where: node.update.where && resolver.expression(node.update.where, joined),
+  };
+  const remove = node.delete && {
+    where: node.delete.where && resolver.expression(node.delete.where, joined),
+  };
+  const insert = node.insert && {
+    values: {
+      ...(node.insert.key && { key: resolver.expression(node.insert.key, sourceScope) }),
+      // Without VALUE the row of USING becomes the document.
+      value: resolver.expression(node.insert.value ?? { kind: 'self', at: -1 }, sourceScope),
+      ...(node.insert.options && { options: resolver.expression(node.insert.options, sourceScope) }),
+    },
+    where: node.insert.where && resolver.expression(node.insert.where, sourceScope),
+  };
+  return { update, delete: remove, insert };
 }
 
 function checkMerge(node: Merge): void {

@@ -2,8 +2,8 @@
 import type { Expression } from '../tree/query.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
-import type { Block, Source } from './block.ts';
-import { allOf, conjunctsOf, isStatic, isVolatile, readsOnly } from './conjuncts.ts';
+import type { Source } from './block.ts';
+import { allOf, conjunctsOf, isStatic, isVolatile, readsAny, readsOnly } from './conjuncts.ts';
 import { joinPlan, subqueryPlan } from './joins.ts';
 import type {
   LogicalFrom,
@@ -134,13 +134,7 @@ function inlineLet(conjunct: Expression, bindings: readonly SlotBinding[]): Expr
 }
 
 function readsLet(conjunct: Expression, bindings: readonly SlotBinding[]): boolean {
-  const slots = new Set(bindings.map((binding) => binding.slot));
-  let reads = false;
-  replace(conjunct, (node) => {
-    if (node.kind === 'slot' && slots.has(node.slot)) reads = true;
-    return undefined;
-  });
-  return reads;
+  return readsAny(conjunct, new Set(bindings.map((binding) => binding.slot)));
 }
 
 /** Adds the predicates whose slots are set, and removes them from `pending`. */
@@ -205,8 +199,6 @@ function termPlan(
       return joinPlan(access, from, pending, available, fromPlan, planSelect);
   }
 }
-
-export type { Block };
 
 /** ORDER BY, OFFSET and LIMIT over an operator. */
 function orderedPlan(

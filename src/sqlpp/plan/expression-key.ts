@@ -41,7 +41,7 @@ function write(node: Expression, names: Names): string {
   }
 }
 
-let subqueries = 0;
+let lastSubqueryNumber = 0;
 const subqueryNumbers = new WeakMap<object, number>();
 
 /** The kind, the attributes, then the children. */
@@ -51,10 +51,10 @@ function writePlain(node: Expression, names: Names): string {
     children.push(write(child, names));
     return child;
   });
-  return `${node.kind}:${wordsOf(node)}(${children.join(',')})`;
+  return `${node.kind}:${attributesOf(node)}(${children.join(',')})`;
 }
 
-function wordsOf(node: Expression): string {
+function attributesOf(node: Expression): string {
   switch (node.kind) {
     case 'field':
       return node.ignoresCase ? 'i' : '';
@@ -78,7 +78,7 @@ function wordsOf(node: Expression): string {
     case 'user call':
       return JSON.stringify(node.name);
     case 'aggregate':
-      return `${node.name} ${node.isDistinct} ${node.nulls} ${node.isFromLast} ${node.filter ? 1 : 0} ${node.over ? windowWords(node.over) : ''}`;
+      return `${node.name} ${node.isDistinct} ${node.nulls} ${node.isFromLast} ${node.filter ? 1 : 0} ${node.over ? windowAttributes(node.over) : ''}`;
     case 'all keys':
       return String(node.isDistinct);
     case 'flatten keys':
@@ -93,11 +93,11 @@ function wordsOf(node: Expression): string {
 /** A subquery equals only itself. */
 function subqueryNumber(select: object): number {
   let number = subqueryNumbers.get(select);
-  if (number === undefined) subqueryNumbers.set(select, (number = ++subqueries));
+  if (number === undefined) subqueryNumbers.set(select, (number = ++lastSubqueryNumber));
   return number;
 }
 
-function windowWords(over: NonNullable<Extract<Expression, { kind: 'aggregate' }>['over']>): string {
+function windowAttributes(over: NonNullable<Extract<Expression, { kind: 'aggregate' }>['over']>): string {
   const { frame } = over;
   return JSON.stringify([
     over.base,
@@ -123,10 +123,10 @@ function writeRange(
     if (position !== undefined) inner.set(position, `@${inner.size}`);
     inner.set(name, `@${inner.size}`);
   }
-  const words = node.kind === 'quantified' ? node.quantifier : node.result;
+  const attribute = node.kind === 'quantified' ? node.quantifier : node.result;
   const parts = node.kind === 'quantified' ? [node.satisfies] : [node.name, node.value, node.when];
   const rest = parts.map((part) => (part ? write(part, inner) : ''));
-  return `${node.kind}:${words}[${ranges.join(',')}](${rest.join(',')})`;
+  return `${node.kind}:${attribute}[${ranges.join(',')}](${rest.join(',')})`;
 }
 
 function valueText(value: unknown): string {

@@ -6,7 +6,7 @@ import type { Aggregate, Expression, Subselect, WindowSpecification } from '../t
 import { expressionKey } from './expression-key.ts';
 import type { LogicalGroup, OrderTerm, ProjectionTerm, SlotBinding, WindowColumn } from './logical.ts';
 import { membersOf, refuseDuplicate } from './resolve-expression.ts';
-import { near, type Resolving } from './resolving.ts';
+import { type NameResolver, near } from './resolving.ts';
 import { type Scope, slotOf } from './scope.ts';
 import { mapSortTerm, replace, some } from './walk.ts';
 import { checkWindow } from './window-checks.ts';
@@ -21,7 +21,7 @@ export interface RewrittenSelect {
 export class GroupResolution {
   /** The scope after grouping. */
   readonly scope: Scope;
-  readonly #resolver: Resolving;
+  readonly #resolver: NameResolver;
   readonly #node: Subselect;
   readonly #keys: { expression: Expression; slot: number }[] = [];
   readonly #aggregates = new Map<string, { node: Aggregate; slot: number }>();
@@ -33,7 +33,7 @@ export class GroupResolution {
   readonly #having: Expression | undefined;
   #rows: LogicalGroup['rows'];
 
-  constructor(resolver: Resolving, node: Subselect, scope: Scope) {
+  constructor(resolver: NameResolver, node: Subselect, scope: Scope) {
     this.#resolver = resolver;
     this.#node = node;
     this.scope = scope.inner();

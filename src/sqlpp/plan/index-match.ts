@@ -5,8 +5,8 @@ import type { Source } from './block.ts';
 import { disjunctsOf, isStatic } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
 import type { BoundIndex, BoundKey } from './index-keys.ts';
-import { intersect, type Sarg, type SargContext, sargOf } from './sarg.ts';
-import { everything, isEverything, type PlanRange, type PlanSpan } from './spans.ts';
+import { type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';
+import { everything, isEverything, isNull, isPoint, type PlanRange, type PlanSpan } from './spans.ts';
 import { replace } from './walk.ts';
 
 export interface IndexMatch {
@@ -30,9 +30,10 @@ export interface UnnestBinding {
   readonly expression: Expression;
 }
 
-/** Beyond it a wider range replaces the combinations. */
+/** Of more combinations of ranges, wider ranges replace some. */
 const spansMax = 1024;
 
+/** How the index serves the conjuncts; undefined if it lacks documents that they may select. */
 export function matchIndex(
   index: BoundIndex,
   conjuncts: readonly Expression[],
@@ -93,7 +94,7 @@ function matchConjuncts(
 ): IndexMatch | undefined {
   const first = index.keys[0];
   const sargs = index.keys.map((key, at) => {
-    const sarg = key.key.array === undefined ? scalarSarg(key, conjuncts, context) : undefined;
+    const sarg = key.key.array === undefined ? sargOfAll(key.expression, conjuncts, context) : undefined;
     const hasMissing = at > 0 || key.key.includesMissing;
     return sarg && !hasMissing && sarg.ranges.some(admitsMissing) ? undefined : sarg;
   });
@@ -113,12 +114,12 @@ function matchConjuncts(
     isExact,
     depth: depth < 0 ? used : depth,
     bounded: columns.filter((sarg) => sarg !== undefined).length,
-    points: columns.filter((sarg) => sarg?.ranges.every(isPointRange)).length,
+    points: columns.filter((sarg) => sarg?.ranges.every(isOfPoints)).length,
     isArray: isArray || index.keys.some((each) => each.key.array !== undefined),
   };
 }
 
-/** Whether the range includes MISSING, which an index may lack as its leading key and lacks as an array element. */
+/** Whether the range includes MISSING. An index has no entries for MISSING array elements, nor for a MISSING leading key unless the key includes MISSING. */
 function admitsMissing(range: PlanRange): boolean {
   return range.kind === 'range' && !range.low;
 }
@@ -127,24 +128,7 @@ function servesExactly(key: BoundKey, conjunct: Expression, context: SargContext
   return key.key.array === undefined && sargOf(key.expression, conjunct, context)?.isExact === true;
 }
 
-function isPointRange(range: PlanRange): boolean {
-  if (range.kind === 'each') return true;
-  if (range.kind === 'like' || !range.low || !range.high) return false;
-  return range.low.inclusive && range.high.inclusive && sameExpression(range.low.value, range.high.value);
-}
-
-function scalarSarg(
-  { expression }: BoundKey,
-  conjuncts: readonly Expression[],
-  context: SargContext,
-): Sarg | undefined {
-  let merged: Sarg | undefined;
-  for (const conjunct of conjuncts) {
-    const sarg = sargOf(expression, conjunct, context);
-    if (sarg) merged = merged ? intersect(merged, sarg) : sarg;
-  }
-  return merged;
-}
+const isOfPoints = (range: PlanRange): boolean => range.kind === 'each' || isPoint(range);
 
 /** Two predicates may hold for different elements of an array: all keys of FLATTEN_KEYS take their ranges from one ANY. */
 function addArraySargs(
@@ -158,10 +142,12 @@ function addArraySargs(
   for (const group of groups) {
     const keys = index.keys.filter((key) => key.group === group);
     const candidates = conjuncts.map((conjunct) =>
-      keys.map((key) => noMissing(arraySarg(key.expression, conjunct, context))),
+      keys.map((key) => withoutMissing(arraySarg(key.expression, conjunct, context))),
     );
-    candidates.push(keys.map((key) => noMissing(unnestSarg(key.expression, conjuncts, context, unnests))));
-    const best = candidates.reduce((a, b) => (worth(b) > worth(a) ? b : a));
+    candidates.push(
+      keys.map((key) => withoutMissing(unnestSarg(key.expression, conjuncts, context, unnests))),
+    );
+    const best = candidates.reduce((a, b) => (scoreOf(b) > scoreOf(a) ? b : a));
     const start = index.keys.findIndex((key) => key.group === group);
     best.forEach((sarg, at) => {
       sargs[start + at] = sarg;
@@ -169,15 +155,15 @@ function addArraySargs(
   }
 }
 
-function noMissing(sarg: Sarg | undefined): Sarg | undefined {
+function withoutMissing(sarg: Sarg | undefined): Sarg | undefined {
   return sarg?.ranges.some(admitsMissing) ? undefined : sarg;
 }
 
-/** Counts bounded keys from the first on; of as many keys, those with more points are worth more. */
-function worth(sargs: readonly (Sarg | undefined)[]): number {
+/** Compares candidates: the number of bounded keys from the first on decides, then the number of keys with single values. */
+function scoreOf(sargs: readonly (Sarg | undefined)[]): number {
   const gap = sargs.findIndex((sarg) => !sarg);
   const leading = sargs.slice(0, gap < 0 ? sargs.length : gap) as Sarg[];
-  return leading.length * 10 + leading.filter((sarg) => sarg.ranges.every(isPointRange)).length;
+  return leading.length * 10 + leading.filter((sarg) => sarg.ranges.every(isOfPoints)).length;
 }
 
 function unnestSarg(
@@ -190,19 +176,12 @@ function unnestSarg(
   for (const unnest of unnests) {
     const element = elementKey(expression.of, unnest);
     if (!element || !implies(conjuncts, element.when, context)) continue;
-    let merged: Sarg | undefined;
-    for (const conjunct of conjuncts) {
-      const sarg = element.key.kind === 'all keys' ? undefined : sargOf(element.key, conjunct, context);
-      if (sarg) merged = merged ? intersect(merged, sarg) : sarg;
-    }
-    if (element.key.kind === 'all keys')
-      merged = unnestSarg(
-        element.key,
-        conjuncts,
-        context,
-        unnests.filter((each) => each !== unnest),
-      );
-    if (merged) return { ...merged, isExact: false };
+    const others = unnests.filter((each) => each !== unnest);
+    const sarg =
+      element.key.kind === 'all keys'
+        ? unnestSarg(element.key, conjuncts, context, others)
+        : sargOfAll(element.key, conjuncts, context);
+    if (sarg) return { ...sarg, isExact: false };
   }
   return undefined;
 }
@@ -311,10 +290,6 @@ function isWithin(range: PlanRange, wide: PlanRange, context: SargContext): bool
 function sameRange(a: PlanRange, b: PlanRange): boolean {
   if (a.kind === 'like' && b.kind === 'like') return sameExpression(a.pattern, b.pattern);
   return a.kind === 'each' && b.kind === 'each' && sameExpression(a.list, b.list);
-}
-
-function isNull(value: Expression): boolean {
-  return value.kind === 'constant' && value.value === null;
 }
 
 /** Whether the inner bound lies on the inner side of the outer one (`direction` 1: low bounds). */

@@ -10,21 +10,22 @@ import type { Planning } from './planning.ts';
 import { slotOf } from './scope.ts';
 import type { PlanRange } from './spans.ts';
 
-type FromPlan = (
+// Functions of build.ts, which imports this file: they are arguments, since files must not import each other.
+type PlanFrom = (
   access: Access,
   from: LogicalFrom,
   pending: Expression[],
   available: Set<number>,
 ) => Operator;
-type SelectPlan = (planning: Planning, select: LogicalSelect) => QueryPlan;
+type PlanSelect = (planning: Planning, select: LogicalSelect) => QueryPlan;
 
 export function joinPlan(
   access: Access,
   from: JoinFrom | NestFrom,
   pending: Expression[],
   available: Set<number>,
-  fromPlan: FromPlan,
-  planSelect: SelectPlan,
+  fromPlan: PlanFrom,
+  planSelect: PlanSelect,
 ): Operator {
   if (from.kind === 'join' && from.join === 'right')
     return rightJoin(access, from, available, fromPlan, planSelect);
@@ -68,8 +69,8 @@ function rightJoin(
   access: Access,
   from: JoinFrom,
   available: Set<number>,
-  fromPlan: FromPlan,
-  planSelect: SelectPlan,
+  fromPlan: PlanFrom,
+  planSelect: PlanSelect,
 ): Operator {
   const before = new Set(available);
   const input = sidePlan(access, from.right, [], available, planSelect).plan;
@@ -125,7 +126,7 @@ function sidePlan(
   side: JoinSide,
   conjuncts: readonly Expression[],
   available: Set<number>,
-  planSelect: SelectPlan,
+  planSelect: PlanSelect,
 ): SidePlan {
   const left = new Set([...available].filter((slot) => !access.seeds.has(slot)));
   if (side.kind === 'expression') {
@@ -147,7 +148,7 @@ function sidePlan(
 export function subqueryPlan(
   access: Access,
   from: Extract<LogicalFrom, { kind: 'subquery' }>,
-  planSelect: SelectPlan,
+  planSelect: PlanSelect,
 ): Operator {
   const { source } = from;
   const { slots } = access.uses;

@@ -1,7 +1,7 @@
 // The operators of a plan, as plain data. Each computes rows of its block from its input's rows; without an input it starts with the
 // block's first row, which has the captured values. The right side of a join starts with the left row.
 import type { IndexDefinition } from '../datastore/indexes.ts';
-import type { Aggregate, Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
 import type { Block, Source } from './block.ts';
 import type {
@@ -16,8 +16,6 @@ import type { PlanSpan } from './spans.ts';
 
 export type Operator =
   | { readonly op: 'start' }
-  /** No row: the predicate is never true. */
-  | { readonly op: 'nothing' }
   | KeyScan
   | IndexScan
   | UnionScan
@@ -88,10 +86,9 @@ export interface IndexScan {
   readonly isOrdered: boolean;
 }
 
-/** Document keys of any (union) or all (intersect) scans, each once. */
+/** The document keys of all scans, each once. */
 export interface UnionScan {
   readonly op: 'union scan';
-  readonly isIntersect: boolean;
   readonly source: Source;
   readonly keyspace: KeyspaceRef;
   readonly scans: readonly IndexScan[];
@@ -115,17 +112,13 @@ export interface CatalogScan {
   readonly keyspace: KeyspaceRef;
 }
 
-/** COUNT(*) of a whole keyspace, or of an index's spans, without rows. */
+/** COUNT(*) of a whole keyspace, without rows. */
 export interface CountScan {
   readonly op: 'count scan';
   readonly keyspace: KeyspaceRef;
   readonly source: Source;
-  readonly index: IndexDefinition | undefined;
-  readonly spans: readonly PlanSpan[];
-  readonly isDistinct: boolean;
   /** The aggregates whose result is this count. */
   readonly slots: readonly number[];
-  readonly aggregate: Aggregate;
 }
 
 export interface Fetch {

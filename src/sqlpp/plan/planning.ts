@@ -14,5 +14,6 @@ export interface Planning {
   compare(a: unknown, b: unknown): number;
   /** Indexes that the plan scans. */
   readonly used: Map<string, IndexDefinition>;
+  /** The statement. */
   readonly text: string;
 }

@@ -1,7 +1,7 @@
 // The privileges that a statement requires.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 
-/** The permission for an action on a keyspace. */
+/** An action on a keyspace that the roles of the user must allow. */
 export interface Privilege {
   readonly action:
     | 'select'

@@ -3,10 +3,10 @@
 import type { Expression } from '../tree/query.ts';
 import type { Access } from './access-state.ts';
 import { isStatic } from './conjuncts.ts';
-import { expressionKey, sameExpression } from './expression-key.ts';
+import { expressionKey } from './expression-key.ts';
 import type { IndexMatch } from './index-match.ts';
 import type { LogicalFrom, OrderTerm } from './logical.ts';
-import type { PlanRange, PlanSpan } from './spans.ts';
+import { isPoint, type PlanSpan } from './spans.ts';
 
 export interface PushDown {
   readonly isReverse: boolean;
@@ -33,7 +33,7 @@ export function pushDown(access: Access, match: IndexMatch, conjuncts: readonly 
   return { isReverse: isOrdered && direction === 'reverse', isOrdered, isLimited };
 }
 
-/** Combinations of several lists may be too many for a scan, which then reads wider spans. */
+/** At most one key has a list: a scan reads wider spans where the combinations of several lists are too many. */
 function isEvaluatedExactly({ ranges }: PlanSpan): boolean {
   return ranges.filter(({ kind }) => kind === 'each').length <= 1;
 }
@@ -74,9 +74,4 @@ function isFixed(match: IndexMatch, at: number): boolean {
   const [first] = ranges;
   if (match.spans.length !== 1) return false;
   return first !== undefined && isPoint(first);
-}
-
-function isPoint(range: PlanRange): boolean {
-  if (range.kind !== 'range' || !range.low || !range.high) return false;
-  return range.low.inclusive && range.high.inclusive && sameExpression(range.low.value, range.high.value);
 }

@@ -3,11 +3,11 @@
 import { sqlError } from '../errors/sql-error.ts';
 import type { Call, Expression, Field, Identifier, RangeBinding, Subquery, UserCall } from '../tree/query.ts';
 import type { Source } from './block.ts';
-import { type InlineCall, near, type ResolvedSubquery, type Resolving } from './resolving.ts';
+import { type InlineCall, type NameResolver, near, type ResolvedSubquery } from './resolving.ts';
 import { aliasOf, type Scope, slotOf } from './scope.ts';
 import { mapChildren } from './walk.ts';
 
-export function resolveExpression(resolver: Resolving, node: Expression, scope: Scope): Expression {
+export function resolveExpression(resolver: NameResolver, node: Expression, scope: Scope): Expression {
   const resolve = (child: Expression): Expression => resolveExpression(resolver, child, scope);
   switch (node.kind) {
     case 'identifier':
@@ -30,7 +30,7 @@ export function resolveExpression(resolver: Resolving, node: Expression, scope: 
   }
 }
 
-function resolveName(resolver: Resolving, node: Identifier, scope: Scope): Expression {
+function resolveName(resolver: NameResolver, node: Identifier, scope: Scope): Expression {
   const bound = scope.lookup(node.name, node.at);
   if (bound) return bound;
   const source = scope.defaultSource;
@@ -44,7 +44,7 @@ function resolveName(resolver: Resolving, node: Identifier, scope: Scope): Expre
   };
 }
 
-function resolveCall(resolver: Resolving, node: Call, scope: Scope): Expression {
+function resolveCall(resolver: NameResolver, node: Call, scope: Scope): Expression {
   if (node.name === 'meta') return resolveMeta(resolver, node, scope);
   const [first] = node.arguments;
   if ((node.name === 'unnest_pos' || node.name === 'unnest_position') && first?.kind === 'identifier') {
@@ -59,7 +59,7 @@ function resolveCall(resolver: Resolving, node: Call, scope: Scope): Expression 
 /** The members of META() that every read returns; the expiration is read only on request. */
 const plainMeta = new Set<unknown>(['id', 'cas', 'flags', 'type', 'xattrs']);
 
-function resolveField(resolver: Resolving, node: Field, scope: Scope): Expression {
+function resolveField(resolver: NameResolver, node: Field, scope: Scope): Expression {
   const { of, name } = node;
   if (of.kind !== 'call' || of.name !== 'meta' || name.kind !== 'constant')
     return metaField(
@@ -71,7 +71,7 @@ function resolveField(resolver: Resolving, node: Field, scope: Scope): Expressio
 }
 
 /** META() of an alias reads the metadata slot of its source. */
-function resolveMeta(resolver: Resolving, node: Call, scope: Scope, isPlain = false): Expression {
+function resolveMeta(resolver: NameResolver, node: Call, scope: Scope, isPlain = false): Expression {
   const [argument] = node.arguments;
   if (!argument) {
     const source = scope.defaultSource;
@@ -109,7 +109,7 @@ function metaField(node: Expression, scope: Scope): Expression {
 }
 
 function resolveRange(
-  resolver: Resolving,
+  resolver: NameResolver,
   node: Extract<Expression, { kind: 'quantified' | 'comprehension' }>,
   scope: Scope,
 ): Expression {
@@ -123,7 +123,12 @@ function resolveRange(
 }
 
 /** A scope with the variables of ranges. A range does not see the variables of the others. */
-function bindRanges(resolver: Resolving, bindings: readonly RangeBinding[], scope: Scope, at: number): Scope {
+function bindRanges(
+  resolver: NameResolver,
+  bindings: readonly RangeBinding[],
+  scope: Scope,
+  at: number,
+): Scope {
   const inner = scope.inner();
   for (const { name, position } of bindings) {
     for (const variable of [name, position]) {
@@ -135,7 +140,7 @@ function bindRanges(resolver: Resolving, bindings: readonly RangeBinding[], scop
   return inner;
 }
 
-function resolveUserCall(resolver: Resolving, node: UserCall, scope: Scope): Expression {
+function resolveUserCall(resolver: NameResolver, node: UserCall, scope: Scope): Expression {
   const mapped = mapChildren(node, (child) => resolveExpression(resolver, child, scope)) as UserCall;
   const inline = resolver.inlineFunction(node);
   if (!inline) return mapped;
@@ -143,7 +148,7 @@ function resolveUserCall(resolver: Resolving, node: UserCall, scope: Scope): Exp
   return call;
 }
 
-function resolveSubquery(resolver: Resolving, node: Subquery, scope: Scope): Expression {
+function resolveSubquery(resolver: NameResolver, node: Subquery, scope: Scope): Expression {
   const logical = resolver.select(node.select, scope);
   const resolved: ResolvedSubquery = {
     ...node,

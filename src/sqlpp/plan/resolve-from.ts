@@ -12,19 +12,19 @@ import type {
 } from '../tree/query.ts';
 import type { Source } from './block.ts';
 import type { JoinOn, JoinSide, LogicalFrom, LogicalSelect } from './logical.ts';
-import { near, type Resolving } from './resolving.ts';
+import { type NameResolver, near } from './resolving.ts';
 import type { Scope } from './scope.ts';
 
 /** The clause of a term, for messages. */
 type Operation = 'FROM' | 'JOIN' | 'NEST';
 
 export function resolveFrom(
-  resolver: Resolving,
+  resolver: NameResolver,
   term: FromTerm,
   scope: Scope,
   sources: Source[],
 ): LogicalFrom {
-  checkMixed(term);
+  refuseMixedJoins(term);
   const from = fromTerm(resolver, term, scope, sources);
   const isSingle = term.kind !== 'join' && term.kind !== 'nest' && term.kind !== 'unnest';
   scope.defaultSource = isSingle ? sources[0] : undefined;
@@ -32,7 +32,7 @@ export function resolveFrom(
 }
 
 /** Refuses joins by ON and joins by ON KEYS in one FROM. */
-function checkMixed(term: FromTerm): void {
+function refuseMixedJoins(term: FromTerm): void {
   const joins: (Join | Nest)[] = [];
   for (let at = term; at.kind === 'join' || at.kind === 'nest' || at.kind === 'unnest'; at = at.left) {
     if (at.kind !== 'unnest') joins.unshift(at);
@@ -71,12 +71,11 @@ function refuseCorrelated(term: Join | Nest, right: JoinSide, left: readonly Sou
   }
 }
 
-function fromTerm(resolver: Resolving, term: FromTerm, scope: Scope, sources: Source[]): LogicalFrom {
+function fromTerm(resolver: NameResolver, term: FromTerm, scope: Scope, sources: Source[]): LogicalFrom {
   switch (term.kind) {
     case 'join':
-      return joinTerm(resolver, term, scope, sources);
     case 'nest':
-      return nestTerm(resolver, term, scope, sources);
+      return joinTerm(resolver, term, scope, sources);
     case 'unnest':
       return unnestTerm(resolver, term, scope, sources);
     default:
@@ -84,38 +83,29 @@ function fromTerm(resolver: Resolving, term: FromTerm, scope: Scope, sources: So
   }
 }
 
-function joinTerm(resolver: Resolving, term: Join, scope: Scope, sources: Source[]): LogicalFrom {
+function joinTerm(resolver: NameResolver, term: Join | Nest, scope: Scope, sources: Source[]): LogicalFrom {
+  const operation = term.kind === 'join' ? 'JOIN' : 'NEST';
   const left = fromTerm(resolver, term.left, scope, sources);
   scope.defaultSource = undefined;
-  checkJoin(term, 'JOIN');
+  checkJoin(term, operation);
   const keys = leftKeys(resolver, term, scope);
   const before = [...sources];
-  const right = simpleTerm(resolver, term.right, scope, sources, 'JOIN');
+  const right = simpleTerm(resolver, term.right, scope, sources, operation);
   refuseCorrelated(term, right, before);
-  const on = keys ?? joinOn(resolver, term, scope, right, 'JOIN');
-  return { kind: 'join', join: term.join, left, right, on, isLateral: term.isLateral };
+  const on = keys ?? joinOn(resolver, term, scope, right, operation);
+  return term.kind === 'join'
+    ? { kind: 'join', join: term.join, left, right, on, isLateral: term.isLateral }
+    : { kind: 'nest', join: term.join, left, right, on, source: right.source };
 }
 
-function nestTerm(resolver: Resolving, term: Nest, scope: Scope, sources: Source[]): LogicalFrom {
-  const left = fromTerm(resolver, term.left, scope, sources);
-  scope.defaultSource = undefined;
-  checkJoin(term, 'NEST');
-  const keys = leftKeys(resolver, term, scope);
-  const before = [...sources];
-  const right = simpleTerm(resolver, term.right, scope, sources, 'NEST');
-  refuseCorrelated(term, right, before);
-  const on = keys ?? joinOn(resolver, term, scope, right, 'NEST');
-  return { kind: 'nest', join: term.join, left, right, on, source: right.source };
-}
-
-/** `ON KEYS` may reference only the left side. */
-function leftKeys(resolver: Resolving, term: Join | Nest, scope: Scope): JoinOn | undefined {
+/** The keys of `ON KEYS`, resolved before the right side has names: they may reference the left side only. */
+function leftKeys(resolver: NameResolver, term: Join | Nest, scope: Scope): JoinOn | undefined {
   if (term.on.kind !== 'on keys') return undefined;
   return { kind: 'keys', keys: resolver.expression(term.on.keys, scope) };
 }
 
 function joinOn(
-  resolver: Resolving,
+  resolver: NameResolver,
   term: Join | Nest,
   scope: Scope,
   right: JoinSide,
@@ -131,7 +121,7 @@ function joinOn(
 
 function checkJoin(term: Join | Nest, operation: Operation): void {
   const { right, on } = term;
-  const alias = right.alias ?? (right.kind === 'keyspace' ? right.path.parts.at(-1) : undefined) ?? '';
+  const alias = aliasOfTerm(right);
   if (on.kind === 'on keys' || on.kind === 'on key') {
     if (right.use.join) throw sqlError(3110, operation, alias);
     if (right.use.keys) throw sqlError(3120, operation, alias);
@@ -139,7 +129,7 @@ function checkJoin(term: Join | Nest, operation: Operation): void {
   }
 }
 
-function unnestTerm(resolver: Resolving, term: Unnest, scope: Scope, sources: Source[]): LogicalFrom {
+function unnestTerm(resolver: NameResolver, term: Unnest, scope: Scope, sources: Source[]): LogicalFrom {
   const left = fromTerm(resolver, term.left, scope, sources);
   scope.defaultSource = sources.length === 1 ? sources[0] : undefined;
   const expression = resolver.expression(term.expression, scope);
@@ -152,7 +142,7 @@ function unnestTerm(resolver: Resolving, term: Unnest, scope: Scope, sources: So
 }
 
 function simpleTerm(
-  resolver: Resolving,
+  resolver: NameResolver,
   term: SimpleTerm,
   scope: Scope,
   sources: Source[],
@@ -181,7 +171,7 @@ function originOf({ body }: LogicalSelect): Source | undefined {
 }
 
 function expressionTerm(
-  resolver: Resolving,
+  resolver: NameResolver,
   term: ExpressionTerm,
   scope: Scope,
   sources: Source[],
@@ -211,7 +201,7 @@ function expressionTerm(
 }
 
 function keyspaceTerm(
-  resolver: Resolving,
+  resolver: NameResolver,
   term: KeyspaceTerm,
   scope: Scope,
   sources: Source[],

@@ -28,10 +28,14 @@ import type {
 } from './logical.ts';
 import { membersOf, refuseDuplicate } from './resolve-expression.ts';
 import { refuseFirstHint, resolveFrom } from './resolve-from.ts';
-import { near, type Resolving } from './resolving.ts';
+import { type NameResolver, near } from './resolving.ts';
 import { Scope, slotOf } from './scope.ts';
 
-export function resolveSelect(resolver: Resolving, select: Select, outer: Scope | undefined): LogicalSelect {
+export function resolveSelect(
+  resolver: NameResolver,
+  select: Select,
+  outer: Scope | undefined,
+): LogicalSelect {
   const block = new Block();
   const scope = new Scope(block, outer);
   const withTerms = select.with ? resolveWith(resolver, select.with, scope) : [];
@@ -46,7 +50,7 @@ export function resolveSelect(resolver: Resolving, select: Select, outer: Scope 
   };
 }
 
-function resolveWith(resolver: Resolving, clause: With, scope: Scope): LogicalWith[] {
+function resolveWith(resolver: NameResolver, clause: With, scope: Scope): LogicalWith[] {
   return clause.terms.map(({ alias, expression, at }) => {
     refuseDuplicate(resolver.text, alias, scope, at);
     const slot = scope.block.allocate();
@@ -86,7 +90,7 @@ function bigintAsText(_name: string, value: unknown): unknown {
 }
 
 function resolveBody(
-  resolver: Resolving,
+  resolver: NameResolver,
   body: SelectBody,
   orderBy: readonly SortTerm[],
   scope: Scope,
@@ -104,7 +108,7 @@ function resolveBody(
 }
 
 function resolveSetOperation(
-  resolver: Resolving,
+  resolver: NameResolver,
   body: Exclude<SelectBody, Subselect>,
   scope: Scope,
 ): LogicalSetOperation {
@@ -149,7 +153,7 @@ function resultNames(body: SelectBody): string[] {
 }
 
 function resolveSubselect(
-  resolver: Resolving,
+  resolver: NameResolver,
   node: Subselect,
   orderBy: readonly SortTerm[],
   outer: Scope,
@@ -189,7 +193,7 @@ function resolveSubselect(
   return { body, order: rewritten.order };
 }
 
-function resolveLet(resolver: Resolving, bindings: readonly Binding[], scope: Scope): SlotBinding[] {
+function resolveLet(resolver: NameResolver, bindings: readonly Binding[], scope: Scope): SlotBinding[] {
   return bindings.map(({ name, expression, at }) => {
     const resolved = resolver.expression(expression, scope);
     refuseDuplicate(resolver.text, name, scope, at);
@@ -200,7 +204,7 @@ function resolveLet(resolver: Resolving, bindings: readonly Binding[], scope: Sc
 }
 
 export function projectionTerms(
-  resolver: Resolving,
+  resolver: NameResolver,
   projection: Projection,
   scope: Scope,
   members: readonly { name: string; expression: Expression }[],
@@ -239,7 +243,7 @@ function aliasScope(terms: readonly ProjectionTerm[], scope: Scope): Scope {
   return inner;
 }
 
-function resolveOrder(resolver: Resolving, terms: readonly SortTerm[], scope: Scope): OrderTerm[] {
+function resolveOrder(resolver: NameResolver, terms: readonly SortTerm[], scope: Scope): OrderTerm[] {
   return terms.map(({ expression, direction, nulls }) => ({
     expression: resolver.expression(expression, scope),
     isDescending: typeof direction === 'object' ? direction : direction === 'desc',

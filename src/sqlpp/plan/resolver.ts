@@ -8,7 +8,7 @@ import type { KeyspaceRef, LogicalSelect } from './logical.ts';
 import type { Privilege } from './privilege.ts';
 import { resolveExpression } from './resolve-expression.ts';
 import { resolveSelect } from './resolve-select.ts';
-import { type InlineFunction, near, type Resolving } from './resolving.ts';
+import { type InlineFunction, type NameResolver, near } from './resolving.ts';
 import { Scope } from './scope.ts';
 
 /** The part of the datastore for name resolution. */
@@ -39,7 +39,7 @@ export interface QueryContext {
   readonly scope: string;
 }
 
-export class Resolver implements Resolving {
+export class Resolver implements NameResolver {
   readonly text: string;
   /** All keyspaces of the statement, by their text. */
   readonly keyspaces = new Map<string, KeyspaceRef>();

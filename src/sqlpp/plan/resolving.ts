@@ -1,4 +1,4 @@
-// The interface that the steps of name resolution share.
+// The interface of the resolver for the steps of name resolution, each of which is a file.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 import { nearText } from '../text/positions.ts';
 import type { Expression, KeyspacePath, Select, Subquery, UserCall } from '../tree/query.ts';
@@ -7,7 +7,7 @@ import type { KeyspaceRef, LogicalSelect } from './logical.ts';
 import type { Privilege } from './privilege.ts';
 import type { Scope } from './scope.ts';
 
-export interface Resolving {
+export interface NameResolver {
   readonly text: string;
   expression(node: Expression, scope: Scope): Expression;
   select(select: Select, scope: Scope): LogicalSelect;

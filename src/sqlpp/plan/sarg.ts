@@ -1,10 +1,10 @@
 // Computes the ranges of an index key that a predicate allows (search arguments). A range may be wider than the predicate: the predicate is
 // evaluated again, unless the range is exact.
-import type { Expression, RangeBinding } from '../tree/query.ts';
+import type { Expression } from '../tree/query.ts';
 import { isVolatile, readsAny } from './conjuncts.ts';
 import { expressionKey, sameExpression } from './expression-key.ts';
-import { isEverything, type PlanBound, type PlanRange } from './spans.ts';
-import { childrenOf, mapChildren } from './walk.ts';
+import { isEverything, isNull, isPoint, type PlanBound, type PlanRange } from './spans.ts';
+import { childrenOf } from './walk.ts';
 
 export interface Sarg {
   /** A union of ranges. */
@@ -22,7 +22,7 @@ export interface SargContext {
   compare(a: unknown, b: unknown): number;
 }
 
-/** NULL as a bound of the planner, not as a compared value: `at` is negative. */
+/** NULL as a bound that the planner adds: its negative `at` distinguishes it from a NULL of the statement, to which no value is equal. */
 const plannerNull: Expression = { kind: 'constant', value: null, at: -1 };
 const aboveNull: PlanBound = { value: plannerNull, inclusive: false };
 const fromNull: PlanBound = { value: plannerNull, inclusive: true };
@@ -31,8 +31,10 @@ function range(low: PlanBound | undefined, high: PlanBound | undefined, isExact 
   return { ranges: [{ kind: 'range', low, high }], isExact };
 }
 
+/** All values above NULL: `key IS VALUED`. */
 const valued = range(aboveNull, undefined, false);
 
+/** The ranges that one predicate allows; undefined if it is not about the key. */
 export function sargOf(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
   if (predicate.kind !== 'constant' && sameExpression(key, predicate))
     return range(bound({ kind: 'constant', value: false, at: -1 }, false), undefined, false);
@@ -42,7 +44,7 @@ export function sargOf(key: Expression, predicate: Expression, context: SargCont
     case 'between':
       return between(key, predicate, context);
     case 'is':
-      return isTest(key, predicate);
+      return nullTest(key, predicate);
     case 'like':
       return like(key, predicate, context);
     case 'membership':
@@ -54,6 +56,20 @@ export function sargOf(key: Expression, predicate: Expression, context: SargCont
     default:
       return undefined;
   }
+}
+
+/** The ranges that all predicates together allow; undefined if none is about the key. */
+export function sargOfAll(
+  key: Expression,
+  predicates: readonly Expression[],
+  context: SargContext,
+): Sarg | undefined {
+  let merged: Sarg | undefined;
+  for (const predicate of predicates) {
+    const sarg = sargOf(key, predicate, context);
+    if (sarg) merged = merged ? intersect(merged, sarg) : sarg;
+  }
+  return merged;
 }
 
 function bound(value: Expression, inclusive: boolean): PlanBound {
@@ -130,9 +146,9 @@ function between(
   );
 }
 
-function isTest(key: Expression, node: Extract<Expression, { kind: 'is' }>): Sarg | undefined {
+function nullTest(key: Expression, node: Extract<Expression, { kind: 'is' }>): Sarg | undefined {
   if (!sameExpression(key, node.of)) {
-    if (node.isNegated === (node.what !== 'valued') && rejectsMissing(key, node.of))
+    if (node.isNegated === (node.what !== 'valued') && rejectsNull(key, node.of))
       return range(fromNull, undefined, false);
     return undefined;
   }
@@ -173,8 +189,7 @@ function membership(
   context: SargContext,
 ): Sarg | undefined {
   if (!sameExpression(key, node.of)) return rejectsNull(key, node.of) ? valued : undefined;
-  if (node.isNegated || !isBindable(node.list, context)) return valued;
-  if (node.operator === 'within') return { ranges: valued.ranges, isExact: false };
+  if (node.isNegated || node.operator === 'within' || !isBindable(node.list, context)) return valued;
   if (node.list.kind === 'array') {
     const points = node.list.items.map((item): PlanRange => {
       return { kind: 'range', low: bound(item, true), high: bound(item, true) };
@@ -202,7 +217,7 @@ function logical(
 }
 
 function negation(key: Expression, of: Expression): Sarg | undefined {
-  if (of.kind === 'is') return isTest(key, { ...of, isNegated: !of.isNegated });
+  if (of.kind === 'is') return nullTest(key, { ...of, isNegated: !of.isNegated });
   if (of.kind === 'comparison')
     return rejectsNull(key, of.left) || rejectsNull(key, of.right) ? valued : undefined;
   if (of.kind === 'between' || of.kind === 'like' || of.kind === 'membership')
@@ -211,7 +226,7 @@ function negation(key: Expression, of: Expression): Sarg | undefined {
 }
 
 /** The intersection. If two bounds of one side cannot be compared at planning, it keeps the first, and the result is wider. */
-export function intersect(a: Sarg, b: Sarg): Sarg {
+function intersect(a: Sarg, b: Sarg): Sarg {
   if (a.ranges.length === 1 && isEverything(a.ranges[0] as PlanRange)) return b;
   if (b.ranges.length === 1 && isEverything(b.ranges[0] as PlanRange)) return a;
   if (a.ranges.length !== 1 || b.ranges.length !== 1)
@@ -229,24 +244,9 @@ export function intersect(a: Sarg, b: Sarg): Sarg {
   };
 }
 
-function isPoint(range: PlanRange): boolean {
-  return (
-    range.kind === 'range' &&
-    range.low !== undefined &&
-    range.high !== undefined &&
-    range.low.inclusive &&
-    range.high.inclusive &&
-    sameExpression(range.low.value, range.high.value)
-  );
-}
-
 /** Whether the range includes every point: a point is above NULL, since comparisons with NULL are never true. */
 function includesPoints(other: PlanRange): boolean {
-  return other.kind === 'range' && !other.high && (!other.low || isNullBound(other.low));
-}
-
-function isNullBound(bound: PlanBound): boolean {
-  return bound.value.kind === 'constant' && bound.value.value === null;
+  return other.kind === 'range' && !other.high && (!other.low || isNull(other.low.value));
 }
 
 function narrower(a: Sarg, b: Sarg): Sarg {
@@ -260,15 +260,15 @@ function tighter(
   b: PlanBound | undefined,
 ): { bound: PlanBound | undefined; isSure: boolean } {
   if (!a || !b) return { bound: a ?? b, isSure: true };
-  if (isNullBound(a)) return { bound: isNullBound(b) ? (a.inclusive ? b : a) : b, isSure: true };
-  if (isNullBound(b)) return { bound: a, isSure: true };
+  if (isNull(a.value)) return { bound: isNull(b.value) ? (a.inclusive ? b : a) : b, isSure: true };
+  if (isNull(b.value)) return { bound: a, isSure: true };
   return {
     bound: a,
     isSure: expressionKey(a.value) === expressionKey(b.value) && a.inclusive === b.inclusive,
   };
 }
 
-/** Functions that return NULL or MISSING for such arguments. */
+/** Functions that return NULL or MISSING if an argument is NULL or MISSING. */
 const passesNull = new Set([
   'lower',
   'upper',
@@ -305,7 +305,7 @@ const passesNull = new Set([
   'tonumber',
 ]);
 
-/** Whether the expression is NULL or MISSING if the key is, so that a comparison is never true. */
+/** Whether the expression is NULL or MISSING if the key is: a comparison with it is then never true. */
 function rejectsNull(key: Expression, node: Expression): boolean {
   if (sameExpression(key, node)) return true;
   switch (node.kind) {
@@ -323,29 +323,4 @@ function rejectsNull(key: Expression, node: Expression): boolean {
     default:
       return false;
   }
-}
-
-const rejectsMissing = rejectsNull;
-
-/** Renames the variables of one range to those of another, so that their expressions can be compared. */
-export function renameRange(
-  node: Expression,
-  from: readonly RangeBinding[],
-  to: readonly RangeBinding[],
-): Expression {
-  const names = new Map<string, string>();
-  from.forEach((binding, at) => {
-    const other = to[at];
-    if (other) names.set(binding.name, other.name);
-    if (other?.position !== undefined && binding.position !== undefined)
-      names.set(binding.position, other.position);
-  });
-  const rename = (part: Expression): Expression => {
-    if (part.kind === 'identifier') {
-      const name = names.get(part.name);
-      return name === undefined ? part : { ...part, name };
-    }
-    return mapChildren(part, rename);
-  };
-  return rename(node);
 }

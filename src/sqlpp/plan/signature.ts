@@ -18,7 +18,8 @@ export function signatureOf({ isRaw, terms }: LogicalProjection): Value {
   return signature;
 }
 
-const numbers = new Set([
+/** Functions by the type of their results. */
+const numberFunctions = new Set([
   'abs',
   'ceil',
   'floor',
@@ -44,7 +45,7 @@ const numbers = new Set([
   'to_number',
   'tonumber',
 ]);
-const strings = new Set([
+const stringFunctions = new Set([
   'lower',
   'upper',
   'trim',
@@ -67,7 +68,7 @@ const strings = new Set([
   'concat',
   'initcap',
 ]);
-const booleans = new Set([
+const booleanFunctions = new Set([
   'contains',
   'regexp_contains',
   'regexp_like',
@@ -89,6 +90,7 @@ const booleans = new Set([
 ]);
 const aggregateTypes: Readonly<Record<string, string>> = { array_agg: 'array', max: 'json', min: 'json' };
 
+/** The type of the expression's values; `json` if it is not known. */
 export function typeOf(node: Expression): string {
   switch (node.kind) {
     case 'constant':
@@ -118,20 +120,19 @@ export function typeOf(node: Expression): string {
     case 'aggregate':
       return aggregateTypes[node.name] ?? (/_value$|^lag$|^lead$/.test(node.name) ? 'json' : 'number');
     case 'call':
-      return numbers.has(node.name)
-        ? 'number'
-        : strings.has(node.name)
-          ? 'string'
-          : booleans.has(node.name)
-            ? 'boolean'
-            : node.name === 'meta'
-              ? 'object'
-              : 'json';
+      return typeOfCall(node.name);
     case 'slot':
       return typeOf(node.original);
     default:
       return 'json';
   }
+}
+
+function typeOfCall(name: string): string {
+  if (numberFunctions.has(name)) return 'number';
+  if (stringFunctions.has(name)) return 'string';
+  if (booleanFunctions.has(name)) return 'boolean';
+  return name === 'meta' ? 'object' : 'json';
 }
 
 function typeOfValue(value: Value): string {

@@ -1,5 +1,6 @@
 // Bounds of index scans as expressions, which are evaluated with the first row when the scan begins.
 import type { Expression } from '../tree/query.ts';
+import { sameExpression } from './expression-key.ts';
 
 export type PlanRange =
   | {
@@ -25,6 +26,16 @@ export interface PlanSpan {
 }
 
 export const everything: PlanRange = { kind: 'range', low: undefined, high: undefined };
+
+/** Whether the range is one value. */
+export function isPoint(range: PlanRange): boolean {
+  if (range.kind !== 'range' || !range.low || !range.high) return false;
+  return range.low.inclusive && range.high.inclusive && sameExpression(range.low.value, range.high.value);
+}
+
+export function isNull(value: Expression): boolean {
+  return value.kind === 'constant' && value.value === null;
+}
 
 export function isEverything(range: PlanRange): boolean {
   return range.kind === 'range' && !range.low && !range.high;

@@ -1,4 +1,5 @@
-// Finds the slots and whole expressions that a SELECT reads; a covering index must provide each.
+// Finds the slots and whole expressions that a SELECT reads, all of which a covering index must provide, and records at each source
+// which metadata the SELECT reads.
 import type { Expression } from '../tree/query.ts';
 import { slotsOf } from './conjuncts.ts';
 import type { JoinOn, LogicalFrom, LogicalSelect, LogicalSubselect } from './logical.ts';
@@ -44,13 +45,13 @@ export function usesOfExpressions(
   for (const expression of expressions) slotsOf(expression, slots);
   for (const source of body?.sources ?? []) {
     if (source.metaSlot !== undefined && slots.has(source.metaSlot)) source.usesMeta = true;
-    for (const expression of expressions) noteXattrs(expression, source.metaSlot, source.xattrs);
+    for (const expression of expressions) recordXattrs(expression, source.metaSlot, source.xattrs);
   }
   return { slots, expressions };
 }
 
-/** The names of `META(a).xattrs.name` to read. */
-function noteXattrs(expression: Expression, metaSlot: number | undefined, into: Set<string>): void {
+/** Adds the names in `META(a).xattrs.name`. */
+function recordXattrs(expression: Expression, metaSlot: number | undefined, into: Set<string>): void {
   if (metaSlot === undefined) return;
   visit(expression, (node) => {
     if (node.kind !== 'field' || node.name.kind !== 'constant') return;

@@ -2,7 +2,7 @@
 import { type SqlError, sqlError } from '../errors/sql-error.ts';
 import { aggregateNamed } from '../functions/aggregates.ts';
 import { staticValue } from '../text/static-value.ts';
-import type { Aggregate, FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
+import type { Aggregate, Expression, FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
 
 /** `over` is the window with the clauses of the named windows that it refines. @throws SqlError 3220 */
 export function checkWindow({ name, arguments: args }: Aggregate, over: WindowSpecification): void {
@@ -10,7 +10,7 @@ export function checkWindow({ name, arguments: args }: Aggregate, over: WindowSp
   if (!rules) return;
   const refusal = (reason: string): SqlError => sqlError(3220, name.toUpperCase(), reason, '');
   const [, second] = args;
-  if (rules.needsWholeSecond && second && !isWhole(second))
+  if (rules.needsWholeSecond && second && !mayBeWhole(second))
     throw refusal('second value must be positive non zero integer.');
   const { orderBy, frame } = over;
   if (orderBy.length === 0 && frame) throw refusal('window frame is not allowed without ORDER BY.');
@@ -24,8 +24,8 @@ export function checkWindow({ name, arguments: args }: Aggregate, over: WindowSp
     throw refusal('multiple ORDER BY terms are not allowed.');
 }
 
-/** Where a bound lies: rows before, the current row, rows after. */
-const places: Readonly<Record<FrameBound['kind'], number>> = {
+/** The order of bounds: from the first row of the partition to the last. */
+const boundOrder: Readonly<Record<FrameBound['kind'], number>> = {
   'unbounded preceding': 0,
   preceding: 1,
   'current row': 2,
@@ -33,29 +33,29 @@ const places: Readonly<Record<FrameBound['kind'], number>> = {
   'unbounded following': 4,
 };
 
-/** A frame does not end before it starts; alone, a bound starts a frame that ends with the current row. */
+/** A frame does not end before it starts; a frame with one bound ends with the current row. */
 function isOrdered({ start, end }: WindowFrame): boolean {
-  const from = places[start.kind];
-  const to = places[end?.kind ?? 'current row'];
+  const from = boundOrder[start.kind];
+  const to = boundOrder[end?.kind ?? 'current row'];
   return from < 4 && to > 0 && from <= to;
 }
 
 const distancesOf = ({ start, end }: WindowFrame) =>
   [start, end].flatMap((bound) => (bound && 'distance' in bound ? [bound.distance] : []));
 
-/** Literals are checked here, other expressions when they have a value. */
-function isDistance(distance: Parameters<typeof staticValue>[0], unit: WindowFrame['unit']): boolean {
-  const found = staticValue(distance);
-  if (!found) return true;
-  const number = numberOf(found.value);
-  return number !== undefined && number >= 0 && (unit === 'range' || Number.isInteger(number));
+function isDistance(distance: Expression, unit: WindowFrame['unit']): boolean {
+  return unit === 'range' ? mayBe(distance, (number) => number >= 0) : mayBeWhole(distance);
 }
 
-function isWhole(expression: Parameters<typeof staticValue>[0]): boolean {
+const mayBeWhole = (expression: Expression): boolean =>
+  mayBe(expression, (number) => number >= 0 && Number.isInteger(number));
+
+/** Whether a literal is a number that passes the test; other expressions are checked when they have a value. */
+function mayBe(expression: Expression, test: (number: number) => boolean): boolean {
   const found = staticValue(expression);
   if (!found) return true;
   const number = numberOf(found.value);
-  return number !== undefined && number >= 0 && Number.isInteger(number);
+  return number !== undefined && test(number);
 }
 
 const numberOf = (value: unknown): number | undefined =>

@@ -92,18 +92,12 @@ function sourceSteps(operator: Exclude<Operator, { input: Operator }>, statsOf: 
   switch (operator.op) {
     case 'start':
       return [node('DummyScan')];
-    case 'nothing':
-      return [node('DummyScan')];
     case 'key scan':
       return [node('KeyScan', { keys: formatExpression(operator.keys) })];
     case 'index scan':
       return [indexScan(operator)];
     case 'union scan':
-      return [
-        node(operator.isIntersect ? 'IntersectScan' : 'UnionScan', {
-          scans: operator.scans.map((scan) => indexScan(scan)),
-        }),
-      ];
+      return [node('UnionScan', { scans: operator.scans.map((scan) => indexScan(scan)) })];
     case 'collection scan':
       return collectionScan(operator);
     case 'catalog scan':

@@ -79,8 +79,6 @@ export class Instantiation {
     switch (node.op) {
       case 'start':
         return pullStart;
-      case 'nothing':
-        return pullNothing;
       case 'key scan':
         return keyScan(compiler, node);
       case 'index scan':
@@ -168,8 +166,6 @@ export class Instantiation {
 const pullStart: Pull = async function* pullOne(_run, seed) {
   yield [seed.slice()];
 };
-
-const pullNothing: Pull = async function* pullNone() {};
 
 /** The scan has counted: only LETTING and HAVING remain. */
 function counted(

@@ -122,21 +122,19 @@ async function limits(
   };
 }
 
-/** The union or intersection of the scans' keys. */
+/** Each document key of the scans once. */
 export function unionScan(compiler: BlockCompiler, union: UnionScan): Pull {
   const scans = union.scans.map((scan) => indexScan(compiler, scan));
   const idSlot = union.source.idSlot as number;
   return async function* pullUnion(run, seed) {
-    const counts = new Map<string, number>();
-    for (const [which, scan] of scans.entries()) {
+    const seen = new Set<string>();
+    for (const scan of scans) {
       const batcher = new Batcher();
       for await (const rows of scan(run, seed)) {
         for (const row of rows) {
           const id = row[idSlot] as string;
-          const seen = counts.get(id) ?? 0;
-          if (seen !== (union.isIntersect ? which : 0)) continue;
-          counts.set(id, seen + 1);
-          if (union.isIntersect && which < scans.length - 1) continue;
+          if (seen.has(id)) continue;
+          seen.add(id);
           const full = batcher.add(row);
           if (full) yield full;
         }
