@@ -45,7 +45,7 @@ export class BlockCompiler {
     this.#covered = covered;
   }
 
-  /** The rows of this projection are those of the answer: no operator follows that looks at them. */
+  /** The rows of this projection are those of the answer: no operator that follows reads them. */
   isAnswer(projection: LogicalProjection): boolean {
     return this.isOutermost && this.#last === projection;
   }
@@ -66,7 +66,7 @@ export class BlockCompiler {
     if (!this.#fields.has(source.slot)) this.#fields.set(source.slot, new Map());
   }
 
-  needWhole(slot: number): void {
+  needWholeDocument(slot: number): void {
     this.#whole.add(slot);
   }
 
@@ -80,7 +80,7 @@ export class BlockCompiler {
   /** Compiles all expressions and returns them; their subqueries are compiled next. */
   finish(): Expression[] {
     this.#isFinished = true;
-    for (const code of this.#codes) this.#noteFields(code.expression);
+    for (const code of this.#codes) this.#recordFields(code.expression);
     for (const code of this.#codes) code.run = compile(this.#withFields(code.expression));
     return this.#codes.map((code) => code.expression);
   }
@@ -93,7 +93,7 @@ export class BlockCompiler {
     });
   }
 
-  #noteFields(node: Expression): void {
+  #recordFields(node: Expression): void {
     const path = pathOf(node);
     if (path && this.#fields.has(path.slot)) {
       const fields = this.#fields.get(path.slot) as Map<string, FieldPath>;
@@ -102,7 +102,7 @@ export class BlockCompiler {
       return;
     }
     if (node.kind === 'slot') this.#whole.add(node.slot);
-    for (const child of childrenOf(node)) this.#noteFields(child);
+    for (const child of childrenOf(node)) this.#recordFields(child);
   }
 
   #withFields(expression: Expression): Expression {

@@ -1,7 +1,6 @@
-// Set operations and WITH.
-import { sqlError } from '../errors/sql-error.ts';
+// Queries inside a query: subqueries of FROM and set operations.
 import type { Block, Source } from '../plan/block.ts';
-import type { SetOperator, WithPlan } from '../plan/operators.ts';
+import type { SetOperator } from '../plan/operators.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 import type { Code } from './code.ts';
 import { DistinctRows } from './distinct-rows.ts';
@@ -95,64 +94,4 @@ async function* distinctValues(run: Run, all: AsyncIterable<Value[]>): AsyncGene
   } finally {
     await distinct.close();
   }
-}
-
-/** The estimated memory of a known key beside its text. */
-const entryBytes = 32;
-/** The estimated memory of a row of WITH RECURSIVE. */
-const recursiveRowBytes = 64;
-
-function isNew(run: Run, seen: Set<string>, value: Value): boolean {
-  const key = valueKey([value]);
-  if (seen.has(key)) return false;
-  seen.add(key);
-  run.hold(key.length + entryBytes);
-  return true;
-}
-
-export interface WithCode {
-  readonly term: WithPlan;
-  readonly code: Code;
-  readonly step: InnerQuery | undefined;
-}
-
-const levelsMax = 10_000;
-
-export function withTerms(input: Pull, terms: readonly WithCode[]): Pull {
-  return async function* pullWith(run, seed) {
-    const row = seed.slice();
-    for (const { term, code, step } of terms) {
-      row[term.slot] = await run.value(() => code.run(row, run.evaluation));
-      if (step) row[term.slot] = await recurse(run, row, term, step);
-    }
-    yield* input(run, row);
-  };
-}
-
-/** Runs the step over the rows of the previous one until there are none. */
-async function recurse(run: Run, row: Row, term: WithPlan, step: InnerQuery): Promise<Value> {
-  const isAll = term.recursive?.isAll ?? false;
-  const seen = new Set<string>();
-  const start = run.resolve(row[term.slot]);
-  let level = Array.isArray(start) ? (start as Value[]) : [];
-  if (!isAll) level = level.filter((value) => isNew(run, seen, value));
-  const all = [...level];
-  for (let count = 0; level.length > 0; count++) {
-    if (count >= levelsMax)
-      throw sqlError(5030, `WITH RECURSIVE ${term.alias} did not end after ${levelsMax} levels`);
-    const working = row.slice();
-    working[term.slot] = level;
-    const next: Value[] = [];
-    for await (const values of resultsOf(run, step, working)) {
-      for (const value of values) {
-        if (!isAll && !isNew(run, seen, value)) continue;
-        run.hold(recursiveRowBytes);
-        next.push(value);
-      }
-      await run.yieldIfDue();
-    }
-    all.push(...next);
-    level = next;
-  }
-  return all;
 }

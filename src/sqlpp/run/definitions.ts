@@ -265,7 +265,7 @@ interface NamesToBuild {
   namesIn(context: ExecuteContext): Promise<string[]>;
 }
 
-/** Apart from the caller, whose closures outlive the request: `prepareValue` holds the request's datastore. */
+/** Not part of the caller, whose closures outlive the request: they must not hold `prepareValue`, which holds the request's datastore. */
 const namesOf = (nodes: readonly Expression[], prepareValue: PrepareValue): NamesToBuild[] =>
   nodes.map((node) => nameOf(node, prepareValue));
 

@@ -54,7 +54,6 @@ const scans = new Set([
   'IndexScan3',
   'DistinctScan',
   'UnionScan',
-  'IntersectScan',
   'KeyScan',
   'CountScan',
   'PrimaryScan',

@@ -89,14 +89,14 @@ export function offset(compiler: BlockCompiler, input: Pull, expression: Express
 export function limit(compiler: BlockCompiler, input: Pull, expression: Expression): Pull {
   const code = compiler.code(expression);
   return async function* pullLimit(run, seed) {
-    let left = await run.count(code, seed, 'LIMIT');
-    if (left <= 0) return;
+    let remaining = await run.count(code, seed, 'LIMIT');
+    if (remaining <= 0) return;
     for await (const rows of input(run, seed)) {
-      if (rows.length >= left) {
-        yield rows.length > left ? rows.slice(0, left) : rows;
+      if (rows.length >= remaining) {
+        yield rows.length > remaining ? rows.slice(0, remaining) : rows;
         return;
       }
-      left -= rows.length;
+      remaining -= rows.length;
       yield rows;
     }
   };

@@ -44,29 +44,28 @@ async function infer(
   if (sample.length === 0) throw sqlError(7014);
   if (!isInTime) warnings.push(sqlErrorWith(7012, { cause: { infer_timeout: timeoutSeconds } }));
   const inference = new Inference(options);
-  let pausedMs = context.monotonicMs();
+  let sliceStartMs = context.monotonicMs();
   for (const [at, bytes] of sample.entries()) {
     inference.add(parseJson(bytes));
     if (inference.isTooLarge && at + 1 < sample.length) {
       warnings.push(sqlErrorWith(7013, { cause: { max_schema_MB: schemaMB } }));
       break;
     }
-    if (context.monotonicMs() - pausedMs < sliceMs) continue;
+    if (context.monotonicMs() - sliceStartMs < sliceMs) continue;
     await context.pause();
     context.signal.throwIfAborted();
-    pausedMs = context.monotonicMs();
+    sliceStartMs = context.monotonicMs();
   }
   return [inference.rows()];
 }
 
 interface Sample {
-  /** Their bytes. */
   readonly documents: readonly Uint8Array[];
-  /** False: the time was over before the scan. */
+  /** Whether the scan reached its end before the time limit. */
   readonly isInTime: boolean;
 }
 
-/** A part of the documents, each with the same chance. Copies them: their bytes lie in buffers with those of others. */
+/** A uniform random sample of the documents that are offered. It copies them: their bytes are parts of buffers that hold other documents too. */
 class Reservoir {
   readonly documents: Uint8Array[] = [];
   readonly #countMax: number;

@@ -65,28 +65,25 @@ const errorCodes = {
   upsert: { key: 5072, value: 5075, keyType: 5078, optionsType: 5079 },
 } as const;
 
-/** `inserted`: the document of a row without VALUE. undefined if the row is invalid; its error is recorded. */
+/** `whole`: the document if the statement has no VALUE. undefined if the row is invalid; its error is recorded. */
 export function writeOf(
   run: Run,
   kind: 'insert' | 'upsert',
   code: ValuesCode,
   row: Row,
-  inserted: Value,
+  whole: Value,
 ): RowWrite | undefined {
   const key = run.resolve(code.key.run(row, run.evaluation));
-  const value = code.value ? code.value.run(row, run.evaluation) : inserted;
+  const value = code.value ? code.value.run(row, run.evaluation) : whole;
   const options = run.resolve(code.options?.run(row, run.evaluation));
-  const problems = errorCodes[kind];
-  const keyText = value === undefined ? 'missing' : jsonText(value);
-  if (key === undefined) return void failRow(run, sqlError(problems.key, keyText));
+  const codes = errorCodes[kind];
+  const valueText = value === undefined ? 'missing' : jsonText(value);
+  if (key === undefined) return void failRow(run, sqlError(codes.key, valueText));
   if (typeof key !== 'string')
-    return void failRow(
-      run,
-      sqlError(problems.keyType, key === null ? 'null' : jsonText(key), typeName(key)),
-    );
-  if (value === undefined) return void failRow(run, sqlError(problems.value, key));
+    return void failRow(run, sqlError(codes.keyType, key === null ? 'null' : jsonText(key), typeName(key)));
+  if (value === undefined) return void failRow(run, sqlError(codes.value, key));
   if (options !== undefined && (typeof options !== 'object' || options === null || Array.isArray(options)))
-    return void failRow(run, sqlError(problems.optionsType, jsonText(options), typeName(options)));
+    return void failRow(run, sqlError(codes.optionsType, jsonText(options), typeName(options)));
   const { expiration, xattrs } = writeOptions(run, options);
   return {
     row,

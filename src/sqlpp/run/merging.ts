@@ -15,29 +15,31 @@ import { type RowWrite, Writer } from './writing.ts';
 export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): Statement {
   const { source } = plan;
   const keyspace = plan.target.keyspace as Keyspace;
-  compiler.needWhole(source.slot);
+  compiler.needWholeDocument(source.slot);
   const writer = new Writer(compiler, source, keyspace, plan.returning);
   const reader = plan.key ? new DocumentReader(compiler, source, true) : undefined;
   const key = plan.key && compiler.code(plan.key);
   const limit = plan.limit && compiler.code(plan.limit);
   const actions = compileActions(compiler, plan, key);
   return async function* mergeRows(run) {
-    let left = limit ? await run.count(limit, emptyRow(plan.block.size), 'LIMIT') : Number.POSITIVE_INFINITY;
+    let remaining = limit
+      ? await run.count(limit, emptyRow(plan.block.size), 'LIMIT')
+      : Number.POSITIVE_INFINITY;
     const state: MergeState = { changed: new Set(), inserted: new Set() };
     for await (const rows of found(run, emptyRow(plan.block.size))) {
       const matched = reader && key ? await lookUp(run, rows, reader, keyspace, key) : rows;
       const writes: RowWrite[] = [];
       const failure = await failureOf(
         run.each(matched, (row) => {
-          if (left <= 0) return;
+          if (remaining <= 0) return;
           const added = actions(run, row, state);
           writes.push(...added);
-          left -= added.length;
+          remaining -= added.length;
         }),
       );
       yield await writer.write(run, writes);
       if (failure) throw failure;
-      if (left <= 0) return;
+      if (remaining <= 0) return;
       await run.yieldIfDue();
     }
   };
@@ -109,7 +111,7 @@ function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | un
     const isUpdated = assign !== undefined && holds(run, row, updateIf);
     const isDeleted = plan.delete !== undefined && holds(run, row, deleteIf);
     if (!isUpdated && !isDeleted) return [];
-    if (state.changed.has(id)) return refuseSecondChange(id);
+    if (state.changed.has(id)) throw sqlError(5320, id);
     const write = isDeleted
       ? deleteOf(row, plan)
       : updateOf(run, row, plan, assign as NonNullable<typeof assign>);
@@ -119,11 +121,7 @@ function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | un
   };
 }
 
-function refuseSecondChange(id: string): never {
-  throw sqlError(5320, id);
-}
-
-/** ON KEY gives the key of the new document. */
+/** With ON KEY, its expression is the key of the new document. */
 function insertCode(
   compiler: BlockCompiler,
   plan: MergePlan,

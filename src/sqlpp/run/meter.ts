@@ -8,7 +8,7 @@ import type { Batch } from './row.ts';
 export interface OperatorStats {
   itemsIn: number;
   itemsOut: number;
-  /** How often it was entered and left. */
+  /** How often the thread started and ended a step of it. */
   switches: number;
   /** Without the operators below it. */
   execMs: number;
@@ -18,7 +18,8 @@ export interface OperatorStats {
   servMs: number;
 }
 
-interface Frame {
+/** One measured step of an operator. */
+interface Step {
   readonly stats: OperatorStats;
   /** Time of waits and of operators below, which is counted separately. */
   otherMs: number;
@@ -27,7 +28,7 @@ interface Frame {
 export class Meter {
   readonly #now: () => number;
   readonly #stats = new Map<object, OperatorStats>();
-  #frame: Frame | undefined;
+  #step: Step | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -52,22 +53,22 @@ export class Meter {
       const next = await this.#within(stats, read);
       if (next.done) return next;
       stats.itemsOut += next.value.length;
-      if (this.#frame) this.#frame.stats.itemsIn += next.value.length;
+      if (this.#step) this.#step.stats.itemsIn += next.value.length;
       return next;
     });
   }
 
   /** Counts a wait for the thread or for a service, which does not belong to the operator's own time. */
   async wait<T>(kind: 'kernMs' | 'servMs', act: () => Promise<T>): Promise<T> {
-    const frame = this.#frame;
+    const step = this.#step;
     const startMs = this.#now();
     try {
       return await act();
     } finally {
       const ms = this.#now() - startMs;
-      if (frame) {
-        frame.stats[kind] += ms;
-        frame.otherMs += ms;
+      if (step) {
+        step.stats[kind] += ms;
+        step.otherMs += ms;
       }
     }
   }
@@ -82,18 +83,18 @@ export class Meter {
   }
 
   async #within<T>(stats: OperatorStats, act: () => Promise<T>): Promise<T> {
-    const outer = this.#frame;
-    const frame: Frame = { stats, otherMs: 0 };
-    this.#frame = frame;
+    const outer = this.#step;
+    const step: Step = { stats, otherMs: 0 };
+    this.#step = step;
     const startMs = this.#now();
     try {
       return await act();
     } finally {
       const ms = this.#now() - startMs;
-      stats.execMs += Math.max(0, ms - frame.otherMs);
+      stats.execMs += Math.max(0, ms - step.otherMs);
       stats.switches += 2;
       if (outer) outer.otherMs += ms;
-      this.#frame = outer;
+      this.#step = outer;
     }
   }
 

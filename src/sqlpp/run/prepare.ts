@@ -27,10 +27,10 @@ import type {
 import { type Compiled, type Explained, execute, selectStatement } from './execution.ts';
 import { explainChange, explainSelect } from './explaining.ts';
 import { insert } from './inserting.ts';
-import { Instantiation } from './instantiate.ts';
 import { merge } from './merging.ts';
 import { metaStatement } from './meta-statements.ts';
 import { constantOf, planningOf, type StatementPlanning } from './planning.ts';
+import { StatementCompiler } from './statement-compiler.ts';
 import { remove, update } from './updating.ts';
 
 export function prepareStatement(text: string, context: PrepareContext): Prepared {
@@ -100,7 +100,7 @@ function prepareLater(tree: StatementTree, text: string, context: PrepareContext
   };
 }
 
-/** What a plan may hold: plans outlive the request that makes them, so nothing of its session and values. */
+/** The part of the context that a plan may hold: plans outlive the request, so they hold nothing of its session and values. */
 function withoutRequest(context: PrepareContext): Omit<PrepareContext, 'datastore'> {
   const { datastore: _, positional: _values, named: _named, consulted: _consulted, ...lasting } = context;
   return lasting;
@@ -120,13 +120,13 @@ function prepareSelect(tree: Select, text: string, context: PrepareContext): Pre
   const planning = planningOf(text, context);
   const logical = resolver.select(tree, undefined);
   const plan = planSelect(planning, logical);
-  const instantiation = instantiationOf(planning);
-  const program = instantiation.query(plan, true);
-  return finished(resolver, planning, {
+  const statements = statementCompilerOf(planning);
+  const program = statements.query(plan, true);
+  return preparedOf(resolver, planning, {
     kind: 'SELECT',
     isReadonly: true,
     signature: signatureOfSelect(logical),
-    compiled: { statement: selectStatement(program), programs: instantiation },
+    compiled: { statement: selectStatement(program), programs: statements },
     plan,
     explain: (statsOf) => explainSelect(plan, planning.subqueries, statsOf),
     tree,
@@ -139,8 +139,8 @@ const resolverOf = (text: string, context: PrepareContext): Resolver =>
   );
 
 /** Plans subqueries when the enclosing block is compiled, and keeps the plans for EXPLAIN. */
-function instantiationOf(planning: StatementPlanning): Instantiation {
-  return new Instantiation({
+function statementCompilerOf(planning: StatementPlanning): StatementCompiler {
+  return new StatementCompiler({
     planOf: (logical): QueryPlan => {
       const plan = planSelect(planning, logical as LogicalSelect);
       planning.subqueries.push(plan);
@@ -158,13 +158,13 @@ function prepareChange(
   const planning = planningOf(text, context);
   const plan = planChange(resolver, planning, tree);
   if (plan.returning) resolver.require('select', plan.target.name);
-  const instantiation = instantiationOf(planning);
-  const statement = compileChange(instantiation, plan);
-  return finished(resolver, planning, {
+  const statements = statementCompilerOf(planning);
+  const statement = compileChange(statements, plan);
+  return preparedOf(resolver, planning, {
     kind: tree.kind.toUpperCase() as StatementKind,
     isReadonly: false,
     signature: plan.returning ? signatureOf(plan.returning) : undefined,
-    compiled: { statement, programs: instantiation },
+    compiled: { statement, programs: statements },
     plan,
     explain: (statsOf) => explainChange(plan, planning.subqueries, statsOf),
     tree,
@@ -189,7 +189,7 @@ function planChange(
   }
 }
 
-function compileChange(instantiation: Instantiation, plan: ChangePlan): Compiled['statement'] {
+function compileChange(statements: StatementCompiler, plan: ChangePlan): Compiled['statement'] {
   const compiler = new BlockCompiler(plan.block, plan.covered);
   const compile = (): Compiled['statement'] => {
     switch (plan.kind) {
@@ -198,18 +198,18 @@ function compileChange(instantiation: Instantiation, plan: ChangePlan): Compiled
         return insert(
           compiler,
           plan,
-          plan.rows.kind === 'query' ? instantiation.part(compiler, plan.rows.query) : undefined,
+          plan.rows.kind === 'query' ? statements.inner(compiler, plan.rows.query) : undefined,
         );
       case 'update':
-        return update(compiler, plan, instantiation.operator(compiler, plan.root));
+        return update(compiler, plan, statements.operator(compiler, plan.root));
       case 'delete':
-        return remove(compiler, plan, instantiation.operator(compiler, plan.root));
+        return remove(compiler, plan, statements.operator(compiler, plan.root));
       case 'merge':
-        return merge(compiler, plan, instantiation.operator(compiler, plan.root));
+        return merge(compiler, plan, statements.operator(compiler, plan.root));
     }
   };
   const statement = compile();
-  instantiation.finish(compiler);
+  statements.finish(compiler);
   return statement;
 }
 
@@ -224,7 +224,7 @@ interface PreparedParts {
   readonly tree: StatementTree;
 }
 
-function finished(resolver: Resolver, planning: StatementPlanning, parts: PreparedParts): Prepared {
+function preparedOf(resolver: Resolver, planning: StatementPlanning, parts: PreparedParts): Prepared {
   const { compiled, kind, isReadonly, signature, explain } = parts;
   const program: Program = {
     run: (_prepared: Prepared, context: ExecuteContext): Execution => execute(compiled, context, parts),

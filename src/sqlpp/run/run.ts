@@ -93,10 +93,12 @@ export class Run {
   readonly evaluation: EvaluationContext;
   readonly meter: Meter | undefined;
   readonly #programs: Programs;
-  readonly #calls = new Map<string, Value>();
-  #depth = 0;
-  readonly #answers = new Map<object, Map<string, Value>>();
-  #answered = 0;
+  /** Results of asynchronous functions, by function and arguments. */
+  readonly #callResults = new Map<string, Value>();
+  #callDepth = 0;
+  /** Rows of subqueries, by subquery and captured values. */
+  readonly #subqueryRows = new Map<object, Map<string, Value>>();
+  #cachedSubqueries = 0;
   #sliceStart: number;
   #heldBytes = 0;
   #garbageBytes = 0;
@@ -162,7 +164,7 @@ export class Run {
   subquery(node: Subquery, values: readonly Value[]): Value {
     const resolved = node as ResolvedSubquery;
     const key = values.length === 0 ? '' : valueKey(values);
-    const cached = this.#answers.get(resolved.logical);
+    const cached = this.#subqueryRows.get(resolved.logical);
     if (cached?.has(key)) return cached.get(key);
     throw new SubqueryNeeded(resolved, values, key);
   }
@@ -172,7 +174,7 @@ export class Run {
     const key = functionKey(name);
     const program = this.#programs.functions.get(key);
     if (!program) return this.#foreignCall(key, name, values);
-    if (++this.#depth > callDepthMax) throw sqlError(10109, key, 'calls are nested too deeply');
+    if (++this.#callDepth > callDepthMax) throw sqlError(10109, key, 'calls are nested too deeply');
     try {
       const { inline, code } = program;
       const row = emptyRow(inline.block.size);
@@ -182,14 +184,14 @@ export class Run {
       if (inline.variadicSlot !== undefined) row[inline.variadicSlot] = values;
       return code.run(row, this.evaluation);
     } finally {
-      this.#depth--;
+      this.#callDepth--;
     }
   }
 
   /** A function in another language is asynchronous, so the expression is evaluated again with its result. */
   #foreignCall(key: string, name: FunctionName, values: readonly Value[]): Value {
     const call = `${key} ${valueKey(values)}`;
-    if (this.#calls.has(call)) return this.#calls.get(call);
+    if (this.#callResults.has(call)) return this.#callResults.get(call);
     const found = this.context.userFunctions?.find(name.parts);
     if (!found?.call) throw sqlError(10101, key);
     throw new CallNeeded(call, found, values);
@@ -200,36 +202,37 @@ export class Run {
     const { advisor, special } = this.context;
     if (name !== 'advisor' || !advisor) return special?.(name, values) ?? null;
     const key = ` advisor ${valueKey(values)}`;
-    if (this.#calls.has(key)) return this.#calls.get(key);
+    if (this.#callResults.has(key)) return this.#callResults.get(key);
     throw new CallNeeded(key, { call: ([statements]) => advisor(statements) }, values);
   }
 
-  async answer(needed: SubqueryNeeded | CallNeeded): Promise<void> {
-    if (needed instanceof SubqueryNeeded) return this.#answerSubquery(needed);
-    if (this.#calls.size >= cachedResultsMax) this.#calls.clear();
-    this.#calls.set(needed.key, await needed.called.call?.(needed.values));
+  /** Computes the result that an expression needs, and caches it. */
+  async provide(needed: SubqueryNeeded | CallNeeded): Promise<void> {
+    if (needed instanceof SubqueryNeeded) return this.#runSubquery(needed);
+    if (this.#callResults.size >= cachedResultsMax) this.#callResults.clear();
+    this.#callResults.set(needed.key, await needed.called.call?.(needed.values));
   }
 
-  async #answerSubquery({ node, values, key }: SubqueryNeeded): Promise<void> {
+  async #runSubquery({ node, values, key }: SubqueryNeeded): Promise<void> {
     const rows = await this.rowsOf(node.logical, values);
-    if (this.#answered >= cachedResultsMax) this.#discard();
-    let cached = this.#answers.get(node.logical);
-    if (!cached) this.#answers.set(node.logical, (cached = new Map()));
+    if (this.#cachedSubqueries >= cachedResultsMax) this.#discardCorrelated();
+    let cached = this.#subqueryRows.get(node.logical);
+    if (!cached) this.#subqueryRows.set(node.logical, (cached = new Map()));
     cached.set(key, rows);
-    this.#answered++;
+    this.#cachedSubqueries++;
     this.hold(sizeOf(rows));
   }
 
-  /** Limits the cached results of correlated subqueries; there are few others. */
-  #discard(): void {
-    for (const answers of this.#answers.values()) {
-      for (const [key, value] of answers) {
+  /** Discards the cached rows of correlated subqueries; those of others are one entry each. */
+  #discardCorrelated(): void {
+    for (const results of this.#subqueryRows.values()) {
+      for (const [key, value] of results) {
         if (key === '') continue;
-        answers.delete(key);
+        results.delete(key);
         this.release(sizeOf(value));
       }
     }
-    this.#answered = 0;
+    this.#cachedSubqueries = 0;
   }
 
   async rowsOf(logical: object, values: readonly Value[]): Promise<Value[]> {
@@ -269,7 +272,7 @@ export class Run {
     let error = thrown;
     for (;;) {
       if (!(error instanceof SubqueryNeeded || error instanceof CallNeeded)) throw error;
-      await this.answer(error);
+      await this.provide(error);
       try {
         for (; at < items.length; at++) work(items[at] as T, at);
         return;
@@ -279,7 +282,7 @@ export class Run {
     }
   }
 
-  /** Parses a value that is text. */
+  /** Parses a value of a document that is still JSON text. */
   resolve(value: Value): Value {
     return resolve(value);
   }

@@ -155,8 +155,8 @@ export function collectionScan(compiler: BlockCompiler, scan: CollectionScan): P
     const options = { ...reader.options(run), keysOnly: scan.keysOnly };
     const phase = run.phase('primaryScan');
     let skip = bounds.offset;
-    let left = bounds.limit;
-    if (left <= 0) return;
+    let remaining = bounds.limit;
+    if (remaining <= 0) return;
     for await (const found of documents.scan(keyspace, options)) {
       phase.items += found.length;
       for (let at = 0; at < found.length; at += batchRows) {
@@ -166,10 +166,10 @@ export function collectionScan(compiler: BlockCompiler, scan: CollectionScan): P
           part = part.slice(skipped);
           skip -= skipped;
         }
-        if (part.length > left) part = part.slice(0, left);
-        left -= part.length;
+        if (part.length > remaining) part = part.slice(0, remaining);
+        remaining -= part.length;
         if (part.length > 0) yield part.map((document) => reader.row(seed, document));
-        if (left <= 0) return;
+        if (remaining <= 0) return;
         await run.yieldIfDue();
       }
     }

@@ -12,15 +12,15 @@ import { absoluteExpiration, documentBytes, failRow, type RowWrite, Writer } fro
 
 export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): Statement {
   const { source } = plan;
-  compiler.needWhole(source.slot);
+  compiler.needWholeDocument(source.slot);
   const writer = new Writer(compiler, source, plan.target.keyspace as Keyspace, plan.returning);
   const assign = compileChanges(compiler, plan.changes, source.metaSlot as number);
   return async function* updateRows(run) {
     const changed = new Set<string>();
     for await (const rows of found(run, emptyRow(plan.block.size))) {
-      const firstRows = firstTime(rows, source.idSlot as number, changed);
+      const unchanged = unchangedOf(rows, source.idSlot as number, changed);
       const writes: RowWrite[] = [];
-      await run.each(firstRows, (row) => {
+      await run.each(unchanged, (row) => {
         const write = updateOf(run, row, plan, assign);
         if (write) writes.push(write);
       });
@@ -30,8 +30,8 @@ export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): 
   };
 }
 
-/** A scan may return a document again that the statement has changed: it is skipped. */
-function firstTime(rows: readonly Row[], idSlot: number, seen: Set<string>): Row[] {
+/** Omits documents that the statement has changed already: a scan may return them again. */
+function unchangedOf(rows: readonly Row[], idSlot: number, seen: Set<string>): Row[] {
   return rows.filter((row) => {
     const id = row[idSlot] as string;
     if (seen.has(id)) return false;
@@ -93,13 +93,13 @@ export function casOf(meta: Value): bigint {
 
 export function remove(compiler: BlockCompiler, plan: DeletePlan, found: Pull): Statement {
   const { source, target } = plan;
-  compiler.needWhole(source.slot);
+  compiler.needWholeDocument(source.slot);
   if (!target.keyspace) return removeFromCatalog(plan, found);
   const writer = new Writer(compiler, source, target.keyspace, plan.returning);
   return async function* removeRows(run) {
     const removed = new Set<string>();
     for await (const rows of found(run, emptyRow(plan.block.size))) {
-      const writes = firstTime(rows, source.idSlot as number, removed).map((row) => deleteOf(row, plan));
+      const writes = unchangedOf(rows, source.idSlot as number, removed).map((row) => deleteOf(row, plan));
       yield await writer.write(run, writes);
       await run.yieldIfDue();
     }

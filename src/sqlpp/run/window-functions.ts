@@ -107,12 +107,12 @@ function neighbours(direction: 1 | -1): Compile {
 }
 
 function indexSkippingNulls(values: readonly Value[], at: number, steps: number, direction: 1 | -1): number {
-  let left = steps;
+  let remaining = steps;
   let index = at;
-  while (left > 0) {
+  while (remaining > 0) {
     index += direction;
     if (index < 0 || index >= values.length) return -1;
-    if (values[index] !== null && values[index] !== undefined) left--;
+    if (values[index] !== null && values[index] !== undefined) remaining--;
   }
   return index;
 }
@@ -162,19 +162,19 @@ function nthInFrame(
   isFromLast: boolean,
   skipsNull: boolean,
 ): Value {
-  let left = wanted;
+  let remaining = wanted;
   const step = isFromLast ? -1 : 1;
   for (let at = isFromLast ? frame.end : frame.start; at >= frame.start && at <= frame.end; at += step) {
     const value = values[at];
     if (frame.isExcluded(at) || (skipsNull && (value === null || value === undefined))) continue;
-    if (--left === 0) return value;
+    if (--remaining === 0) return value;
   }
   return undefined;
 }
 
 interface Inputs {
   readonly values: readonly Value[];
-  readonly isWanted: readonly boolean[];
+  readonly passesFilter: readonly boolean[];
 }
 
 async function inputsOf(
@@ -184,12 +184,12 @@ async function inputsOf(
   filter: Code | undefined,
 ): Promise<Inputs> {
   const values: Value[] = [];
-  const isWanted: boolean[] = [];
+  const passesFilter: boolean[] = [];
   await run.each(partition.rows, (row, at) => {
-    isWanted[at] = !filter || isTrue(filter.run(row as Row, run.evaluation));
-    values[at] = isWanted[at] && argument ? argument.run(row as Row, run.evaluation) : undefined;
+    passesFilter[at] = !filter || isTrue(filter.run(row as Row, run.evaluation));
+    values[at] = passesFilter[at] && argument ? argument.run(row as Row, run.evaluation) : undefined;
   });
-  return { values, isWanted };
+  return { values, passesFilter };
 }
 
 /** An aggregate over the frame of each row. */
@@ -217,7 +217,7 @@ async function aggregated(
   const frameAt = await frame.prepare(run, partition);
   const add = (state: AggregateState, from: number, to: number, at: Frame): void => {
     for (let index = from; index <= to; index++) {
-      if (inputs.isWanted[index] && !at.isExcluded(index)) state.add(inputs.values[index]);
+      if (inputs.passesFilter[index] && !at.isExcluded(index)) state.add(inputs.values[index]);
     }
   };
   if (size === 0) return [];

@@ -25,16 +25,16 @@ interface ColumnCode {
 
 export function window(compiler: BlockCompiler, input: Pull, columns: readonly WindowColumn[]): Pull {
   const codes = columns.map((column) => compileColumn(compiler, column));
-  const stages = stagesOf(codes);
+  const stages = columnsByStage(codes);
   return (run, seed) =>
     stages.reduce<AsyncIterable<Batch>>(
-      (rows, stage) => windowed({ run, seed, stage }, rows, 0),
+      (rows, columns) => windowed({ run, seed, columns }, rows, 0),
       input(run, seed),
     );
 }
 
 /** Groups the columns by their partitions; the group of the last column is last, because it gives the rows their order. */
-function stagesOf(codes: readonly ColumnCode[]): ColumnCode[][] {
+function columnsByStage(codes: readonly ColumnCode[]): ColumnCode[][] {
   const last = codes.at(-1)?.partitionKey;
   const keys = [...new Set(codes.map((code) => code.partitionKey))].sort(
     (a, b) => Number(a === last) - Number(b === last),
@@ -42,10 +42,11 @@ function stagesOf(codes: readonly ColumnCode[]): ColumnCode[][] {
   return keys.map((key) => codes.filter((code) => code.partitionKey === key));
 }
 
+/** The columns with the same partitions, and the run that computes them. */
 interface Stage {
   readonly run: Run;
   readonly seed: Row;
-  readonly stage: readonly ColumnCode[];
+  readonly columns: readonly ColumnCode[];
 }
 
 /** The estimated memory of a row's sort values. */
@@ -53,8 +54,8 @@ const sortKeysBytes = 16;
 
 /** Above the request's share of memory the rows are divided by their partitions, in files. One partition alone stays in memory, up to the quota. */
 async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: number): AsyncGenerator<Batch> {
-  const { run, stage } = context;
-  const first = stage[0] as ColumnCode;
+  const { run, columns } = context;
+  const first = columns[0] as ColumnCode;
   const canDivide = first.partition.length > 0 && level < deepestLevel;
   let rows: Row[] = [];
   let heldBytes = 0;
@@ -91,15 +92,15 @@ async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: num
 }
 
 /** Computes the columns of a stage; `rows` contains whole partitions. */
-async function* computed({ run, seed, stage }: Stage, rows: readonly Row[]): AsyncGenerator<Batch> {
+async function* computed({ run, seed, columns }: Stage, rows: readonly Row[]): AsyncGenerator<Batch> {
   const sorted = new Map<string, Partition[]>();
-  for (const column of stage) {
+  for (const column of columns) {
     const cached = sorted.get(column.sortKey);
     const parts = cached ?? (await partitionsOf(run, seed, rows, column));
     sorted.set(column.sortKey, parts);
     for (const part of parts) await column.evaluate(run, part, column.slot);
   }
-  const last = stage.at(-1) as ColumnCode;
+  const last = columns.at(-1) as ColumnCode;
   const ordered = (sorted.get(last.sortKey) ?? []).flatMap((part) => part.rows);
   for (let at = 0; at < ordered.length; at += batchRows) {
     yield ordered.slice(at, at + batchRows) as Row[];

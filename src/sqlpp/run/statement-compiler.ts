@@ -4,7 +4,7 @@ import { type InlineCall, isInline, isResolved } from '../plan/resolving.ts';
 import { visit } from '../plan/walk.ts';
 import type { Expression } from '../tree/query.ts';
 import { BlockCompiler } from './code.ts';
-import { type InnerQuery, setOperation, subqueryScan, type WithCode, withTerms } from './combining.ts';
+import { type InnerQuery, setOperation, subqueryScan } from './combining.ts';
 import { distinct, fetchDocuments, filter, letVariables, limit, offset, project, unnest } from './flow.ts';
 import { compileLettingHaving, group } from './grouping.ts';
 import { hashJoin } from './hash-join.ts';
@@ -21,13 +21,14 @@ import {
 } from './scans.ts';
 import { order } from './sorting.ts';
 import { window } from './windowing.ts';
+import { type WithCode, withTerms } from './with-terms.ts';
 
 /** Plans a subquery of an expression when the block that contains it is compiled. */
 export interface Planner {
   planOf(logical: object): QueryPlan;
 }
 
-export class Instantiation {
+export class StatementCompiler {
   /** Programs of the statement's subqueries. */
   readonly programs = new Map<object, SubqueryProgram>();
   /** User-defined SQL++ functions by name. */
@@ -40,7 +41,7 @@ export class Instantiation {
 
   query(plan: QueryPlan, isOutermost = false): SubqueryProgram {
     const compiler = new BlockCompiler(plan.block, plan.covered, isOutermost ? plan.root : undefined);
-    const pull = this.#operator(compiler, plan.root);
+    const pull = this.operator(compiler, plan.root);
     this.finish(compiler);
     return { block: plan.block, resultSlot: plan.resultSlot, pull };
   }
@@ -68,10 +69,6 @@ export class Instantiation {
   }
 
   operator(compiler: BlockCompiler, node: Operator): Pull {
-    return this.#operator(compiler, node);
-  }
-
-  #operator(compiler: BlockCompiler, node: Operator): Pull {
     return measured(node, this.#unmeasured(compiler, node));
   }
 
@@ -94,12 +91,12 @@ export class Instantiation {
       case 'expression scan':
         return expressionScan(node.source, compiler.code(node.expression));
       case 'subquery scan':
-        return subqueryScan(this.part(compiler, node.plan), node.source, node.origin);
+        return subqueryScan(this.inner(compiler, node.plan), node.source, node.origin);
       case 'set operation':
         return setOperation(
           node,
-          this.part(compiler, node.left),
-          node.right && this.part(compiler, node.right),
+          this.inner(compiler, node.left),
+          node.right && this.inner(compiler, node.right),
         );
       default:
         return this.#overInput(compiler, node);
@@ -107,7 +104,7 @@ export class Instantiation {
   }
 
   #overInput(compiler: BlockCompiler, node: Extract<Operator, { input: Operator }>): Pull {
-    const input = this.#operator(compiler, node.input);
+    const input = this.operator(compiler, node.input);
     switch (node.op) {
       case 'fetch':
         return fetchDocuments(compiler, input, node);
@@ -118,13 +115,13 @@ export class Instantiation {
       case 'join': {
         const lookup = node.isLookup ? keyScanOf(node.right) : undefined;
         if (lookup) return lookupJoin(compiler, input, lookup, node);
-        const right = this.#operator(compiler, node.right);
+        const right = this.operator(compiler, node.right);
         return node.isConstant
           ? constantJoin(compiler, input, right, node)
           : loopJoin(compiler, input, right, node);
       }
       case 'hash join':
-        return hashJoin(compiler, input, this.#operator(compiler, node.right), node);
+        return hashJoin(compiler, input, this.operator(compiler, node.right), node);
       case 'unnest':
         return unnest(compiler, input, node);
       case 'group':
@@ -152,11 +149,12 @@ export class Instantiation {
     return terms.map((term) => ({
       term,
       code: compiler.code(term.expression),
-      step: term.recursive && this.part(compiler, term.recursive.step),
+      step: term.recursive && this.inner(compiler, term.recursive.step),
     }));
   }
 
-  part(compiler: BlockCompiler, plan: QueryPlan): InnerQuery {
+  /** A query in its own block, and the expressions of this block that it captures. */
+  inner(compiler: BlockCompiler, plan: QueryPlan): InnerQuery {
     const { block, resultSlot } = plan;
     const captures = compiler.codes(block.captures.map((capture) => capture.outer));
     return { captures, block, resultSlot, pull: this.query(plan).pull };
@@ -167,7 +165,7 @@ const pullStart: Pull = async function* pullOne(_run, seed) {
   yield [seed.slice()];
 };
 
-/** The scan has counted: only LETTING and HAVING remain. */
+/** GROUP BY over a count scan, whose rows have the aggregate already: evaluates LETTING and HAVING. */
 function counted(
   compiler: BlockCompiler,
   input: Pull,
