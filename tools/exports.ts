@@ -15,7 +15,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'Target',
     'WindowFunction',
     'Source',
-    'Role',
     'Privilege',
     'QueryContext',
     'Version',
