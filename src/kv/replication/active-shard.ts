@@ -52,7 +52,7 @@ export class ActiveShard {
   /** By vbucket: the seqno that all members must have before the shard is served; null once it is. */
   private takeOverSeqnos: ReadonlyMap<number, number> | null = null;
   /** By member: until when it promised this node to follow no higher epoch, while it accepted this one. */
-  private readonly promises = new Map<string, number>();
+  private readonly promises = new Map<string, { boot: string; untilMs: number }>();
   /** By member: the seqnos of the shard at a time, which the member must have received `behindMs` later. */
   private readonly marks = new Map<string, { ms: number; seqnos: readonly number[] }>();
   /** The change under way. */
@@ -176,14 +176,17 @@ export class ActiveShard {
 
   /** An answer counts while the member accepts this epoch: one that follows a higher epoch answers the heartbeats of this node, too. */
   private promisedByMs({ node, boot }: SyncMember): number {
-    const isFed = this.copies.get(node)?.feed.boot === boot;
-    if (isFed) this.promises.set(node, this.options.peers.servesUntilMs(node));
-    return this.promises.get(node) ?? -Infinity;
+    const { peers } = this.options;
+    const isFed = this.copies.get(node)?.feed.boot === boot && peers.bootOf(node) === boot;
+    if (isFed) this.promises.set(node, { boot, untilMs: peers.servesUntilMs(node) });
+    const promise = this.promises.get(node);
+    // The next process of a member does not know what the one before it promised.
+    return promise?.boot === boot ? promise.untilMs : -Infinity;
   }
 
   /** The change of the in-sync set or of the active that is due; null: none. */
   wantedChange(): ShardChange | null {
-    const { ref, rows } = this.options;
+    const { clock, peers, ref, rows } = this.options;
     const { shard, epoch } = ref;
     const members = this.spec.inSync ?? [];
     const successor = this.successor();
@@ -198,6 +201,8 @@ export class ActiveShard {
     for (const [node, { feed }] of this.copies) {
       const { boot } = feed;
       if (boot === null || !feed.isFollowing || members.some((member) => member.node === node)) continue;
+      // Without a promise of this process the shard would not be served until its next answer.
+      if (peers.needsPromise && peers.servesUntilMs(node) <= clock.monotonicMs()) continue;
       const { progress } = this.options.bucket;
       if (
         rows.every(

@@ -27,6 +27,8 @@ export interface BucketReplicationOptions {
   peers: PeerConnections;
   /** Until then, promises may be valid that were made for the bucket before this engine. */
   promisedUntilMs: number;
+  /** That engine was one of an earlier process. */
+  isFirstOfProcess: boolean;
   change: (change: MapChange) => Promise<MapOutcome>;
   /** Whether copies that the map no longer has stay. */
   keepsCopies: () => boolean;

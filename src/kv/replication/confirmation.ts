@@ -10,10 +10,12 @@ interface ConfirmationParts {
   /** The highest of the shard that any message named. */
   epoch: number;
   self: SyncMember;
-  earlier: Pick<EarlierActives, 'needsPromise' | 'servesUntilMs'>;
+  earlier: Pick<EarlierActives, 'countsBoots' | 'needsPromise' | 'servesUntilMs'>;
   peers: PeerConnections;
   /** Until then, promises may be valid that were made for the bucket before this engine. */
   promisedUntilMs: number;
+  /** That engine was one of an earlier process. */
+  isFirstOfProcess: boolean;
   clock: Clock;
 }
 
@@ -31,6 +33,8 @@ export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardCh
   // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
   const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
   const mayConfirmNow = isAlone || spec.stopped !== undefined || !earlier.needsPromise(shard);
-  const untilMs = Math.max(promisedUntilMs, earlier.servesUntilMs(shard));
+  // An active that put this process into the set counts on its promises from then on, no longer on those of the process before it.
+  const isCounted = parts.isFirstOfProcess && members.length > 1 && earlier.countsBoots(shard);
+  const untilMs = Math.max(isCounted ? -Infinity : promisedUntilMs, earlier.servesUntilMs(shard));
   return mayConfirmNow || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
 }

@@ -1,7 +1,7 @@
 // The active that fed each copy of this node last. It may serve until the promise of this node to it ends, connected or not.
 import type { PeerConnections } from './peers.ts';
 
-type Promises = Pick<PeerConnections, 'neededPromise' | 'promisedUntilMs'>;
+type Promises = Pick<PeerConnections, 'countsBoots' | 'neededPromise' | 'promisedUntilMs'>;
 
 export class EarlierActives {
   private readonly peers: Promises;
@@ -37,6 +37,11 @@ export class EarlierActives {
 
   needsPromise(shard: number): boolean {
     return this.peers.neededPromise(this.nodes.get(shard));
+  }
+
+  /** Whether the earlier active serves by promises of this process only. */
+  countsBoots(shard: number): boolean {
+    return this.peers.countsBoots(this.nodes.get(shard));
   }
 
   servesUntilMs(shard: number): number {

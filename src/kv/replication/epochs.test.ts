@@ -50,6 +50,7 @@ async function replicated(spec: ShardSpec) {
     },
     changed: () => {},
     tick: () => {},
+    isFirstOfProcess: true,
     promisedUntilMs: -Infinity,
     keepsCopies: () => false,
   });

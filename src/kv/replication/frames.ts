@@ -28,6 +28,8 @@ export interface PeerHello {
   readonly boot: string;
   /** Its answers to heartbeats contain the duration of the promise; answers of older nodes promise ten seconds, and they expect the same. */
   readonly saysPromise?: boolean;
+  /** It serves only by promises of the process that is in its in-sync set; older nodes count those of an earlier process, too. */
+  readonly countsBoots?: boolean;
 }
 
 /** Sent by both sides every 200 ms; the answer (`beaten`) repeats the time. */

@@ -5,7 +5,7 @@ import { type PeerSpec, promiseMsMax, type SyncMember } from '../admin.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 import { FrameSplitter } from './frame-splitter.ts';
 import { FrameWriter } from './frame-writer.ts';
-import type { Beat, PeerMessage } from './frames.ts';
+import type { Beat, PeerHello, PeerMessage } from './frames.ts';
 import type { Link } from './link.ts';
 
 export const beatMs = 200;
@@ -54,6 +54,10 @@ interface PeerTimes {
   servesUntilMs: number;
   /** Until then this node confirms no higher epoch than those of the other one. */
   promisedUntilMs: number;
+  /** The boot of the process whose promises count. */
+  promisingBoot: string | null;
+  /** It counts promises in the same way. */
+  countsBoots: boolean;
   /** The boot of the process that ended cleanly last. */
   endedBoot: string | null;
   /** The other node serves only while a promise of this one is valid. */
@@ -108,9 +112,14 @@ export class PeerConnections {
     return this.times.get(node)?.answeredMs ?? -Infinity;
   }
 
-  /** Until then the node confirms no higher epoch than those of this one. */
+  /** Until then the node confirms no higher epoch than those of this one, as its last connected process promised. */
   servesUntilMs(node: string): number {
     return this.times.get(node)?.servesUntilMs ?? -Infinity;
+  }
+
+  /** Whether the node serves by promises of the processes in its in-sync sets only, not by those of earlier ones. */
+  countsBoots(node: string | undefined): boolean {
+    return this.times.get(node ?? '')?.countsBoots ?? false;
   }
 
   /** Whether that process reported that it ended. */
@@ -224,7 +233,7 @@ export class PeerConnections {
       data: (bytes) => this.takeBytes(connection, bytes),
       closed: (reason) => this.lose(connection, reason),
     });
-    this.send(node, { kind: 'hello', ...this.options.self, saysPromise: true });
+    this.send(node, { kind: 'hello', ...this.options.self, saysPromise: true, countsBoots: true });
   }
 
   private takeBytes(connection: Connection, bytes: Buffer): void {
@@ -248,6 +257,7 @@ export class PeerConnections {
       if (connection.boot !== null) throw new Error('it says hello again');
       connection.boot = message.boot;
       connection.saysPromise = message.saysPromise ?? false;
+      this.began(message);
       events.connected(node);
     } else if (connection.boot === null) throw new Error('its first message is not a hello');
     else if (message.kind === 'ended') this.ended(connection);
@@ -264,6 +274,14 @@ export class PeerConnections {
       if ('bytes' in message) this.release(connection, message.bytes ?? 0);
       events.received(node, message, body, end - start);
     }
+  }
+
+  /** A process does not know what an earlier one of its node promised, so that its own promises have to be enough. */
+  private began({ boot, countsBoots = false, node }: PeerHello): void {
+    const times = this.timesOf(node);
+    if (times.promisingBoot !== boot) times.servesUntilMs = -Infinity;
+    times.promisingBoot = boot;
+    times.countsBoots = countsBoots;
   }
 
   private ended({ boot, link }: Connection): void {
@@ -297,6 +315,8 @@ export class PeerConnections {
   private timesOf(node: string): PeerTimes {
     const times = this.times.get(node) ?? {
       endedBoot: null,
+      promisingBoot: null,
+      countsBoots: false,
       answeredMs: -Infinity,
       servesUntilMs: -Infinity,
       promisedUntilMs: -Infinity,

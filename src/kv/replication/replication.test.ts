@@ -220,7 +220,7 @@ for (const promiseMs of [10_000, 4_000])
   });
 
 for (const isNew of [true, false])
-  test(`soon after its start a node ${isNew ? 'need not wait' : 'waits'} for promises of an earlier process in a ${isNew ? 'new' : 'known'} bucket`, async (t) => {
+  test(`soon after its start a node waits for its own promise only, in a ${isNew ? 'new' : 'known'} bucket`, async (t) => {
     const names = ['a', 'b', 'c'];
     const cluster = new Cluster(aSeed(t), names, 2);
     const { clock, map } = cluster;
@@ -232,10 +232,10 @@ for (const isNew of [true, false])
     assert.equal(activeOf(nodes, 0), a);
     a.crash();
     await map.nameActive(0, 'b');
-    await clock.run(6_500);
+    await clock.run(3_500);
     b.tick();
-    assert.equal(b.bucket.documents.isActive(0), isNew);
-    await clock.run(6_500);
+    assert.equal(b.bucket.documents.isActive(0), false);
+    await clock.run(3_000);
     b.tick();
     assert.equal(b.bucket.documents.isActive(0), true);
     for (const node of nodes) if (node !== a) node.crash();
@@ -261,14 +261,14 @@ test('an active that keeps running is replaced once the promise to it ends, alth
   for (const node of nodes) node.crash();
 });
 
-test('a restarted node keeps what its earlier process promised', async (t) => {
+test('an active does not serve by what an earlier process of a member promised', async (t) => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(aSeed(t), names, 2);
   const { clock, links, map } = cluster;
   const [a, b, c] = (await Promise.all(names.map((name) => cluster.start(name)))) as [Node, Node, Node];
   await clock.run(24_000);
   b.crash();
-  // Its next process promises less: the failover timeout has changed.
+  // Its next process promises less: the failover timeout has changed. It is promoted before the promise of the earlier one has ended.
   cluster.promiseMs = 1_500;
   const again = await cluster.start('b', 'b 2');
   const isMember = async () => (await map.shards())[0]?.inSync?.some(([, boot]) => boot === 'b 2');
@@ -292,7 +292,7 @@ test('a restarted node keeps what its earlier process promised', async (t) => {
     assert.ok(active.length <= 1, 'two nodes serve the same vbucket');
     if (active[0] === a) servedByA++;
   }
-  assert.ok(servedByA > 30, 'it serves by the promise of the earlier process');
+  assert.ok(servedByA > 10, 'it serves by the promise of the process that runs');
   assert.equal(activeOf(nodes, 0), again);
   for (const node of nodes) node.crash();
 });

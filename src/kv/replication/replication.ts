@@ -70,6 +70,7 @@ export class Replication {
     const promisedUntilMs = this.promisedBefore(earlier);
     const replication = new BucketReplication({
       ...{ ...part, promisedUntilMs, self, change, clock, log, tick, peers },
+      isFirstOfProcess: earlier === 'process',
       keepsCopies: () => this.keepsCopies,
     });
     this.buckets.set(part.uuid, replication);

@@ -91,7 +91,7 @@ const opened: Fields = {
   bytes: optional(integer(0, Number.MAX_SAFE_INTEGER)),
 };
 const kinds: Readonly<Record<TextMessage['kind'], Check>> = {
-  hello: record({ node: name, boot: name, saysPromise: optional(flag) }),
+  hello: record({ node: name, boot: name, saysPromise: optional(flag), countsBoots: optional(flag) }),
   beat: record(beat),
   beaten: record(beat),
   ended: record({}),

@@ -1,0 +1,69 @@
+// When a promoted process may confirm.
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { ShardSpec } from '../admin.ts';
+import { confirmation } from './confirmation.ts';
+import { PeerConnections } from './peers.ts';
+
+const self = { node: 'b', boot: 'b 2' };
+const promoted: ShardSpec = {
+  state: 'active',
+  epoch: 2,
+  replicas: ['a'],
+  active: 'b',
+  inSync: [{ node: 'a', boot: 'a 1' }, self],
+};
+
+/** Whether it confirms five seconds after its start, where a promise of an earlier process may be valid for ten. */
+function confirms(
+  change: { spec?: Partial<ShardSpec>; countsBoots?: boolean; isFirstOfProcess?: boolean },
+  waitMs = 5_000,
+): boolean {
+  const clock = new ManualClock();
+  const promisedUntilMs = clock.monotonicMs() + 10_000;
+  clock.advance(waitMs);
+  const peers = new PeerConnections({
+    self,
+    clock,
+    log: silentLog,
+    connect: () => new Promise(() => {}),
+    events: { connected() {}, disconnected() {}, arrived() {}, received() {}, hasRoom() {} },
+  });
+  const { countsBoots = true, isFirstOfProcess = true } = change;
+  const earlier = {
+    countsBoots: () => countsBoots,
+    needsPromise: () => true,
+    servesUntilMs: () => -Infinity,
+  };
+  const spec = { ...promoted, ...change.spec };
+  const parts = { shard: 0, epoch: 2, self, clock, peers, promisedUntilMs, earlier, isFirstOfProcess };
+  const changes = confirmation(spec, parts);
+  peers.close();
+  return changes.some(({ kind }) => kind === 'confirm');
+}
+
+it('waits for a promise of an earlier process only where an active may still count on it', () => {
+  assert.equal(
+    confirms({}),
+    true,
+    'the earlier active put this process into the set, and counts its promises only',
+  );
+  const waiting = {
+    'the earlier active is of a version that counts promises by node': { countsBoots: false },
+    'this process made the engine of the bucket again, and does not know what the one before promised': {
+      isFirstOfProcess: false,
+    },
+    'it was promoted alone by an unsafe failover': { spec: { inSync: [self] } },
+  };
+  for (const [reason, change] of Object.entries(waiting)) {
+    assert.equal(confirms(change), false, reason);
+    assert.equal(confirms(change, 10_000), true, reason);
+  }
+  assert.equal(
+    confirms({ spec: { stopped: 1 }, countsBoots: false }),
+    true,
+    'the earlier active has stopped',
+  );
+});
