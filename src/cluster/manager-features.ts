@@ -28,6 +28,7 @@ import { LogCollection } from './log-collection/log-collection.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
 import { managerMetrics } from './metrics/metrics.feature.ts';
 import { nodesOf } from './nodes.feature.ts';
+import { StatisticsService } from './optimizer-statistics/statistics.service.ts';
 import { Orchestration } from './orchestrator/orchestration.ts';
 import { passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import { securityParts } from './security/security.feature.ts';
@@ -152,6 +153,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     indexAdmin,
   });
   const functions = new FunctionsService({ ...options, view });
+  const statistics = new StatisticsService({ ...options, view });
   const xdcr = new Xdcr({
     ...options,
     view,
@@ -189,6 +191,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     indexes,
     indexNodes,
     functions,
+    statistics,
     xdcr,
     logCollection: new LogCollection({ ...options, files: options.bundleFiles }),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),

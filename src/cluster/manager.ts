@@ -19,7 +19,7 @@ import type { Throttle } from '#http/throttle.ts';
 import type { IndexDefinitions } from '#index/index.contract.ts';
 import { rangeRoutes } from '#metrics/range/range.routes.ts';
 import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
-import type { FunctionDefinitions } from '#query/query.contract.ts';
+import type { FunctionDefinitions, StatisticsStore } from '#query/query.contract.ts';
 import type { Agent } from './agent/agent.ts';
 import type { AlertSink } from './alerts/alerts.service.ts';
 import { auditRoutes } from './audit/audit.routes.ts';
@@ -103,6 +103,8 @@ export interface ClusterManager {
   readonly indexNodes: Pick<IndexNodes, 'readyElsewhere'>;
   /** Functions of statements; known after `open`. */
   readonly functions: FunctionDefinitions;
+  /** Statistics of the query planner; known after `open`. */
+  readonly statistics: StatisticsStore;
   readonly product: Product;
   /** Takes reports of problems that operators get by mail. */
   readonly alerts: AlertSink;
@@ -166,6 +168,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     indexes: features.indexes,
     indexNodes: features.indexNodes,
     functions: features.functions,
+    statistics: features.statistics,
     product,
     alerts,
     events: events.log,
@@ -243,6 +246,7 @@ function lifecycle(
     clients,
     features.indexes,
     features.functions,
+    features.statistics,
     features.auditSettings,
     features.nodeCertificates,
     features.xdcr,

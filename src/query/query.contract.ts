@@ -1,5 +1,6 @@
-// The interface of query service and cluster manager for user-defined functions, in plain data. The manager stores
-// the definitions; the query thread gets all of them whenever one changes.
+// The interface of query service and cluster manager for user-defined functions and statistics of the planner, in plain data. The
+// manager stores them; the query thread gets all of them whenever one changes.
+import type { ExpressionStatistics } from '#sqlpp/datastore/statistics.ts';
 
 /** A bucket's scope by names; null for a global function. */
 export type FunctionScope = { readonly bucket: string; readonly scope: string } | null;
@@ -24,4 +25,33 @@ export interface FunctionDefinitions {
   /** Resolves when the change is stored. */
   change(change: FunctionChange): Promise<FunctionOutcome>;
   all(): readonly FunctionDefinition[];
+}
+
+/** The statistics of one collection, which UPDATE STATISTICS gathers for the planner. */
+export interface StoredStatistics {
+  readonly bucketUuid: string;
+  /** Ids instead of names, so that a collection created again has none of the old one. */
+  readonly collectionId: number;
+  readonly expressions: readonly ExpressionStatistics[];
+}
+
+export type StatisticsChange =
+  /** Replaces the statistics of these expressions. */
+  | ({ readonly kind: 'store' } & StoredStatistics)
+  /** `expressions`: their texts; null: all. */
+  | {
+      readonly kind: 'delete';
+      readonly bucketUuid: string;
+      readonly collectionId: number;
+      readonly expressions: readonly string[] | null;
+    };
+
+export type StatisticsOutcome = 'done' | { readonly refused: string };
+
+export interface StatisticsStore {
+  /** Resolves when the change is stored. */
+  change(change: StatisticsChange): Promise<StatisticsOutcome>;
+  all(): readonly StoredStatistics[];
+  /** Called after each change, also one by another node. */
+  onChange(changed: () => void): { stop(): void };
 }

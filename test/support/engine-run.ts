@@ -14,12 +14,14 @@ export interface EngineOptions {
   readonly signal?: AbortSignal;
   readonly errors?: Error[];
   readonly queryContext?: { readonly bucket: string; readonly scope: string };
+  readonly statistics?: PrepareContext['statistics'];
 }
 
 export function prepareOn(datastore: MemoryDatastore, text: string, options: EngineOptions = {}): Prepared {
-  const { queryContext } = options;
+  const { queryContext, statistics } = options;
   const context: PrepareContext = {
     datastore,
+    ...(statistics && { statistics }),
     sequentialScans: options.sequentialScans ?? true,
     ...(queryContext && { queryContext }),
   };

@@ -13,6 +13,7 @@ import type { Credential } from '#query/request/query-request.ts';
 import type { SentRequest } from '#query/request/read-parameters.ts';
 import { QueryService } from '#query/service/query-service.ts';
 import { defaultSettings, type ServiceSettings } from '#query/state/settings.ts';
+import { KnownStatistics } from '#query/statistics/known-statistics.ts';
 import { fakeEngine } from './fake-engine.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -91,6 +92,8 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     keyspaces,
     functions: new KnownFunctions(),
     changeFunction: nothing,
+    statistics: new KnownStatistics(),
+    changeStatistics: nothing,
     indexes: { of: () => [], scan: () => [] as never, count: nothing, figures: nothing },
     indexAdmin: { create: nothing, drop: nothing, build: nothing, alter: nothing },
     indexRevision: () => 0,

@@ -16,6 +16,8 @@ const effective: Partial<Record<QuerySettingName, string>> = {
     'whether transactions that a crash interrupted are completed or rolled back after a start',
   queryCleanupWindow: 'the interval of checks for such transactions while some may remain',
   queryMemoryQuota: 'the maximum memory of a request in megabytes; 0: no limit',
+  queryUseCBO:
+    '`false`: plans are chosen by rules, also where `UPDATE STATISTICS` has gathered statistics; `use_cbo` of a request comes first',
   queryN1QLFeatCtrl: 'bit 0x4000 disables scans of whole collections without an index',
 };
 

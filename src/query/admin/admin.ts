@@ -3,6 +3,7 @@ import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { isHeld, mayChangeSettings } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
 import { errorEntry, statusOf } from '../answer/error-entry.ts';
+import { dictionaryCacheRows } from '../catalog/dictionary-rows.ts';
 import { functionRows } from '../catalog/function-rows.ts';
 import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts';
 import { transactionRow } from '../catalog/transaction-rows.ts';
@@ -75,13 +76,16 @@ const routes: Readonly<Record<string, Route>> = {
   'GET /admin/indexes/functions': (service, _names, { session }) =>
     functionRows({ service, session }).map(({ id }) => id),
   'GET /admin/indexes/functions_cache': () => [],
-  'GET /admin/indexes/dictionary_cache': () => [],
+  'GET /admin/indexes/dictionary_cache': (service, _names, { session }) =>
+    dictionaryCacheRows({ service, session }).map(({ id }) => id),
   'GET /admin/indexes/tasks_cache': () => [],
   'GET /admin/indexes/transactions': ({ transactions }) => transactions.all().map(({ start }) => start.id),
   'GET /admin/functions_cache': () => [],
   'GET /admin/functions_cache/*': () => notFound,
-  'GET /admin/dictionary_cache': () => [],
-  'GET /admin/dictionary_cache/*': () => notFound,
+  'GET /admin/dictionary_cache': (service, _names, { session }) =>
+    dictionaryCacheRows({ service, session }).map(({ value }) => value),
+  'GET /admin/dictionary_cache/*': (service, [name], { session }) =>
+    found(dictionaryCacheRows({ service, session }), name),
   'GET /admin/tasks_cache': () => [],
   'GET /admin/tasks_cache/*': () => notFound,
   'GET /admin/transactions': ({ transactions }) =>

@@ -5,6 +5,7 @@ import type { Catalog, CatalogRow } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import { asValue } from '../request/value-of-json.ts';
 import type { QueryParts } from '../state/parts.ts';
+import { dictionaryCacheRows, dictionaryRows } from './dictionary-rows.ts';
 import { functionRows } from './function-rows.ts';
 import { indexRows } from './index-rows.ts';
 import { bucketRows, keyspaceRows, scopeRows } from './keyspace-rows.ts';
@@ -31,8 +32,8 @@ const keyspaces: Readonly<Record<string, Rows>> = {
     const { datastoreUrl: url } = service.deps.node();
     return [{ id: url, value: { id: url, url } }];
   },
-  dictionary: noRows,
-  dictionary_cache: noRows,
+  dictionary: dictionaryRows,
+  dictionary_cache: dictionaryCacheRows,
   dual: () => [{ id: 'dual', value: null }],
   functions: functionRows,
   functions_cache: noRows,

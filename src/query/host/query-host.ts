@@ -7,6 +7,7 @@ import { loopbackHosts } from '#base/loopback.ts';
 import { type Listener, openListener } from '#http/listener.host.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
+import type { StoredStatistics } from '../query.contract.ts';
 import { hasAttemptCollections } from './attempt-collections.adapter.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryCall, QueryPorts, QueryReport, QueryStart, QueryState } from './query-messages.ts';
@@ -24,6 +25,7 @@ export class QueryHost {
   private start: QueryStart | null = null;
   private documents: MessagePort | null = null;
   private state: QueryState | null = null;
+  private statistics: readonly StoredStatistics[] = [];
   private loading: Promise<QueryRuntime> | null = null;
   private runtime: QueryRuntime | null = null;
   private plain: Listener | null = null;
@@ -40,6 +42,8 @@ export class QueryHost {
     if (call.kind === 'discard') return this.runtime?.callers.discard(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
     if (call.kind === 'functions') return this.runtime?.takeFunctions(call);
+    if (call.kind === 'statistics') return this.takeStatistics(call.statistics);
+    if (call.kind === 'statistics changed') return this.runtime?.takeStatisticsChange(call);
     const { id } = call;
     try {
       this.options.sendMessage({ kind: 'result', id, result: await this.act(call) });
@@ -49,7 +53,12 @@ export class QueryHost {
     }
   }
 
-  private act(call: Exclude<QueryCall, { kind: 'caller' | 'discard' | 'indexes' | 'functions' }>): unknown {
+  private takeStatistics(statistics: readonly StoredStatistics[]): void {
+    this.statistics = statistics;
+    this.runtime?.takeStatistics(statistics);
+  }
+
+  private act(call: Extract<QueryCall, { id: number }>): unknown {
     switch (call.kind) {
       case 'start':
         this.documents = call.documents;
@@ -109,6 +118,7 @@ export class QueryHost {
       const runtime = await QueryRuntime.make(this.options, start, state, ports);
       // The state may have changed during loading.
       if (this.state !== null) runtime.follow(this.state);
+      runtime.takeStatistics(this.statistics);
       this.runtime = runtime;
       return runtime;
     });

@@ -9,7 +9,14 @@ import type { TlsSpec } from '#ports/tls.ts';
 import type { AuditedStatement, StatementAuditing } from '../audit.contract.ts';
 import type { DataAccess } from '../data/bucket-clients.ts';
 import type { BucketState } from '../data/keyspaces.ts';
-import type { FunctionChange, FunctionDefinition, FunctionOutcome } from '../query.contract.ts';
+import type {
+  FunctionChange,
+  FunctionDefinition,
+  FunctionOutcome,
+  StatisticsChange,
+  StatisticsOutcome,
+  StoredStatistics,
+} from '../query.contract.ts';
 
 export interface QueryStart {
   readonly host: string;
@@ -91,6 +98,10 @@ export type QueryCall =
       readonly outcome: FunctionOutcome;
       readonly functions: readonly FunctionDefinition[];
     }
+  /** All statistics of the planner: before the port to the index service, and after each change. */
+  | { readonly kind: 'statistics'; readonly statistics: readonly StoredStatistics[] }
+  /** The reply to a change of statistics, after the statistics. */
+  | { readonly kind: 'statistics changed'; readonly callId: number; readonly outcome: StatisticsOutcome }
   /** A caller's account, credentials or roles changed. */
   | { readonly kind: 'discard'; readonly watch: number };
 
@@ -110,6 +121,7 @@ export type QueryMessage =
   | LogMessage
   | { readonly kind: 'authenticate'; readonly callId: number; readonly question: QueryQuestion }
   | { readonly kind: 'change function'; readonly callId: number; readonly change: FunctionChange }
+  | { readonly kind: 'change statistics'; readonly callId: number; readonly change: StatisticsChange }
   /** Requests the port of the index service, once. */
   | { readonly kind: 'connect indexes' }
   | { readonly kind: 'audit'; readonly statement: AuditedStatement }

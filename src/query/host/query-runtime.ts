@@ -9,12 +9,21 @@ import { collectGarbage } from '#ports/spare-memory.ts';
 import { BatchedDocuments } from '../data/batched-documents.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
-import { FunctionChanges } from '../functions/function-changes.ts';
+import { KnownFunctions } from '../functions/user-functions.ts';
 import { QueryHandler } from '../http/query-handler.ts';
+import type {
+  FunctionChange,
+  FunctionOutcome,
+  StatisticsChange,
+  StatisticsOutcome,
+  StoredStatistics,
+} from '../query.contract.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
+import { KnownStatistics } from '../statistics/known-statistics.ts';
 import { StoredAttemptCollections } from './attempt-collections.adapter.ts';
 import { KnownCallers } from './known-callers.ts';
+import { MainChanges } from './main-changes.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryCall, QueryReport, QueryStart, QueryState } from './query-messages.ts';
 import { ScratchFiles } from './scratch-files.adapter.ts';
@@ -25,7 +34,7 @@ export class QueryRuntime {
   private readonly start: QueryStart;
   private readonly clients: BucketClients;
   private readonly keyspaces: Keyspaces;
-  private readonly changes: FunctionChanges;
+  private readonly changes: StoredChanges;
   private readonly service: QueryService;
   private state: QueryState;
 
@@ -35,7 +44,7 @@ export class QueryRuntime {
     parts: Pick<QueryRuntime, 'callers'> & {
       clients: BucketClients;
       keyspaces: Keyspaces;
-      changes: FunctionChanges;
+      changes: StoredChanges;
       service: (known: () => QueryState) => QueryService;
     },
   ) {
@@ -62,9 +71,7 @@ export class QueryRuntime {
       new BucketClients(realClock, ports.documents && new BatchedDocuments(ports.documents)),
       new Keyspaces(),
     ];
-    const changes = new FunctionChanges((callId, change) =>
-      options.sendMessage({ kind: 'change function', callId, change }),
-    );
+    const changes = storedChanges(options.sendMessage);
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
@@ -80,8 +87,10 @@ export class QueryRuntime {
         indexes: connected.indexes,
         indexAdmin: connected.admin,
         indexRevision: () => connected.revision(),
-        functions: changes.known,
-        changeFunction: (change) => changes.request(change),
+        functions: changes.functions,
+        changeFunction: (change) => changes.ofFunctions.request(change),
+        statistics: changes.statistics,
+        changeStatistics: (change) => changes.ofStatistics.request(change),
         rest: {
           request: ({ user: username, password }, method, path, fields) =>
             rest({ ...currentState().rest, username, password }, method, path, fields),
@@ -109,7 +118,16 @@ export class QueryRuntime {
   }
 
   takeFunctions({ callId, outcome, functions }: Extract<QueryCall, { kind: 'functions' }>): void {
-    this.changes.answer(callId, outcome, functions);
+    this.changes.functions.set(functions);
+    this.changes.ofFunctions.answer(callId, outcome);
+  }
+
+  takeStatistics(statistics: readonly StoredStatistics[]): void {
+    this.changes.statistics.set(statistics);
+  }
+
+  takeStatisticsChange({ callId, outcome }: Extract<QueryCall, { kind: 'statistics changed' }>): void {
+    this.changes.ofStatistics.answer(callId, outcome);
   }
 
   report(): QueryReport {
@@ -135,7 +153,7 @@ export class QueryRuntime {
     if (!isSame(before?.data, state.data)) this.clients.use(state.data);
     if (before === null || !isSame(before.cluster, state.cluster)) this.clients.follow(state.cluster);
     this.followBuckets(state);
-    if (!isSame(before?.functions ?? [], state.functions)) this.changes.known.set(state.functions);
+    if (!isSame(before?.functions ?? [], state.functions)) this.changes.functions.set(state.functions);
     // Changes by POST /admin/settings are kept until the cluster's settings change.
     if (isSame(before?.settings, state.settings)) return;
     const isOn = state.settings['sequential-scans'] === true && this.start.sequentialScans;
@@ -148,6 +166,23 @@ export class QueryRuntime {
     if (!isSame(this.keyspaces.all(), buckets)) this.keyspaces.set(buckets);
   }
 }
+
+/** What the main thread stores, and the changes that wait for its reply. */
+interface StoredChanges {
+  readonly functions: KnownFunctions;
+  readonly ofFunctions: MainChanges<FunctionChange, FunctionOutcome>;
+  readonly statistics: KnownStatistics;
+  readonly ofStatistics: MainChanges<StatisticsChange, StatisticsOutcome>;
+}
+
+const storedChanges = (sendMessage: QueryHostOptions['sendMessage']): StoredChanges => ({
+  functions: new KnownFunctions(),
+  ofFunctions: new MainChanges((callId, change) => sendMessage({ kind: 'change function', callId, change })),
+  statistics: new KnownStatistics(),
+  ofStatistics: new MainChanges((callId, change) =>
+    sendMessage({ kind: 'change statistics', callId, change }),
+  ),
+});
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 

@@ -4,7 +4,14 @@ import type { Authority, Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Log } from '#ports/log.ts';
 import type { AuditedStatement } from '../audit.contract.ts';
-import type { FunctionChange, FunctionDefinitions, FunctionOutcome } from '../query.contract.ts';
+import type {
+  FunctionChange,
+  FunctionDefinitions,
+  FunctionOutcome,
+  StatisticsChange,
+  StatisticsOutcome,
+  StatisticsStore,
+} from '../query.contract.ts';
 import type {
   QueryCall,
   QueryMessage,
@@ -20,6 +27,7 @@ export interface WorkerQueryOptions {
   readonly startThread: () => Worker;
   readonly authority: () => Authority;
   readonly functions: FunctionDefinitions;
+  readonly statistics: StatisticsStore;
   /** Creates the thread's port to the index service. */
   readonly indexPort: () => MessagePort;
   /** A statement ended that the audit log records. */
@@ -38,6 +46,7 @@ export class WorkerQuery {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, Deferred<unknown>>();
   private readonly watches = new Map<number, { stop(): void }>();
+  private followed: { stop(): void } | null = null;
   private lastId = 0;
   private lastWatch = 0;
   private lost: Error | null = null;
@@ -71,6 +80,7 @@ export class WorkerQuery {
   async stop(): Promise<void> {
     this.isStopping = true;
     for (const watch of this.watches.values()) watch.stop();
+    this.followed?.stop();
     if (this.lost === null) {
       const timer = setTimeout(() => void this.worker.terminate(), stopMs);
       await this.call({ kind: 'stop' }).catch(() => {}); // the thread has ended
@@ -94,6 +104,7 @@ export class WorkerQuery {
         this.options.log[message.level](message.event, message.fields);
         return;
       case 'connect indexes': {
+        this.followStatistics();
         const port = this.options.indexPort();
         this.worker.postMessage({ kind: 'indexes', port } satisfies QueryCall, [port]);
         return;
@@ -103,6 +114,9 @@ export class WorkerQuery {
         return;
       case 'change function':
         void this.changeFunction(message.callId, message.change);
+        return;
+      case 'change statistics':
+        void this.changeStatistics(message.callId, message.change);
         return;
       case 'audit':
         this.options.audited(message.statement);
@@ -125,6 +139,24 @@ export class WorkerQuery {
       .catch((error: Error): FunctionOutcome => ({ refused: error.message }));
     const answer = { kind: 'functions', callId, outcome, functions: functions.all() } as const;
     this.worker.postMessage(answer satisfies QueryCall);
+  }
+
+  private followStatistics(): void {
+    this.followed = this.options.statistics.onChange(() => this.sendStatistics());
+    this.sendStatistics();
+  }
+
+  private sendStatistics(): void {
+    const statistics = this.options.statistics.all();
+    this.worker.postMessage({ kind: 'statistics', statistics } satisfies QueryCall);
+  }
+
+  private async changeStatistics(callId: number, change: StatisticsChange): Promise<void> {
+    const outcome = await this.options.statistics
+      .change(change)
+      .catch((error: Error): StatisticsOutcome => ({ refused: error.message }));
+    this.sendStatistics();
+    this.worker.postMessage({ kind: 'statistics changed', callId, outcome } satisfies QueryCall);
   }
 
   private async answerCaller(callId: number, question: QueryQuestion): Promise<void> {

@@ -1,5 +1,4 @@
 // Statements that the service runs without the engine: PREPARE, scopes and collections, roles.
-import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Command, PrepareCommand } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
@@ -7,6 +6,7 @@ import { asValue } from '../request/value-of-json.ts';
 import { changeCollections } from './collection-commands.ts';
 import type { CommandScope } from './command-scope.ts';
 import { changeFunctions, executeFunction } from './function-commands.ts';
+import { updateStatistics } from './gathered-statistics.ts';
 import { changeRoles } from './role-commands.ts';
 import { isTransactional, runTransactional, type TransactionCommand } from './transaction-commands.ts';
 
@@ -32,7 +32,7 @@ async function runPlain(
     case 'REVOKE_ROLE':
       return await changeRoles(command, scope);
     case 'UPDATE_STATISTICS':
-      throw sqlError(16003, 'UPDATE STATISTICS: plans are chosen by rules, without statistics');
+      return await updateStatistics(command, scope);
     case 'CREATE_FUNCTION':
     case 'DROP_FUNCTION':
       return await changeFunctions(command, scope);
@@ -56,7 +56,7 @@ function prepareRow(command: PrepareCommand, { service, request, choice, prepare
     queryContext: entry.queryContext,
     signature: command.prepared.signature ?? null,
     text,
-    useCBO: true,
+    useCBO: choice.usesStatistics,
   });
 }
 

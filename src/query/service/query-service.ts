@@ -74,10 +74,10 @@ export class QueryService implements QueryParts {
     await run.start();
   }
 
-  /** Changes when keyspaces, functions or indexes change, so that plans are outdated. */
+  /** Changes when keyspaces, functions, statistics or indexes change, so that plans are outdated. */
   get planRevision(): number {
-    const { keyspaces, functions, indexRevision } = this.deps;
-    return keyspaces.revision + functions.revision + indexRevision() * 1e6;
+    const { keyspaces, functions, statistics, indexRevision } = this.deps;
+    return keyspaces.revision + functions.revision + statistics.revision + indexRevision() * 1e6;
   }
 
   /** @throws SqlError while the service stops */

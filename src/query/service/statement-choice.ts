@@ -62,6 +62,11 @@ export class StatementChoice {
     return this.prepare(text, null, queryContext);
   }
 
+  /** Prepares a statement of the service that may scan a collection whatever the request and the settings allow. */
+  prepareScan(text: string): Prepared {
+    return this.prepare(text, null, undefined, true);
+  }
+
   /** The statement of this name, replanned if definitions have changed. */
   byName(name: string): { prepared: Prepared; entry: PreparedEntry } {
     const { service, request } = this;
@@ -158,14 +163,20 @@ export class StatementChoice {
 
   /** The statement of this request. Its plan is cached, except in a transaction, whose data the plan would keep in memory. */
   private adHoc(text: string): Prepared {
-    const { request, service, sequentialScans } = this;
+    const { request, service, sequentialScans, usesStatistics } = this;
     const { positional, named, queryContextText: queryContext, transaction } = request;
     const parameters = { positional, named };
     if (transaction.id !== null || transaction.isImplicit) return this.prepare(text, parameters);
-    const basis = { text, queryContext, sequentialScans };
+    const basis = { text, queryContext, sequentialScans, usesStatistics };
     return service.plans.planOf(basis, service.planRevision, parameters, (consulted) =>
       this.prepare(text, { ...parameters, consulted }),
     );
+  }
+
+  /** `use_cbo` of the request, else of the settings. */
+  get usesStatistics(): boolean {
+    const { others } = this.service.deps.settings;
+    return this.request.useCbo ?? others['use-cbo'] !== false;
   }
 
   private get sequentialScans(): boolean {
@@ -174,13 +185,19 @@ export class StatementChoice {
   }
 
   /** `values` of parameters make plans more exact; those of prepared statements cannot use them. */
-  private prepare(text: string, values: ValuesForPlan | null, context?: string): Prepared {
+  private prepare(
+    text: string,
+    values: ValuesForPlan | null,
+    context?: string,
+    sequentialScans = this.sequentialScans,
+  ): Prepared {
     const { request, datastore, service, engine } = this;
     const queryContext = context === undefined ? request.queryContext : parseQueryContext(context);
-    const { functions } = service.deps;
+    const { functions, statistics } = service.deps;
     const prepareContext: PrepareContext = {
       datastore,
-      sequentialScans: this.sequentialScans,
+      sequentialScans,
+      ...(this.usesStatistics && { statistics: (keyspace) => statistics.of(keyspace) }),
       ...(queryContext !== null && { queryContext }),
       ...values,
       userFunctions: functions.lookupFor(queryContext),

@@ -11,8 +11,14 @@ import type { StatementAudit } from '../audit.contract.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
 import type { KnownFunctions } from '../functions/user-functions.ts';
-import type { FunctionChange, FunctionOutcome } from '../query.contract.ts';
+import type {
+  FunctionChange,
+  FunctionOutcome,
+  StatisticsChange,
+  StatisticsOutcome,
+} from '../query.contract.ts';
 import type { Credential } from '../request/query-request.ts';
+import type { KnownStatistics } from '../statistics/known-statistics.ts';
 import type { AttemptCollections } from '../transactions/lost-attempts.ts';
 import type { Transactions } from '../transactions/transactions.ts';
 import type { ActiveRequests } from './active-requests.ts';
@@ -38,6 +44,9 @@ export interface QueryServiceDeps {
   readonly functions: KnownFunctions;
   /** Stores a change of functions; resolves when `functions` includes it. */
   readonly changeFunction: (change: FunctionChange) => Promise<FunctionOutcome>;
+  readonly statistics: KnownStatistics;
+  /** Stores a change of statistics; resolves when `statistics` includes it. */
+  readonly changeStatistics: (change: StatisticsChange) => Promise<StatisticsOutcome>;
   readonly rest: NodeRest;
   readonly scratch: () => Promise<ScratchFile>;
   readonly collectGarbage: () => void;

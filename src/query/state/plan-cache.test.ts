@@ -10,11 +10,11 @@ function planner(consults: readonly (string | number)[] = [], kind: Prepared['ki
   /** Returns how often the statement was planned for it. */
   const ask = (
     text: string,
-    { revision = 1, context = '', scans = true, named = {}, args = [] as number[] } = {},
+    { revision = 1, context = '', scans = true, statistics = true, named = {}, args = [] as number[] } = {},
   ) => {
     const before = compiled;
     cache.planOf(
-      { text, queryContext: context, sequentialScans: scans },
+      { text, queryContext: context, sequentialScans: scans, usesStatistics: statistics },
       revision,
       { named: new Map(Object.entries(named)), positional: args },
       (consulted) => {
@@ -39,6 +39,7 @@ test('a change of definitions, query context or settings needs another plan', ()
   for (let round = 0; round < 3; round++) ask('a');
   assert.equal(ask('a', { context: 'default:b.s' }), 1);
   assert.equal(ask('a', { scans: false }), 1);
+  assert.equal(ask('a', { statistics: false }), 1);
   assert.equal(ask('a'), 0);
   assert.equal(ask('a', { revision: 2 }), 1);
 });

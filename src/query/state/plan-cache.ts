@@ -26,6 +26,7 @@ export interface PlanBasis {
   readonly text: string;
   readonly queryContext: string;
   readonly sequentialScans: boolean;
+  readonly usesStatistics: boolean;
 }
 
 const cachedKinds: ReadonlySet<string> = new Set(['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE']);
@@ -48,9 +49,9 @@ export class PlanCache {
     prepare: (consulted: (parameter: string | number) => void) => Prepared,
   ): Prepared {
     if (revision !== this.revision) this.discardAll(revision);
-    const { text, queryContext, sequentialScans } = basis;
+    const { text, queryContext, sequentialScans, usesStatistics } = basis;
     if (text.length > textMax) return prepare(() => {});
-    const key = `${Number(sequentialScans)}${queryContext}\0${text}`;
+    const key = `${Number(sequentialScans)}${Number(usesStatistics)}${queryContext}\0${text}`;
     const plan = this.plans.get(key);
     if (plan !== undefined && isValidFor(plan, parameters)) {
       this.plans.delete(key);

@@ -4,11 +4,12 @@ import { keyspaceText } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { Expression } from '../tree/query.ts';
 import type { Access, ScanRole } from './access-state.ts';
+import { bestMatch, type Candidate, mayCover } from './best-match.ts';
 import type { Source } from './block.ts';
 import { conjunctsOf, disjunctsOf, isVolatile, readsAny, readsOnly } from './conjuncts.ts';
 import { coverage } from './covering.ts';
 import { type BoundIndex, boundIndex } from './index-keys.ts';
-import { type IndexMatch, matchIndex, type UnnestBinding } from './index-match.ts';
+import { matchIndex, type UnnestBinding } from './index-match.ts';
 import type { KeyspaceFrom, LogicalFrom, OrderTerm } from './logical.ts';
 import type { IndexScan, Operator } from './operators.ts';
 import { pushDown } from './pushdown.ts';
@@ -121,7 +122,7 @@ function indexedAccess(
     const best = bestMatch(access, from, matches, conjuncts, role);
     const union = unionOf(access, from, indexes, conjuncts, context);
     if (union && (!best || best.match.points === 0)) return union;
-    return best ? scanOf(access, from, best.match, conjuncts, role) : undefined;
+    return best ? scanOf(access, from, best, conjuncts, role) : undefined;
   };
   const preferred = all.filter((index) => hinted.has(index.definition.name));
   return (preferred.length > 0 ? find(preferred) : undefined) ?? find(all);
@@ -144,60 +145,10 @@ function unnestsOf(from: LogicalFrom): UnnestBinding[] {
   return from.kind === 'join' || from.kind === 'nest' ? unnestsOf(from.left) : [];
 }
 
-interface Candidate {
-  readonly match: IndexMatch;
-  readonly isCovering: boolean;
-}
-
-/**
- * Prefers an index with a single value for some key, then more leading bounded keys, more keys with single values, a covering index,
- * more bounded keys, a longer condition, fewer keys.
- */
-function bestMatch(
-  access: Access,
-  from: KeyspaceFrom,
-  matches: readonly IndexMatch[],
-  conjuncts: readonly Expression[],
-  role: ScanRole,
-): Candidate | undefined {
-  const candidates = matches
-    .map((match) => ({
-      match,
-      isCovering:
-        mayCover(access, role) && coverage(access, from.source, match.index, conjuncts) !== undefined,
-    }))
-    .filter(
-      ({ match, isCovering }) => match.bounded > 0 || (isCovering && role === 'first' && !match.isArray),
-    );
-  const score = ({ match, isCovering }: Candidate): number[] => [
-    match.points > 0 ? 1 : 0,
-    match.depth,
-    match.points,
-    isCovering ? 1 : 0,
-    match.bounded,
-    match.index.condition.length,
-    -match.index.keys.length,
-  ];
-  return candidates.reduce<Candidate | undefined>((best, each) => {
-    if (!best) return each;
-    return compareScores(score(each), score(best)) > 0 ? each : best;
-  }, undefined);
-}
-
-/** Documents to be changed must be read. */
-function mayCover(access: Access, role: ScanRole): boolean {
-  return role !== 'mutation' && access.body !== undefined;
-}
-
-function compareScores(a: readonly number[], b: readonly number[]): number {
-  const at = a.findIndex((value, index) => value !== b[index]);
-  return at < 0 ? 0 : (a[at] as number) - (b[at] as number);
-}
-
 function scanOf(
   access: Access,
   from: KeyspaceFrom,
-  match: IndexMatch,
+  { match, estimate }: Candidate,
   conjuncts: readonly Expression[],
   role: ScanRole,
 ): Operator {
@@ -227,6 +178,7 @@ function scanOf(
     limit: pushed.isLimited ? access.select?.limit : undefined,
     offset: pushed.isLimited ? access.select?.offset : undefined,
     isOrdered: pushed.isOrdered,
+    estimate,
   };
   return covers ? scan : fetched(access, from, scan);
 }
@@ -248,8 +200,8 @@ function unionOf(
       .map((index) => matchIndex(index, [...others, ...conjunctsOf(side)], context, []))
       .filter((match) => match !== undefined);
     // As for a mutation: the scans of a union never cover.
-    const best = bestMatch(access, from, matches, conjuncts, 'mutation')?.match;
-    if (!best || best.depth === 0) return undefined;
+    const best = bestMatch(access, from, matches, conjuncts, 'mutation');
+    if (!best || best.match.depth === 0) return undefined;
     scans.push(plainScan(from, best));
   }
   for (const scan of scans) access.planning.used.set(scan.index.id, scan.index);
@@ -261,7 +213,7 @@ function unionOf(
   });
 }
 
-function plainScan(from: KeyspaceFrom, match: IndexMatch): IndexScan {
+function plainScan(from: KeyspaceFrom, { match, estimate }: Candidate): IndexScan {
   return {
     op: 'index scan',
     source: from.source,
@@ -277,6 +229,7 @@ function plainScan(from: KeyspaceFrom, match: IndexMatch): IndexScan {
     limit: undefined,
     offset: undefined,
     isOrdered: false,
+    estimate,
   };
 }
 
@@ -348,6 +301,7 @@ function firstKeys(access: Access, from: KeyspaceFrom, index: IndexDefinition): 
     limit,
     offset,
     isOrdered: order.length > 0,
+    estimate: undefined,
   };
 }
 

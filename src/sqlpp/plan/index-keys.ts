@@ -34,14 +34,26 @@ export function boundIndex(planning: Planning, definition: IndexDefinition, sour
   };
 }
 
+/** The keys' expressions over the document, one for each `BoundIndex.keys`. */
+export const unboundKeys = (planning: Planning, { keys }: IndexDefinition): Expression[] =>
+  keys.flatMap(({ expression }) => componentsOf(planning.parse(expression)));
+
 /** One key per component of the index: each argument of FLATTEN_KEYS is one. */
 function expanded(key: IndexKey, expression: Expression): Omit<BoundKey, 'group'>[] {
   const parts = flattened(expression);
   if (!parts) return [{ key, expression }];
-  return parts.map((part) => ({
-    key: { ...key, isDescending: part.isDescending, includesMissing: part.includesMissing },
-    expression: replace(expression, (node) => (node.kind === 'flatten keys' ? part.expression : undefined)),
-  }));
+  return componentsOf(expression).map((component, at) => {
+    const { isDescending, includesMissing } = parts[at] as KeyTerm;
+    return { key: { ...key, isDescending, includesMissing }, expression: component };
+  });
+}
+
+export function componentsOf(expression: Expression): Expression[] {
+  const parts = flattened(expression);
+  if (!parts) return [expression];
+  return parts.map((part) =>
+    replace(expression, (node) => (node.kind === 'flatten keys' ? part.expression : undefined)),
+  );
 }
 
 function flattened(node: Expression): readonly KeyTerm[] | undefined {

@@ -4,6 +4,7 @@ import type { IndexDefinition } from '../datastore/indexes.ts';
 import type { Expression } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
 import type { Block, Source } from './block.ts';
+import type { Estimate } from './estimates.ts';
 import type {
   KeyspaceRef,
   LogicalGroup,
@@ -84,6 +85,7 @@ export interface IndexScan {
   readonly offset: Expression | undefined;
   /** Rows have the order of ORDER BY. */
   readonly isOrdered: boolean;
+  readonly estimate: Estimate | undefined;
 }
 
 /** The document keys of all scans, each once. */

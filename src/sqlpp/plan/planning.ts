@@ -1,10 +1,13 @@
 // The planner's dependencies.
 import type { IndexDefinition, IndexStatus } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
+import type { CollectionStatistics } from '../datastore/statistics.ts';
 import type { Expression } from '../tree/query.ts';
 
 export interface Planning {
   indexesOf(keyspace: Keyspace): readonly IndexStatus[];
+  /** Undefined: none were gathered, or the request does not use them. */
+  statisticsOf(keyspace: Keyspace): CollectionStatistics | undefined;
   /** Parses the text of an index key or condition; results are cached. */
   parse(text: string): Expression;
   readonly sequentialScans: boolean;

@@ -2,9 +2,8 @@
 import { type KeyspaceName, scopeKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { Resolver } from '../plan/resolver.ts';
-import { formatExpression } from '../text/format.ts';
 import { staticValue } from '../text/static-value.ts';
-import type { CreateFunction, GrantRoles, UpdateStatistics } from '../tree/definition.ts';
+import type { CreateFunction, GrantRoles } from '../tree/definition.ts';
 import type { FunctionName as FunctionPath, KeyspacePath } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
 import type { FunctionName } from './commands.ts';
@@ -30,7 +29,8 @@ type ServiceStatement = Exclude<
       | 'create index'
       | 'drop index'
       | 'alter index'
-      | 'build indexes';
+      | 'build indexes'
+      | 'update statistics';
   }
 >;
 
@@ -88,8 +88,6 @@ export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedC
         },
         privileges: [functionPrivilege(resolver, tree, 'execute function')],
       };
-    case 'update statistics':
-      return statisticsOf(resolver, tree);
     case 'begin transaction':
       return transaction({ kind: 'START_TRANSACTION' });
     case 'commit transaction':
@@ -168,25 +166,5 @@ function functionOf(resolver: Resolver, tree: CreateFunction): Command {
     ...(body.language !== 'inline' && { library: body.library }),
     replaces: tree.isReplacing,
     isLenient: tree.ifNotExists,
-  };
-}
-
-function statisticsOf(resolver: Resolver, tree: UpdateStatistics): ResolvedCommand {
-  const { name } = resolver.keyspace(tree.keyspace, 'select');
-  const { action } = tree;
-  const terms = action.kind === 'terms' || action.kind === 'delete' ? action.terms : [];
-  const names = action.kind === 'indexes' ? action.names : [];
-  return {
-    command: {
-      kind: 'UPDATE_STATISTICS',
-      keyspace: name,
-      expressions: terms.map((term) => formatExpression(term)),
-      indexes: names.map((each) =>
-        each.kind === 'identifier' ? each.name : String(staticValue(each)?.value ?? ''),
-      ),
-      isDelete: action.kind === 'delete',
-      ...(tree.with !== undefined && { options: tree.with }),
-    },
-    privileges: [{ action: 'select', keyspace: name }],
   };
 }

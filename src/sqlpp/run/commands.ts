@@ -1,7 +1,9 @@
 // Commands: statements that the engine passes to the query service. They concern scopes and collections, roles, functions and
 // transactions; their names are resolved and parameters evaluated.
-import type { KeyspaceName } from '../datastore/keyspace.ts';
+import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
+import type { StatisticsKey } from '../plan/statistics-keys.ts';
 import type { Value } from '../values/value.ts';
+import type { StatisticsOptions } from './statistics-options.ts';
 
 export interface RoleGrant {
   readonly roles: readonly string[];
@@ -36,12 +38,15 @@ export type PlainCommand =
   | ({ readonly kind: 'GRANT_ROLE' | 'REVOKE_ROLE' } & RoleGrant)
   | {
       readonly kind: 'UPDATE_STATISTICS';
-      readonly keyspace: KeyspaceName;
-      /** Canonical texts of expressions; empty with `indexes`. */
-      readonly expressions: readonly string[];
-      readonly indexes: readonly string[];
-      readonly isDelete: boolean;
-      readonly options?: Value;
+      readonly keyspace: Keyspace;
+      readonly change:
+        | {
+            readonly kind: 'gather';
+            readonly keys: readonly StatisticsKey[];
+            readonly options: StatisticsOptions;
+          }
+        /** `expressions`: names of statistics; null: all. */
+        | { readonly kind: 'delete'; readonly expressions: readonly string[] | null };
     }
   | {
       readonly kind: 'CREATE_FUNCTION';

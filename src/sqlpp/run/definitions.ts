@@ -4,32 +4,21 @@ import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { Resolver } from '../plan/resolver.ts';
 import { formatExpression } from '../text/format.ts';
-import { staticValue } from '../text/static-value.ts';
 import type { AlterIndex, BuildIndexes, CreateIndex, DropIndex } from '../tree/definition.ts';
-import type { Expression, KeyTerm } from '../tree/query.ts';
+import type { KeyTerm } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
-import { resolveDeep } from '../values/json-parse.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import { commandOf } from './command-of.ts';
-import type {
-  Command,
-  ExecuteContext,
-  Execution,
-  Outcome,
-  PrepareContext,
-  Prepared,
-  Privilege,
-  StatementKind,
-} from './engine.ts';
+import type { PrepareContext, Prepared, StatementKind } from './engine.ts';
 import { checkIndexKeys } from './index-checks.ts';
+import { namesOf, type PrepareValue } from './index-names.ts';
+import { type Action, commandStatement, executionOf, plainPrepared } from './plain-statement.ts';
+import { statisticsStatement } from './statistics-statement.ts';
 
 type Definition = Exclude<
   PlainStatement,
   { kind: 'select' | 'insert' | 'upsert' | 'update' | 'delete' | 'merge' | 'infer' }
 >;
-
-/** Prepares a SELECT of the expression's value. */
-type PrepareValue = (expression: Expression) => Prepared;
 
 export function definitionStatement(
   tree: Definition,
@@ -53,14 +42,14 @@ export function definitionStatement(
       return indexStatement(resolver, 'ALTER_INDEX', alterIndex(resolver, tree));
     case 'build indexes':
       return buildIndexes(resolver, tree, prepareValue);
+    case 'update statistics':
+      return statisticsStatement(resolver, tree, prepareValue);
     default: {
       const { command, privileges } = commandOf(resolver, tree);
       return commandStatement(text, command, privileges);
     }
   }
 }
-
-type Action = (context: ExecuteContext, outcome: Outcome) => Promise<readonly Value[]>;
 
 function indexStatement(resolver: Resolver, kind: StatementKind, action: Action): Prepared {
   return {
@@ -69,59 +58,6 @@ function indexStatement(resolver: Resolver, kind: StatementKind, action: Action)
       .map((ref) => ref.keyspace)
       .filter((keyspace) => keyspace !== undefined),
     program: { run: (_prepared, context) => executionOf(action, context) },
-  };
-}
-
-export function commandStatement(text: string, command: Command, privileges: readonly Privilege[]): Prepared {
-  return {
-    ...plainPrepared(text, command.kind, privileges),
-    isReadonly: false,
-    program: {
-      run: (_prepared, context) => ({ ...emptyExecution(), rows: context.command(command, context) }),
-    },
-  };
-}
-
-export function plainPrepared(
-  text: string,
-  kind: StatementKind,
-  privileges: readonly Privilege[],
-): Omit<Prepared, 'program'> {
-  const explain = newObject();
-  explain['#operator'] = kind
-    .toLowerCase()
-    .split('_')
-    .map((word) => word[0]?.toUpperCase() + word.slice(1))
-    .join('');
-  return {
-    text,
-    kind,
-    isReadonly: false,
-    signature: undefined,
-    privileges,
-    keyspaces: [],
-    indexIds: [],
-    explain,
-    parameters: [],
-  };
-}
-
-function emptyExecution(): Omit<Execution, 'rows'> {
-  return {
-    outcome: { mutations: 0, sorted: 0, usedBytes: 0, errors: [], warnings: [], phases: new Map() },
-    timings: () => null,
-  };
-}
-
-export function executionOf(action: Action, context: ExecuteContext): Execution {
-  const execution = emptyExecution();
-  return {
-    ...execution,
-    rows: (async function* actOnce() {
-      context.signal.throwIfAborted();
-      const rows = await action(context, execution.outcome);
-      if (rows.length > 0) yield rows;
-    })(),
   };
 }
 
@@ -257,42 +193,4 @@ function buildIndexes(resolver: Resolver, tree: BuildIndexes, prepareValue: Prep
     privileges: [...statement.privileges, ...names.flatMap(({ prepared }) => prepared?.privileges ?? [])],
     parameters: names.flatMap(({ prepared }) => prepared?.parameters ?? []),
   };
-}
-
-interface NamesToBuild {
-  /** Of names that the run finds: those of a subquery or a parameter. */
-  readonly prepared?: Prepared;
-  namesIn(context: ExecuteContext): Promise<string[]>;
-}
-
-/** Not part of the caller, whose closures outlive the request: they must not hold `prepareValue`, which holds the request's datastore. */
-const namesOf = (nodes: readonly Expression[], prepareValue: PrepareValue): NamesToBuild[] =>
-  nodes.map((node) => nameOf(node, prepareValue));
-
-/** A bare name, a string, an array of strings, or an expression with one of these as its value. */
-function nameOf(node: Expression, prepareValue: PrepareValue): NamesToBuild {
-  if (node.kind === 'identifier') return { namesIn: async () => [node.name] };
-  const constant = staticValue(node);
-  if (constant) {
-    const names = namesIn(constant.value, node);
-    return { namesIn: async () => names };
-  }
-  const prepared = prepareValue(node);
-  return {
-    prepared,
-    namesIn: async (context) => {
-      const names: string[] = [];
-      for await (const rows of prepared.program.run(prepared, context).rows)
-        for (const row of rows) names.push(...namesIn(resolveDeep(row), node));
-      return names;
-    },
-  };
-}
-
-function namesIn(value: Value, node: Expression): string[] {
-  const list = Array.isArray(value) ? (value as Value[]) : [value];
-  return list.map((name) => {
-    if (typeof name !== 'string') throw sqlError(5410, formatExpression(node));
-    return name;
-  });
 }

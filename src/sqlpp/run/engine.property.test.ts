@@ -15,6 +15,11 @@ import {
 } from '../../../test/support/random-statements.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
+import type { CollectionStatistics, ExpressionStatistics } from '../datastore/statistics.ts';
+import { statisticsKeys } from '../plan/statistics-keys.ts';
+import { parseExpression } from '../text/parser.ts';
+import { collate } from '../values/collation.ts';
+import type { Value } from '../values/value.ts';
 
 const seed = printedSeed(console.log);
 
@@ -30,7 +35,40 @@ function fill(random: Fraction): { datastore: MemoryDatastore; t: Keyspace; u: K
   return { datastore, t, u };
 }
 
-test(`indexes, spilling and preparing never change rows (seed ${seed})`, async () => {
+/** Of some keys of the indexes, and mostly wrong: they may choose any index. */
+function randomStatistics(
+  datastore: MemoryDatastore,
+  random: Fraction,
+): (keyspace: Keyspace) => CollectionStatistics {
+  const seenOf = new Map<string, ExpressionStatistics>();
+  const statisticsOf = (expression: string): ExpressionStatistics => {
+    const present = seenOf.get(expression);
+    if (present) return present;
+    const bounds = Array.from({ length: Math.floor(random() * 4) }, () => scalar(random) as Value);
+    const made = {
+      expression,
+      documents: 60,
+      sampled: 60,
+      perDocument: random() * 2,
+      distinct: random() * 60,
+      resolution: 1,
+      gatheredMs: 0,
+      bins: bounds.sort(collate).map((upTo) => ({ upTo, share: random(), distinct: random() * 9 })),
+    };
+    seenOf.set(expression, made);
+    return made;
+  };
+  return (keyspace) => {
+    const names = datastore.indexes
+      .of(keyspace)
+      .flatMap(({ definition }) => definition.keys)
+      .flatMap(({ expression }) => statisticsKeys(parseExpression(expression)))
+      .map(({ expression }) => expression);
+    return new Map(names.map((name) => [name, statisticsOf(name)]));
+  };
+}
+
+test(`indexes, spilling, preparing and statistics never change rows (seed ${seed})`, async () => {
   const below = randomFrom(seed);
   const random = (): number => below(1_000_000) / 1_000_000;
   for (let round = 0; round < 4; round++) {
@@ -41,11 +79,13 @@ test(`indexes, spilling and preparing never change rows (seed ${seed})`, async (
     const prepared = statements.map((each) => prepareOn(datastore, each));
     const chosen = indexes.filter(() => random() < 0.5);
     for (const create of chosen) await query(datastore, create);
+    const statistics = randomStatistics(datastore, random);
     for (const [at, each] of statements.entries()) {
       const want = sorted(expected.get(each) as unknown[]);
       const note = `seed ${seed}\n${each}\n${chosen.join('\n')}`;
       assert.deepEqual(sorted(await query(datastore, each)), want, note);
       assert.deepEqual(sorted(await query(datastore, each, { spillBytes: 500 })), want, `spilled: ${note}`);
+      assert.deepEqual(sorted(await query(datastore, each, { statistics })), want, `statistics: ${note}`);
       const plan = prepared[at];
       if (plan)
         assert.deepEqual(sorted(await runPrepared(datastore, plan)), want, `prepared before: ${note}`);

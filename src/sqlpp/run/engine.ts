@@ -3,6 +3,7 @@
 import type { Documents, Durability } from '../datastore/documents.ts';
 import type { Consistency, IndexAdmin, Indexes } from '../datastore/indexes.ts';
 import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
+import type { CollectionStatistics } from '../datastore/statistics.ts';
 import type { Privilege } from '../plan/privilege.ts';
 import type { Value } from '../values/value.ts';
 import type { PlainCommand } from './commands.ts';
@@ -51,6 +52,8 @@ export interface PrepareContext {
   /** User-defined functions (CREATE FUNCTION). */
   readonly userFunctions?: UserFunctions;
   readonly isInTransaction?: boolean;
+  /** Statistics by which the planner chooses among indexes; absent: it chooses by rules. */
+  readonly statistics?: (keyspace: Keyspace) => CollectionStatistics | undefined;
 }
 
 export interface UserFunction {

@@ -43,3 +43,9 @@ function rangeNode(range: PlanRange, key: string | undefined): Value {
 function boundText(bound: PlanBound | undefined): Value {
   return bound && formatExpression(bound.value);
 }
+
+/** The planner's estimates, which are there only with statistics. */
+export function estimates(cardinality: number, cost: number): Record<string, Value> {
+  const rounded = (value: number): number => Math.round(value * 100) / 100;
+  return { optimizer_estimates: members({ cardinality: rounded(cardinality), cost: rounded(cost) }) };
+}

@@ -6,7 +6,7 @@ import type { KeyspaceRef, LogicalProjection, OrderTerm } from '../plan/logical.
 import type { IndexScan, Operator, QueryPlan } from '../plan/operators.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Value } from '../values/value.ts';
-import { members, node, spanNode } from './explained-nodes.ts';
+import { estimates, members, node, spanNode } from './explained-nodes.ts';
 import { nodesWithStats } from './explained-stats.ts';
 import type { OperatorStats } from './meter.ts';
 
@@ -120,7 +120,7 @@ function sourceSteps(operator: Exclude<Operator, { input: Operator }>, statsOf: 
 function ownSteps(operator: Extract<Operator, { input: Operator }>, statsOf: StatsOf): Value[] {
   switch (operator.op) {
     case 'fetch':
-      return [fetchNode(operator.keyspace, operator.source)];
+      return [fetchNode(operator.keyspace, operator.source, fetchEstimates(operator.input))];
     case 'filter':
       return [node('Filter', { condition: formatExpression(operator.condition) })];
     case 'let':
@@ -195,8 +195,14 @@ function asAlias(ref: KeyspaceRef, { alias, isExplicit }: Source): Record<string
   return isExplicit ? { as: alias, ...keyspace(ref) } : keyspace(ref);
 }
 
-function fetchNode(ref: KeyspaceRef, source: Source): Value {
-  return node('Fetch', asAlias(ref, source));
+function fetchNode(ref: KeyspaceRef, source: Source, estimates: Record<string, Value> = {}): Value {
+  return node('Fetch', { ...asAlias(ref, source), ...estimates });
+}
+
+/** Of the documents that a scan with an estimate makes the statement read. */
+function fetchEstimates(input: Operator): Record<string, Value> {
+  const estimate = input.op === 'index scan' ? input.estimate : undefined;
+  return estimate ? estimates(estimate.cardinality, estimate.cost) : {};
 }
 
 function indexScan(scan: IndexScan): Value {
@@ -219,6 +225,7 @@ function indexScan(scan: IndexScan): Value {
     offset: scan.offset && formatExpression(scan.offset),
     reverse: scan.isReverse || undefined,
     index_order: scan.isOrdered ? [members({ keypos: 0, ...(scan.isReverse && { desc: true }) })] : undefined,
+    ...(scan.estimate && estimates(scan.estimate.cardinality, scan.estimate.scanCost)),
   });
   return scan.isDistinct ? node('DistinctScan', { scan: plain }) : plain;
 }

@@ -7,8 +7,8 @@ import { Resolver } from '../plan/resolver.ts';
 import type { Infer } from '../tree/definition.ts';
 import { parseJson } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
-import { executionOf, plainPrepared } from './definitions.ts';
 import type { ExecuteContext, PrepareContext, Prepared } from './engine.ts';
+import { executionOf, plainPrepared } from './plain-statement.ts';
 import { heldMax } from './run.ts';
 
 /** The time after which an inference yields to other requests. */

@@ -5,9 +5,9 @@ import type { Infer } from '../tree/definition.ts';
 import type { Advise, Execute, Explain, PlainStatement, Prepare } from '../tree/statement.ts';
 import { newObject, type Value } from '../values/value.ts';
 import { adviseContext, adviseRow } from './advising.ts';
-import { commandStatement, executionOf, plainPrepared } from './definitions.ts';
 import type { PrepareContext, Prepared } from './engine.ts';
 import { inferStatement } from './inferring.ts';
+import { commandStatement, executionOf, plainPrepared } from './plain-statement.ts';
 
 type PrepareInner = (tree: PlainStatement, text: string, context: PrepareContext) => Prepared;
 

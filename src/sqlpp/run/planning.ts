@@ -24,7 +24,7 @@ type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'consulted'>;
 
 /** Plans hold their planning, so it must not hold the request's datastore, which has the session. */
 export function planningOf(text: string, context: PrepareContext): StatementPlanning {
-  const { sequentialScans, datastore } = context;
+  const { sequentialScans, datastore, statistics } = context;
   let values: KnownValues = context;
   const { indexes } = datastore;
   const used = new Map<string, IndexDefinition>();
@@ -34,6 +34,7 @@ export function planningOf(text: string, context: PrepareContext): StatementPlan
     subqueries: [],
     sequentialScans,
     indexesOf: (keyspace: Keyspace): readonly IndexStatus[] => indexes.of(keyspace),
+    statisticsOf: (keyspace) => statistics?.(keyspace),
     parse: parsed,
     compare: (a, b) => collate(resolveDeep(a as Value), resolveDeep(b as Value)),
     constantOf: (expression) => constantOf(expression, values),

@@ -15,7 +15,7 @@ import type { Expression, Select } from '../tree/query.ts';
 import type { PlainStatement, Statement as StatementTree } from '../tree/statement.ts';
 import type { Value } from '../values/value.ts';
 import { BlockCompiler } from './code.ts';
-import { definitionStatement, plainPrepared } from './definitions.ts';
+import { definitionStatement } from './definitions.ts';
 import type {
   ExecuteContext,
   Execution,
@@ -29,6 +29,7 @@ import { explainChange, explainSelect } from './explaining.ts';
 import { insert } from './inserting.ts';
 import { merge } from './merging.ts';
 import { metaStatement } from './meta-statements.ts';
+import { plainPrepared } from './plain-statement.ts';
 import { constantOf, planningOf, type StatementPlanning } from './planning.ts';
 import { StatementCompiler } from './statement-compiler.ts';
 import { remove, update } from './updating.ts';

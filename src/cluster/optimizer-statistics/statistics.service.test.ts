@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { StoredStatistics } from '#query/query.contract.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { StatisticsService, statisticsLimits } from './statistics.service.ts';
+import { statisticsKey, statisticsPrefix } from './statistics-state.ts';
+
+const collections = [{ uid: '0' }, { uid: 'a' }, { uid: 'b' }];
+
+function aService(store = new MemoryConfigStore()) {
+  const view = {
+    buckets: { byUuid: { u: { state: 'ready' } } },
+    manifest: () => ({ scopes: [{ collections }] }),
+  } as never;
+  return { store, service: new StatisticsService({ store, view }) };
+}
+
+const of = (expression: string, bound = ''): StoredStatistics['expressions'][number] => ({
+  expression,
+  documents: 1,
+  sampled: 1,
+  perDocument: 1,
+  distinct: 1,
+  resolution: 1,
+  gatheredMs: 0,
+  bins: [{ upTo: bound, share: 1, distinct: 1 }],
+});
+
+const stored = (collectionId: number, expressions: StoredStatistics['expressions']) =>
+  ({ kind: 'store', bucketUuid: 'u', collectionId, expressions }) as const;
+
+const namesIn = (service: StatisticsService) =>
+  service
+    .all()
+    .map(({ collectionId, expressions }) => [collectionId, expressions.map(({ expression }) => expression)]);
+
+test('stores, replaces and deletes by expression, and reports changes of another node', async () => {
+  const { store, service } = aService();
+  const { service: other } = aService(store);
+  await service.start();
+  await other.start();
+  let reports = 0;
+  other.onChange(() => reports++);
+  assert.equal(await service.change(stored(10, [of('a'), of('b')])), 'done');
+  assert.equal(await service.change(stored(10, [of('b'), of('c')])), 'done');
+  assert.deepEqual(namesIn(service), [[10, ['a', 'b', 'c']]]);
+  assert.deepEqual(namesIn(other), namesIn(service));
+  assert.equal(reports, 2);
+  const target = { kind: 'delete', bucketUuid: 'u', collectionId: 10 } as const;
+  assert.equal(await service.change({ ...target, expressions: ['a', 'z'] }), 'done');
+  assert.deepEqual(namesIn(service), [[10, ['b', 'c']]]);
+  assert.equal(await service.change({ ...target, expressions: null }), 'done');
+  assert.deepEqual(namesIn(service), []);
+});
+
+test('refuses too many, too large and those of no collection', async () => {
+  const { service } = aService();
+  await service.start();
+  const refusal = async (change: Parameters<StatisticsService['change']>[0]) => {
+    const outcome = await service.change(change);
+    return typeof outcome === 'string' ? outcome : outcome.refused;
+  };
+  const many = Array.from({ length: statisticsLimits.expressions + 1 }, (_, at) => of(`f${at}`));
+  assert.match(await refusal(stored(0, many)), /at most 64 expressions/);
+  assert.match(
+    await refusal(stored(0, [of('a', 'x'.repeat(600_000))])),
+    /of a collection take at most 524288/,
+  );
+  assert.match(await refusal(stored(99, [of('a')])), /does not exist/);
+  for (let at = 0; at < 9; at++) collections.push({ uid: (32 + at).toString(16) });
+  for (let at = 0; at < 8; at++)
+    assert.equal(await refusal(stored(32 + at, [of('a', 'x'.repeat(500_000))])), 'done');
+  assert.match(await refusal(stored(40, [of('a', 'x'.repeat(500_000))])), /of all collections take at most/);
+  collections.splice(3);
+});
+
+test('removes the statistics of deleted collections', async () => {
+  const { store, service } = aService();
+  await store.put(statisticsKey('u', 77), { expressions: [of('a')] }, 0);
+  await store.put(statisticsKey('gone', 0), { expressions: [of('a')] }, 0);
+  await service.start();
+  assert.deepEqual(namesIn(service), []);
+  await service.change(stored(10, [of('a')]));
+  assert.deepEqual(
+    (await store.list(statisticsPrefix)).map(({ key }) => key),
+    [statisticsKey('u', 10)],
+  );
+});

@@ -1,0 +1,88 @@
+// A random sample of rows, each with the same chance, bounded in rows and bytes: above its bytes it keeps every second row.
+
+/** Elements of an array key, of one document. */
+export interface SampledElements {
+  readonly count: number;
+  /** The first of them. */
+  readonly kept: readonly unknown[];
+}
+
+interface Row {
+  /** By position: undefined for MISSING; `SampledElements` of an array key. */
+  readonly values: readonly unknown[];
+  readonly bytes: number;
+}
+
+const elementsMax = 20;
+const textMax = 256;
+/** Parsing more at once would delay other requests. */
+const rowTextMax = 256 << 10;
+const valueBytes = 16;
+
+export class ValueSample {
+  seen = 0;
+  private rows: Row[] = [];
+  private rowsMax: number;
+  private readonly bytesMax: number;
+  private bytes = 0;
+  private readonly arrays: readonly boolean[];
+
+  /** `arrays`: whether a row has an array of elements at this position. */
+  constructor(limits: { readonly rows: number; readonly bytes: number }, arrays: readonly boolean[]) {
+    this.rowsMax = limits.rows;
+    this.bytesMax = limits.bytes;
+    this.arrays = arrays;
+  }
+
+  get size(): number {
+    return this.rows.length;
+  }
+
+  valuesAt(position: number): unknown[] {
+    return this.rows.map(({ values }) => values[position]);
+  }
+
+  /** `textOf`: called only for a row that is kept; a JSON object with the values by position. `chance` is from 0 to below 1. */
+  offer(chance: () => number, textOf: () => string): void {
+    this.seen++;
+    const isFull = this.rows.length >= this.rowsMax;
+    const at = isFull ? Math.floor(chance() * this.seen) : this.rows.length;
+    if (at >= this.rowsMax) return;
+    const text = textOf();
+    if (text.length > rowTextMax) return;
+    const sent = JSON.parse(text) as Record<string, unknown>;
+    const values = this.arrays.map((isArray, position) => shortened(sent[position], isArray));
+    const bytes = values.reduce<number>((total, value) => total + bytesOf(value), 0);
+    this.bytes += bytes - (this.rows[at]?.bytes ?? 0);
+    this.rows[at] = { values, bytes };
+    while (this.bytes > this.bytesMax && this.rows.length > 1) this.halve();
+  }
+
+  private halve(): void {
+    this.rows = this.rows.filter((_row, at) => at % 2 === 0);
+    this.rowsMax = this.rows.length;
+    this.bytes = this.rows.reduce((total, { bytes }) => total + bytes, 0);
+  }
+}
+
+function shortened(value: unknown, isArray: boolean): unknown {
+  if (!isArray) return short(value);
+  const elements = Array.isArray(value) ? value : [];
+  return { count: elements.length, kept: elements.slice(0, elementsMax).map(short) };
+}
+
+/** A long string by its beginning, and a long array or object by an empty one, which lies before it in collation order. */
+function short(value: unknown): unknown {
+  // A copy: a part of a string would keep the whole of it in memory.
+  if (typeof value === 'string')
+    return value.length > textMax ? Buffer.from(value.slice(0, textMax)).toString() : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (JSON.stringify(value).length <= textMax) return value;
+  return Array.isArray(value) ? [] : {};
+}
+
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return valueBytes + value.length;
+  const isPlain = typeof value !== 'object' || value === null;
+  return isPlain ? valueBytes : valueBytes + 8 * JSON.stringify(value).length;
+}

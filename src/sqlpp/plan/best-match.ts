@@ -1,0 +1,79 @@
+// Chooses among the indexes that can serve one keyspace: by estimated costs if the statistics of UPDATE STATISTICS allow it, else by rules.
+import type { Expression } from '../tree/query.ts';
+import type { Access, ScanRole } from './access-state.ts';
+import { coverage } from './covering.ts';
+import { type Estimate, estimateOf } from './estimates.ts';
+import type { IndexMatch } from './index-match.ts';
+import type { KeyspaceFrom } from './logical.ts';
+
+export interface Candidate {
+  readonly match: IndexMatch;
+  readonly isCovering: boolean;
+  /** Undefined without statistics of the leading key. */
+  readonly estimate: Estimate | undefined;
+}
+
+export function bestMatch(
+  access: Access,
+  from: KeyspaceFrom,
+  matches: readonly IndexMatch[],
+  conjuncts: readonly Expression[],
+  role: ScanRole,
+): Candidate | undefined {
+  const candidates = matches
+    .map((match) => candidateOf(access, from, match, conjuncts, role))
+    .filter(
+      ({ match, isCovering }) => match.bounded > 0 || (isCovering && role === 'first' && !match.isArray),
+    );
+  const order = candidates.every(({ estimate }) => estimate !== undefined) ? byCost : byRules;
+  return candidates.reduce<Candidate | undefined>(
+    (best, each) => (best && order(each, best) <= 0 ? best : each),
+    undefined,
+  );
+}
+
+function candidateOf(
+  access: Access,
+  from: KeyspaceFrom,
+  match: IndexMatch,
+  conjuncts: readonly Expression[],
+  role: ScanRole,
+): Candidate {
+  const { planning } = access;
+  const isCovering =
+    mayCover(access, role) && coverage(access, from.source, match.index, conjuncts) !== undefined;
+  const statistics = from.keyspace.keyspace && planning.statisticsOf(from.keyspace.keyspace);
+  const estimate = statistics && estimateOf(planning, match, isCovering, statistics);
+  return { match, isCovering, estimate };
+}
+
+/** Documents to be changed must be read. */
+export function mayCover(access: Access, role: ScanRole): boolean {
+  return role !== 'mutation' && access.body !== undefined;
+}
+
+/** Positive: `a` is better. Of equal costs the rules choose. */
+function byCost(a: Candidate, b: Candidate): number {
+  const difference = (b.estimate?.cost ?? 0) - (a.estimate?.cost ?? 0);
+  return difference === 0 ? byRules(a, b) : difference;
+}
+
+/**
+ * Prefers an index with a single value for some key, then more leading bounded keys, more keys with single values, a covering index,
+ * more bounded keys, a longer condition, fewer keys.
+ */
+function byRules(a: Candidate, b: Candidate): number {
+  const [scores, others] = [scoresOf(a), scoresOf(b)];
+  const at = scores.findIndex((value, index) => value !== others[index]);
+  return at < 0 ? 0 : (scores[at] as number) - (others[at] as number);
+}
+
+const scoresOf = ({ match, isCovering }: Candidate): number[] => [
+  match.points > 0 ? 1 : 0,
+  match.depth,
+  match.points,
+  isCovering ? 1 : 0,
+  match.bounded,
+  match.index.condition.length,
+  -match.index.keys.length,
+];

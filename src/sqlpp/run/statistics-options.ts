@@ -1,0 +1,63 @@
+// WITH of UPDATE STATISTICS.
+import { sqlError } from '../errors/sql-error.ts';
+import type { Value } from '../values/value.ts';
+
+export interface StatisticsOptions {
+  /** Documents whose values are kept. */
+  readonly sampleSize: number;
+  /** Percent of the values in one bin. */
+  readonly resolution: number;
+  /** 0: no limit. */
+  readonly timeoutSeconds: number;
+  /** Expressions that one scan of the collection gathers. */
+  readonly batchSize: number;
+}
+
+/** With the finest resolution, each bin has a hundred values of the sample. */
+const valuesInBin = 100;
+export const sampleSizeMax = 40_000;
+
+const ranges = {
+  sample_size: { low: 1, high: sampleSizeMax, isWhole: true },
+  resolution: { low: 0.25, high: 5, isWhole: false },
+  update_statistics_timeout: { low: 0, high: 86_400, isWhole: false },
+  batch_size: { low: 1, high: 10, isWhole: true },
+} as const;
+
+type OptionName = keyof typeof ranges;
+
+/** @throws SqlError 3100 that names the option */
+export function statisticsOptions(value: Value): StatisticsOptions {
+  const given = optionsIn(value);
+  const resolution = given.resolution ?? 1;
+  return {
+    sampleSize: given.sample_size ?? Math.ceil((100 / resolution) * valuesInBin),
+    resolution,
+    timeoutSeconds: given.update_statistics_timeout ?? 60,
+    batchSize: given.batch_size ?? 10,
+  };
+}
+
+function optionsIn(value: Value): Partial<Record<OptionName, number>> {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw sqlError(3100, 'WITH of UPDATE STATISTICS takes an object, as in {"resolution": 0.5}');
+  const options: Partial<Record<OptionName, number>> = {};
+  for (const [name, given] of Object.entries(value)) {
+    if (!Object.hasOwn(ranges, name))
+      throw sqlError(
+        3100,
+        `WITH of UPDATE STATISTICS has no ${name}; known are ${Object.keys(ranges).join(', ')}`,
+      );
+    options[name as OptionName] = checked(name as OptionName, given as Value);
+  }
+  return options;
+}
+
+function checked(name: OptionName, value: Value): number {
+  const { low, high, isWhole } = ranges[name];
+  const isNumber = typeof value === 'number' && (!isWhole || Number.isInteger(value));
+  if (isNumber && value >= low && value <= high) return value;
+  const kind = isWhole ? 'a whole number' : 'a number';
+  throw sqlError(3100, `WITH of UPDATE STATISTICS: ${name} is ${kind} from ${low} to ${high}`);
+}
