@@ -9,6 +9,8 @@ import {
   noBuckets,
 } from './config/cluster-state.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
+import { ownVersion } from './config/node-versions.ts';
+import { clusterCompatibility } from './config/product.ts';
 import { defaultQuotasMb } from './provisioning/quotas.ts';
 
 interface Options {
@@ -57,5 +59,7 @@ function firstNode({ identity, dataFolder }: Options): NodeState {
       javaHome: '',
     },
     alternate: null,
+    version: ownVersion,
+    compatibility: clusterCompatibility,
   };
 }

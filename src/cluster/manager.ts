@@ -31,6 +31,7 @@ import type { ClientAllowlist } from './client-allowlist/client-allowlist.ts';
 import type { NodePorts } from './config/cluster-state.ts';
 import type { Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
+import { servedSince } from './config/since.ts';
 import type { Listening } from './encryption/listening.ts';
 import type { Events } from './events/events.feature.ts';
 import { writeFirstConfiguration } from './first-configuration.ts';
@@ -226,7 +227,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features, sessions
     audit: features.auditLog,
     userNames: () => users.identities.allNames(),
   });
-  return [...routes, ...bundles];
+  return [...routes, ...bundles].map((route) => servedSince(route, view));
 }
 
 function lifecycle(

@@ -8,6 +8,8 @@ import { ClusterStore } from './config/cluster.store.ts';
 import { type ClusterState, clusterKey, type NodePorts, type NodeState } from './config/cluster-state.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
 import { limitedToFamilies, networkOf } from './config/node-network.ts';
+import { ownVersion } from './config/node-versions.ts';
+import { clusterCompatibility } from './config/product.ts';
 import type { HostEnvironment } from './provisioning/node-setup.service.ts';
 
 export interface OwnEntryDeps {
@@ -69,11 +71,15 @@ async function updateOwnEntry(options: OwnEntryDeps, ports: NodePorts): Promise<
   const isUpToDate =
     stored?.paths.data === dataFolder &&
     stored.joining !== true &&
+    stored.version === ownVersion &&
+    stored.compatibility === clusterCompatibility &&
     samePorts(stored.ports, ports) &&
     network(stored) === networkOf(stored);
   if (isUpToDate) return;
   await new ClusterStore(store, nodeId).changeSelf(({ joining: _done, ...node }) => ({
     ...node,
+    version: ownVersion,
+    compatibility: clusterCompatibility,
     ports,
     paths: { ...node.paths, data: dataFolder },
     network: network(node),

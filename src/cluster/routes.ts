@@ -28,6 +28,7 @@ import type { Edition, Vocabulary } from './config/cluster-state.ts';
 import type { ClusterView } from './config/cluster-view.ts';
 import type { DataService } from './config/data-service.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
+import { ownVersion } from './config/node-versions.ts';
 import { clusterCompatibility, type Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { dataSettingsRoutes } from './data-settings/data-settings.routes.ts';
@@ -212,6 +213,7 @@ function joiningServices(parts: ClusterParts, provisioned: () => boolean) {
     provisioned,
     call: parts.callRemote,
     compatibility: clusterCompatibility,
+    version: ownVersion,
     membership: parts.membership ?? noMembership,
     net: parts.net ?? noNet,
   };

@@ -58,6 +58,8 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   readonly changesNothing?: boolean;
   /** The body holds documents of users, which the audit trail must not record. */
   readonly hasUserData?: boolean;
+  /** From which version of the whole cluster on the call is possible: older nodes lack what it needs. Absent: always. */
+  readonly since?: number;
   /** The successful response; 200 without a body by default. */
   readonly answer?: Answer;
   /** Statuses beyond those that every route of its kind has, with their descriptions. */

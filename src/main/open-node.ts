@@ -17,6 +17,7 @@ import { natsSourceOf } from './nats-source.ts';
 import { Node } from './node.ts';
 import { ownIdentity } from './node-identity.ts';
 import type { NodeOptions } from './node-options.ts';
+import { refuseOlderProgram } from './older-program.ts';
 import { openConfiguration } from './open-configuration.ts';
 import type { OwnNatsServer } from './own-nats-server.ts';
 import type { OpenedNode } from './running-node.ts';
@@ -62,6 +63,7 @@ export async function openNode(
   )
     configuration = await configurationOf(parts, options);
   const { store } = configuration;
+  await refuseOlderProgram(store);
   const identity = await ownIdentity(folder, store, realRandom);
   const node = new Node(options, {
     secrets: secrets(),

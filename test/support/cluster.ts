@@ -10,6 +10,7 @@ import {
 } from '../../src/cluster/config/cluster-state.ts';
 import { ClusterView } from '../../src/cluster/config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../../src/cluster/config/data-service.ts';
+import { ownVersion } from '../../src/cluster/config/node-versions.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /** The identity of the node in tests. */
@@ -38,6 +39,7 @@ export const aCluster = (changes: Partial<ClusterState> = {}): ClusterState => (
       },
       paths: { data: '/data', index: '/data', analytics: [], eventing: '/data', javaHome: '' },
       alternate: null,
+      version: ownVersion,
     },
   ],
   ...changes,

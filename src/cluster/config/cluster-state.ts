@@ -129,6 +129,10 @@ export interface NodeState {
   alternate: AlternateAddresses | null;
   /** Absent in a configuration that an older version wrote, until the setting is changed. */
   network?: NodeNetwork;
+  /** What the node knows of the configuration and of messages between nodes; absent: it is of 0.2. */
+  version?: number;
+  /** The version of the published protocol that its clients may use; absent: it is of 0.2. */
+  compatibility?: number;
 }
 
 /** How other nodes reach this one. */

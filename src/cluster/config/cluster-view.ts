@@ -19,6 +19,7 @@ import {
   type StoredBucket,
   settingsPrefix,
 } from './cluster-state.ts';
+import { clusterVersion } from './node-versions.ts';
 
 export class ClusterView {
   readonly #store: ConfigStore;
@@ -70,6 +71,11 @@ export class ClusterView {
   /** The active nodes that run the data service. */
   get dataNodes(): readonly NodeState[] {
     return this.activeNodes.filter(({ services }) => (services ?? ['kv']).includes('kv'));
+  }
+
+  /** What all nodes know. */
+  get version(): number {
+    return clusterVersion(this.cluster.nodes);
   }
 
   /** `removed` is called when the cluster has removed this node; the view then keeps what it had. */

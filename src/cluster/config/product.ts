@@ -1,5 +1,5 @@
 // Name, version and features that this server reports.
-import type { Edition } from './cluster-state.ts';
+import type { Edition, NodeState } from './cluster-state.ts';
 
 export interface Product {
   edition: Edition;
@@ -11,7 +11,14 @@ export interface Product {
 const compatible = { major: 7, minor: 1 };
 
 export const clusterCompatibility = compatible.major * 65_536 + compatible.minor;
-export const clusterCompatVersion = `${compatible.major}.${compatible.minor}`;
+
+/** As `7.1`. */
+export const compatVersionText = (compatibility: number): string =>
+  `${Math.floor(compatibility / 65_536)}.${compatibility % 65_536}`;
+
+/** The version of the published protocol that all nodes know. Nodes of 0.2 publish none. */
+export const commonCompatibility = (nodes: readonly Pick<NodeState, 'compatibility'>[]): number =>
+  Math.min(...nodes.map(({ compatibility = clusterCompatibility }) => compatibility));
 
 export const productOf = (release: string, edition: Edition): Product => ({
   edition,

@@ -8,6 +8,7 @@ import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import { ownVersion } from '../config/node-versions.ts';
 import type {
   EngineRecord,
   MoveToServers,
@@ -105,7 +106,7 @@ test('the founder moves the configuration once three active nodes can run a serv
   await move.stop();
 });
 
-test('nothing moves with fewer servers, while a node joins or a rebalance runs, or on a member', async () => {
+test('nothing moves with fewer servers or an older node, while a node joins or a rebalance runs, or on a member', async () => {
   const three = [node('a'), node('b'), node('c')];
   const plan = { id: 'p', kind: 'rebalance' as const, term: 0, nodes: [], ejected: [], startedMs: 0 };
   const answers = { b: offers, c: offers };
@@ -116,6 +117,7 @@ test('nothing moves with fewer servers, while a node joins or a rebalance runs, 
     { nodes: three, answers: { b: offers, c: () => null } },
     { nodes: three, answers: { b: offers, c: () => Promise.reject(new Error('it is down')) } },
     { nodes: three, answers, isFounder: false },
+    { nodes: [node('a'), node('b'), node('c', { version: ownVersion - 1 })], answers },
   ];
   for (const settings of quiet) {
     const { clock, moves, run, move } = await aNode(settings);

@@ -11,6 +11,7 @@ import type { Issue } from '../certificates/issue.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
+import { olderNodes, since } from '../config/node-versions.ts';
 import type {
   EngineRecord,
   NatsJoinParameters,
@@ -111,7 +112,9 @@ export class EngineMove {
     const isSteady = balance === undefined && nodes.every(({ joining }) => joining !== true);
     if (!membership.isFounder || !isSteady || view.activeNodes.length < serversWanted) return;
     this.#notBeforeMs = clock.monotonicMs() + againMs;
-    await this.#move();
+    const older = olderNodes(nodes, since.ownNatsServers);
+    if (older.length > 0) this.#deps.log.info('engine.waits_for_upgrade', { nodes: older.join(', ') });
+    else await this.#move();
   }
 
   async #move(): Promise<void> {

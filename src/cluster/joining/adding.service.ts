@@ -123,6 +123,7 @@ export class AddingService {
     const sent: EngageRequest = {
       clusterUuid: view.cluster.uuid,
       compatibility,
+      version: view.version,
       services: request.services,
       offer: exchange.offer,
     };
@@ -218,7 +219,7 @@ export class AddingService {
     localAddress: string,
   ): Promise<string> {
     const { cluster, identity, isLoopback, membership } = this.#deps;
-    const { nodeId, ports, paths, alternate, network } = engaged;
+    const { nodeId, ports, paths, alternate, network, version, compatibility } = engaged;
     let otpNode = '';
     await cluster.change((before) => {
       const state = withName(before, identity.nodeId, isLoopback(localAddress) ? null : localAddress);
@@ -237,6 +238,8 @@ export class AddingService {
         ports,
         paths,
         alternate,
+        compatibility,
+        ...(version !== undefined && { version }),
         ...(network && { network }),
         ...(group !== undefined && { group }),
       };

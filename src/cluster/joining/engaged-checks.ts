@@ -1,6 +1,7 @@
 // What a cluster checks about a node before it joins. Nothing has changed yet.
 import type { BucketsState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { clusterVersion, nodeVersion, releaseName } from '../config/node-versions.ts';
 import { joiningRefusals } from '../refusals/joining.refusals.ts';
 import type { EngagedNode } from './join-messages.ts';
 import { nodeAt } from './node-names.ts';
@@ -27,6 +28,7 @@ export function checkEngaged(checks: EngagedChecks): void {
   if (present !== undefined) throw joiningRefusals.exists({ otpNode: present.otpNode });
   if (Math.abs(engaged.compatibility - compatibility) > 1)
     throw joiningRefusals.otherVersion({ theirs: engaged.compatibility, ours: compatibility });
+  checkVersion(nodeVersion(engaged), clusterVersion(nodes));
   const lacking = services.filter((name) => !engaged.supportedServices.includes(name));
   if (lacking.length > 0)
     throw joiningRefusals.noServices({
@@ -42,6 +44,16 @@ export function checkEngaged(checks: EngagedChecks): void {
     });
   if (skewMs > clockLimits.refuseMs)
     throw joiningRefusals.clockSkew({ seconds: skewMs / 1000, max: clockLimits.refuseMs / 1000 });
+}
+
+/**
+ * The cluster may use already what an older node does not know; one that is two versions newer may no longer know what the cluster uses.
+ * @throws AppError
+ */
+export function checkVersion(ofNode: number, ofCluster: number): void {
+  const versions = { node: releaseName(ofNode), cluster: releaseName(ofCluster) };
+  if (ofNode < ofCluster) throw joiningRefusals.olderNode(versions);
+  if (ofNode > ofCluster + 1) throw joiningRefusals.tooNewNode(versions);
 }
 
 /** Only the quota of the data service is compared with the memory of a node. */

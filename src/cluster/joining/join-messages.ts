@@ -11,6 +11,8 @@ export interface EngageRequest {
   /** The uuid of the cluster that adds the node. */
   readonly clusterUuid: string;
   readonly compatibility: number;
+  /** What all its nodes know; absent: it is a cluster of 0.2. */
+  readonly version?: number;
   readonly services: readonly string[];
   /** See SealedExchange. */
   readonly offer: string;
@@ -20,6 +22,8 @@ export interface EngageRequest {
 export interface EngagedNode {
   readonly nodeId: string;
   readonly compatibility: number;
+  /** What it knows; absent: it is of 0.2. */
+  readonly version?: number;
   readonly offer: string;
   readonly wallMs: number;
   readonly supportedServices: readonly string[];

@@ -10,12 +10,14 @@ import { ServedConfigLink } from '#replog/served/served-config-link.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { networkOf } from '../config/node-network.ts';
+import { nodeVersion } from '../config/node-versions.ts';
 import { availableServices } from '../config/product.ts';
 import type { NodeNet } from '../peers/inter-node.ts';
 import { nodeQuotaMaxMb } from '../provisioning/quotas.ts';
 import { readServices } from '../provisioning/service-names.ts';
 import { joiningRefusals } from '../refusals/joining.refusals.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
+import { checkVersion } from './engaged-checks.ts';
 import type { EngagedNode, EngageRequest, JoinParameters, NodeMembership } from './join-messages.ts';
 import { type CallRemote, type RemoteAnswer, RemoteError, refusedTexts } from './remote-node.ts';
 import { SealedExchange } from './sealed-exchange.ts';
@@ -32,6 +34,8 @@ export interface JoiningDeps {
   memoryBytes: () => number;
   startedServices?: readonly string[] | undefined;
   compatibility: number;
+  /** What this node knows. */
+  version: number;
   clock: Clock;
   random: Random;
 }
@@ -67,6 +71,7 @@ export class JoiningService {
     if (view.cluster.nodes.length > 1) throw joiningRefusals.alreadyMember();
     if (membership.engineProblem !== null) throw joiningRefusals.invalid([membership.engineProblem]);
     if (request.compatibility < compatibility) throw joiningRefusals.olderCluster();
+    checkVersion(this.#deps.version, nodeVersion(request));
     if (view.self.ports.kv === 0) throw joiningRefusals.starting();
     const exchange = new SealedExchange(random);
     this.#engagement = { request, exchange, untilMs: clock.monotonicMs() + engagedMs };
@@ -74,6 +79,7 @@ export class JoiningService {
     return {
       nodeId: identity.nodeId,
       compatibility,
+      version: this.#deps.version,
       offer: exchange.offer,
       wallMs: clock.wallMs(),
       supportedServices: this.#deps.startedServices ?? availableServices,
@@ -246,6 +252,8 @@ function engageRequestOf(body: unknown): EngageRequest {
   const request = body as EngageRequest;
   if (!Number.isInteger(request.compatibility))
     throw joiningRefusals.malformedCall({ field: 'compatibility' });
+  const { version = 1 } = request as { version?: unknown };
+  if (!Number.isInteger(version)) throw joiningRefusals.malformedCall({ field: 'version' });
   if (!Array.isArray(request.services)) throw joiningRefusals.malformedCall({ field: 'services' });
   return request;
 }

@@ -120,7 +120,7 @@ export function identity(snapshot: StableNodeSnapshot, capi: string): Record<str
     configuredHostname: `${urlHost(node.hostname ?? '127.0.0.1')}:${ports.mgmt}`,
     nodeUUID: node.uuid,
     nodeHash: Number.parseInt(node.uuid.slice(0, 7), 16),
-    clusterCompatibility,
+    clusterCompatibility: node.compatibility ?? clusterCompatibility,
     version,
     os,
     clusterMembership: node.membership,

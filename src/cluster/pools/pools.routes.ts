@@ -7,7 +7,7 @@ import type { AlertKind } from '../alerts/alert-settings.ts';
 import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
-import { clusterCompatVersion, type Product } from '../config/product.ts';
+import type { Product } from '../config/product.ts';
 import { type Changing, until } from '../config/until.ts';
 import { valueStream } from '../config/value-stream.ts';
 import type { LogCollection } from '../log-collection/log-collection.ts';
@@ -96,9 +96,7 @@ function poolReads(deps: PoolRoutesDeps): BoundRoute[] {
       refuseUnprovisioned(deps);
       const clientCertAuthState = deps.certificates.clientAuth.value.state;
       const { orchestrator } = deps.orchestration;
-      return reply.json(
-        terseClusterInfo({ view, clusterCompatVersion, clientCertAuthState, orchestrator }, query),
-      );
+      return reply.json(terseClusterInfo({ view, clientCertAuthState, orchestrator }, query));
     }),
   ];
 }

@@ -1,6 +1,7 @@
 // A short description of the cluster; query flags select its fields.
 import type { Form } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { commonCompatibility, compatVersionText } from '../config/product.ts';
 import { FormReader } from '../forms/form-reader.ts';
 import { isBalanced } from './pool-record.ts';
 
@@ -8,21 +9,20 @@ const defaultFields = ['clusterUUID', 'orchestrator', 'isBalanced', 'clusterComp
 
 export interface TerseInput {
   view: ClusterView;
-  clusterCompatVersion: string;
   clientCertAuthState: string;
   /** The name of the orchestrator's node; null where it is not known. */
   orchestrator: string | null;
 }
 
 export function terseClusterInfo(input: TerseInput, query: Form) {
-  const { view, clusterCompatVersion, clientCertAuthState } = input;
+  const { view, clientCertAuthState } = input;
   const { cluster, buckets } = view;
   const orchestrator = input.orchestrator ?? 'undefined';
   const fields: Record<string, unknown> = {
     clusterUUID: cluster.uuid,
     orchestrator,
     isBalanced: isBalanced(view),
-    clusterCompatVersion,
+    clusterCompatVersion: compatVersionText(commonCompatibility(cluster.nodes)),
     master: orchestrator,
     quotaInfo: { memoryQuota: buckets.memoryQuotaMb, ...cluster.quotas },
     clientCertAuthState,

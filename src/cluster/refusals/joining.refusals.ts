@@ -53,6 +53,14 @@ export const joiningRefusals = defineRefusals('joining', {
     as: 'list',
     text: 'Prepare join failed. The node has compatibility version {theirs}, and this cluster {ours}; they may differ by one minor version.',
   },
+  olderNode: {
+    as: 'list',
+    text: 'Prepare join failed. The node is of version {node}, and all nodes of this cluster know what came with {cluster}: install version {cluster} on the node first.',
+  },
+  tooNewNode: {
+    as: 'list',
+    text: 'Prepare join failed. The node is of version {node}, and a node of this cluster of {cluster}; only adjacent versions can form a cluster: upgrade the nodes of the cluster first.',
+  },
   clockSkew: {
     as: 'list',
     text: 'Prepare join failed. The clock of the node differs from this one by {seconds} s; at most {max} s are allowed. Set both clocks, for example by NTP.',

@@ -50,4 +50,9 @@ export const nodeRefusals = defineRefusals('nodes', {
   },
   invalidRebalanceTimeout: { as: 'bare', field: 'rebalanceStatusTimeout', text: 'invalid' },
   absent: { status: 501, as: 'text', text: '{reason}', when: 'A feature that this version does not have.' },
+  olderNodes: {
+    as: 'text',
+    text: 'This call needs version {release} on all nodes. Upgrade first: {nodes}',
+    when: 'The cluster is being upgraded, and a node lacks what the call needs.',
+  },
 });

@@ -3,6 +3,7 @@
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import { implicitMapping } from '#xdcr/mapping/mapping.contract.ts';
+import { since } from '../config/node-versions.ts';
 import { mappingSwitches, shownMapping } from './mapping-settings.ts';
 import { connectivityStatuses } from './reference-checks.ts';
 import {
@@ -113,6 +114,7 @@ export const CreateReplication = defineRoute({
   access: writeReplicationsAccess,
   bodyKind: 'form',
   justValidate: 'own',
+  since: since.replicationToOtherClusters,
   answer: { json: shape.object({ id: shape.string }) },
   doc: 'Starts the continuous replication of a bucket to a bucket of another cluster; collections replicate to those of the same names.',
 });

@@ -1,0 +1,33 @@
+// While a cluster is upgraded node by node, nodes of two adjacent versions run in it. Each node publishes its version in its entry of the
+// configuration; the version of the cluster is the lowest of them. What only newer nodes know is used from the version on that has it.
+import type { NodeState } from './cluster-state.ts';
+
+/** What this source knows. A release that adds something which other nodes have to know raises it by one, and adds its name below. */
+export const ownVersion = 2;
+
+/** Version 1 is 0.2, whose nodes publish none. */
+const unpublishedVersion = 1;
+const releaseNames = ['0.2', '0.3'];
+
+/** From which version of the cluster on a part of it is used. */
+export const since = {
+  /** Nodes of 0.2 would lose the configuration when it moves to servers of the nodes. */
+  ownNatsServers: 2,
+  /** Nodes of 0.2 do not send what they have to another cluster. */
+  replicationToOtherClusters: 2,
+} as const;
+
+type Versioned = Pick<NodeState, 'version'>;
+
+export const nodeVersion = ({ version }: Versioned): number => version ?? unpublishedVersion;
+
+/** The lowest version of all nodes, also of those that do not run. */
+export const clusterVersion = (nodes: readonly Versioned[]): number => Math.min(...nodes.map(nodeVersion));
+
+/** `0.3`, as messages name it. */
+export const releaseName = (version: number): string =>
+  releaseNames[version - 1] ?? `after ${releaseNames.at(-1)}`;
+
+/** Names of the nodes of versions before that one. */
+export const olderNodes = (nodes: readonly NodeState[], version: number): readonly string[] =>
+  nodes.filter((node) => nodeVersion(node) < version).map(({ otpNode }) => otpNode);
