@@ -1,4 +1,4 @@
-// Does the same with many nodes, a few at a time.
+// Applies a function to many items, a few at a time.
 
 const concurrentMax = 4;
 

@@ -9,7 +9,7 @@ export const launcher = fileURLToPath(new URL('bin/divan.js', packageRoot));
 const stopTimeoutMs = 30_000;
 
 /** The environment of this process without the variables that set its options: they are not meant for a child. */
-export const inheritedEnvironment = (): NodeJS.ProcessEnv =>
+export const environmentWithoutOptions = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('DIVAN_')));
 
 /** Closes the channel and resolves when the child has ended; kills a child that has not ended after the timeout. */

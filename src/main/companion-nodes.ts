@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { realClock } from '#ports/clock.ts';
-import { inheritedEnvironment, launcher, stopChild } from './child-process.ts';
+import { environmentWithoutOptions, launcher, stopChild } from './child-process.ts';
 import { portNames } from './node-options.ts';
 import { environmentName } from './options.ts';
 import type { ReadyFile } from './ready.ts';
@@ -72,7 +72,7 @@ export class CompanionNodes {
     return spawn(process.execPath, [launcher, 'node', ...given], {
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { ...inheritedEnvironment(), ...secrets },
+      env: { ...environmentWithoutOptions(), ...secrets },
     });
   }
 }

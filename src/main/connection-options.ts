@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { httpUrl } from './cloud-options.ts';
 import { kinds, UsageError } from './options.ts';
 
-/** `service` is what the address belongs to, `user` who is needed. */
+/** `service`: what listens at the address; `user`: which user the command needs. */
 export const connectionOptions = (address: string, service: string, user: string) =>
   ({
     url: { kind: httpUrl, default: address, doc: service },
@@ -26,7 +26,7 @@ interface GivenPassword {
 
 const passwordBytesMax = 10_000;
 
-/** The password wherever it was given. @throws UsageError if it was not */
+/** The password from the option, the file, standard input or the environment. @throws UsageError if there is none */
 export function passwordOf(given: GivenPassword): string {
   const { password, 'password-file': file } = given;
   if (file === undefined) {

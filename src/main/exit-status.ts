@@ -5,7 +5,7 @@ export const ExitStatus = {
   failure: 1,
   /** A wrong command line. */
   usage: 2,
-  /** A part of the work was refused, the rest is done. */
+  /** A part of the work was refused, all else is done. */
   partial: 3,
   /** The named bucket, collection, user or document does not exist. */
   missing: 4,

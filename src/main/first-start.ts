@@ -112,7 +112,7 @@ async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<voi
   }
 }
 
-/** Those of the file come last, so that they win over the ones of the backup. */
+/** Documents of the init file replace those of the backup, so they are written last. */
 async function makeDocuments(start: FirstStart): Promise<void> {
   const { restore, buckets } = start.plan;
   if (restore !== null) await restoreBackup(start, restore);

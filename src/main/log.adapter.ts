@@ -13,8 +13,8 @@ type LineLevel = Exclude<LogLevel, 'silent'>;
 /** The numbers of pino, which tools that read such logs know. */
 const numbers: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 };
 const standardError = 2;
-/** For the reader of a full pipe. */
-const wait = { ms: 10, times: 10 };
+/** How long, and how often, a write waits for the reader of a full pipe. */
+const pipeWait = { ms: 10, times: 10 };
 
 /** `file` gets the lines that standard error gets, and all others from `info` up. */
 export function jsonLog(level: LogLevel, file?: LineOutput): Log {
@@ -58,7 +58,7 @@ function write(output: LineOutput, line: string): void {
   }
 }
 
-/** @throws the error of the system, also when the reader of a pipe takes nothing for some time */
+/** @throws the error of the system, also when the reader of a pipe reads nothing for some time */
 function writeToStandardError(line: string): void {
   const bytes = Buffer.from(line);
   let written = 0;
@@ -66,8 +66,8 @@ function writeToStandardError(line: string): void {
     try {
       written += writeSync(standardError, bytes, written);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++waited > wait.times) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, wait.ms);
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++waited > pipeWait.times) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pipeWait.ms);
     }
   }
 }

@@ -14,7 +14,7 @@ import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 
 /** New servers choose a leader before they store anything. */
 const startMs = 60_000;
-/** Less than changes of the present store may be held. */
+/** The limit of copying: below the time for which the present store may delay changes. */
 const copyMs = 8_000;
 const writesAtOnce = 16;
 

@@ -27,8 +27,8 @@ export interface NatsConfiguration {
 }
 
 /**
- * Without a copy of the configuration it waits for servers that cannot be reached, and says so on standard error. Null: the cluster removed this node; the membership file records
- * that.
+ * Without a copy of the configuration it waits for servers that cannot be reached, and reports that on standard error. Null: the cluster
+ * removed this node; the membership file records that.
  */
 export async function openNatsConfiguration(
   folder: DataFolder,
@@ -73,7 +73,7 @@ export async function openNatsConfiguration(
   return null;
 }
 
-/** It may delete what it has only where its id is listed, never because its entry is missing. */
+/** A node may delete its data only if its id is listed as removed, never because its entry is missing. */
 async function hasLeft(store: ConfigStore, { nodeId }: DataFolder): Promise<boolean> {
   const { left = [] } = (await store.get<ClusterState>(clusterKey))?.value ?? {};
   return nodeId !== null && left.includes(nodeId);

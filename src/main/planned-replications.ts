@@ -18,7 +18,7 @@ export interface PlanProblem {
   readonly text: string;
 }
 
-/** What is wrong by the rules of the REST API, without asking the other clusters. */
+/** Violations of the REST API's rules, found without requests to the other clusters. */
 export async function replicationProblems(plan: InitPlan): Promise<PlanProblem[]> {
   const { remoteClusters, replications } = plan;
   const problems: PlanProblem[] = [];

@@ -84,9 +84,9 @@ async function startNode(
     folderKey: () => folder.key(),
     open: (present, membership) =>
       openNode({ folder, reserve, lock: held, server, log }, present, membership, (reason) =>
-        die(log, reason),
+        endProcess(log, reason),
       ),
-    onLost: (reason) => die(log, reason),
+    onLost: (reason) => endProcess(log, reason),
   });
   const stopParts = async (): Promise<void> => {
     reserve.stop();
@@ -107,7 +107,7 @@ async function startNode(
     if (isJoining && credentials !== null) opened = await joined(running, opened.node, options, credentials);
     const { node, identity, description, store } = opened;
     const isGenerated = wanted === null;
-    const readying = {
+    const started = {
       node,
       identity,
       store,
@@ -120,7 +120,7 @@ async function startNode(
       hasJoined: isJoining,
       log,
     };
-    await becomeReady({ ...readying, configuration: description });
+    await becomeReady({ ...started, configuration: description });
     reserve.refill();
     if (!isJoining) node.startMetrics();
     running.becameReady();
@@ -155,7 +155,7 @@ const keyLost = (folder: DataFolder, { message }: UnsealError): StartError =>
   new StartError(`the secret.key of the data folder ${folder.path} is not the one it had: ${message}`);
 
 /** Ends the process after the loss of a part: only a new start can serve again. */
-function die(log: Log, reason: Error): void {
+function endProcess(log: Log, reason: Error): void {
   const cause = reason.cause instanceof Error ? `: ${reason.cause.stack}` : '';
   log.error('process.lost', { reason: `${reason.message}${cause}` });
   process.stderr.write(`divan: ${reason.message}${cause}\n`);
@@ -194,7 +194,8 @@ const generated = (): Credentials => ({
   password: realRandom.bytes(12).toString('base64url'),
 });
 
-interface Readying {
+/** A started node, and what it needs until clients can use it. */
+interface StartedNode {
   node: Node;
   identity: NodeIdentity;
   store: ConfigStore;
@@ -205,15 +206,15 @@ interface Readying {
   /** The credentials were generated, not given by the user. */
   isGenerated: boolean;
   companion: Companion | null;
-  /** By --join, just now. */
+  /** This start has made the node a member of a cluster (--join). */
   hasJoined: boolean;
   log: Log;
   /** Where the configuration is; null: in the data folder. */
   configuration: string | null;
 }
 
-async function becomeReady(readying: Readying): Promise<void> {
-  const { node, options, folder, plan, credentials, isGenerated, companion, log } = readying;
+async function becomeReady(started: StartedNode): Promise<void> {
+  const { node, options, folder, plan, credentials, isGenerated, companion, log } = started;
   const isNew = !node.manager.authority.provisioned();
   const isFirst = credentials !== null && (isNew || folder.firstStartPending);
   if (isFirst) {
@@ -226,7 +227,7 @@ async function becomeReady(readying: Readying): Promise<void> {
       folder.path,
     );
   }
-  await checkReady(node, options['operator-address'], readying.store);
+  await checkReady(node, options['operator-address'], started.store);
   const login = await stillValid(node, options['operator-address'], credentials);
   if (login === 'refused' && !isGenerated) throw new StartError(wrongLogin(options));
   const ready = readyFile(node, login === 'refused' ? null : login);
@@ -242,23 +243,23 @@ async function becomeReady(readying: Readying): Promise<void> {
     summary({
       ready,
       dataDir: options['data-dir'],
-      configuration: readying.configuration,
+      configuration: started.configuration,
       startedInMs: performance.now(),
       provisioned: node.manager.authority.provisioned(),
       isGenerated,
       isNew: isFirst,
       isUnfinished: folder.firstStartPending,
-      ignored: isFirst ? [] : firstStartFlags(options, readying.hasJoined),
+      ignored: isFirst ? [] : firstStartFlags(options, started.hasJoined),
       damages,
     }),
   );
-  if (companion !== null) report(await startBeside(companion, readying, ready));
+  if (companion !== null) report(await startBeside(companion, started, ready));
   // Sending fails if the parent has just ended; its disconnect stops this process.
   if (process.connected) process.send?.({ node: ready.node }, undefined, undefined, () => {});
   log.info('node.ready', {
     version: node.manager.product.version,
-    node: readying.identity.nodeId,
-    boot: readying.identity.bootId,
+    node: started.identity.nodeId,
+    boot: started.identity.bootId,
   });
   // Node writes its compile cache at a regular exit only: after a kill the next start would compile everything again.
   flushCompileCache();
@@ -267,11 +268,11 @@ async function becomeReady(readying: Readying): Promise<void> {
 /** The node serves while the companion starts. If the companion ends, the process ends too. */
 async function startBeside(
   companion: Companion,
-  { node, log }: Readying,
+  { node, log }: StartedNode,
   ready: ReadyFile,
 ): Promise<ReadyFile> {
   const cloud = await companion.start((reason) => {
-    const end = (): void => die(log, reason);
+    const end = (): void => endProcess(log, reason);
     node.stop().then(end, end);
   }, ready);
   if (cloud === null) return ready;

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
-import { inheritedEnvironment, launcher, stopChild } from './child-process.ts';
+import { environmentWithoutOptions, launcher, stopChild } from './child-process.ts';
 import { CompanionNodes, nodesMax } from './companion-nodes.ts';
 import { environmentName, UsageError } from './options.ts';
 import type { ReadyFile } from './ready.ts';
@@ -60,7 +60,7 @@ class CompanionCloud implements Companion {
       // Not in the terminal's process group: this process stops the child after Ctrl-C.
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { ...inheritedEnvironment(), ...secretsFor(this.options) },
+      env: { ...environmentWithoutOptions(), ...secretsFor(this.options) },
     });
     this.child = child;
     const ready = await untilReady(child);

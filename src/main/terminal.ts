@@ -1,6 +1,6 @@
 // Output of commands: progress, columns, sizes.
 
-/** One line on a terminal that is written again and again; nothing elsewhere. */
+/** A line that it rewrites on a terminal; without a terminal it writes nothing. */
 export class ProgressLine {
   private shownMs = 0;
   private isShown = false;

@@ -15,7 +15,6 @@ const launcher = fileURLToPath(new URL('bin/divan.js', packageRoot));
 const stopMs = 30_000;
 /** The limit of the error output that is kept, in characters. */
 const outputMax = 10_000;
-/** Environment variables of this process that would slow a node down or stop it. */
 const removedVariables = new Set([
   'NODE_OPTIONS',
   'NODE_V8_COVERAGE',
@@ -80,13 +79,14 @@ function launch(folder: string, { flags, secrets, plan }: NodeChildOptions): Chi
     // A signal to the group of this process, such as Ctrl-C, must not end it before the tests that use it.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: { ...inheritedEnvironment(), ...secrets },
+    env: { ...environmentOfNode(), ...secrets },
   });
   child.send({ throwAway: folder }, () => {}); // fails if the child has ended: its output has the reason
   return child;
 }
 
-function inheritedEnvironment(): NodeJS.ProcessEnv {
+/** The environment of this process without options of nodes, and without variables that would slow a node down or stop it. */
+function environmentOfNode(): NodeJS.ProcessEnv {
   const variables = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('DIVAN_') && !removedVariables.has(name),
   );

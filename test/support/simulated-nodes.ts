@@ -180,11 +180,11 @@ export class SimulatedClusterNodes extends ClusterNodes {
   override clientOf(_: ClusterRow, node: NodeRow): NodeClient {
     const { address }: Placement = placementOf(node);
     const client: Partial<NodeClient> = {
-      ask: (method, path, content) => this.simulated.call(address, method, path, content as Fields),
+      request: (method, path, content) => this.simulated.call(address, method, path, content as Fields),
       certificate: async () => 'PEM',
       createProbeBucket: async () => {},
       writeAndRead: async () => {},
-      request: async () => ({ status: 200, body: '' }),
+      send: async () => ({ status: 200, body: '' }),
     };
     return client as NodeClient;
   }

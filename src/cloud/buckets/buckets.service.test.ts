@@ -13,7 +13,7 @@ class FakeNode {
   validatesFirst = true;
   isDead = false;
 
-  async ask(_method: string, path: string): Promise<string> {
+  async request(_method: string, path: string): Promise<string> {
     const used = [...this.quotas.values()].reduce((sum, quota) => sum + quota, 0);
     const ram = { quotaTotalPerNode: 1000 * mb, quotaUsedPerNode: used * mb };
     if (path === '/pools/default') return JSON.stringify({ storageTotals: { ram } });
@@ -27,7 +27,7 @@ class FakeNode {
     return JSON.stringify(buckets);
   }
 
-  async request(_method: string, path: string, fields: RestFields): Promise<RestReply> {
+  async send(_method: string, path: string, fields: RestFields): Promise<RestReply> {
     const [, name, validates] = /\/buckets\/(\w)(\?just_validate=1)?$/.exec(path) as unknown as [
       string,
       string,

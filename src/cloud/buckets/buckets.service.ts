@@ -31,7 +31,7 @@ interface NodeBucket {
 }
 
 export async function listBuckets(client: NodeClient): Promise<BucketItem[]> {
-  const buckets = JSON.parse(await client.ask('GET', '/pools/default/buckets')) as NodeBucket[];
+  const buckets = JSON.parse(await client.request('GET', '/pools/default/buckets')) as NodeBucket[];
   return buckets.map(itemOf).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -42,7 +42,7 @@ export async function showBucket(client: NodeClient, name: string): Promise<Buck
 }
 
 export async function createBucket(client: NodeClient, spec: BucketSpec): Promise<void> {
-  const answer = await client.request('POST', '/pools/default/buckets', {
+  const answer = await client.send('POST', '/pools/default/buckets', {
     name: spec.name,
     bucketType: 'membase',
     ramQuotaMB: spec.memoryQuota,
@@ -76,7 +76,7 @@ export async function updateBuckets(client: NodeClient, edits: readonly BucketEd
 async function validateEdit(client: NodeClient, edit: BucketEdit, grows: boolean): Promise<void> {
   const fields = fieldsOf(edit);
   if (grows) delete fields.ramQuotaMB;
-  const answer = await client.request('POST', `${pathOf(edit.name)}?just_validate=1`, fields);
+  const answer = await client.send('POST', `${pathOf(edit.name)}?just_validate=1`, fields);
   if (answer.status === 404) throw unknown(edit.name);
   const problems = Object.entries(problemsOf(answer));
   const texts = problems.map(([field, text]) => [field, `bucket "${edit.name}": ${text}`]);
@@ -117,14 +117,14 @@ async function undo(client: NodeClient, changed: readonly BucketItem[], reason: 
 }
 
 export async function updateBucket(client: NodeClient, name: string, change: Change): Promise<void> {
-  const answer = await client.request('POST', pathOf(name), fieldsOf(change));
+  const answer = await client.send('POST', pathOf(name), fieldsOf(change));
   if (answer.status === 404) throw unknown(name);
   await requireBucketAccepted(client, answer, { name, memoryQuota: change.memoryQuota });
 }
 
 /** The node answers with an error if the deletion takes long, but it has accepted the deletion. */
 export async function deleteBucket(client: NodeClient, name: string): Promise<void> {
-  const answer = await client.request('DELETE', pathOf(name));
+  const answer = await client.send('DELETE', pathOf(name));
   if (answer.status === 404) throw unknown(name);
   if (answer.status >= 500 && !(await listBuckets(client)).some((bucket) => bucket.name === name)) return;
   requireAccepted(answer, names);

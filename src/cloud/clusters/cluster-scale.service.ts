@@ -157,7 +157,7 @@ export class ClusterScaleService {
   }
 }
 
-/** Also true of a cluster that cannot be asked: there is nothing to do about it now. */
+/** Also true while the founder does not answer: a rebalance could not start now. */
 async function knownAsBalanced(founder: NodeClient): Promise<boolean> {
   try {
     return (await membershipOf(founder)).balanced;

@@ -20,7 +20,7 @@ class FakeNode {
   readonly roles = new Map<string, string>();
   before: (method: string) => Promise<void> = async () => {};
 
-  async request(method: string, path: string, fields?: { roles: string }): Promise<RestReply> {
+  async send(method: string, path: string, fields?: { roles: string }): Promise<RestReply> {
     await this.before(method);
     const name = path.split('/').at(-1) as string;
     if (method === 'PUT') this.roles.set(name, fields?.roles ?? '');

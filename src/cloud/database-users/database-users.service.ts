@@ -83,7 +83,7 @@ export class DatabaseUsersService {
   confirm(cluster: ReadyCluster, username: string): Promise<void> {
     return this.inTurn(cluster, username, async () => {
       const user = await this.find(cluster.row.id, username);
-      const { status } = await cluster.client.request(user ? 'GET' : 'DELETE', pathOf(username));
+      const { status } = await cluster.client.send(user ? 'GET' : 'DELETE', pathOf(username));
       if (user === undefined) return;
       // An unanswered deletion took effect; a creation may still be in progress at another server.
       const wasDeleted = status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
@@ -139,7 +139,7 @@ export class DatabaseUsersService {
     const before = user.created_at - leftoverMs;
     const left = await this.find(row.id, user.username);
     if (left === undefined || left.created_at > before) return false;
-    if ((await client.request('GET', pathOf(user.username))).status !== 404) return false;
+    if ((await client.send('GET', pathOf(user.username))).status !== 404) return false;
     const { numUpdatedRows } = await this.options.store
       .updateTable('database_users')
       .set(user)
@@ -195,7 +195,7 @@ export class DatabaseUsersService {
     fields?: RestFields,
   ): Promise<RestReply> {
     try {
-      return await client.request(method, pathOf(username), fields);
+      return await client.send(method, pathOf(username), fields);
     } catch (error) {
       await this.options.unconfirmed.note(row.id, username);
       throw error;

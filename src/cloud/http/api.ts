@@ -21,9 +21,9 @@ import { ApiError, invalid, notFound } from '../answers/api-error.ts';
 import { withDiskReserve } from '../store/with-disk-reserve.ts';
 import { AnswerCache, type CacheKey } from './answer-cache.ts';
 import { acceptJsonOnly, jsonType } from './json-body.ts';
-import { MalformedRequests, needHost, refuseExpectations } from './malformed.ts';
+import { MalformedRequests, refuseExpectations, requireHost } from './malformed.ts';
 import type { BoundOperation, Operation, Reply, Request } from './operation.ts';
-import { needNamedProject, needRole, needSubject } from './permission.ts';
+import { requireNamedProject, requireRole, requireSubject } from './permission.ts';
 import { problemsOf } from './problems.ts';
 
 const bodyLimitBytes = 1024 * 1024;
@@ -61,7 +61,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
     http: {
       headersTimeout: receiveTimeoutMs,
       connectionsCheckingInterval: Math.min(timeoutCheckMs, receiveTimeoutMs),
-      // `needHost` checks it below, with an error that names the header.
+      // `requireHost` checks it below, with an error that names the header.
       requireHostHeader: false,
     },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: paramLengthMax },
@@ -74,7 +74,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   refuseExpectations(app.server);
   app.server.on('connection', (socket) => unauthenticated.enter(socket));
   app.addHook('onRequest', ({ raw }, _reply, done) => {
-    needHost(raw);
+    requireHost(raw);
     done();
   });
   acceptJsonOnly(app);
@@ -151,7 +151,7 @@ function addRoute(
     markAuthenticated(request.raw.socket);
     const text = operation.fromStore && cache.find(cacheKeyOf(request));
     if (text !== undefined) return sendJson(reply, text);
-    needRole(operation, request.by.caller);
+    requireRole(operation, request.by.caller);
     request.subject = await subjectOf(operation, request, find);
     return undefined;
   };
@@ -193,13 +193,13 @@ async function subjectOf(
   if (id !== undefined) params['id'] = id;
   if (id === undefined || operation.subject === undefined) return undefined;
   const subject = await find(operation.subject, id);
-  needSubject(operation, request.by?.caller as Caller, `${operation.subject} ${id}`, subject);
+  requireSubject(operation, request.by?.caller as Caller, `${operation.subject} ${id}`, subject);
   return subject;
 }
 
 function readRequest(operation: Operation, request: FastifyRequest, publicUrl: string | undefined): Request {
   const caller = request.by?.caller as Caller;
-  if (operation.access === 'token') needNamedProject(operation, caller, request.body);
+  if (operation.access === 'token') requireNamedProject(operation, caller, request.body);
   return {
     params: request.params as Record<string, string>,
     query:

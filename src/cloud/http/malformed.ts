@@ -13,7 +13,7 @@ const malformed = new ApiError('BadRequest', 'this is not an HTTP request');
 const expectations = new ApiError('ExpectationFailed', 'expect: must be 100-continue, or be left out');
 
 /** Checks what HTTP/1.1 requires of every request. */
-export function needHost({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
+export function requireHost({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
   if (repeatsHost(rawHeaders))
     throw new ApiError('BadRequest', 'host: is given more than once', { connection: 'close' });
   if (headers.host === undefined && httpVersion === '1.1')

@@ -7,27 +7,27 @@ import { forbidden, notFound } from '../answers/api-error.ts';
 import { needOf, type Operation, rolesFor } from './operation.ts';
 
 /** Throws unless the caller's role permits the operation in some project. */
-export function needRole(operation: Operation, { identity: { role } }: Caller): void {
+export function requireRole(operation: Operation, { identity: { role } }: Caller): void {
   const roles = rolesFor(operation);
   if (!roles.includes(role))
     throw forbidden(`this needs the role ${roles.join(' or ')}; this token has ${role}`);
 }
 
 /** Throws unless the caller has the permission in the project that the body names. */
-export function needNamedProject(operation: Operation, caller: Caller, body: unknown): void {
+export function requireNamedProject(operation: Operation, caller: Caller, body: unknown): void {
   const { projectId } = (body ?? {}) as { projectId?: unknown };
   if (operation.subject === undefined && typeof projectId === 'string')
-    needProject(operation, caller, projectId.toLowerCase());
+    requireProject(operation, caller, projectId.toLowerCase());
 }
 
 /** Throws unless the caller has the permission in this project. */
-function needProject(operation: Operation, caller: Caller, projectId: string): void {
+function requireProject(operation: Operation, caller: Caller, projectId: string): void {
   if (needOf(operation) === 'write') caller.requireWrite(projectId);
   else caller.requireRead(projectId);
 }
 
 /** Throws unless the subject exists and the caller has the permission. */
-export function needSubject(
+export function requireSubject(
   operation: Operation,
   caller: Caller,
   name: string,
@@ -36,7 +36,7 @@ export function needSubject(
   if (subject === undefined) {
     throw caller.readsAll ? notFound(`there is no ${name}`) : forbidden(`this token has no role for ${name}`);
   }
-  needProject(operation, caller, projectOf(subject));
+  requireProject(operation, caller, projectOf(subject));
   // v2 does not show hosted clusters.
   if (operation.path.startsWith('/v2/') && 'environment' in subject && subject.environment === 'hosted')
     throw notFound(`${name} is a hosted one: use /v3/clusters/${subject.id}`);

@@ -38,11 +38,11 @@ function describe(issue: Issue, input: unknown, kind: string): string {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => `${path === '' ? '' : `${path}.`}${key}: unknown ${kind}`).join('; ');
   const missing = valueAt(input, issue.path) === undefined ? 'is missing: it ' : '';
-  return `${path === '' ? 'body' : path}: ${missing}${right(issue)}`;
+  return `${path === '' ? 'body' : path}: ${missing}${expectationOf(issue)}`;
 }
 
-/** The message of the rule, or a default one for its kind. */
-function right(issue: Issue): string {
+/** What would be right: the message of the rule, or a default one for its kind. */
+function expectationOf(issue: Issue): string {
   if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return issue.message;
   return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`;
 }

@@ -11,7 +11,7 @@ import {
 } from '../node-client/membership.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { ClusterRow, NodeRow } from '../store/tables.ts';
-import { changeNode, nowhere, type PlanParts } from './plan-parts.ts';
+import { changeNode, noPlace, type PlanParts } from './plan-parts.ts';
 
 const pollMs = 250;
 
@@ -44,7 +44,7 @@ export async function removeLeaving(parts: PlanParts, cluster: ClusterRow): Prom
   for (const { id, state } of await parts.nodes.of(cluster.id)) {
     if (state !== 'leaving') continue;
     // Without an address it is not started again after a kill between the next two steps.
-    await changeNode(parts, id, nowhere);
+    await changeNode(parts, id, noPlace);
     await parts.provisioner.remove(id);
     await parts.store.deleteFrom('nodes').where('id', '=', id).execute();
   }

@@ -5,14 +5,14 @@ import { membershipOf, setMemoryQuota } from '../node-client/membership.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { NodeRow } from '../store/tables.ts';
 
-/** Before a smaller node joins. */
+/** Called before a smaller node joins. */
 export async function lowerQuota(founder: NodeClient, rows: readonly NodeRow[]): Promise<void> {
   const least = memoryForData(rows);
   const { memoryQuota } = await membershipOf(founder);
   if (least < memoryQuota) await setMemoryQuota(founder, least);
 }
 
-/** Once the cluster has the nodes that it shall have. */
+/** Called once the cluster has all its nodes. */
 export async function fitQuota(founder: NodeClient, rows: readonly NodeRow[]): Promise<void> {
   const least = memoryForData(rows);
   const { memoryQuota } = await membershipOf(founder);

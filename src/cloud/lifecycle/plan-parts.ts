@@ -30,7 +30,7 @@ export async function changeCluster(
 }
 
 /** The place of a node that has none, or has lost it. */
-export const nowhere = { address: '', ports: '' };
+export const noPlace = { address: '', ports: '' };
 
 export async function changeNode(
   { store }: Pick<PlanParts, 'store'>,

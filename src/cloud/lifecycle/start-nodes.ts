@@ -4,7 +4,7 @@ import { inParallel } from '../in-parallel.ts';
 import { orAborted } from '../or-aborted.ts';
 import { AddressInUseError } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow } from '../store/tables.ts';
-import { changeNode, nowhere, type PlanParts } from './plan-parts.ts';
+import { changeNode, noPlace, type PlanParts } from './plan-parts.ts';
 
 /** Stores an address before a node listens on it. */
 export async function placeNodes(parts: PlanParts, cluster: ClusterRow): Promise<void> {
@@ -43,7 +43,7 @@ async function startNode(
   } catch (error) {
     if (error instanceof AddressInUseError) {
       await provisioner.remove(node.id);
-      await changeNode(parts, node.id, nowhere);
+      await changeNode(parts, node.id, noPlace);
     }
     throw error;
   }

@@ -25,7 +25,7 @@ const addTimeoutMs = 100_000;
 const sharedAddress = '127.0.0.1';
 
 export const membershipOf = async (founder: NodeClient): Promise<ClusterMembers> =>
-  JSON.parse(await founder.ask('GET', '/pools/default')) as ClusterMembers;
+  JSON.parse(await founder.request('GET', '/pools/default')) as ClusterMembers;
 
 /** Undefined: the node is no member. */
 export const memberAt = ({ nodes }: ClusterMembers, node: Placement): Member | undefined =>
@@ -34,7 +34,7 @@ export const memberAt = ({ nodes }: ClusterMembers, node: Placement): Member | u
 /** Gives a node that is alone its address as its name, by which the others find it. */
 export async function nameNode(client: NodeClient, { address }: Placement): Promise<void> {
   if (address === sharedAddress) return;
-  await client.ask('POST', '/node/controller/rename', { hostname: address });
+  await client.request('POST', '/node/controller/rename', { hostname: address });
 }
 
 /** The node holds no documents until the next rebalance. */
@@ -42,16 +42,16 @@ export async function addNode(founder: NodeClient, node: NodeSpec): Promise<void
   const { username: user, password } = node.administrator;
   const services = nodeServiceNames(node.services).join(',');
   const fields = { hostname: `http://${restAddress(node)}`, user, password, services };
-  await founder.ask('POST', '/controller/addNodeV2', fields, addTimeoutMs);
+  await founder.request('POST', '/controller/addNodeV2', fields, addTimeoutMs);
 }
 
 export async function ejectNode(founder: NodeClient, { otpNode }: Member): Promise<void> {
-  await founder.ask('POST', '/controller/ejectNode', { otpNode });
+  await founder.request('POST', '/controller/ejectNode', { otpNode });
 }
 
 /** A node that was failed over takes part in the next rebalance. */
 export async function recoverNode(founder: NodeClient, { otpNode }: Member): Promise<void> {
-  await founder.ask('POST', '/controller/setRecoveryType', { otpNode, recoveryType: 'full' });
+  await founder.request('POST', '/controller/setRecoveryType', { otpNode, recoveryType: 'full' });
 }
 
 /** Starts to spread the documents over all nodes but `leaving`, which are no members at the end. */
@@ -62,19 +62,19 @@ export async function startRebalance(
 ): Promise<void> {
   const names = (members: readonly Member[]): string => members.map(({ otpNode }) => otpNode).join(',');
   const fields = { knownNodes: names(nodes), ejectedNodes: names(leaving) };
-  await founder.ask('POST', '/controller/rebalance', fields);
+  await founder.request('POST', '/controller/rebalance', fields);
 }
 
 /** Why the last rebalance failed; undefined if it did not. */
 export async function rebalanceProblem(founder: NodeClient): Promise<string | undefined> {
-  const progress = JSON.parse(await founder.ask('GET', '/pools/default/rebalanceProgress')) as {
+  const progress = JSON.parse(await founder.request('GET', '/pools/default/rebalanceProgress')) as {
     errorMessage?: string;
   };
   return progress.errorMessage;
 }
 
 export async function setMemoryQuota(founder: NodeClient, memoryQuota: number): Promise<void> {
-  await founder.ask('POST', '/pools/default', { memoryQuota });
+  await founder.request('POST', '/pools/default', { memoryQuota });
 }
 
 const restAddress = ({ address, ports }: Placement): string => `${address}:${ports.rest}`;

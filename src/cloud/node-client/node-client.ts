@@ -36,7 +36,7 @@ export class NodeClient {
   }
 
   /** Resolves with the response of any status; throws UnresponsiveNodeError if there is none. */
-  async request(
+  async send(
     method: string,
     path: string,
     content?: RestContent,
@@ -51,30 +51,30 @@ export class NodeClient {
   }
 
   /** Throws if the node refuses the request. */
-  async ask(method: string, path: string, content?: RestContent, timeoutMs?: number): Promise<string> {
-    const answer = await this.request(method, path, content, timeoutMs);
+  async request(method: string, path: string, content?: RestContent, timeoutMs?: number): Promise<string> {
+    const answer = await this.send(method, path, content, timeoutMs);
     if (answer.status < 300) return answer.body;
     throw refusal(method, path, answer);
   }
 
   /** Health of the node; throws UnresponsiveNodeError if it does not answer in time or fails. */
   async requestHealth(path: string): Promise<string> {
-    const answer = await this.request('GET', path, undefined, healthTimeoutMs);
+    const answer = await this.send('GET', path, undefined, healthTimeoutMs);
     if (answer.status < 300) return answer.body;
     const refused = refusal('GET', path, answer);
     throw answer.status >= 500 ? new UnresponsiveNodeError(refused.message) : refused;
   }
 
   async put(path: string, json: unknown, timeoutMs?: number): Promise<void> {
-    await this.ask('PUT', path, JSON.stringify(json), timeoutMs);
+    await this.request('PUT', path, JSON.stringify(json), timeoutMs);
   }
 
   async certificate(): Promise<string> {
-    return this.ask('GET', '/pools/default/certificate');
+    return this.request('GET', '/pools/default/certificate');
   }
 
   async createProbeBucket(): Promise<void> {
-    const reply = await this.request('POST', '/pools/default/buckets', {
+    const reply = await this.send('POST', '/pools/default/buckets', {
       name: probeBucket,
       ramQuotaMB: 100,
       replicaNumber: 0,

@@ -9,7 +9,7 @@ export interface Quota {
 }
 
 export async function quotaOf(client: NodeClient): Promise<Quota> {
-  const { storageTotals } = JSON.parse(await client.ask('GET', '/pools/default')) as {
+  const { storageTotals } = JSON.parse(await client.request('GET', '/pools/default')) as {
     storageTotals: { ram: { quotaTotalPerNode: number; quotaUsedPerNode: number } };
   };
   const { quotaTotalPerNode: total, quotaUsedPerNode: used } = storageTotals.ram;

@@ -1,4 +1,4 @@
-// An operation is a list of named steps. Each step is idempotent: after a worker dies in the middle of a step, another repeats it.
+// An operation is a list of named steps. Each step is idempotent: after a worker was killed in the middle of a step, another one repeats it.
 import type { ClusterRow, Store } from '../store/tables.ts';
 
 export interface Step {

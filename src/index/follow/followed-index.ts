@@ -39,15 +39,15 @@ export class FollowedIndex {
   /** Vbuckets whose stream is open: their indexed changes belong to the data service's history. */
   private readonly confirmed = new Uint8Array(vbucketCount);
   /** Vbuckets whose first snapshot is being received. */
-  private readonly isFresh = new Uint8Array(vbucketCount);
+  private readonly isInFirstSnapshot = new Uint8Array(vbucketCount);
   /** Vbuckets whose position has changed since the last commit or publication. */
   private readonly moved = new Set<number>();
   private staging: DocumentRows[] = [];
   private pending: DocumentRows[] = [];
   /** The seqnos that a build must reach; null: not known yet, or no build. */
   private target: Float64Array | null = null;
-  /** Vbuckets that have not reached the target. */
-  private left = 0;
+  /** The number of vbuckets that have not reached the target. */
+  private vbucketsBehind = 0;
 
   constructor({ definition, compiled, file, stageBytesMax, progress }: FollowedIndexOptions) {
     this.definition = definition;
@@ -56,7 +56,7 @@ export class FollowedIndex {
     this.rows = new RowMaker(compiled);
     this.progress = progress ?? new IndexProgress();
     this.positions = new VbPositions(file.positions());
-    for (let vb = 0; vb < vbucketCount; vb++) this.show(vb);
+    for (let vb = 0; vb < vbucketCount; vb++) this.setProgress(vb);
     this.progress.setRows(file.rows);
     this.progress.publish();
   }
@@ -69,8 +69,8 @@ export class FollowedIndex {
     return this.file.isBuilt;
   }
 
-  /** Progress of a build, from 0 to 1. */
-  get built(): number {
+  /** From 0 to 1. */
+  get buildProgress(): number {
     if (this.isBuilt) return 1;
     if (this.target === null) return 0;
     const total = sum(this.target);
@@ -88,7 +88,7 @@ export class FollowedIndex {
   }
 
   /** Documents processed and not yet committed. */
-  get waiting(): number {
+  get uncommitted(): number {
     return this.pending.length + this.staging.length;
   }
 
@@ -98,7 +98,7 @@ export class FollowedIndex {
     const isBuilding = !this.isBuilt && !this.isComplete;
     if (isBuilding && stagedBytes > 0)
       return stagedBytes >= this.stageBytesMax || this.pending.length >= pendingMax;
-    return this.waiting > 0 || stagedBytes > 0 || this.isComplete;
+    return this.uncommitted > 0 || stagedBytes > 0 || this.isComplete;
   }
 
   positionOf(vb: number): StreamPosition {
@@ -127,7 +127,7 @@ export class FollowedIndex {
     const { positions } = this;
     const isOther = positions.uuid[vb] !== 0n && positions.uuid[vb] !== uuid;
     if (isOther) this.target = null;
-    this.isFresh[vb] = Number(this.seqno(vb) === 0);
+    this.isInFirstSnapshot[vb] = Number(this.seqno(vb) === 0);
     this.confirmed[vb] = 1;
     positions.uuid[vb] = uuid;
     this.moved.add(vb);
@@ -138,7 +138,7 @@ export class FollowedIndex {
   markUnconfirmed(vb?: number): void {
     this.confirmed.fill(0, vb ?? 0, vb === undefined ? vbucketCount : vb + 1);
     for (let marked = vb ?? 0; marked < (vb === undefined ? vbucketCount : vb + 1); marked++)
-      this.show(marked);
+      this.setProgress(marked);
   }
 
   snapshot(vb: number, start: number, end: number): void {
@@ -147,7 +147,7 @@ export class FollowedIndex {
 
   change(change: Change): void {
     const { vb, seqno } = change;
-    const isFirst = this.isFresh[vb] === 1;
+    const isFirst = this.isInFirstSnapshot[vb] === 1;
     if (!this.move(vb, seqno)) return;
     if (change.collectionId !== this.collectionId) return;
     this.changes++;
@@ -187,13 +187,13 @@ export class FollowedIndex {
       this.target = null;
     }
     progress.setRows(file.rows);
-    this.showMoved();
+    this.publishMoved();
   }
 
   /** Publishes positions that moved without rows; the file gets them with the next commit. */
   publish(): void {
-    if (this.moved.size === 0 || this.waiting > 0 || this.file.stagedBytes > 0) return;
-    for (const vb of this.moved) this.show(vb);
+    if (this.moved.size === 0 || this.uncommitted > 0 || this.file.stagedBytes > 0) return;
+    for (const vb of this.moved) this.setProgress(vb);
     this.progress.publish();
   }
 
@@ -201,7 +201,7 @@ export class FollowedIndex {
   buildUntil(seqnos: Float64Array): void {
     const { complete } = this.positions;
     this.target = seqnos;
-    this.left = seqnos.reduce((left, end, vb) => left + Number(numberAt(complete, vb) < end), 0);
+    this.vbucketsBehind = seqnos.reduce((count, end, vb) => count + Number(numberAt(complete, vb) < end), 0);
   }
 
   /** Removes the rows of some vbuckets: the index is incomplete until it has indexed them again. */
@@ -213,7 +213,7 @@ export class FollowedIndex {
       this.positions.clear(vb);
       this.confirmed[vb] = 0;
       this.moved.delete(vb);
-      this.show(vb);
+      this.setProgress(vb);
     }
     this.target = null;
     this.progress.setRows(this.file.rows);
@@ -221,12 +221,12 @@ export class FollowedIndex {
   }
 
   close(): void {
-    if (this.file.stagedBytes === 0 && this.waiting === 0 && this.moved.size > 0) this.commit();
+    if (this.file.stagedBytes === 0 && this.uncommitted === 0 && this.moved.size > 0) this.commit();
     this.file.close();
   }
 
   private get isComplete(): boolean {
-    return this.target !== null && this.left === 0;
+    return this.target !== null && this.vbucketsBehind === 0;
   }
 
   private commitAsIncomplete(): void {
@@ -235,18 +235,18 @@ export class FollowedIndex {
   }
 
   private completed(vb: number, before: number): void {
-    this.isFresh[vb] = 0;
+    this.isInFirstSnapshot[vb] = 0;
     const end = this.target?.[vb] ?? 0;
-    if (before < end && numberAt(this.positions.complete, vb) >= end) this.left--;
+    if (before < end && numberAt(this.positions.complete, vb) >= end) this.vbucketsBehind--;
   }
 
-  private showMoved(): void {
-    for (const vb of this.moved) this.show(vb);
+  private publishMoved(): void {
+    for (const vb of this.moved) this.setProgress(vb);
     this.moved.clear();
     this.progress.publish();
   }
 
-  private show(vb: number): void {
+  private setProgress(vb: number): void {
     const { positions } = this;
     this.progress.setPosition(vb, {
       completeSeqno: this.confirmed[vb] === 1 ? numberAt(positions.complete, vb) : unknownSeqno,

@@ -157,11 +157,11 @@ export class IndexGroup implements FollowerHandler {
     this.requestTargets();
     if (this.commitTimer !== null || this.problem !== null) return;
     if (!this.indexes.some((index) => index.isCommitDue)) return;
-    const waiting = this.indexes.reduce((most, index) => Math.max(most, index.waiting), 0);
+    const uncommitted = this.indexes.reduce((most, index) => Math.max(most, index.uncommitted), 0);
     const { least, most } = commitEveryMs;
     const pauseMs = Math.min(Math.max(least, this.commitTookMs), most);
     const dueInMs = this.lastCommitMs + pauseMs - clock.monotonicMs();
-    if (dueInMs <= 0 || waiting >= changesMax) this.commit();
+    if (dueInMs <= 0 || uncommitted >= changesMax) this.commit();
     else
       this.commitTimer = clock.after(dueInMs, () => {
         this.commitTimer = null;

@@ -15,7 +15,7 @@ export interface ShownNode {
   readonly storageMode: string;
 }
 
-/** The index on another node, which is complete there by itself. */
+/** The index on another node, which builds it independently. */
 export interface ShownCopy {
   readonly address: string;
   readonly state: IndexReport['state'];
@@ -52,7 +52,7 @@ export function managerIndexRecord(
   return {
     ...fields,
     hosts,
-    // Ready where every node has it.
+    // Ready only once every node has built it.
     ...(unfinished !== undefined &&
       fields['status'] === statuses.online && { status: statuses[unfinished.state] }),
     progress: Math.min(index.report?.progress ?? 0, ...copies.map(({ progress }) => progress)),

@@ -137,7 +137,7 @@ export class IndexScans implements Indexes {
     rows: ScanRows,
   ): AsyncGenerator<readonly IndexRow[]> {
     let after: StoredRow | null = null;
-    let limit: number = Math.min(pageRows.first, rows.left);
+    let limit: number = Math.min(pageRows.first, rows.rowsNeeded);
     for (;;) {
       scan.signal.throwIfAborted();
       this.entryOf(scan.index);
@@ -239,13 +239,13 @@ class ScanRows {
   }
 
   /** How many rows a first page needs at most. */
-  get left(): number {
+  get rowsNeeded(): number {
     return this.isFiltered ? Number.POSITIVE_INFINITY : Math.max(1, this.toSkip + this.toAnswer);
   }
 
-  /** Whether so many rows of an interval are all that the scan returns. */
+  /** Whether the scan needs no more than this number of rows of an interval. */
   isComplete(rows: number, { accepts }: KeyInterval): boolean {
-    return accepts === null && rows >= this.left;
+    return accepts === null && rows >= this.rowsNeeded;
   }
 
   take(page: readonly StoredRow[], { accepts }: KeyInterval): IndexRow[] {
@@ -290,7 +290,7 @@ function onePage(
   rows: ScanRows,
 ): IndexRow[] | null {
   if (interval === undefined || further.length > 0) return null;
-  const limit = Math.min(pageRows.first, rows.left);
+  const limit = Math.min(pageRows.first, rows.rowsNeeded);
   const page = reader.page(interval, { after: null, isReverse: scan.isReverse, limit, isOnly: true });
   return page.length < limit || rows.isComplete(limit, interval) ? rows.take(page, interval) : null;
 }

@@ -104,10 +104,10 @@ export class BucketIndexes {
     return {
       id,
       state: this.stateOf(id, index),
-      progress: Math.floor(100 * (index?.built ?? 0)),
+      progress: Math.floor(100 * (index?.buildProgress ?? 0)),
       ...messageOf(failure, index?.leftOut ?? 0),
       documentsProcessed: index?.changes ?? 0,
-      documentsWaiting: index?.waiting ?? 0,
+      documentsWaiting: index?.uncommitted ?? 0,
       leftOut: index?.leftOut ?? 0,
       fileBytes: index?.file.bytes() ?? 0,
       generation: this.generations.get(id) ?? 0,

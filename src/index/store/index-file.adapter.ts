@@ -134,7 +134,7 @@ export class SqliteIndexFile implements IndexFile {
   }
 
   compareMore(): boolean {
-    // Within the transaction of a stage, pages would be reads of one old snapshot.
+    // While the transaction of a stage is open, all pages would come from its old snapshot.
     if (this.comparison === null || this.db.isTransaction) return this.comparison !== null;
     const result = this.comparison.next();
     if (result === 'different') throw new UnusableFileError('its tables have different rows');

@@ -1,4 +1,5 @@
-// What can be written where on the command line, for the completions of shells: made from the declarations of the commands.
+// The words that are possible at each place of the command line, for the completions of shells: made from the declarations of the
+// commands.
 import type { OptionSpec, OptionSpecs } from '../options.ts';
 
 /** A command or a verb; its place is its words: `bucket create`. */
@@ -16,7 +17,7 @@ export interface CompletedOption {
 }
 
 export interface CompletionPlace {
-  /** Empty: behind `divan` itself. */
+  /** The words before it; empty: after `divan` itself. */
   readonly place: string;
   readonly next: readonly { readonly word: string; readonly doc: string }[];
   readonly options: readonly CompletedOption[];

@@ -24,7 +24,7 @@ export async function checkClock(peer: string | undefined): Promise<Finding[]> {
   return [own, ...kept, ...(peer === undefined ? [] : [await compare(peer)])];
 }
 
-/** At least so far apart: the header Date has whole seconds. */
+/** Compares with the least possible difference: the header Date has whole seconds. */
 async function compare(peer: string): Promise<Finding> {
   try {
     const sentMs = realClock.wallMs();

@@ -1,4 +1,4 @@
-// Checks of `divan doctor` about the disk of the data folder: it can be written, has room, keeps what is written, and how fast.
+// Checks of `divan doctor` about the disk of the data folder: whether it can be written, has room and keeps what is written, and how fast it is.
 import {
   accessSync,
   closeSync,
@@ -42,7 +42,7 @@ export function checkDisk(dataDir: string): Finding[] {
   return [checkHolder(folder, place), checkRoom(existing), checkKind(existing), checkSync(existing)];
 }
 
-/** The process that has the folder, by its lock; null if there is none. */
+/** The process that has locked the folder; null if there is none. */
 export function holderOf(dataDir: string): number | null {
   try {
     const pid = Number(readFileSync(join(resolve(dataDir), 'lock.pid'), 'utf8'));

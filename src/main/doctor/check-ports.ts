@@ -5,7 +5,7 @@ import { environmentName } from '../options.ts';
 import { type Finding, good, problem } from './finding.ts';
 
 export interface WantedPort {
-  /** Of the option: `rest-port`. */
+  /** The option of the port: `rest-port`. */
   readonly option: string;
   readonly port: number;
 }

@@ -34,10 +34,10 @@ function checkHandles(): Finding {
   );
 }
 
-/** What a process can get: the machine's, or less in a container. */
+/** The memory that a process can get: that of the machine, or less in a container. */
 function checkMemory(): Finding {
   const available = Number(/^MemAvailable:\s+(\d+) kB/m.exec(systemText('/proc/meminfo'))?.[1]) * 1_024;
-  const free = Math.min(Number.isNaN(available) ? freemem() : available, containerRoom());
+  const free = Math.min(Number.isNaN(available) ? freemem() : available, containerFreeBytes());
   if (free >= memoryWanted) return good('memory', `${sizeText(free)} are available`);
   return warning(
     'memory',
@@ -46,8 +46,8 @@ function checkMemory(): Finding {
   );
 }
 
-/** What the control group leaves; infinity without a limit. */
-function containerRoom(): number {
+/** The memory below the limit of the control group; infinity without a limit. */
+function containerFreeBytes(): number {
   const group = /^0::(\/.*)$/m.exec(systemText('/proc/self/cgroup'))?.[1] ?? '/';
   const folder = ['/sys/fs/cgroup', group === '/' ? '' : group].join('');
   const limit = Number(systemText(`${folder}/memory.max`).trim() || 'max');

@@ -1,4 +1,4 @@
-// What `divan doctor` finds about this machine: each check says what it saw, and what to do where something is wrong.
+// What `divan doctor` finds about this machine: each check reports what it found, and what to do about a problem.
 
 export interface Finding {
   readonly check: string;

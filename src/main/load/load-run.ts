@@ -55,14 +55,14 @@ export class LoadRun {
     this.random = random;
   }
 
-  /** Resolves when the last reply is there. On abort nothing more is sent. @throws Error when a connection ends */
+  /** Resolves when the last reply has arrived. After an abort it sends nothing more. @throws Error when a connection ends */
   async run(signal: AbortSignal): Promise<void> {
-    const tick = setInterval(() => this.pump(), tickMs);
+    const tick = setInterval(() => this.sendDue(), tickMs);
     const stop = (): void => this.finish();
     const end = realClock.after(this.plan.durationMs, stop);
     signal.addEventListener('abort', stop);
     try {
-      this.pump();
+      this.sendDue();
       if (signal.aborted) stop();
       await this.ended.promise;
     } finally {
@@ -85,7 +85,7 @@ export class LoadRun {
     return taken;
   }
 
-  private pump(): void {
+  private sendDue(): void {
     const { inFlight, rate, durationMs } = this.plan;
     // The last timer may be late: the run then still sends no more than the rate allows for its duration.
     const elapsedMs = Math.min(this.elapsedMs, durationMs);
@@ -110,7 +110,7 @@ export class LoadRun {
       if (reply === null) this.fail(new Error('a connection to the node was lost'));
       else this.record(isRead, responseStatus(reply), realClock.monotonicMs() - sentMs);
       if (this.isOver) this.endIfIdle();
-      else this.pump();
+      else this.sendDue();
       return true;
     });
   }

@@ -47,8 +47,8 @@ export async function openStorage(options: StorageOptions, log: Log): Promise<Cl
 }
 
 /**
- * False where another key sealed them all. Used only for a database of this cloud alone: servers of one PostgreSQL may have different
- * keys as long as no signed request comes.
+ * False if another key encrypted the secrets of all tokens. Called only for a database that one cloud uses alone: the servers of one
+ * PostgreSQL may have different keys as long as they get no signed requests.
  */
 async function opensTokens(options: TokenStoreOptions): Promise<boolean> {
   const { store } = options;

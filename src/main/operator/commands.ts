@@ -111,7 +111,7 @@ export const operatorCommands: readonly OperatorCommand[] = [
           `--project: is required with the roles projectOwner and projectViewer, and refused with others`,
         );
       }
-      if (project !== undefined) await needProject(storage, project);
+      if (project !== undefined) await requireProject(storage, project);
       const expiresAt = expires === undefined ? null : realClock.wallMs() + expires;
       const made = await tokensOf(storage).issue({
         role,
@@ -294,7 +294,7 @@ function valid<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   );
 }
 
-async function needProject({ store }: CloudStorage, id: string): Promise<void> {
+async function requireProject({ store }: CloudStorage, id: string): Promise<void> {
   if ((await findSubject(store, 'project', id)) === undefined)
     throw new UsageError(`--project: there is no project ${id}`);
 }

@@ -14,7 +14,7 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { type RemoteNode, urlPath } from './remote-node.ts';
 
 const timeoutMs = 30_000;
-/** A write that the bucket cannot take for this time, or a node that is away for it, ends the command. */
+/** The command ends if a bucket refuses a write, or a node does not answer, for this time. */
 const stuckMs = 20_000;
 const retryMs = 50;
 

@@ -46,7 +46,7 @@ export class RemoteNode {
 
   /** @throws CommandError with the status `missing` for 404, for people otherwise */
   async request(method: string, path: string, content?: RestContent): Promise<RestReply> {
-    const reply = await this.ask(method, path, content);
+    const reply = await this.send(method, path, content);
     if (reply.status < 300) return reply;
     if (reply.status === 401)
       throw new CommandError(`the node refuses the user "${this.account.username}" with this password`);
@@ -55,7 +55,7 @@ export class RemoteNode {
   }
 
   /** Resolves with any status. */
-  async ask(method: string, path: string, content?: RestContent): Promise<RestReply> {
+  async send(method: string, path: string, content?: RestContent): Promise<RestReply> {
     try {
       return await rest(this.target, method, path, content);
     } catch (error) {

@@ -56,7 +56,7 @@ export const userVerbs = [
     async (options, [id = '']) => {
       const node = new RemoteNode(options);
       const path = urlPath`/settings/rbac/users/${options.domain}/${id}`;
-      if ((await node.ask('GET', path)).status === 200)
+      if ((await node.send('GET', path)).status === 200)
         throw new UsageError(`user "${id}" exists; change it with divan user edit ${id}`);
       const password = newPasswordOf(options);
       if (options.domain === 'local' && password === undefined)

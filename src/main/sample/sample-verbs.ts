@@ -35,7 +35,7 @@ export const sampleVerbs = [
       const node = new RemoteNode(options);
       const collections = travelData(seed);
       try {
-        if ((await node.ask('GET', urlPath`/pools/default/buckets/${bucket}`)).status === 404)
+        if ((await node.send('GET', urlPath`/pools/default/buckets/${bucket}`)).status === 404)
           await createReadyBucket(node, bucket, {
             bucketType: 'couchbase',
             ramQuotaMB: quota,

@@ -26,7 +26,7 @@ export class QueryFailure extends Error {
   readonly explained = true;
 }
 
-/** What answered is no query service: nothing was run. */
+/** The server that answered is no query service; no statement ran. */
 export class NoQueryService extends QueryFailure {}
 
 const answerBytesMax = 256 * 1024 * 1024;

@@ -66,7 +66,7 @@ class Shell {
     for (const statement of [...this.reader.add(text), ...this.reader.end()]) await this.run(statement);
   }
 
-  /** From standard input: at a terminal with a prompt and history, going on after errors. */
+  /** From standard input: at a terminal with a prompt and history, and it continues after errors. */
   async read(): Promise<void> {
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
     const lines = createInterface({
@@ -126,7 +126,7 @@ class Shell {
     return true;
   }
 
-  /** At the first statement it is found out whether the address is that of the REST API, which names the query service. */
+  /** With the first statement it checks whether the address is that of the REST API, which names the query service. */
   private async send(text: string, signal: AbortSignal): Promise<QueryAnswer> {
     try {
       return await sendStatement(this.target, text, signal);

@@ -1,4 +1,4 @@
-// All documents of a collection, vbucket by vbucket, in pages. The first pages of the next vbuckets are read ahead.
+// All documents of a collection, vbucket by vbucket, in pages. It requests the first pages of the next vbuckets early.
 import { isTransient, StatusError } from '#client/data-port-error.ts';
 import { RangeScanner, type ScannedDocument } from '#client/range-scan.ts';
 import { realClock } from '#ports/clock.ts';
@@ -44,7 +44,7 @@ export async function* pagesOf(
       yield { vb, documents: [], isLast: true };
     }
   } finally {
-    // Nobody reads those any more.
+    // The scans that the caller did not read to their end.
     for (const one of ahead) one.then(({ scanner }) => scanner.cancel()).catch(() => {});
   }
 }

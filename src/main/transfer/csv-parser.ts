@@ -37,7 +37,7 @@ export class CsvParser implements SourceParser {
       const at = this.offset++;
       if (at < byteOrderMark.length && byte === byteOrderMark[at]) continue;
       if (byte === lineFeed) this.line++;
-      // A row that is too long may have a quote that is never closed: what follows its line is read again.
+      // A row that is too long may have a quote that is never closed: it ends with its line.
       const isRowEnd = byte === lineFeed && (this.state !== 'quoted' || this.problem === tooLong);
       if (isRowEnd) yield* this.row();
       else this.take(byte);

@@ -1,4 +1,4 @@
-// The file that an export writes, or standard output. A part that an interrupted export left behind the saved length is cut off.
+// The file that an export writes, or standard output. `open` truncates what an interrupted export wrote after the saved length.
 
 import { once } from 'node:events';
 import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
@@ -13,7 +13,7 @@ export class FileTarget {
     this.bytes = bytes;
   }
 
-  /** `-`: standard output. `bytes`: what an earlier export wrote; null: begin anew. @throws CommandError */
+  /** `-`: standard output. `bytes`: what an earlier export wrote; null: a new file. @throws CommandError */
   static open(path: string, bytes: number | null): FileTarget {
     if (path === '-') {
       // The reader of a pipe may end before everything is written.

@@ -1,5 +1,5 @@
 // Writes the records of a file into a collection: the next ones are read while the ones before are written, so that a file of any size
-// takes the same memory. After each part it is known up to which record everything is written.
+// takes the same memory. After each part it reports up to which record everything is written.
 import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
 import { Status } from '#wire/status.ts';
@@ -13,7 +13,7 @@ export interface ImportState extends StartPosition {
   readonly written: number;
   readonly present: number;
   readonly refused: number;
-  /** Records that have got a number. */
+  /** Records that have a number. */
   readonly records: number;
 }
 
@@ -35,7 +35,7 @@ export interface ImportTarget {
 }
 
 export interface ImportReports {
-  /** What is wrong with a record; the others go in. */
+  /** Reports a record that cannot be imported; it continues with the others. */
   refused(line: number, problem: string): void;
   /** Called after each part. */
   advanced(state: ImportState): void;
@@ -70,7 +70,7 @@ export class ImportRun {
     this.records = state.records;
   }
 
-  /** Resolves with the state behind the last record. On abort it ends behind the part that is being written. */
+  /** Resolves with the state after the last record. On abort it ends after the part that is being written. */
   async run(records: AsyncIterable<SourceRecord>, signal: AbortSignal): Promise<ImportState> {
     try {
       for await (const record of records) {

@@ -184,7 +184,7 @@ class Import {
     return this.summary((realClock.monotonicMs() - startedMs) / 1_000);
   }
 
-  /** What an earlier import left, or a beginning. The file is written before the first document. */
+  /** The progress of an earlier import, or new progress, which it saves before it writes the first document. */
   private begin(histories: string | null): Saved {
     const fresh = { seed: randomUUID(), histories, state: importStart };
     const earlier = this.options.resume ? this.record?.read() : null;
@@ -192,7 +192,7 @@ class Import {
     if (this.options.resume && !earlier)
       process.stderr.write('divan: no interrupted import is known; it starts with the first line\n');
     if (earlier && (histories === null || earlier.histories !== histories)) {
-      // The same seed: what is written again gets the same keys.
+      // The same seed: records that are written again get the same keys.
       saved = { ...fresh, seed: earlier.seed };
       process.stderr.write(
         'divan: the bucket may have lost documents since; they are written again from the first line\n',
@@ -226,7 +226,7 @@ class Import {
     process.stderr.write(`line ${line}: ${problem}\n`);
   }
 
-  /** Says what is written, also after Ctrl-C and when a node is gone. */
+  /** Reports how much was written, also after Ctrl-C and when a node does not answer. */
   private interrupted(error: unknown, saved: Saved): unknown {
     const { written, present, line } = this.state;
     this.record?.write({ ...saved, state: this.state });

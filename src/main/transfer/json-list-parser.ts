@@ -1,4 +1,4 @@
-// A JSON list, element by element, without reading all of it: `[{…}, {…}]`. An element that is no JSON is found out by who reads it.
+// A JSON list, element by element, without reading all of it: `[{…}, {…}]`. It does not check that elements are JSON: the import does.
 import { isJsonSpace, trimmed } from './json-lines-parser.ts';
 import {
   byteOrderMark,
@@ -22,7 +22,7 @@ const closing = new Set(Buffer.from(']}'));
 
 export class JsonListParser implements SourceParser {
   private readonly pending = new Gathered();
-  private state: 'before' | 'within' | 'behind' | 'broken';
+  private state: 'before' | 'within' | 'after' | 'broken';
   private offset: number;
   private line: number;
   /** The line where the element began; 0: none has. */
@@ -52,7 +52,7 @@ export class JsonListParser implements SourceParser {
         this.pending.add(chunk.subarray(start, at));
         start = at + 1;
         yield* this.element(base + at + (byte === comma ? 1 : 0));
-        if (byte === close) this.state = 'behind';
+        if (byte === close) this.state = 'after';
       } else this.follow(byte);
     }
     if (this.state === 'within') this.pending.add(chunk.subarray(start));
@@ -60,7 +60,7 @@ export class JsonListParser implements SourceParser {
   }
 
   *end(): Iterable<SourceRecord> {
-    if (this.state === 'behind' || this.state === 'broken') return;
+    if (this.state === 'after' || this.state === 'broken') return;
     const problem = this.state === 'before' ? 'the file has no JSON list' : 'the list has no end';
     yield { line: this.firstLine || this.line, end: this.offset, endLine: this.line, content: null, problem };
   }

@@ -1,4 +1,4 @@
-// How far an import or export came, in a file beside the data: a later one with `--resume` continues there.
+// The progress of an import or export, in a file beside the data: a later one with `--resume` continues from it.
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { CommandError } from '../exit-status.ts';
 

@@ -3,7 +3,7 @@
 export interface SourceRecord {
   /** Where it begins, from 1. */
   readonly line: number;
-  /** The offset behind it, from which a later import can go on. */
+  /** The offset after it, from which a later import can continue. */
   readonly end: number;
   /** The line of `end`. */
   readonly endLine: number;
@@ -11,7 +11,7 @@ export interface SourceRecord {
   readonly problem?: string;
 }
 
-/** Where a parser begins: at the start of the file, or behind a record. */
+/** Where a parser begins: at the start of the file, or after a record. */
 export interface StartPosition {
   readonly offset: number;
   readonly line: number;
@@ -20,7 +20,7 @@ export interface StartPosition {
 export interface SourceParser {
   /** Records that end in this chunk. */
   push(chunk: Buffer): Iterable<SourceRecord>;
-  /** The last record, if the file does not end behind one. */
+  /** The last record, if the file ends without a line end or a bracket after it. */
   end(): Iterable<SourceRecord>;
 }
 
@@ -48,7 +48,7 @@ export class Gathered {
     }
   }
 
-  /** Returns everything and begins anew; null if it was too long. */
+  /** Returns all bytes and starts again; null if they were too many. */
   take(): Buffer | null {
     const whole = this.isTooLong ? null : Buffer.concat(this.parts);
     this.parts = [];

@@ -35,7 +35,7 @@ export class TooManySamples extends Error {
 }
 
 /** How many samples a query may still read. */
-export class Budget {
+export class SampleBudget {
   readonly #limit: number;
   #left: number;
 
@@ -111,12 +111,12 @@ export class Blocks {
     return this.#blocks[0]?.startMs ?? null;
   }
 
-  async add({ startMs, number }: SpanId, series: readonly SeriesChunks[]): Promise<void> {
+  async add({ startMs, version }: SpanId, series: readonly SeriesChunks[]): Promise<void> {
     const parts = encodeBlock(series);
-    const name = blockName({ startMs, number });
+    const name = blockName({ startMs, version });
     await this.#files.write(name, parts);
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-    this.#blocks = [...this.#blocks, { name, startMs, number, bytes }].sort(bySpan);
+    this.#blocks = [...this.#blocks, { name, startMs, version, bytes }].sort(bySpan);
   }
 
   /** Removes blocks past their age limit, then the oldest while the total size exceeds the limit. */
@@ -136,7 +136,7 @@ export class Blocks {
   async select(
     matches: (labels: Entry['labels']) => boolean,
     matchers: readonly Matcher[],
-    { fromMs, toMs, budget }: { fromMs: number; toMs: number; budget: Budget },
+    { fromMs, toMs, budget }: { fromMs: number; toMs: number; budget: SampleBudget },
   ): Promise<Found> {
     const wanted = this.#blocks.filter(
       ({ startMs }) => startMs <= toMs && startMs + this.#bounds.spanMs > fromMs,
@@ -216,7 +216,7 @@ interface Query {
   matchers: readonly Matcher[];
   fromMs: number;
   toMs: number;
-  budget: Budget;
+  budget: SampleBudget;
   problems: string[];
 }
 

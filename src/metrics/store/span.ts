@@ -3,20 +3,21 @@
 
 export interface SpanId {
   readonly startMs: number;
-  /** The version, from 0. */
-  readonly number: number;
+  /** From 0. */
+  readonly version: number;
 }
 
-export const spanName = ({ startMs, number }: SpanId): string =>
-  number === 0 ? String(startMs) : `${startMs}.${number}`;
+export const spanName = ({ startMs, version }: SpanId): string =>
+  version === 0 ? String(startMs) : `${startMs}.${version}`;
 
-export const isSameSpan = (a: SpanId, b: SpanId): boolean => a.startMs === b.startMs && a.number === b.number;
+export const isSameSpan = (a: SpanId, b: SpanId): boolean =>
+  a.startMs === b.startMs && a.version === b.version;
 
-export const bySpan = (a: SpanId, b: SpanId): number => a.startMs - b.startMs || a.number - b.number;
+export const bySpan = (a: SpanId, b: SpanId): number => a.startMs - b.startMs || a.version - b.version;
 
 /** Null if the file name is not that of a span. */
 export function spanOfFile(name: string, suffix: string): SpanId | null {
   const parts = /^(\d+)(?:\.(\d+))?(\.\w+)$/.exec(name);
   if (parts?.[3] !== suffix) return null;
-  return { startMs: Number(parts[1]), number: Number(parts[2] ?? 0) };
+  return { startMs: Number(parts[1]), version: Number(parts[2] ?? 0) };
 }

@@ -5,7 +5,7 @@ import type { Log } from '#ports/log.ts';
 import { labelsKey } from '../query/combine.ts';
 import { testOf } from '../query/match.ts';
 import type { FlatSample, Matcher, Selection, Series } from '../sample.ts';
-import { type BlockBounds, Blocks, Budget } from './blocks.ts';
+import { type BlockBounds, Blocks, SampleBudget } from './blocks.ts';
 import type { LogFile, StoreFiles } from './files.ts';
 import { type Chunk, Head, type HeadSeries } from './head.ts';
 import { LogEncoder, replay } from './head-log.ts';
@@ -124,7 +124,7 @@ export class Tier {
     const heads = [...this.#ended, ...(this.#span ? [this.#span] : [])];
     // Evaluated in the same synchronous step as the list of blocks: a span is in a block or in a head, never in both.
     const inHead = heads.filter((span) => !this.#blocks.has(span));
-    const budget = new Budget(this.#options.bounds.samplesMax);
+    const budget = new SampleBudget(this.#options.bounds.samplesMax);
     const { series, problems } = await this.#blocks.select(matches, matchers, { fromMs, toMs, budget });
     const compressed = new Map<string, CompressedSeries>();
     const add = (labels: Series['labels'], chunks: readonly Chunk[]): void => {
@@ -210,16 +210,16 @@ export class Tier {
     this.#options.log.error('metrics.spanDropped', { startMs: lost?.startMs });
   }
 
-  #numberOf(startMs: number): number {
+  #nextVersion(startMs: number): number {
     const same = [...this.#blocks.spans, ...this.#ended].filter((span) => span.startMs === startMs);
-    return Math.max(-1, ...same.map(({ number }) => number)) + 1;
+    return Math.max(-1, ...same.map(({ version }) => version)) + 1;
   }
 
   #newSpan(startMs: number): Span {
     const head = new Head(this.#options.bounds.seriesMax);
     return {
       startMs,
-      number: this.#numberOf(startMs),
+      version: this.#nextVersion(startMs),
       head,
       encoder: new LogEncoder(0),
       file: null,

@@ -1,6 +1,6 @@
-// Reads a whole collection in batches from the data thread; documents that are large or on disk only, and vbuckets with very many,
-// through the data port. Of a document that is written meanwhile
-// the scan returns the old or the new version.
+// Reads a whole collection in batches from the data thread. Batches leave out documents that are large or on disk only, and vbuckets
+// with very many documents: those come through the data port. Of a document that is written meanwhile the scan returns the old or the
+// new version.
 import type { BucketClient } from '#client/bucket-client.ts';
 import type { ScanOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
@@ -12,13 +12,12 @@ import { readWhole } from './whole-documents.ts';
 
 /** Vbuckets of one request. */
 const requestVbuckets = 16;
-/** Requests of a scan at a time: while one is decoded, the next one is answered. */
+/** Requests of a scan at a time: while this thread decodes a reply, the data thread makes the next one. */
 const requestsMax = 2;
-
 /** Documents that are read through the data port at a time: they may be large. */
 const singlesMax = 16;
 
-interface Requested {
+interface BatchInFlight {
   readonly vbuckets: readonly number[];
   readonly reply: Promise<BatchReply>;
 }
@@ -28,11 +27,11 @@ export class BatchedScan {
   private readonly client: BucketClient;
   private readonly keyspace: Keyspace;
   private readonly options: ScanOptions;
-  private readonly requested: Requested[] = [];
+  private readonly requested: BatchInFlight[] = [];
   private vbuckets: number[] = [];
   /** Vbuckets that the batches leave out. */
-  private readonly left: number[] = [];
-  private rest: CollectionScan | null = null;
+  private readonly leftOut: number[] = [];
+  private portScan: CollectionScan | null = null;
 
   constructor(source: BatchedDocuments, client: BucketClient, keyspace: Keyspace, options: ScanOptions) {
     this.source = source;
@@ -47,26 +46,26 @@ export class BatchedScan {
       const { vbuckets, reply } = next;
       const { entries, vbuckets: count } = await reply;
       this.options.signal.throwIfAborted();
-      if (entries === null) this.left.push(...vbuckets);
+      if (entries === null) this.leftOut.push(...vbuckets);
       else {
         this.vbuckets.push(...vbuckets.slice(count));
         yield* this.documentsOf(new EntryReader(entries));
       }
     }
-    if (this.left.length === 0) return;
-    this.rest = new CollectionScan(this.client, this.keyspace, this.options);
-    yield* this.rest.batches(this.left);
+    if (this.leftOut.length === 0) return;
+    this.portScan = new CollectionScan(this.client, this.keyspace, this.options);
+    yield* this.portScan.batches(this.leftOut);
   }
 
-  /** Frees what the data service keeps for the scan. */
+  /** Cancels the scan, so that the data service frees its memory for it. */
   end(): void {
     for (const { reply } of this.requested) reply.catch(() => {}); // No caller waits for it any more.
     this.requested.length = 0;
     this.vbuckets = [];
-    this.rest?.end();
+    this.portScan?.end();
   }
 
-  private next(): Requested | undefined {
+  private next(): BatchInFlight | undefined {
     const { source, keyspace, requested, vbuckets } = this;
     while (requested.length < requestsMax && vbuckets.length > 0) {
       const some = vbuckets.splice(-requestVbuckets).reverse();
@@ -83,7 +82,7 @@ export class BatchedScan {
     const singles: string[] = [];
     for (let entry = reader.read(); entry !== null; entry = reader.read()) {
       if (entry === Entry.found) documents.push(reader.document(reader.key));
-      else if (entry === Entry.vbucket) this.left.push(reader.vbucket);
+      else if (entry === Entry.vbucket) this.leftOut.push(reader.vbucket);
       else singles.push(reader.key);
     }
     if (documents.length > 0) yield documents;

@@ -66,15 +66,15 @@ export class BucketClients {
   }
 
   /**
-   * @throws StatusError when the bucket cannot be entered
+   * @throws StatusError when the data service refuses access to the bucket
    * @throws DataPortError without a connection
    */
   of(bucket: string): Promise<BucketClient> {
     return this.connected(bucket, bucket);
   }
 
-  /** The open connection that `of` would return, without the turns of a promise; null: there is none yet. */
-  now(bucket: string): BucketClient | null {
+  /** The open connection that `of` would return, without waiting for a promise; null: none is open yet. */
+  openClient(bucket: string): BucketClient | null {
     const opening = this.clients.get(bucket);
     const open = opening && this.opened.get(opening);
     return open === undefined || open.isClosed ? null : open;

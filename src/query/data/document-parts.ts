@@ -22,7 +22,7 @@ export async function readParts(
   ids: readonly string[],
   { xattrs: names = [], signal }: ReadOptions,
 ): Promise<(StoredDocument | undefined)[]> {
-  // No other attribute can be there, and its name would be the path of a part of another one.
+  // Other names are not read: no attribute can have them, and the data service would read them as paths into other attributes.
   const requests = requestsFor(names.filter(isAttributeName));
   const found = new Array<StoredDocument | undefined>(ids.length);
   let pending = [...ids.keys()];

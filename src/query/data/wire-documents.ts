@@ -23,7 +23,7 @@ import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
 const noBytes = Buffer.alloc(0);
-/** Fewer documents are pipelined on the connection: a message to another thread costs as much. */
+/** Fewer documents are pipelined on the connection: for those a message to the data thread costs as much. */
 const batchedFrom = 8;
 /** Documents in one message. */
 const batchKeys = 256;
@@ -49,7 +49,7 @@ export class WireDocuments implements Documents {
     });
   }
 
-  /** Batches have the documents of this node only. */
+  /** In a cluster of several nodes: batches have only the documents of this node, the others come through the data port. */
   private async readSpread(
     batches: BatchedDocuments,
     client: BucketClient,
@@ -97,7 +97,7 @@ export class WireDocuments implements Documents {
     options: WriteOptions,
   ): Promise<WriteOutcome[]> {
     return this.with(keyspace, async (client) => {
-      const outcomes = writes.map(refused);
+      const outcomes = writes.map(refusalOf);
       const sent = writes.filter((_, index) => outcomes[index] === null);
       const requests = sent.map((write) => storeRequest(write, options));
       const replies = await client.storeMany(keyspace.collectionId, requests, options.signal);
@@ -109,7 +109,7 @@ export class WireDocuments implements Documents {
   private async with<T>(keyspace: Keyspace, use: (client: BucketClient) => Promise<T>): Promise<T> {
     try {
       const { bucket } = keyspace.name;
-      return await use(this.clients.now(bucket) ?? (await this.clients.of(bucket)));
+      return await use(this.clients.openClient(bucket) ?? (await this.clients.of(bucket)));
     } catch (error) {
       throw dataFailure(error, keyspace);
     }
@@ -120,7 +120,7 @@ export class WireDocuments implements Documents {
 const needsParts = ({ xattrs = [], expiration }: Pick<ReadOptions, 'xattrs' | 'expiration'>): boolean =>
   xattrs.length > 0 || expiration === true;
 
-/** What the batches leave out comes through the data port. */
+/** Documents that the batches leave out come through the data port. */
 async function readBatched(
   batches: BatchedDocuments,
   client: BucketClient,
@@ -153,8 +153,8 @@ async function readBatched(
   return found;
 }
 
-/** The outcome of a write that the data service would take for another one; null: it is sent. */
-function refused({ xattrs }: DocumentWrite): WriteOutcome | null {
+/** The refusal of an attribute name that the data service would read as a path; null: the write can be sent. */
+function refusalOf({ xattrs }: DocumentWrite): WriteOutcome | null {
   if (xattrs === undefined) return null;
   const wrong = [...xattrs.keys()].find((name) => !isAttributeName(name));
   if (wrong === undefined) return null;

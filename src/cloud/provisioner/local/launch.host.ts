@@ -45,7 +45,7 @@ export function launch(options: LaunchOptions): Launched {
       stdio: ['pipe', output, output],
       env: {
         ...allocator,
-        ...inheritedEnvironment(),
+        ...neededEnvironment(),
         DIVAN_USERNAME: spec.administrator.username,
         DIVAN_PASSWORD: spec.administrator.password,
       },
@@ -116,9 +116,9 @@ function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
  */
 const allocator = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1048576' };
 
-/** The environment variables that a program needs. The others may contain the database password and are not passed on. */
-const needed =
+/** The environment variables that a node needs. Others may contain the database password, so a node does not get them. */
+const neededVariables =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|LD_\w+|DYLD_\w+|NODE_(OPTIONS|EXTRA_CA_CERTS|COMPILE_CACHE|V8_COVERAGE))$/;
 
-const inheritedEnvironment = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => needed.test(name)));
+const neededEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => neededVariables.test(name)));

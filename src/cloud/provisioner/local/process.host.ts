@@ -1,4 +1,4 @@
-// A node as a process of this machine: started, found again after a restart of the cloud, restarted when it dies.
+// A node as a process of this machine: started, found again after a restart of the cloud, restarted when it ends.
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
