@@ -117,7 +117,9 @@ export type Reply =
       readonly source: AsyncIterable<Uint8Array>;
     }
   /** Chunked JSON: each value is followed by four newlines; ends when the source ends or the client disconnects. */
-  | { readonly kind: 'stream'; readonly source: (signal: AbortSignal) => AsyncIterable<unknown> };
+  | { readonly kind: 'stream'; readonly source: (signal: AbortSignal) => AsyncIterable<unknown> }
+  /** The same, of texts that are JSON. */
+  | { readonly kind: 'stream'; readonly texts: (signal: AbortSignal) => AsyncIterable<string> };
 
 export const reply = {
   empty: (status = 200, headers?: Record<string, string>): Reply => ({
@@ -145,6 +147,7 @@ export const reply = {
     headers: { 'Content-Type': 'application/json' },
   }),
   stream: (source: (signal: AbortSignal) => AsyncIterable<unknown>): Reply => ({ kind: 'stream', source }),
+  jsonTexts: (texts: (signal: AbortSignal) => AsyncIterable<string>): Reply => ({ kind: 'stream', texts }),
 };
 
 /** Form fields as received. */

@@ -129,7 +129,7 @@ export class Pipeline {
     out.once('close', () => {
       this.#options.meter?.ended();
       this.#open.delete(abort);
-      abort.abort();
+      abort.abort(requestIsOver);
       if (typeof entered === 'function') entered();
     });
     const answer = typeof entered === 'function' ? await this.#answer(exchange) : entered;
@@ -381,4 +381,6 @@ export class Pipeline {
   }
 }
 
+/** One for all requests: an error of its own for each would take longer than the rest of its end. */
+const requestIsOver = new DOMException('The request is over', 'AbortError');
 const noCount = (): void => {};

@@ -38,12 +38,11 @@ export class RequestMeter {
   answered(request: MeteredRequest): void {
     const code = String(request.status);
     const method = methods.includes(request.method) ? request.method : 'other';
-    const path = request.path?.replaceAll(/:[^/]+/g, '*') ?? 'none';
     const { scheme } = request;
-    const key = `${code} ${method} ${scheme} ${path}`;
+    const key = `${code} ${method} ${scheme} ${request.path}`;
     const existing = this.#counts.get(key);
     if (existing) existing.count++;
-    else this.#counts.set(key, { code, method, path, scheme, count: 1 });
+    else this.#counts.set(key, { code, method, path: shownPath(request.path), scheme, count: 1 });
     this.#timesOf(method).add(request.milliseconds);
     if (request.status === 401) this.totals.unauthenticated++;
     if (request.status === 403) this.totals.forbidden++;
@@ -64,3 +63,6 @@ export class RequestMeter {
     return times;
   }
 }
+
+/** With a star for each parameter. */
+const shownPath = (path: string | null): string => path?.replaceAll(/:[^/]+/g, '*') ?? 'none';

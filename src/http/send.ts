@@ -24,7 +24,7 @@ export interface SendOptions {
 export function sendReply(out: ServerResponse, answer: Reply, options: SendOptions): void {
   setHeaders(out, { ...standardHeaders, ...options.headers });
   if (answer.kind === 'stream') {
-    sendStream(out, answer.source, options);
+    sendStream(out, 'texts' in answer ? answer.texts : encoded(answer.source), options);
     return;
   }
   if (answer.kind === 'forwarded') {
@@ -35,8 +35,10 @@ export function sendReply(out: ServerResponse, answer: Reply, options: SendOptio
   out.statusCode = answer.status;
   if (type !== null) out.setHeader('Content-Type', type);
   setHeaders(out, answer.headers ?? {});
-  if (answer.status !== 204) out.setHeader('Content-Length', body.length);
-  if (out.req.method !== 'HEAD') options.sent(body.length);
+  const bytes = Buffer.byteLength(body);
+  if (answer.status !== 204) out.setHeader('Content-Length', bytes);
+  if (out.req.method !== 'HEAD') options.sent(bytes);
+  // A text is sent in one piece with the headers, bytes would be a second one.
   out.end(body);
 }
 
@@ -46,15 +48,15 @@ function setHeaders(out: ServerResponse, headers: Readonly<Record<string, string
 
 function wholeBody(answer: Exclude<Reply, { kind: 'stream' | 'forwarded' }>): {
   type: string | null;
-  body: Buffer;
+  body: string;
 } {
   switch (answer.kind) {
     case 'empty':
-      return { type: null, body: Buffer.alloc(0) };
+      return { type: null, body: '' };
     case 'text':
-      return { type: 'text/plain', body: Buffer.from(answer.text) };
+      return { type: 'text/plain', body: answer.text };
     case 'json':
-      return { type: 'application/json', body: Buffer.from(JSON.stringify(answer.value)) };
+      return { type: 'application/json', body: JSON.stringify(answer.value) };
   }
 }
 
@@ -71,13 +73,13 @@ function sendForwarded(
 
 function sendStream(
   out: ServerResponse,
-  source: (signal: AbortSignal) => AsyncIterable<unknown>,
+  texts: (signal: AbortSignal) => AsyncIterable<string>,
   { signal, sent }: SendOptions,
 ): void {
   out.setHeader('Content-Type', 'application/json; charset=utf-8');
   if (out.req.method === 'HEAD') return void out.end();
   // A failing source can only truncate the answer: its beginning has been sent.
-  pipeline(streamBody(counted(lines(source(signal), signal), sent)), out, () => out.destroy());
+  pipeline(streamBody(counted(lines(texts(signal), signal), sent)), out, () => out.destroy());
 }
 
 const bufferBytes = 64 << 10;
@@ -90,11 +92,16 @@ function streamBody(values: AsyncIterable<Uint8Array>): Readable {
   return Readable.from(values, { objectMode: false, highWaterMark: bufferBytes });
 }
 
-async function* lines(source: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Buffer> {
+const encoded = (source: (signal: AbortSignal) => AsyncIterable<unknown>) =>
+  async function* (signal: AbortSignal): AsyncGenerator<string> {
+    for await (const value of source(signal)) yield JSON.stringify(value);
+  };
+
+async function* lines(texts: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
-    for await (const value of source) {
+    for await (const text of texts) {
       if (signal.aborted) return;
-      yield Buffer.from(`${JSON.stringify(value)}\n\n\n\n`);
+      yield Buffer.from(`${text}\n\n\n\n`);
     }
   } catch (error) {
     // A source may reject with the signal's reason; any other rejection is a failure.

@@ -379,8 +379,8 @@ export interface KvAdmin {
    * be removed. The state is then partly applied: call it again.
    */
   apply(desired: KvDesired): Promise<KvReport>;
-  /** The actual state and all counters. */
-  report(): Promise<KvReport>;
+  /** The actual state and all counters; of all buckets, or of one. */
+  report(bucketUuid?: string): Promise<KvReport>;
   /** Answers a verification request for an external user; unknown ids are ignored. */
   answerExternalLogin(id: number, isRight: boolean): Promise<void>;
   /** Answers a request to change a map; unknown ids are ignored. */

@@ -13,7 +13,7 @@ import { type ClusterManager, createClusterManager } from '#cluster/manager.ts';
 import type { Listener } from '#http/listener.host.ts';
 import type { PipelineOptions } from '#http/pipeline.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
-import type { KvAdmin, KvDesired, KvPorts, TlsSpec, UserSpec } from '#kv/admin.ts';
+import type { KvDesired, KvPorts, TlsSpec, UserSpec } from '#kv/admin.ts';
 import { WorkerKvAdmin } from '#kv/host/worker-kv-admin.ts';
 import type { Metrics } from '#metrics/metrics.feature.ts';
 import { ClientGate } from '#ports/client-gate.ts';
@@ -68,7 +68,7 @@ export class Node {
   private ownAccounts: UserSpec[] = [];
   private desired: KvDesired | null = null;
   private isStarting = true;
-  private readonly kv: KvAdmin;
+  private readonly kv: WorkerKvAdmin;
   /** Null if the node does not run the query service. */
   private query: QueryPart | null = null;
   private readonly store: ConfigStore;
@@ -208,7 +208,8 @@ export class Node {
       ...{ store, identity, membership },
       kv: {
         apply: (desired) => this.apply(desired),
-        report: () => kv.report(),
+        report: (bucketUuid) => kv.report(bucketUuid),
+        workCount: () => kv.workCount(),
         randomKey: (bucket) => kv.randomKey(bucket),
         shardPositions: (uuid) => kv.shardPositions(uuid),
         compact: (uuid, request) => kv.compact(uuid, request),
@@ -216,8 +217,7 @@ export class Node {
       },
       dataPort: () => this.services.access(),
       queryPort: () => this.queryAddress(),
-      indexes: this.services.index,
-      xdcr: this.services.xdcr,
+      ...{ indexes: this.services.index, xdcr: this.services.xdcr },
       backupTasks: () => this.services.backupTasks(),
       kdf: realKdf,
       secrets,

@@ -110,6 +110,7 @@ const noPassphrases: PassphraseSources = {
 export class FakeKv {
   desired: KvDesired | null = null;
   readonly figures: Record<string, Partial<BucketReport>> = {};
+  #work = 0;
   /** What `randomKey` returns. */
   key: string | null = null;
   /** Compactions and their cancellations, in the order of the calls. */
@@ -119,11 +120,16 @@ export class FakeKv {
     this.desired = structuredClone(desired);
     return this.report();
   }
-  async report(): Promise<KvReport> {
-    const buckets = this.desired?.buckets ?? [];
+  async report(bucketUuid?: string): Promise<KvReport> {
+    const all = this.desired?.buckets ?? [];
+    const buckets = all.filter(({ uuid }) => bucketUuid === undefined || uuid === bucketUuid);
     return aKvReport({
       buckets: buckets.map(({ name, uuid, incarnation }) => this.#reportOf(name, uuid, incarnation)),
     });
+  }
+  /** A test may have changed its figures. */
+  workCount(): number {
+    return ++this.#work;
   }
   async randomKey(): Promise<string | null> {
     return this.key;

@@ -19,7 +19,9 @@ class FakeKv {
   failures = 0;
   failedFlushes = 0;
   reports = 0;
-  ops = 0;
+  /** Each change of them is work for a client. */
+  #ops = 0;
+  #work = 0;
   readonly compactions: unknown[] = [];
 
   async apply(desired: KvDesired): Promise<KvReport> {
@@ -34,6 +36,16 @@ class FakeKv {
       this.#reportOf(uuid, incarnation),
     );
     return aKvReport({ buckets });
+  }
+  get ops(): number {
+    return this.#ops;
+  }
+  set ops(value: number) {
+    this.#ops = value;
+    this.#work++;
+  }
+  workCount(): number {
+    return this.#work;
   }
   async randomKey(): Promise<string | null> {
     return null;

@@ -34,6 +34,7 @@ import { desiredState } from './desired-state.ts';
 import { kvMetrics, type MeteredBucket } from './kv-metrics.ts';
 import { MapWriter } from './map-writer.ts';
 import { Samples } from './samples.ts';
+import { SharedReports } from './shared-reports.ts';
 
 /** How often the agent reads figures: often while buckets start or clients read figures, else rarely. */
 const sampleStepMs = { warming: 250, read: 1_000, idle: 10_000 };
@@ -53,7 +54,10 @@ export interface AgentDeps {
   view: ClusterView;
   store: ConfigStore;
   identity: NodeIdentity;
-  kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'shardPositions' | 'compact' | 'cancelCompaction'>;
+  kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'shardPositions' | 'compact' | 'cancelCompaction'> & {
+    /** Rises before a client is answered: while it is the same, a report made since shows all that clients know. */
+    workCount(): number;
+  };
   users: DataUsers;
   tls: Changing & { current(): TlsSpec | null };
   /** The TLS options of connections between nodes; omitted: there are none. */
@@ -80,7 +84,7 @@ export class Agent implements DataService {
   #applied = 0;
   #busy = false;
   #running: Promise<void> = Promise.resolve();
-  #refreshing: Promise<void> | null = null;
+  readonly #reports: SharedReports;
   #sampler: Timer | null = null;
   #lastReadAtMs = Number.NEGATIVE_INFINITY;
   #stopped = new AbortController();
@@ -91,6 +95,11 @@ export class Agent implements DataService {
     this.#maps = new BucketMaps(deps.store, deps.identity.nodeId);
     this.#createdFiles = new CreatedFiles(deps.store, deps.identity.nodeId);
     this.#mapWriter = new MapWriter(deps);
+    this.#reports = new SharedReports({
+      take: (bucketUuid) => this.#takeReport(bucketUuid),
+      workCount: () => deps.kv.workCount(),
+      clock: deps.clock,
+    });
   }
 
   /** Starts to send the desired state. Does not wait for the data service; `applied` does. */
@@ -119,12 +128,10 @@ export class Agent implements DataService {
     return until(this, () => this.#applied >= wanted, timeoutMs, this.#deps.clock);
   }
 
-  async refresh(): Promise<void> {
+  async refresh(bucketUuid?: string): Promise<void> {
     this.#lastReadAtMs = this.#deps.clock.monotonicMs();
-    this.#refreshing ??= this.#takeReport().finally(() => {
-      this.#refreshing = null;
-    });
-    await atMost(this.#deps.clock, refreshTimeoutMs, this.#refreshing);
+    const report = this.#reports.read(bucketUuid);
+    if (report !== null) await atMost(this.#deps.clock, refreshTimeoutMs, report);
   }
 
   measured(bucketUuid: string): MeasuredBucket | null {
@@ -156,10 +163,12 @@ export class Agent implements DataService {
   }
 
   compact(bucketUuid: string, request: CompactionRequest): Promise<void> {
+    this.#reports.forget();
     return this.#deps.kv.compact(bucketUuid, request);
   }
 
   cancelCompaction(bucketUuid: string, origin: CompactionOrigin): Promise<void> {
+    this.#reports.forget();
     return this.#deps.kv.cancelCompaction(bucketUuid, origin);
   }
 
@@ -207,6 +216,7 @@ export class Agent implements DataService {
       clients: clients.admitted,
       admitsUnknownUsers: users.admitsUnknown ?? false,
     });
+    this.#reports.forget();
     this.#samples.take(report, timeOf(clock));
     if (this.#samples.isWarming()) this.#scheduleSample();
     for (const bucket of deleting) await this.#confirmRemoval(bucket);
@@ -283,10 +293,16 @@ export class Agent implements DataService {
     return isRead ? sampleStepMs.read : sampleStepMs.idle;
   }
 
-  async #takeReport(): Promise<void> {
+  /** Of all buckets, or of one. */
+  async #takeReport(bucketUuid?: string): Promise<void> {
     try {
-      const report = await this.#deps.kv.report();
-      if (this.#samples.take(report, timeOf(this.#deps.clock))) this.#notify();
+      const report = await this.#deps.kv.report(bucketUuid);
+      const now = timeOf(this.#deps.clock);
+      const isChanged =
+        bucketUuid === undefined
+          ? this.#samples.take(report, now)
+          : this.#samples.takeOne(bucketUuid, report, now);
+      if (isChanged) this.#notify();
     } catch (error) {
       this.#deps.log.warn('agent.report_failed', { reason: (error as Error).message });
     }

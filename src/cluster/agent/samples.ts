@@ -38,6 +38,17 @@ export class Samples {
     );
   }
 
+  /** Like `take`, for a report of one bucket: the others keep what they reported last. */
+  takeOne(uuid: string, report: KvReport, now: ReportTime): boolean {
+    const others = (this.#report?.buckets ?? []).filter((bucket) => bucket.uuid !== uuid);
+    const before = this.#byUuid.get(uuid);
+    const bucket = report.buckets.find((reported) => reported.uuid === uuid);
+    this.#report = { ...report, buckets: bucket === undefined ? others : [...others, bucket] };
+    if (bucket === undefined) this.#byUuid.delete(uuid);
+    else this.#byUuid.set(uuid, next(before, bucket, now));
+    return conditionOf(bucket) !== conditionOf(before?.report);
+  }
+
   /** True if a bucket is starting, so that its state changes soon. */
   isWarming(): boolean {
     return [...this.#byUuid.values()].some(({ report }) => report.state === 'warmup');

@@ -10,24 +10,23 @@ import {
 } from '../bootstrap/terse-config.ts';
 import type { BucketMap, ManifestState, StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
-import { type NodeSnapshot, nodeHost, type storageTotals } from '../nodes/node-record.ts';
+import { nodeHost, type StableNodeSnapshot, type storageTotals } from '../nodes/node-record.ts';
 import { typeNames } from './bucket-rules/rule-input.ts';
 import { pitrDefaults } from './bucket-rules/unavailable.ts';
 
-export interface RecordInput {
-  bucket: StoredBucket;
-  manifest: ManifestState;
-  map: BucketMap | null;
+export interface RecordInput<Snapshot extends StableNodeSnapshot = StableNodeSnapshot> {
+  readonly bucket: StoredBucket;
+  readonly manifestUid: ManifestState['uid'];
+  readonly map: BucketMap | null;
   /** The nodes that serve the bucket. */
-  snapshots: readonly Pick<NodeSnapshot, 'node' | 'localAddress'>[];
-  nodes: Record<string, unknown>[];
-  enterprise: boolean;
+  readonly snapshots: readonly Snapshot[];
+  readonly enterprise: boolean;
 }
 
 const mib = 1024 * 1024;
 
-/** The part that changes only with the configuration. */
-export function stableRecord({ bucket, manifest, map, snapshots, nodes }: RecordInput, skipMap: boolean) {
+/** What a stream shows, without the nodes. */
+export function streamedFrame({ bucket, manifestUid, map, snapshots }: RecordInput, hasMap = true) {
   const uri = bucketUri(bucket.name);
   const hasVbuckets = bucket.type !== 'cache';
   return {
@@ -38,15 +37,15 @@ export function stableRecord({ bucket, manifest, map, snapshots, nodes }: Record
     streamingUri: streamingUri(bucket),
     bucketCapabilitiesVer: '',
     bucketCapabilities: bucketCapabilities(bucket.type),
-    ...(hasVbuckets && { collectionsManifestUid: manifest.uid }),
+    ...(hasVbuckets && { collectionsManifestUid: manifestUid }),
     ...(bucket.type === 'native' && { ddocs: { uri: `${uri}/ddocs` } }),
-    ...(hasVbuckets && !skipMap && { vBucketServerMap: shownMap(bucket, map, snapshots) }),
+    ...(hasVbuckets && hasMap && { vBucketServerMap: shownMap(bucket, map, snapshots) }),
     bucketType: typeNames[bucket.vocabulary][bucket.type],
     authType: 'sasl',
     saslPassword: '',
     localRandomKeyUri: `${uri}/localRandomKey`,
     controllers: controllers(bucket, uri),
-    nodes,
+    nodes: null,
     stats: {
       uri: `${uri}/stats`,
       directoryURI: `${uri}/stats/Directory`,
@@ -76,29 +75,25 @@ function controllers(bucket: StoredBucket, uri: string) {
   };
 }
 
-export function fullRecord(
-  input: RecordInput,
-  measured: MeasuredBucket | null,
-  totals: ReturnType<typeof storageTotals> | null,
-  skipMap: boolean,
-) {
+/** All that changes only with the configuration: null stands for the nodes and the figures. */
+export function recordFrame(input: RecordInput, hasMap: boolean) {
   const { bucket } = input;
   const rawRAM = bucket.ramQuotaMb * mib;
-  const ram = rawRAM * input.nodes.length;
+  const ram = memoryOf(input);
   return {
-    ...stableRecord(input, skipMap),
+    ...streamedFrame(input, hasMap),
     replicaIndex: bucket.replicaIndex,
     replicaNumber: bucket.replicaNumber,
     threadsNumber: bucket.threadsNumber,
     quota: { ram, rawRAM, bytes: ram },
-    basicStats: { ...basicStats(bucket, measured, ram), ...(totals && { storageTotals: totals }) },
+    basicStats: null,
     evictionPolicy: bucket.evictionPolicy,
     storageBackend: storageBackend(bucket.type),
     durabilityMinLevel: bucket.durabilityMinLevel,
     pitrEnabled: false,
     pitrGranularity: pitrDefaults.granularity,
     pitrMaxHistoryAge: pitrDefaults.maxHistoryAge,
-    fragmentationPercentage: measured?.fragmentationPercent ?? 0,
+    fragmentationPercentage: null,
     conflictResolutionType: bucket.conflictResolutionType,
     ...(bucket.conflictResolutionType === 'lww' && {
       driftAheadThresholdMs: bucket.driftAheadThresholdMs,
@@ -108,18 +103,28 @@ export function fullRecord(
   };
 }
 
-function basicStats(bucket: StoredBucket, measured: MeasuredBucket | null, ram: number) {
+/** The quota over all nodes. */
+const memoryOf = ({ bucket, snapshots }: Pick<RecordInput, 'bucket' | 'snapshots'>): number =>
+  bucket.ramQuotaMb * mib * snapshots.length;
+
+/** The figures of a record. */
+export function basicStats(
+  input: Pick<RecordInput, 'bucket' | 'snapshots'>,
+  measured: MeasuredBucket | null,
+  totals: ReturnType<typeof storageTotals> | null,
+) {
   const memUsed = measured?.memUsedBytes ?? 0;
   const { ops = 0, gets = 0, getHits = 0, diskFetches = 0 } = measured?.rates ?? {};
   return {
-    quotaPercentUsed: Math.min((100 * memUsed) / ram, 100),
+    quotaPercentUsed: Math.min((100 * memUsed) / memoryOf(input), 100),
     opsPerSec: ops,
-    ...(bucket.type === 'cache' && { hitRatio: gets > 0 ? (100 * getHits) / gets : 0 }),
+    ...(input.bucket.type === 'cache' && { hitRatio: gets > 0 ? (100 * getHits) / gets : 0 }),
     diskFetches,
     itemCount: measured?.items ?? 0,
     diskUsed: measured?.diskBytes ?? 0,
     dataUsed: measured?.dataBytes ?? 0,
     memUsed,
     vbActiveNumNonResident: measured?.nonResident ?? 0,
+    ...(totals && { storageTotals: totals }),
   };
 }

@@ -6,24 +6,16 @@ import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { Product } from '../config/product.ts';
-import { valueStream } from '../config/value-stream.ts';
-import {
-  bucketNodeRecord,
-  type NodeSnapshot,
-  replicationOf,
-  stableBucketNode,
-  storageTotals,
-} from '../nodes/node-record.ts';
+import { textStream } from '../config/text-stream.ts';
+import { type NodeSnapshot, type StableNodeSnapshot, storageTotals } from '../nodes/node-record.ts';
 import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
 import type { Peers } from '../peers/peers.ts';
 import { bucketRefusals } from '../refusals/buckets.refusals.ts';
-import { mappedText } from '../topology/vbucket-map.ts';
-import { fullRecord, stableRecord } from './bucket-record.ts';
 import type { SeriesReaderDeps } from './bucket-series.ts';
 import { bucketStatsRoutes } from './bucket-stats.routes.ts';
-import { sumOf } from './bucket-sums.ts';
 import * as contract from './buckets.contract.ts';
 import type { BucketsService } from './buckets.service.ts';
+import { PreparedRecords } from './prepared-records.ts';
 
 export interface BucketRoutesDeps extends SeriesReaderDeps {
   service: BucketsService;
@@ -34,6 +26,8 @@ export interface BucketRoutesDeps extends SeriesReaderDeps {
   peers: Pick<Peers, 'ask' | 'answer'>;
 }
 
+/** Figures of all buckets are part of the answer. */
+const hasTotals = (query: Form): boolean => query['basic_stats'] !== undefined;
 const isOn = (query: Form, name: string): boolean => query[name] === '1';
 
 export function bucketRoutes(deps: BucketRoutesDeps): BoundRoute[] {
@@ -82,26 +76,22 @@ function validationReply(
 
 function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): BoundRoute[] {
   const enterprise = product.edition === 'enterprise';
-  const configured = (bucket: StoredBucket) => {
+  const records = new PreparedRecords();
+  const inputOf = <Snapshot extends StableNodeSnapshot>(bucket: StoredBucket, all: readonly Snapshot[]) => {
     const { uuid } = bucket;
-    return { bucket, manifest: view.manifest(uuid), map: view.map(uuid) };
+    const servers = bucketServers(view, bucket);
+    const serving = all.filter(({ node }) => servers.includes(node));
+    const manifestUid = view.manifest(uuid).uid;
+    return { bucket, manifestUid, map: view.map(uuid), snapshots: serving, enterprise };
   };
-  const replication = (bucket: StoredBucket) => replicationOf(bucket, view.map(bucket.uuid));
   const textOf = (bucket: StoredBucket, all: readonly NodeSnapshot[], query: Form) => {
-    const snapshots = all.filter(({ node }) => servers(bucket).includes(node.uuid));
-    const nodes = snapshots.map((snapshot) => bucketNodeRecord(snapshot, bucket, replication(bucket)));
-    const totals = query['basic_stats'] !== undefined ? storageTotals(all, view.buckets) : null;
-    const input = { ...configured(bucket), snapshots, nodes, enterprise };
-    const measured = sumOf(snapshots.map((snapshot) => snapshot.measured.get(bucket.uuid) ?? null));
-    return mappedText(fullRecord(input, measured, totals, query['skipMap'] === 'true'));
+    const totals = hasTotals(query) ? storageTotals(all, view.buckets) : null;
+    return records.textOf(inputOf(bucket, all), totals, query['skipMap'] === 'true');
   };
-  const servers = (bucket: StoredBucket) => bucketServers(view, bucket).map(({ uuid }) => uuid);
   const streamed = (name: string, context: Context) => {
     const bucket = view.liveBucket(name);
     if (!bucket) return null;
-    const serving = snapshots.allStable(context).filter(({ node }) => servers(bucket).includes(node.uuid));
-    const nodes = serving.map((snapshot) => stableBucketNode(snapshot, bucket, replication(bucket)));
-    return stableRecord({ ...configured(bucket), snapshots: serving, nodes, enterprise }, false);
+    return records.streamedText(inputOf(bucket, snapshots.allStable(context, bucket.uuid)));
   };
   return [
     bind(contract.ListBuckets, async ({ query }, context) => {
@@ -112,12 +102,13 @@ function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): B
       return reply.jsonText(`[${visible.map((bucket) => textOf(bucket, all, query)).join(',')}]`);
     }),
     bind(contract.GetBucket, async ({ params, query }, context) => {
-      const all = await snapshots.all(context);
+      const { uuid } = service.find(nameIn(params));
+      const all = await snapshots.all(context, hasTotals(query) ? undefined : uuid);
       return reply.jsonText(textOf(service.find(nameIn(params)), all, query));
     }),
     bind(contract.StreamBucket, ({ params }, context) => {
       const { name } = service.find(nameIn(params));
-      return reply.stream((signal) => valueStream([view, data], () => streamed(name, context), signal));
+      return reply.jsonTexts((signal) => textStream([view, data], () => streamed(name, context), signal));
     }),
     bind(contract.RandomKey, async ({ params }) => {
       const key = await data.randomKey(service.find(nameIn(params)).name);

@@ -62,7 +62,7 @@ export class BucketsService {
     this.#deps = deps;
   }
 
-  list(): StoredBucket[] {
+  list(): readonly StoredBucket[] {
     return this.#deps.view.liveBuckets();
   }
 

@@ -58,7 +58,7 @@ export function everyNode({ view, nodeId, data, peers }: EveryNodeDeps): DataSer
       return all.every((isApplied) => isApplied);
     },
     caughtUp: (timeoutMs) => data.caughtUp(timeoutMs),
-    refresh: () => data.refresh(),
+    refresh: (bucketUuid) => data.refresh(bucketUuid),
     measured: (bucketUuid) => data.measured(bucketUuid),
     connections: () => data.connections(),
     metrics: () => data.metrics(),

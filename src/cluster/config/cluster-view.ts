@@ -28,6 +28,8 @@ export class ClusterView {
   readonly #listeners = new Set<() => void>();
   readonly #watches: { stop(): void }[] = [];
   #removed: () => void = () => {};
+  #changeCount = 0;
+  #live: { readonly of: BucketsState; readonly buckets: readonly StoredBucket[] } | null = null;
 
   constructor(store: ConfigStore, nodeId: string) {
     this.#store = store;
@@ -88,9 +90,13 @@ export class ClusterView {
   }
 
   /** Buckets that clients can see, by name. */
-  liveBuckets(): StoredBucket[] {
-    const live = Object.values(this.buckets.byUuid).filter((bucket) => bucket.state === 'ready');
-    return live.sort((a, b) => (a.name < b.name ? -1 : 1));
+  liveBuckets(): readonly StoredBucket[] {
+    const { buckets } = this;
+    if (this.#live?.of !== buckets) {
+      const live = Object.values(buckets.byUuid).filter((bucket) => bucket.state === 'ready');
+      this.#live = { of: buckets, buckets: live.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    }
+    return this.#live.buckets;
   }
 
   /** Deleted buckets whose files still exist. */
@@ -103,9 +109,8 @@ export class ClusterView {
   }
 
   manifest(bucketUuid: string): ManifestState {
-    return (
-      (this.#entries.get(manifestKey(bucketUuid))?.value as ManifestState | undefined) ?? initialManifest()
-    );
+    const entry = this.#entries.get(manifestKey(bucketUuid));
+    return entry === undefined ? initialManifest() : (entry.value as ManifestState);
   }
 
   /** Null while it is not known which node holds the bucket's shards. */
@@ -140,6 +145,11 @@ export class ClusterView {
     return Math.max(this.#revisionOf(clusterKey), this.#revisionOf(bucketsKey));
   }
 
+  /** How many changes this view has seen. */
+  get changeCount(): number {
+    return this.#changeCount;
+  }
+
   /** Revision of the newest entry seen, of any key. */
   latestRevision(): number {
     return Math.max(0, ...[...this.#entries.values()].map((entry) => entry.revision));
@@ -158,6 +168,7 @@ export class ClusterView {
     if (key === clusterKey && this.#isWithoutThisNode(entry?.value as ClusterState | undefined)) return;
     if (entry) this.#entries.set(key, entry);
     else this.#entries.delete(key);
+    this.#changeCount++;
     for (const listener of [...this.#listeners]) listener();
   }
 

@@ -6,8 +6,8 @@ export interface DataService {
   applied(revision: number, timeoutMs: number): Promise<boolean>;
   /** Resolves with true once the data service runs all that was requested before this call, accounts included. */
   caughtUp(timeoutMs: number): Promise<boolean>;
-  /** Reads fresh figures; bounded, so that a busy data service does not delay readers for long. */
-  refresh(): Promise<void>;
+  /** Reads fresh figures, of all buckets or of one; bounded, so that a busy data service does not delay readers for long. */
+  refresh(bucketUuid?: string): Promise<void>;
   /** The newest figures of a bucket; null before its first report. */
   measured(bucketUuid: string): MeasuredBucket | null;
   connections(): number;

@@ -76,17 +76,15 @@ export function nodeRecord(snapshot: NodeSnapshot): Record<string, unknown> {
   };
 }
 
-/** The node in the record of a bucket. */
-export function bucketNodeRecord(
+/** The node in the record of a bucket, without what `bucketNodeIdentity` has. */
+export function bucketNodeFigures(
   snapshot: NodeSnapshot,
   bucket: StoredBucket,
   replication: number,
 ): Record<string, unknown> {
   const measured = snapshot.measured.get(bucket.uuid) ?? null;
   return {
-    ...identity(snapshot, `/${capiPath(bucket)}`),
-    status: bucketStatus(snapshot, measured),
-    replication,
+    ...bucketNodeStatus(snapshot, bucket, replication),
     ...figures(snapshot, new Map([[bucket.uuid, measured]])),
   };
 }
@@ -96,14 +94,19 @@ const bucketStatus = (
   measured: MeasuredBucket | null | undefined,
 ): NodeStatus => (isAnswering ? statusOf(measured) : 'unhealthy');
 
-/** The part that changes only with the configuration; streams carry only this. */
-export function stableBucketNode(
+/** The part that changes only with the configuration. */
+export const bucketNodeIdentity = (
+  snapshot: StableNodeSnapshot,
+  bucket: StoredBucket,
+): Record<string, unknown> => identity(snapshot, `/${capiPath(bucket)}`);
+
+/** What follows the identity in streams; in other records figures follow. */
+export function bucketNodeStatus(
   snapshot: StableNodeSnapshot,
   bucket: StoredBucket,
   replication: number,
 ): Record<string, unknown> {
-  const status = bucketStatus(snapshot, snapshot.measured.get(bucket.uuid));
-  return { ...identity(snapshot, `/${capiPath(bucket)}`), status, replication };
+  return { status: bucketStatus(snapshot, snapshot.measured.get(bucket.uuid)), replication };
 }
 
 export function identity(snapshot: StableNodeSnapshot, capi: string): Record<string, unknown> {

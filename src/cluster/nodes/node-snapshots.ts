@@ -28,18 +28,19 @@ export class NodeSnapshots {
     this.#startedMs = deps.clock.monotonicMs();
   }
 
-  /** The snapshot of this node. */
-  async now(context: Context): Promise<NodeSnapshot> {
-    const { data, system } = this.#deps;
-    const [figures] = await Promise.all([system.figures(), data.refresh()]);
-    return { ...this.stable(context), uptimeSeconds: this.#uptimeSeconds(), system: figures };
-  }
-
-  /** All nodes in the order of the configuration, with new figures of those that answer in time. */
-  async all(context: Context): Promise<NodeSnapshot[]> {
-    const { view, nodeFigures } = this.#deps;
-    const [ownSnapshot] = await Promise.all([this.now(context), nodeFigures.refresh()]);
-    return view.cluster.nodes.map((node) => (node === view.self ? ownSnapshot : this.#other(node, context)));
+  /** All nodes in the order of the configuration, with new figures of those that answer in time: of all buckets, or of one. */
+  async all(context: Context, bucketUuid?: string): Promise<NodeSnapshot[]> {
+    const { view, nodeFigures, data, system } = this.#deps;
+    const [figures] = await Promise.all([
+      system.figures(),
+      data.refresh(bucketUuid),
+      ...(view.cluster.nodes.length > 1 ? [nodeFigures.refresh()] : []),
+    ]);
+    return view.cluster.nodes.map((node) =>
+      node === view.self
+        ? { ...this.stable(context, bucketUuid), uptimeSeconds: this.#uptimeSeconds(), system: figures }
+        : this.#other(node, context, bucketUuid),
+    );
   }
 
   /** What this node reports about itself to the others. */
@@ -58,11 +59,11 @@ export class NodeSnapshots {
     };
   }
 
-  /** This node without its uptime and the figures of its machine. */
-  stable(context: Context): StableNodeSnapshot {
+  /** This node without its uptime and the figures of its machine; with those of all buckets, or of one. */
+  stable(context: Context, bucketUuid?: string): StableNodeSnapshot {
     const { view, data, system, product } = this.#deps;
-    const buckets = view.isActive ? view.liveBuckets() : [];
-    const measured = new Map(buckets.map((bucket) => [bucket.uuid, data.measured(bucket.uuid)] as const));
+    const buckets = view.isActive ? this.#uuids(bucketUuid) : [];
+    const measured = new Map(buckets.map((uuid) => [uuid, data.measured(uuid)] as const));
     return {
       node: view.self,
       version: product.version,
@@ -76,17 +77,21 @@ export class NodeSnapshots {
   }
 
   /** All nodes, this one without its uptime and the figures of its machine. */
-  allStable(context: Context): StableNodeSnapshot[] {
+  allStable(context: Context, bucketUuid?: string): StableNodeSnapshot[] {
     const { view } = this.#deps;
     return view.cluster.nodes.map((node) =>
-      node === view.self ? this.stable(context) : this.#other(node, context),
+      node === view.self ? this.stable(context, bucketUuid) : this.#other(node, context, bucketUuid),
     );
   }
 
-  #other(node: NodeState, context: Context): NodeSnapshot {
-    const { view, nodeFigures, product } = this.#deps;
+  #uuids(bucketUuid: string | undefined): string[] {
+    return bucketUuid === undefined ? this.#deps.view.liveBuckets().map(({ uuid }) => uuid) : [bucketUuid];
+  }
+
+  #other(node: NodeState, context: Context, bucketUuid: string | undefined): NodeSnapshot {
+    const { nodeFigures, product } = this.#deps;
     const { figures, problem } = nodeFigures.known(node.uuid);
-    const buckets = node.membership === 'active' ? view.liveBuckets() : [];
+    const buckets = node.membership === 'active' ? this.#uuids(bucketUuid) : [];
     return {
       node,
       localAddress: context.local.address,
@@ -97,7 +102,7 @@ export class NodeSnapshots {
       serverGroup: this.#groupOf(node),
       uptimeSeconds: figures?.uptimeSeconds ?? 0,
       system: figures?.system ?? noFigures,
-      measured: new Map(buckets.map(({ uuid }) => [uuid, figures?.measured[uuid] ?? null] as const)),
+      measured: new Map(buckets.map((uuid) => [uuid, figures?.measured[uuid] ?? null] as const)),
     };
   }
 

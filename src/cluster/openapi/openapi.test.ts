@@ -177,9 +177,11 @@ async function firstOf({ manager }: Node, { id, path }: RouteDefinition) {
   );
   assert(reply?.kind === 'stream');
   const ended = new AbortController();
-  for await (const value of reply.source(ended.signal)) {
+  const isEncoded = 'texts' in reply;
+  for await (const value of isEncoded ? reply.texts(ended.signal) : reply.source(ended.signal)) {
     ended.abort();
-    return { status: 200, text: '', body: JSON.parse(JSON.stringify(value)) as unknown };
+    const text = isEncoded ? (value as string) : JSON.stringify(value);
+    return { status: 200, text: '', body: JSON.parse(text) as unknown };
   }
   throw new Error(`${id}: the stream ended before its first value`);
 }

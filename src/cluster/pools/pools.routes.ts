@@ -8,8 +8,9 @@ import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { Product } from '../config/product.ts';
+import { textStream } from '../config/text-stream.ts';
+import { TextsUntilChange } from '../config/texts-until-change.ts';
 import { type Changing, until } from '../config/until.ts';
-import { valueStream } from '../config/value-stream.ts';
 import type { LogCollection } from '../log-collection/log-collection.ts';
 import { nodeStatus } from '../nodes/node-record.ts';
 import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
@@ -64,6 +65,7 @@ function versionRoutes({ view, product, provisioned }: PoolRoutesDeps): BoundRou
 
 function poolReads(deps: PoolRoutesDeps): BoundRoute[] {
   const { view, data, snapshots, clock, security, nodeFigures } = deps;
+  const pools = new TextsUntilChange(view);
   const visible = (context: Context) =>
     view.liveBuckets().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
   const etag = (context: Context) =>
@@ -88,9 +90,16 @@ function poolReads(deps: PoolRoutesDeps): BoundRoute[] {
     bind(contract.GetPool, ({ query }, context) => pool(query, context)),
     bind(contract.GetPoolNodes, ({ query }, context) => pool(query, context)),
     bind(contract.StreamPool, (_, context) => {
-      const read = () =>
-        streamedPool(view, snapshots.allStable(context), visible(context), security.encryptionLevel);
-      return reply.stream((signal) => valueStream([view, data, security, nodeFigures], read, signal));
+      const read = () => {
+        const nodes = snapshots.allStable(context);
+        const buckets = visible(context);
+        const { encryptionLevel } = security;
+        const facts = nodes.map((node) => [nodeStatus(node), node.version, node.os]);
+        const names = buckets.map(({ name }) => name);
+        const key = JSON.stringify([context.local.address, encryptionLevel, facts, names]);
+        return pools.text(key, () => JSON.stringify(streamedPool(view, nodes, buckets, encryptionLevel)));
+      };
+      return reply.jsonTexts((signal) => textStream([view, data, security, nodeFigures], read, signal));
     }),
     bind(contract.GetTerseCluster, ({ query }) => {
       refuseUnprovisioned(deps);
@@ -122,24 +131,27 @@ const anyOf = (...sources: Pick<ClusterView, 'onChange'>[]): Pick<ClusterView, '
 });
 
 function bootstrapRoutes({ view, data }: PoolRoutesDeps): BoundRoute[] {
+  const configs = new TextsUntilChange(view);
+  const services = new TextsUntilChange(view);
   const terse = (name: string | undefined) => {
     const bucket = view.liveBucket(name ?? '');
-    return bucket ? terseBucketConfig(view, bucket) : null;
+    return bucket ? configs.text(bucket.name, () => mappedText(terseBucketConfig(view, bucket))) : null;
   };
+  const servicesText = () => services.text('', () => JSON.stringify(nodeServices(view)));
   const found = (name: string | undefined) => {
     const config = terse(name);
-    if (!config) throw generalRefusals.notFound();
+    if (config === null) throw generalRefusals.notFound();
     return config;
   };
   return [
-    bind(contract.GetNodeServices, () => reply.json(nodeServices(view))),
+    bind(contract.GetNodeServices, () => reply.jsonText(servicesText())),
     bind(contract.StreamNodeServices, () =>
-      reply.stream((signal) => valueStream([view], () => nodeServices(view), signal)),
+      reply.jsonTexts((signal) => textStream([view], servicesText, signal)),
     ),
-    bind(contract.GetTerseBucket, ({ params }) => reply.jsonText(mappedText(found(params['bucket'])))),
+    bind(contract.GetTerseBucket, ({ params }) => reply.jsonText(found(params['bucket']))),
     bind(contract.StreamTerseBucket, ({ params }) => {
       found(params['bucket']);
-      return reply.stream((signal) => valueStream([view, data], () => terse(params['bucket']), signal));
+      return reply.jsonTexts((signal) => textStream([view, data], () => terse(params['bucket']), signal));
     }),
   ];
 }

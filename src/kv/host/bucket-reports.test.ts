@@ -11,6 +11,7 @@ function hostsOf(names: readonly string[], reported: (name: string) => void): Ma
     names.map((name) => [
       name,
       {
+        served: { uuid: `uuid of ${name}` },
         measure: () => Promise.resolve(),
         report() {
           reported(name);
@@ -50,4 +51,11 @@ test('a bucket that goes before its turn is left out', async () => {
     reports.map(({ name }) => name),
     ['a', 'c'],
   );
+});
+
+test('a report of one bucket reads no other', async () => {
+  const reported: string[] = [];
+  const hosts = hostsOf(['a', 'b', 'c'], (name) => reported.push(name));
+  await bucketReports(hosts, new TurnClock(new ManualClock()), 'uuid of b');
+  assert.deepEqual(reported, ['b']);
 });

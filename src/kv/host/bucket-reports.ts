@@ -5,17 +5,19 @@ import type { BucketReport } from '../admin.ts';
 
 /** What a report needs of a bucket. */
 export interface ReportedBucket {
+  readonly served: { readonly uuid: string };
   /** Reads from the disk thread what `report` contains of the disk. */
   measure(): Promise<void>;
   report(): BucketReport;
 }
 
-/** Of the buckets that are there when their turn comes; `turns` divides the work into turns. */
+/** Of the buckets that are there when their turn comes, or of one of them; `turns` divides the work into turns. */
 export async function bucketReports(
   hosts: ReadonlyMap<string, ReportedBucket>,
   turns: Pick<Clock, 'soon'>,
+  onlyUuid?: string,
 ): Promise<BucketReport[]> {
-  const wanted = [...hosts];
+  const wanted = [...hosts].filter(([, { served }]) => onlyUuid === undefined || served.uuid === onlyUuid);
   await Promise.all(wanted.map(([, host]) => host.measure()));
   const reports: BucketReport[] = [];
   for (const [name, host] of wanted) {

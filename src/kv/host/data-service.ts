@@ -85,6 +85,8 @@ export interface DataServiceOptions {
   withoutSharedBuffer?: boolean;
   /** Processors of the machine; 1 by default. */
   processors?: number;
+  /** Its only element is increased before a client is answered; other threads may read it. */
+  work?: Int32Array;
   /** Called when two connections are open at once: then there are clients beside the node's own start check. */
   onSecondClient?: () => void;
 }
@@ -211,8 +213,8 @@ export class DataService implements KvAdmin {
     return done;
   }
 
-  async report(): Promise<KvReport> {
-    const buckets = await bucketReports(this.hosts, this.clock);
+  async report(bucketUuid?: string): Promise<KvReport> {
+    const buckets = await bucketReports(this.hosts, this.clock, bucketUuid);
     return { buckets, connections: this.clients.all.size, traffic: { ...this.traffic } };
   }
 
@@ -283,7 +285,8 @@ export class DataService implements KvAdmin {
 
   /** Sets the current time for everything until the next call. */
   private tick(): void {
-    const { clock } = this;
+    const { clock, options } = this;
+    if (options.work) Atomics.add(options.work, 0, 1);
     this.now.set(clock.wallMs(), clock.monotonicMs());
   }
 

@@ -1,6 +1,6 @@
 // Entry point of the data thread: runs the data service, executes the calls of KvAdmin from the main thread, and sends log lines there.
 import { availableParallelism } from 'node:os';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { realKdf } from '#auth/kdf.host.ts';
 import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';
@@ -12,7 +12,7 @@ import type { KvAdmin } from '../admin.ts';
 import { workerDiskEngine } from '../disk/hosts/worker-engine.ts';
 import { HeavyThread } from '../heavy/hosts/heavy-thread.ts';
 import { DataService } from './data-service.ts';
-import type { ThreadCall, ThreadCallFailure, ThreadMessage } from './thread-messages.ts';
+import type { DataThreadInput, ThreadCall, ThreadCallFailure, ThreadMessage } from './thread-messages.ts';
 
 assert(parentPort !== null, 'the data service runs in a worker thread');
 const port = parentPort;
@@ -26,6 +26,7 @@ const service = new DataService({
   disk: workerDiskEngine(),
   heavy: new HeavyThread(realClock),
   processors: availableParallelism(),
+  work: workerData as DataThreadInput,
   onSecondClient: inlineMore,
   loginRefused: (login) => sendMessage({ kind: 'login refused', login }),
   askExternal: (login) => sendMessage({ kind: 'external login', login }),

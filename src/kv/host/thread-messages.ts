@@ -2,6 +2,9 @@
 import type { LogMessage } from '#ports/log.ts';
 import type { ExternalLogin, KvAdmin, MapRequest, RefusedLogin } from '../admin.ts';
 
+/** What the data thread starts with: the `work` of the data service. */
+export type DataThreadInput = Int32Array<SharedArrayBuffer>;
+
 export interface ThreadCall {
   id: number;
   method: keyof KvAdmin;

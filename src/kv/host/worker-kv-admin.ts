@@ -19,7 +19,7 @@ import type {
   RefusedLogin,
   ShardPosition,
 } from '../admin.ts';
-import type { ThreadCallFailure, ThreadMessage } from './thread-messages.ts';
+import type { DataThreadInput, ThreadCallFailure, ThreadMessage } from './thread-messages.ts';
 
 export interface WorkerKvAdminOptions {
   log: Log;
@@ -35,6 +35,7 @@ export interface WorkerKvAdminOptions {
 export class WorkerKvAdmin implements KvAdmin {
   private readonly options: WorkerKvAdminOptions;
   private readonly worker: Worker;
+  private readonly work = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   private log: Log;
   private readonly waiting = new Map<number, Deferred<unknown>>();
   private lastId = 0;
@@ -46,6 +47,7 @@ export class WorkerKvAdmin implements KvAdmin {
     this.log = options.log;
     this.worker = startWorker(codeFile('kv/host/data-thread'), {
       name: 'data service',
+      workerData: this.work satisfies DataThreadInput,
     });
     this.worker.on('message', (message: ThreadMessage) => this.receive(message));
     this.worker.on('error', (error) => this.lose(error));
@@ -62,8 +64,13 @@ export class WorkerKvAdmin implements KvAdmin {
     return this.call('apply', [desired]);
   }
 
-  report(): Promise<KvReport> {
-    return this.call('report', []);
+  report(bucketUuid?: string): Promise<KvReport> {
+    return this.call('report', bucketUuid === undefined ? [] : [bucketUuid]);
+  }
+
+  /** Rises before a client is answered: while it is the same, a report made since shows all that clients know. */
+  workCount(): number {
+    return Atomics.load(this.work, 0);
   }
 
   answerExternalLogin(id: number, isRight: boolean): Promise<void> {

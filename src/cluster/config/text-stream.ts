@@ -1,14 +1,14 @@
 import type { Changing } from './until.ts';
 
 /**
- * Yields the result of `read` now and after every change of it, until it is null or the client disconnects. A slow
- * client skips intermediate changes, so nothing queues up.
+ * Yields the text that `read` returns now and after every change of it, until it is null or the client disconnects. A slow client
+ * skips intermediate changes, so nothing queues up.
  */
-export async function* valueStream(
+export async function* textStream(
   sources: readonly Changing[],
-  read: () => unknown,
+  read: () => string | null,
   signal: AbortSignal,
-): AsyncGenerator<unknown> {
+): AsyncGenerator<string> {
   let wake = Promise.withResolvers<void>();
   const wakeUp = () => wake.resolve();
   const subscriptions = sources.map((source) => source.onChange(wakeUp));
@@ -17,12 +17,11 @@ export async function* valueStream(
     let sent: string | null = null;
     while (!signal.aborted) {
       wake = Promise.withResolvers<void>();
-      const value = read();
-      if (value === null) return;
-      const text = JSON.stringify(value);
+      const text = read();
+      if (text === null) return;
       if (text !== sent) {
         sent = text;
-        yield value;
+        yield text;
       }
       if (!signal.aborted) await wake.promise;
     }

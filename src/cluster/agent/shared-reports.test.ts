@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { SharedReports } from './shared-reports.ts';
+
+function someReports() {
+  const clock = new ManualClock();
+  const work = { count: 0 };
+  const taken: (string | undefined)[] = [];
+  const ends: (() => void)[] = [];
+  const reports = new SharedReports({
+    take(bucketUuid) {
+      taken.push(bucketUuid);
+      const { promise, resolve } = deferred<void>();
+      ends.push(resolve);
+      return promise;
+    },
+    workCount: () => work.count,
+    clock,
+  });
+  /** Ends the oldest report that is being taken. */
+  const end = async (): Promise<void> => {
+    ends.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { reports, clock, work, taken, end };
+}
+
+test('a report serves all readers until a client got an answer', async () => {
+  const { reports, work, taken, end } = someReports();
+  const first = reports.read();
+  assert.equal(reports.read(), first, 'a reader at the same time waits for the same report');
+  await end();
+  assert.equal(reports.read(), null);
+  work.count++;
+  assert.notEqual(reports.read(), null);
+  assert.equal(taken.length, 2);
+});
+
+test('a client that got an answer while a report is taken waits for the one after it', async () => {
+  const { reports, work, taken, end } = someReports();
+  void reports.read();
+  work.count++;
+  let isServed = false;
+  const second = reports.read();
+  assert.equal(reports.read(), second, 'one report serves all who come meanwhile');
+  void second?.then(() => {
+    isServed = true;
+  });
+  await end();
+  assert.deepEqual([isServed, taken.length], [false, 2]);
+  await end();
+  assert.deepEqual([isServed, taken.length], [true, 2]);
+});
+
+test('what happens without a client is shown a little later', async () => {
+  const { reports, clock, taken, end } = someReports();
+  void reports.read();
+  await end();
+  clock.advance(19);
+  assert.equal(reports.read(), null);
+  clock.advance(1);
+  assert.notEqual(reports.read(), null);
+  assert.equal(taken.length, 2);
+});
+
+test('a report of all buckets serves readers of one, and not the other way round', async () => {
+  const { reports, taken, end } = someReports();
+  void reports.read('b');
+  await end();
+  assert.equal(reports.read('b'), null);
+  void reports.read('c');
+  void reports.read();
+  await end();
+  await end();
+  assert.deepEqual(taken, ['b', 'c', undefined]);
+  assert.deepEqual([reports.read('b'), reports.read('d'), reports.read()], [null, null, null]);
+});
+
+test('no earlier report is shared after a change that this node made', async () => {
+  const { reports, taken, end } = someReports();
+  void reports.read();
+  await end();
+  reports.forget();
+  assert.notEqual(reports.read(), null);
+  assert.equal(taken.length, 2);
+});

@@ -1,0 +1,69 @@
+// Reports of the data service for readers: one report serves all readers between which no client got an answer, so that figures are as
+// new as what clients know, and many readers do not become as many messages to the data thread.
+import type { Clock } from '#ports/clock.ts';
+
+/** What no client causes (commits, expiry, evictions) is shown after this time at the latest. */
+const longestMs = 20;
+
+export interface SharedReportsOptions {
+  /** Takes a report of all buckets, or of one. Does not reject. */
+  take(bucketUuid: string | undefined): Promise<void>;
+  /** Rises before a client gets an answer. */
+  workCount(): number;
+  clock: Clock;
+}
+
+interface Run {
+  readonly done: Promise<void>;
+  /** Before it was requested. */
+  readonly workCount: number;
+  readonly atMs: number;
+  isRunning: boolean;
+  /** Of the report after this one, which serves all who read meanwhile. */
+  next: Promise<void> | null;
+}
+
+const allBuckets = '';
+
+export class SharedReports {
+  readonly #options: SharedReportsOptions;
+  /** By uuid of the bucket: those that were read since the last `forget`. */
+  readonly #runs = new Map<string, Run>();
+
+  constructor(options: SharedReportsOptions) {
+    this.#options = options;
+  }
+
+  /** Null: the newest report shows all that a client can know. Otherwise resolves when one does. */
+  read(bucketUuid?: string): Promise<void> | null {
+    const shared = [allBuckets, bucketUuid ?? allBuckets]
+      .map((uuid) => this.#runs.get(uuid))
+      .find((run) => run !== undefined && this.#isCurrent(run));
+    if (shared !== undefined) return shared.isRunning ? shared.done : null;
+    const run = this.#runs.get(bucketUuid ?? allBuckets);
+    if (run?.isRunning !== true) return this.#begin(bucketUuid).done;
+    run.next ??= run.done.then(() => this.#begin(bucketUuid).done);
+    return run.next;
+  }
+
+  /** Earlier reports are not shared any more: what they show has changed. */
+  forget(): void {
+    this.#runs.clear();
+  }
+
+  #begin(bucketUuid: string | undefined): Run {
+    const { take, workCount, clock } = this.#options;
+    const start = { workCount: workCount(), atMs: clock.monotonicMs() };
+    const done = take(bucketUuid).finally(() => {
+      run.isRunning = false;
+    });
+    const run: Run = { ...start, done, isRunning: true, next: null };
+    this.#runs.set(bucketUuid ?? allBuckets, run);
+    return run;
+  }
+
+  #isCurrent({ workCount, atMs }: Run): boolean {
+    const { clock, workCount: now } = this.#options;
+    return workCount === now() && clock.monotonicMs() - atMs < longestMs;
+  }
+}

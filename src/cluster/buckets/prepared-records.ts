@@ -1,0 +1,132 @@
+// The texts of the records of buckets. What changes only with the configuration is encoded once, and again when something that it was
+// made from is another object or value; an answer adds the figures.
+import type { StoredBucket } from '../config/cluster-state.ts';
+import type { MeasuredBucket } from '../config/data-service.ts';
+import {
+  bucketNodeFigures,
+  bucketNodeIdentity,
+  bucketNodeStatus,
+  type NodeSnapshot,
+  replicationOf,
+  type StableNodeSnapshot,
+  type storageTotals,
+} from '../nodes/node-record.ts';
+import { type Mapped, mappedText } from '../topology/vbucket-map.ts';
+import { basicStats, type RecordInput, recordFrame, streamedFrame } from './bucket-record.ts';
+import { sumOf } from './bucket-sums.ts';
+
+/** `unmapped`: without the map, as a client may ask. */
+type Kind = 'streamed' | 'full' | 'unmapped';
+
+interface Prepared {
+  /** What it was made from. */
+  readonly input: RecordInput;
+  /** The text between the figures. */
+  readonly parts: readonly string[];
+  /** The beginning of each node, up to its status. */
+  readonly nodes: readonly string[];
+  readonly replication: number;
+  /** The newest text of a stream: streams of all clients share it. */
+  streamed: { readonly nodes: string; readonly text: string } | null;
+}
+
+/** Clients of one bucket that reach this node at different addresses get different records. */
+const addressesMax = 16;
+/** The null of these is replaced. A text in the record cannot contain them, since its quotes are escaped. */
+const gaps: Readonly<Record<Kind, readonly string[]>> = {
+  streamed: ['nodes'],
+  full: ['nodes', 'basicStats', 'fragmentationPercentage'],
+  unmapped: ['nodes', 'basicStats', 'fragmentationPercentage'],
+};
+
+export class PreparedRecords {
+  readonly #byBucket = new WeakMap<StoredBucket, Map<string, Prepared>>();
+
+  /** `totals`: figures of the whole cluster, if the client asked for them. */
+  textOf(
+    input: RecordInput<NodeSnapshot>,
+    totals: ReturnType<typeof storageTotals> | null,
+    skipMap: boolean,
+  ): string {
+    const { bucket, snapshots } = input;
+    const { parts, nodes, replication } = this.#prepared(input, skipMap ? 'unmapped' : 'full');
+    const shown = snapshots.map((snapshot, index) =>
+      joined(nodes[index] as string, bucketNodeFigures(snapshot, bucket, replication)),
+    );
+    const measured = measuredOf(input);
+    const figures = JSON.stringify(basicStats(input, measured, totals));
+    const [start, untilStats, untilFragmentation, end] = parts;
+    return `${start}[${shown.join(',')}]${untilStats}${figures}${untilFragmentation}${measured?.fragmentationPercent ?? 0}${end}`;
+  }
+
+  /** The same text until the configuration or the status of a node changes. */
+  streamedText(input: RecordInput): string {
+    const prepared = this.#prepared(input, 'streamed');
+    const shown = input.snapshots.map((snapshot, index) =>
+      joined(prepared.nodes[index] as string, bucketNodeStatus(snapshot, input.bucket, prepared.replication)),
+    );
+    const nodes = shown.join(',');
+    if (prepared.streamed?.nodes !== nodes)
+      prepared.streamed = { nodes, text: `${prepared.parts[0]}[${nodes}]${prepared.parts[1]}` };
+    return prepared.streamed.text;
+  }
+
+  #prepared(input: RecordInput, kind: Kind): Prepared {
+    const { bucket, snapshots } = input;
+    const known = this.#byBucket.get(bucket) ?? new Map<string, Prepared>();
+    this.#byBucket.set(bucket, known);
+    const key = `${kind} ${snapshots[0]?.localAddress}`;
+    const found = known.get(key);
+    if (found !== undefined && isMadeFrom(found.input, input)) return found;
+    const made = prepare(input, kind);
+    if (known.size >= addressesMax * Object.keys(gaps).length) known.clear();
+    known.set(key, made);
+    return made;
+  }
+}
+
+/** Whether all that the configuration's part of a record depends on is the same, beside the bucket and the address. */
+const isMadeFrom = (before: RecordInput, now: RecordInput): boolean =>
+  before.manifestUid === now.manifestUid &&
+  before.map === now.map &&
+  before.enterprise === now.enterprise &&
+  before.snapshots.length === now.snapshots.length &&
+  before.snapshots.every((snapshot, index) => isSameNode(snapshot, now.snapshots[index]));
+
+const isSameNode = (a: StableNodeSnapshot, b: StableNodeSnapshot | undefined): boolean =>
+  a.node === b?.node &&
+  a.isThis === b.isThis &&
+  a.version === b.version &&
+  a.os === b.os &&
+  a.serverGroup === b.serverGroup;
+
+function prepare(input: RecordInput, kind: Kind): Prepared {
+  const frame: Mapped = kind === 'streamed' ? streamedFrame(input) : recordFrame(input, kind === 'full');
+  const parts: string[] = [];
+  let rest = mappedText(frame);
+  for (const name of gaps[kind]) {
+    const at = rest.indexOf(`"${name}":null`) + `"${name}":`.length;
+    parts.push(rest.slice(0, at));
+    rest = rest.slice(at + 'null'.length);
+  }
+  return {
+    input,
+    parts: [...parts, rest],
+    nodes: input.snapshots.map((snapshot) => {
+      const encoded = JSON.stringify(bucketNodeIdentity(snapshot, input.bucket));
+      return `${encoded.slice(0, -1)},`;
+    }),
+    replication: replicationOf(input.bucket, input.map),
+    streamed: null,
+  };
+}
+
+/** The encoded object that begins like this and has further fields. */
+const joined = (beginning: string, further: Record<string, unknown>): string =>
+  beginning + JSON.stringify(further).slice(1);
+
+const measuredOf = ({
+  bucket,
+  snapshots,
+}: Pick<RecordInput, 'bucket' | 'snapshots'>): MeasuredBucket | null =>
+  sumOf(snapshots.map(({ measured }) => measured.get(bucket.uuid) ?? null));

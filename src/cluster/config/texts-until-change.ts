@@ -1,0 +1,24 @@
+import type { ClusterView } from './cluster-view.ts';
+
+/** Texts that are computed once for each change of the configuration. */
+export class TextsUntilChange {
+  readonly #view: Pick<ClusterView, 'changeCount'>;
+  readonly #texts = new Map<string, string>();
+  #asOf = -1;
+
+  constructor(view: Pick<ClusterView, 'changeCount'>) {
+    this.#view = view;
+  }
+
+  /** `key` names all that the text depends on beside the configuration. */
+  text(key: string, compute: () => string): string {
+    if (this.#asOf !== this.#view.changeCount || this.#texts.size >= textsMax) this.#texts.clear();
+    this.#asOf = this.#view.changeCount;
+    const text = this.#texts.get(key) ?? compute();
+    this.#texts.set(key, text);
+    return text;
+  }
+}
+
+/** More than a cluster has buckets. */
+const textsMax = 200;
