@@ -1,7 +1,7 @@
 // Puts documents that were read into rows: whole, or only the fields that the query reads.
 import type { ReadOptions, StoredDocument } from '../datastore/documents.ts';
 import type { Source } from '../plan/block.ts';
-import { extractFields, type FieldTree, fieldTree, ownJson } from '../values/json-scan.ts';
+import { extractFields, type FieldTree, fieldTree, ownJson } from '../values/field-extraction.ts';
 import { RawJson } from '../values/value.ts';
 import type { BlockCompiler } from './code.ts';
 import { bodyOf, metaOf } from './documents.ts';

@@ -1,18 +1,12 @@
 // Parses expressions by operator precedence. From low to high: OR, AND, NOT, = !=, < <= > >=, LIKE, BETWEEN, IN WITHIN, EXISTS, IS, ||,
 // + -, * / %, unary minus, and navigation (`.name`, `[index]`). Comparisons do not chain: `a = b = c` is refused.
 import { sqlError } from '../errors/sql-error.ts';
-import type {
-  Expression,
-  Field,
-  NamedParameter,
-  PositionalParameter,
-  RangeBinding,
-  Select,
-} from '../tree/query.ts';
+import type { Expression, NamedParameter, PositionalParameter, RangeBinding, Select } from '../tree/query.ts';
 import { numberLiteral } from '../values/number-literal.ts';
 import type { Value } from '../values/value.ts';
 import { CallParser } from './call-parser.ts';
 import { ConstructionParser } from './construction-parser.ts';
+import { chainMax, PathParser, tooLong } from './path-parser.ts';
 import type { TokenKind } from './scanner.ts';
 import type { TokenReader } from './token-reader.ts';
 
@@ -58,9 +52,6 @@ const precedenceOf: ReadonlyMap<TokenKind, number> = new Map(
   Object.entries(precedences) as [TokenKind, number][],
 );
 
-/** The most operators and navigation steps in sequence, without parentheses: each adds a level to the tree. */
-const chainMax = 2000;
-
 /** The other parsers that expressions call. */
 export interface QueryGrammar {
   /** A query without its parentheses. */
@@ -74,12 +65,14 @@ export class ExpressionParser {
   private readonly queries: QueryGrammar;
   private readonly calls: CallParser;
   private readonly constructions: ConstructionParser;
+  private readonly paths: PathParser;
 
   constructor(tokens: TokenReader, queries: QueryGrammar) {
     this.tokens = tokens;
     this.queries = queries;
     this.calls = new CallParser(tokens, this);
     this.constructions = new ConstructionParser(tokens, this);
+    this.paths = new PathParser(tokens, this);
   }
 
   expression(): Expression {
@@ -106,7 +99,7 @@ export class ExpressionParser {
       const precedence = precedenceOf.get(kind);
       if (precedence === undefined || precedence < minimum) break;
       if (precedence === last && !isChaining(precedence)) throw tokens.unexpected('AND, OR or brackets');
-      if (++chain > chainMax) throw this.tooLong();
+      if (++chain > chainMax) throw tooLong(tokens);
       const found = this.operator(left, kind, precedence);
       if (found === undefined) break;
       left = found;
@@ -114,13 +107,6 @@ export class ExpressionParser {
     }
     tokens.leave();
     return left;
-  }
-
-  private tooLong(): Error {
-    return sqlError(
-      3000,
-      `syntax error${this.tokens.place()}; an expression has at most ${chainMax} operators in a row without brackets`,
-    );
   }
 
   private operator(left: Expression, kind: TokenKind, precedence: number): Expression | undefined {
@@ -235,7 +221,7 @@ export class ExpressionParser {
       case '-':
         return this.negation();
       default:
-        return this.navigation(this.value());
+        return this.paths.path(this.value());
     }
   }
 
@@ -246,60 +232,6 @@ export class ExpressionParser {
     const isLiteral = tokens.kind === 'number' && tokens.peek(1) !== '.' && tokens.peek(1) !== '[';
     if (isLiteral) return this.literal(numberLiteral(`-${tokens.value}`));
     return { kind: 'negation', of: this.operators(sign), at };
-  }
-
-  private navigation(start: Expression): Expression {
-    const { tokens } = this;
-    let of = start;
-    for (let chain = 0; ; chain++) {
-      if (chain > chainMax) throw this.tooLong();
-      if (tokens.kind === '[') of = this.element(of);
-      // `of.*` belongs to the projection.
-      else if (tokens.kind === '.' && tokens.peek(1) !== '*') of = this.field(of);
-      else return of;
-    }
-  }
-
-  private field(of: Expression): Field {
-    const { tokens } = this;
-    tokens.next();
-    const { at } = tokens;
-    if (tokens.kind === '[') {
-      tokens.next();
-      const name = this.expression();
-      const ignoresCase = tokens.take(']i');
-      if (!ignoresCase) tokens.expect(']');
-      return { kind: 'field', of, name, ignoresCase, at: of.at };
-    }
-    const ignoresCase = tokens.kind === 'identifier without case';
-    if (tokens.kind !== 'identifier' && !ignoresCase) throw tokens.unexpected('the name of a field');
-    const name: Expression = { kind: 'constant', value: tokens.value, at };
-    tokens.next();
-    return { kind: 'field', of, name, ignoresCase, at };
-  }
-
-  private element(of: Expression): Expression {
-    const { tokens } = this;
-    const { at } = of;
-    tokens.next();
-    if (tokens.kind === '*' && tokens.peek(1) === ']') {
-      tokens.next();
-      tokens.next();
-      return { kind: 'array star', of, at };
-    }
-    if (tokens.take(':')) {
-      const end = tokens.kind === ']' ? undefined : this.expression();
-      tokens.expect(']');
-      return { kind: 'slice', of, start: undefined, end, at };
-    }
-    const index = this.expression();
-    if (tokens.take(':')) {
-      const end = tokens.kind === ']' ? undefined : this.expression();
-      tokens.expect(']');
-      return { kind: 'slice', of, start: index, end, at };
-    }
-    tokens.expect(']');
-    return { kind: 'element', of, index, at };
   }
 
   private value(): Expression {

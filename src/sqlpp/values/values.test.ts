@@ -14,9 +14,10 @@ import {
 } from './arithmetic.ts';
 import { collate, memberNames } from './collation.ts';
 import { compare, equal } from './comparison.ts';
+import { extractFields, fieldTree } from './field-extraction.ts';
 import { identityOf } from './identity.ts';
 import { JsonError, parseJson, parseJsonText, resolve } from './json-parse.ts';
-import { extractFields, fieldTree, itemOf, itemsOf, memberOf, membersOf, nameBytes } from './json-scan.ts';
+import { itemOf, itemsOf, memberOf, membersOf, nameBytes } from './json-scan.ts';
 import { jsonText } from './json-text.ts';
 import { typeName } from './types.ts';
 import { Binary, newObject, RawJson, setMember, type Value } from './value.ts';

@@ -1,0 +1,138 @@
+// Extracts fields of a document from its bytes in one scan, each into its slot of a row.
+import { parseString } from './json-parse.ts';
+import { isName, nameBytes, nextName, skipSpace, valueAt, valueEnd, valueStart } from './json-scan.ts';
+import { RawJson, type Value } from './value.ts';
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** The fields to extract: one slot per path. */
+export class FieldTree {
+  /** One entry per wanted member, or member with wanted fields. */
+  readonly names: readonly Uint8Array[];
+  /** Absent: only nested fields are wanted. */
+  readonly slots: readonly (number | undefined)[];
+  readonly within: readonly (FieldTree | undefined)[];
+  /** 1 for each length of a wanted name; longer ones share the last. This check alone skips most names of a document. */
+  readonly lengths: Uint8Array;
+
+  constructor(paths: readonly FieldPath[]) {
+    const byName = Map.groupBy(paths, ({ names: [name = ''] }) => name);
+    this.names = [...byName.keys()].map(nameBytes);
+    this.lengths = new Uint8Array(lengthMax + 1);
+    for (const name of this.names) this.lengths[Math.min(name.length, lengthMax)] = 1;
+    const lists = [...byName.values()];
+    this.slots = lists.map((list) => list.find(({ names }) => names.length === 1)?.slot);
+    this.within = lists.map((list) => {
+      const deeper = list.filter(({ names }) => names.length > 1);
+      if (deeper.length === 0) return undefined;
+      return new FieldTree(deeper.map(({ names, slot }) => ({ names: names.slice(1), slot })));
+    });
+  }
+}
+
+export interface FieldPath {
+  readonly names: readonly string[];
+  readonly slot: number;
+}
+
+const lengthMax = 63;
+
+export function fieldTree(paths: readonly FieldPath[]): FieldTree {
+  return new FieldTree(paths);
+}
+
+/** Writes the value of each path into its slot of the row, MISSING for absent fields. */
+export function extractFields(raw: RawJson, tree: FieldTree, row: Value[]): void {
+  clear(tree, row);
+  extract(raw.bytes, raw.start, raw.end, tree, row);
+}
+
+function clear({ slots, within }: FieldTree, row: Value[]): void {
+  for (let which = 0; which < slots.length; which++) {
+    const slot = slots[which];
+    if (slot !== undefined) row[slot] = undefined;
+    const deeper = within[which];
+    if (deeper !== undefined) clear(deeper, row);
+  }
+}
+
+function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree, row: Value[]): void {
+  let at = skipSpace(bytes, start, end);
+  if (bytes[at] !== 0x7b) return;
+  at++;
+  const { lengths } = tree;
+  const { length: count } = tree.names;
+  // A bit for each of the first 31 found members: of duplicates the first counts.
+  let found = 0;
+  for (let missing = count; missing > 0; ) {
+    at = nextName(bytes, at, end);
+    if (at >= end) return;
+    const nameStart = at + 1;
+    let escapes = false;
+    for (at = nameStart; at < end; at++) {
+      const byte = bytes[at];
+      if (byte === quote) break;
+      if (byte !== backslash) continue;
+      escapes = true;
+      at++;
+    }
+    const nameEnd = at;
+    at = valueStart(bytes, at + 1, end);
+    const length = nameEnd - nameStart;
+    const which =
+      escapes || lengths[Math.min(length, lengthMax)] === 1
+        ? memberIndex(bytes, nameStart, nameEnd, tree)
+        : -1;
+    if (which >= 0 && (which >= 31 || (found & (1 << which)) === 0)) {
+      at = extractMember(tree, which, bytes, at, end, row);
+      if (which >= 31) continue;
+      found |= 1 << which;
+      missing--;
+    } else at = valueEnd(bytes, at, end);
+  }
+}
+
+/** The index of the member with this name, or -1. */
+function memberIndex(bytes: Uint8Array, start: number, end: number, { names }: FieldTree): number {
+  for (let which = 0; which < names.length; which++) {
+    if (isName(bytes, start, end, names[which] as Uint8Array)) return which;
+  }
+  return -1;
+}
+
+/** Returns the position after the value. */
+function extractMember(
+  tree: FieldTree,
+  which: number,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  row: Value[],
+): number {
+  const next = valueEnd(bytes, start, end);
+  const slot = tree.slots[which];
+  if (slot !== undefined) row[slot] ??= valueWithin(bytes, start, next);
+  const within = tree.within[which];
+  if (within !== undefined) extract(bytes, start, next, within, row);
+  return next;
+}
+
+/** The value in `bytes[start, end)`. */
+function valueWithin(bytes: Uint8Array, start: number, end: number): Value {
+  const first = bytes[start];
+  if (first === quote) return parseString(bytes, start, end);
+  if (first === 0x7b || first === 0x5b) return ownJson(bytes, start, end);
+  return valueAt(bytes, start, end);
+}
+
+/** A buffer of more bytes holds many documents. */
+const singleBytesMax = 16 << 10;
+
+/** Unparsed text that may be kept for long. Text in a buffer with many documents is copied, so that it does not keep the whole buffer in memory. */
+export function ownJson(bytes: Uint8Array, start: number, end: number): RawJson {
+  const isPart = bytes.buffer.byteLength > singleBytesMax && 2 * (end - start) < bytes.buffer.byteLength;
+  if (!isPart) return new RawJson(bytes, start, end);
+  const copy = new Uint8Array(bytes.subarray(start, end));
+  return new RawJson(copy, 0, copy.length);
+}
