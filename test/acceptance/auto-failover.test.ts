@@ -1,4 +1,4 @@
-// Three processes: one dies and is failed over without a request; its shards are served by the others.
+// Three processes: one is killed and failed over without a request; the others serve its shards.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
@@ -28,7 +28,7 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
   assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
 }
 
-const name = 'a node that dies is failed over, with a mail, and its shards are written and read elsewhere';
+const name = 'a killed node is failed over, with a mail, and other nodes serve its shards';
 
 test(name, { timeout: 600_000 }, async (t) => {
   await using mail = await startMailServer({ plain: true });

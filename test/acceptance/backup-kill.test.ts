@@ -159,7 +159,7 @@ describe('kill -9', { skip: needs('strace') }, () => {
     assert.ok(killed > 0, 'no call was hit');
   });
 
-  it('a restore that was stopped goes on behind what the bucket has, unless the bucket lost it', async () => {
+  it('a restore that was stopped continues after the documents that the bucket has, unless the bucket lost them', async () => {
     const folder = join(scratch, 'stopped');
     assert.equal((await divan('backup', folder, '--bucket', 'b')).status, 0);
     const restore = (request: Partial<RestoreRequest>, stopAfter: number) => {

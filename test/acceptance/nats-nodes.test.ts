@@ -143,7 +143,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
     await withDocuments([first, restarted], (collection) => assertRead(collection, 'five'));
   });
 
-  it('continue when a NATS server dies, and fail the first node over', async () => {
+  it('continue when a NATS server is killed, and fail the first node over', async () => {
     await using servers = await NatsCluster.start({ count: 3 });
     await using first = await firstNodeOn(servers.url);
     const unprovisioned = { unprovisioned: true, args: kv, startMs };

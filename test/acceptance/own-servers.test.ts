@@ -87,7 +87,7 @@ function writing(collection: Collection): { stop(): Promise<number> } {
 }
 
 describe('three nodes that run the servers of their configuration', { skip: needs('nats-server') }, () => {
-  it('move it there without a failed write, and continue when servers and nodes die', async () => {
+  it('move it there without a failed write, and continue when servers and nodes are killed', async () => {
     await using first = await NodeProcess.start({ args: engine, startMs });
     await using second = await NodeProcess.start({
       args: [...engine, '--join', first.ready.node.rest],

@@ -66,7 +66,7 @@ test('ADVISOR knows the query context of a statement, and lists statements that 
   assert.deepEqual(await advice({ action: 'list' }), []);
 });
 
-test('ADVISOR tells nobody about statements that they may not run', async () => {
+test('ADVISOR gives a user no advice for statements that the user may not run', async () => {
   await node.process.request('/settings/rbac/users/local/nobody', 'PUT', { password: 'password', roles: '' });
   const nobody = new QueryClient(node.process.ready.node.query ?? '', {
     username: 'nobody',

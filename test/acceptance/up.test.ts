@@ -200,7 +200,7 @@ test('--nodes starts a cluster of several nodes, and stops all of them', async (
   await eventually(() => assert.rejects(fetch(other)));
 });
 
-test('--nodes starts a node again that died, and nothing else ends', async () => {
+test('--nodes restarts a node that was killed, and nothing else ends', async () => {
   const args = ['--no-cloud', '--nodes', '2', '--services', 'kv', '--memory-quota', '256'];
   const { child, ready } = await up('again', ...args);
   const pair = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');

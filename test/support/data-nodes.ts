@@ -28,7 +28,7 @@ export interface DataNode {
   readonly replicationPort: number;
 }
 
-/** Bucket `b` without copies; the shards are dealt in turn. */
+/** Bucket `b` without copies; the nodes get its shards in turn. */
 export class DataNodes implements AsyncDisposable {
   readonly nodes: DataNode[] = [];
   readonly store = new MemoryConfigStore();

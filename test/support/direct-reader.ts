@@ -21,7 +21,7 @@ export interface DirectReaderOptions {
 }
 
 export class DirectReader {
-  /** How many reads said something about a document. */
+  /** How many reads returned a value, or that the key is missing. */
   answers = 0;
   private readonly options: DirectReaderOptions;
   private isRunning = true;
@@ -72,7 +72,7 @@ export class DirectReader {
 
   private answered(key: string, calledMs: number, { status, value }: Reply): void {
     const answeredMs = performance.now();
-    // Other statuses than success and a missing key say nothing about the document.
+    // With other statuses than success and a missing key the state of the document is unknown.
     if (status > 1) return;
     const found = status === 0 ? value.toString() : null;
     this.answers++;

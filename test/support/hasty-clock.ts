@@ -1,4 +1,4 @@
-// A clock on which a second passes between any two looks at it.
+// A clock that advances by a second with each reading.
 import { type Clock, realClock } from '#ports/clock.ts';
 
 export function hastyClock(): Clock {

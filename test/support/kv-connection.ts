@@ -135,7 +135,7 @@ export class KvConnection {
 
   private received(chunk: Buffer): void {
     this.reader.feed(chunk, 0, chunk.length);
-    while (this.reader.next(this.frame) === FrameResult.whole) this.give(this.copy());
+    while (this.reader.next(this.frame) === FrameResult.whole) this.deliver(this.copy());
     this.reader.copyUnread();
   }
 
@@ -156,7 +156,7 @@ export class KvConnection {
     };
   }
 
-  private give(reply: Reply): void {
+  private deliver(reply: Reply): void {
     const waiting = this.waiting.shift();
     if (waiting) waiting(reply);
     else this.replies.push(reply);

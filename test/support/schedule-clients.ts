@@ -96,8 +96,8 @@ export class ScheduleClients {
     node.read(pick(random, plainKeys), vb);
   }
 
-  /** What the last writes left counts as an answer, too. */
-  readAtRest(node: ReplicatedNode, vb: number, key: string): void {
+  /** Reads a document after the last write: its final value is an answer that the check includes. */
+  readFinal(node: ReplicatedNode, vb: number, key: string): void {
     if (key in durableKeys) this.read(node, vb, key);
     else node.read(key, vb);
   }

@@ -159,7 +159,7 @@ export class ScheduleOrchestrators {
     await this.failOver(others, 'failover', true);
   }
 
-  /** The plan that runs ends where it is. */
+  /** Stops the running plan, without completing its moves. */
   async stopPlan(reason: string): Promise<void> {
     await this.change((state) =>
       state.balance === undefined || state.balance.stopping

@@ -1,5 +1,5 @@
-// One random schedule of a simulated cluster: clients write and read while faults happen; then everything is healed, and the cluster must come to
-// rest with equal copies.
+// One random schedule of a simulated cluster: clients write and read while faults happen; then all faults end, and the cluster must become
+// stable with equal copies.
 import { Status } from '#wire/status.ts';
 import { randomFrom } from './random.ts';
 import type { ReplicatedNode } from './replicated-cluster.ts';
@@ -8,7 +8,7 @@ import { ScheduleFaults } from './schedule-faults.ts';
 import { ScheduleOrchestrators } from './schedule-orchestrators.ts';
 import { ScheduledCluster } from './scheduled-cluster.ts';
 
-const restMaxMs = 300_000;
+const stableWithinMs = 300_000;
 /** A plan that has not ended after this time is stopped: no move of these few documents takes as long. */
 const stuckMs = 15_000;
 
@@ -38,7 +38,7 @@ export async function runSchedule(seed: number): Promise<ScheduleReport> {
   faults.begin();
   await clock.run(5_000 + random(15_000));
   faults.heal();
-  await comeToRest(cluster, orchestrators, clients);
+  await becomeStable(cluster, orchestrators, clients);
   clients.check();
   const lost = { memory: cluster.memoryLost.size, givenUp: cluster.givenUp.size };
   for (const name of cluster.names) cluster.kill(name);
@@ -54,7 +54,7 @@ export async function runSchedule(seed: number): Promise<ScheduleReport> {
   };
 }
 
-async function comeToRest(
+async function becomeStable(
   cluster: ScheduledCluster,
   orchestrators: ScheduleOrchestrators,
   clients: ScheduleClients,
@@ -62,10 +62,10 @@ async function comeToRest(
   const { clock } = cluster;
   await clock.run(2_000);
   clients.stop();
-  const untilMs = clock.monotonicMs() + restMaxMs;
+  const untilMs = clock.monotonicMs() + stableWithinMs;
   let sinceMs = clock.monotonicMs();
   let plan = cluster.state.balance?.id;
-  while (!(await keepsResting(cluster, clients))) {
+  while (!(await staysStable(cluster, clients))) {
     if (clock.monotonicMs() > untilMs) return clients.fail(`its work does not end: ${describe(cluster)}`);
     const { balance, lastBalance, nodes } = cluster.state;
     const isWhole = nodes.every(({ membership }) => membership === 'active');
@@ -85,24 +85,24 @@ async function comeToRest(
   compareCopies(cluster, clients);
 }
 
-/** A change that the store makes late, ten seconds at most after the faults, may end the rest. */
-async function keepsResting(cluster: ScheduledCluster, clients: ScheduleClients): Promise<boolean> {
+/** A change that the store makes late, ten seconds at most after the faults, may make it unstable again. */
+async function staysStable(cluster: ScheduledCluster, clients: ScheduleClients): Promise<boolean> {
   const { clock, vbucketCount } = cluster;
-  const rests = (): boolean =>
-    isAtRest(cluster) && isServed(cluster, clients) && isResolved(cluster, clients);
-  if (!rests()) return false;
+  const isStillStable = (): boolean =>
+    isStable(cluster) && isServed(cluster, clients) && isResolved(cluster, clients);
+  if (!isStillStable()) return false;
   await clock.run(5_000);
   // Documents that have expired are removed when their active reads them.
   for (let vb = 0; vb < vbucketCount; vb++) {
     const active = clients.serving(vb);
-    for (const key of allKeys) if (active !== null) clients.readAtRest(active, vb, key);
+    for (const key of allKeys) if (active !== null) clients.readFinal(active, vb, key);
   }
   await clock.run(2_000);
-  return rests();
+  return isStillStable();
 }
 
 /** Every shard is served by its active, with all copies in its in-sync set. */
-function isAtRest({ current, replicaNumber, running, state }: ScheduledCluster): boolean {
+function isStable({ current, replicaNumber, running, state }: ScheduledCluster): boolean {
   const bootOf = (at: number): string | undefined => running.get(current.nodes[at] ?? '')?.node.boot;
   if (state.balance !== undefined || state.nodes.some(({ membership }) => membership !== 'active'))
     return false;

@@ -20,8 +20,8 @@ import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedLinks } from './simulated-links.ts';
 
 const key = mapKey('b');
-/** A process that is cut off from the store looks again after this time. */
-const lookAgainMs = 200;
+/** A process that is cut off from the store retries after this time. */
+const retryMs = 200;
 
 /** A running process of a node. */
 export interface Process {
@@ -207,7 +207,7 @@ export class ScheduledCluster implements NodeHost {
     let newest = -1;
     const deliver = (value: unknown, revision: number): void => {
       if (this.running.get(name) !== process) return;
-      if (process.store.isDown) this.clock.after(lookAgainMs, () => deliver(value, revision));
+      if (process.store.isDown) this.clock.after(retryMs, () => deliver(value, revision));
       // Of what was held back, a later value may have come first.
       else if (revision > newest) {
         newest = revision;

@@ -42,7 +42,7 @@ export interface BucketReplicationOptions {
 /** The pause between checks of the shards while requests wait for one of them. */
 const waitingCheckMs = 5;
 /** The pause between requests for a change while the store cannot be reached. */
-const unmadeMs = 500;
+const storeRetryMs = 500;
 
 interface Intake {
   readonly node: string;
@@ -241,7 +241,7 @@ export class BucketReplication {
     if (outcome === null || this.isClosed) return;
     if (outcome.kind === 'unmade') {
       this.isChanging = false;
-      this.notBeforeMs = this.options.clock.monotonicMs() + unmadeMs;
+      this.notBeforeMs = this.options.clock.monotonicMs() + storeRetryMs;
       for (const { shard } of changes) this.actives.get(shard)?.unchanged();
       return;
     }

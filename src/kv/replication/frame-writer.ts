@@ -19,11 +19,11 @@ const noBytes = Buffer.alloc(0);
 
 export class FrameWriter {
   private buffer = noBytes;
-  /** What comes before was taken. */
+  /** The offset of the first byte that `take` has not returned. */
   private start = 0;
   private end = 0;
 
-  /** Not taken yet. */
+  /** The size of the frames that `take` has not returned. */
   get bytes(): number {
     return this.end - this.start;
   }
@@ -86,7 +86,7 @@ export class FrameWriter {
     this.u8(form);
   }
 
-  /** The frames that were not taken move to other memory where they do not fit. */
+  /** Moves the waiting frames to other memory if the next one does not fit. */
   private reserve(bytes: number): void {
     if (this.end + bytes <= this.buffer.length) return;
     const { bytes: kept } = this;
