@@ -6,7 +6,7 @@ import { numberLiteral } from '../values/number-literal.ts';
 import type { Value } from '../values/value.ts';
 import { CallParser } from './call-parser.ts';
 import { ConstructionParser } from './construction-parser.ts';
-import { chainMax, PathParser, tooLong } from './path-parser.ts';
+import { chainMax, chainTooLong, PathParser } from './path-parser.ts';
 import type { TokenKind } from './scanner.ts';
 import type { TokenReader } from './token-reader.ts';
 
@@ -99,7 +99,7 @@ export class ExpressionParser {
       const precedence = precedenceOf.get(kind);
       if (precedence === undefined || precedence < minimum) break;
       if (precedence === last && !isChaining(precedence)) throw tokens.unexpected('AND, OR or brackets');
-      if (++chain > chainMax) throw tooLong(tokens);
+      if (++chain > chainMax) throw chainTooLong(tokens);
       const found = this.operator(left, kind, precedence);
       if (found === undefined) break;
       left = found;

@@ -7,7 +7,7 @@ import type { TokenReader } from './token-reader.ts';
 /** The most operators, or steps of a path, in sequence without parentheses: each adds a level to the tree. */
 export const chainMax = 2000;
 
-export function tooLong(tokens: TokenReader): Error {
+export function chainTooLong(tokens: TokenReader): Error {
   return sqlError(
     3000,
     `syntax error${tokens.place()}; an expression has at most ${chainMax} operators in a row without brackets`,
@@ -28,7 +28,7 @@ export class PathParser {
     const { tokens } = this;
     let of = start;
     for (let chain = 0; ; chain++) {
-      if (chain > chainMax) throw tooLong(tokens);
+      if (chain > chainMax) throw chainTooLong(tokens);
       if (tokens.kind === '[') of = this.element(of);
       // `of.*` belongs to the projection.
       else if (tokens.kind === '.' && tokens.peek(1) !== '*') of = this.field(of);
