@@ -81,6 +81,8 @@ function predicate(random: Fraction, alias: string, depth = 0): string {
     () => `${text(random)} ${pick(random, ['=', '<', '>='])} ${field}`,
     () => `${field} BETWEEN ${text(random)} AND ${text(random)}`,
     () => `${field} IN [${text(random)}, ${text(random)}, ${text(random)}]`,
+    () => `${field} NOT IN ${pick(random, ['[]', 'SPLIT("")', `[${text(random)}]`])}`,
+    () => `NOT (LENGTH(${field}) IN ${pick(random, ['[]', `[${text(random)}, 1]`])})`,
     () => `${field} IS ${pick(random, ['', 'NOT '])}${pick(random, ['NULL', 'MISSING', 'VALUED'])}`,
     () => `${field} LIKE ${pick(random, ['"a%"', '"%b"', '"a_"', '"a"', '"%"'])}`,
     () => `ANY v IN ${alias}.tags SATISFIES v = ${text(random)} END`,

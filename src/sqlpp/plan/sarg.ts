@@ -34,6 +34,8 @@ function range(low: PlanBound | undefined, high: PlanBound | undefined, isExact 
 /** All values above NULL: `key IS VALUED`. */
 const valued = range(aboveNull, undefined, false);
 
+const notMissing = range(fromNull, undefined, false);
+
 /** The ranges that one predicate allows; undefined if it is not about the key. */
 export function sargOf(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
   if (predicate.kind !== 'constant' && sameExpression(key, predicate))
@@ -188,8 +190,9 @@ function membership(
   node: Extract<Expression, { kind: 'membership' }>,
   context: SargContext,
 ): Sarg | undefined {
+  if (node.isNegated) return outside(key, node);
   if (!sameExpression(key, node.of)) return rejectsNull(key, node.of) ? valued : undefined;
-  if (node.isNegated || node.operator === 'within' || !isBindable(node.list, context)) return valued;
+  if (node.operator === 'within' || !isBindable(node.list, context)) return valued;
   if (node.list.kind === 'array') {
     const points = node.list.items.map((item): PlanRange => {
       return { kind: 'range', low: bound(item, true), high: bound(item, true) };
@@ -197,6 +200,16 @@ function membership(
     return { ranges: points, isExact: true };
   }
   return { ranges: [{ kind: 'each', list: node.list }], isExact: true };
+}
+
+/** `key NOT IN list`: true for NULL if the list is empty, as that of a parameter may be. */
+function outside(
+  key: Expression,
+  { of, operator, list }: Extract<Expression, { kind: 'membership' }>,
+): Sarg | undefined {
+  const hasItems = operator === 'in' && list.kind === 'array' && list.items.length > 0;
+  if (hasItems) return rejectsNull(key, of) ? valued : undefined;
+  return sameExpression(key, of) ? notMissing : undefined;
 }
 
 function logical(
@@ -220,6 +233,7 @@ function negation(key: Expression, of: Expression): Sarg | undefined {
   if (of.kind === 'is') return nullTest(key, { ...of, isNegated: !of.isNegated });
   if (of.kind === 'comparison')
     return rejectsNull(key, of.left) || rejectsNull(key, of.right) ? valued : undefined;
+  if (of.kind === 'membership' && !of.isNegated) return outside(key, of);
   if (of.kind === 'between' || of.kind === 'like' || of.kind === 'membership')
     return rejectsNull(key, of.of) ? valued : undefined;
   return undefined;

@@ -46,6 +46,28 @@ test('a query names, filters, sorts and limits', async () => {
   await answers('SELECT DISTINCT RAW b FROM t ORDER BY b', [0, 1]);
 });
 
+test('NOT IN an empty list holds for NULL, with an index too', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (const [id, a] of Object.entries({ null: null, one: 1, text: 'x' })) datastore.put(t, id, { a });
+  datastore.put(t, 'missing', {});
+  const named = new Map([['list', [] as string[]]]);
+  for (const index of ['', 'CREATE INDEX i ON t(a)', 'CREATE INDEX j ON t(LENGTH(a))']) {
+    if (index !== '') await query(datastore, index);
+    for (const [predicate, ids] of [
+      ['a NOT IN []', ['null', 'one', 'text']],
+      ['a NOT IN $list', ['null', 'one', 'text']],
+      ['NOT (a IN $list)', ['null', 'one', 'text']],
+      ['LENGTH(a) NOT IN $list', ['null', 'one', 'text']],
+      ['a NOT IN [2]', ['one', 'text']],
+      ['NOT (a NOT IN [1])', ['one']],
+    ] as const) {
+      const statement = `SELECT RAW META().id FROM t WHERE ${predicate} ORDER BY META().id`;
+      assert.deepEqual(await query(datastore, statement, { named }), ids, `${predicate} ${index}`);
+    }
+  }
+});
+
 test('a query computes groups, aggregates and window functions', async () => {
   await answers('SELECT b, COUNT(*) AS c, SUM(a) AS s FROM t GROUP BY b HAVING COUNT(*) > 2', [
     { b: 0, c: 3, s: 6 },
