@@ -4,21 +4,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
 import { Postgres, postgresPrograms } from '../test/support/postgres.ts';
+import { compared, latencyText, type Sides } from './support/compared.ts';
 import { accessOf, hotel, indexStatements, streamChanges, writeHotels } from './support/hotels.ts';
+import { builds, changesOfKeys, writeRows } from './support/index-figures.ts';
 import { QueryClient } from './support/query-client.ts';
-import { peakMb, resetPeak, residentMb, serverMs } from './support/server-time.ts';
-
-interface Server {
-  readonly name: string;
-  readonly pid: number;
-}
-
-interface Sides {
-  readonly node: Server;
-  readonly peer: Server | null;
-}
-
-type Work = (round: number) => Promise<unknown> | undefined;
+import { peakMb, resetPeak, residentMb } from './support/server-time.ts';
 
 const whole = 'b._default._default';
 
@@ -36,8 +26,10 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   };
   await points(sides, client, peer?.client ?? null, smoke);
   await scans(sides, client, peer?.client ?? null, count);
-  await collectionScan(node, client, count);
+  await collectionScan(sides, node, client, peer?.client ?? null, count);
   await freshReads(client, smoke ? 20 : 300);
+  await changesOfKeys(sides, client, peer?.client ?? null, smoke ? 20 : 200);
+  await builds(smoke);
   await shortBesideLong(node, client, smoke ? 1 : 5);
   await memory(node, client, count);
   client.close();
@@ -54,15 +46,9 @@ async function startPeer(count: number) {
   const server = await Postgres.start();
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
-  await client.query('create table docs (id text primary key, doc jsonb)');
-  for (let from = 0; from < count; from += 1_000) {
-    const size = Math.min(1_000, count - from);
-    const rows = Array.from({ length: size }, (_, at) => hotel(from + at));
-    const [ids, bodies] = [rows.map(({ key }) => key), rows.map(({ body }) => JSON.stringify(body))];
-    await client.query('insert into docs select * from unnest($1::text[], $2::jsonb[])', [ids, bodies]);
-  }
+  await writeRows(client, count);
   await client.query("create index on docs (((doc->>'n')::int))");
-  await client.query("create index on docs ((doc->>'city'), ((doc->>'n')::int))");
+  await client.query("create index on docs ((doc->>'city') collate \"C\", ((doc->>'n')::int))");
   await client.query('vacuum analyze docs');
   return { server, client, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
@@ -79,12 +65,14 @@ async function points(sides: Sides, client: QueryClient, peer: pg.Client | null,
     (round) => client.run({ prepared: 'point', $n: n(round) }),
     (round) => peer?.query({ name: 'point', text, values: [n(round)] }),
   );
+  const byKey = "select doc->>'name' as name from docs where id = $1";
   const keys = `SELECT d.name FROM ${whole} d USE KEYS $key`;
   await client.run({ statement: `PREPARE FORCE by_key FROM ${keys}` });
   await compared(
     'USE KEYS, prepared (goal 10,000)',
-    { sides: { ...sides, peer: null }, rounds, latencyGoal: '' },
+    { sides, rounds, latencyGoal: '' },
     (round) => client.run({ prepared: 'by_key', $key: `hotel_${(round * 31) % 2_000}` }),
+    (round) => peer?.query({ name: 'key', text: byKey, values: [`hotel_${(round * 31) % 2_000}`] }),
   );
 }
 
@@ -118,20 +106,32 @@ async function scans(sides: Sides, client: QueryClient, peer: pg.Client | null, 
   const covered = Number((await client.rows({ statement: `SELECT RAW COUNT(*) ${cities}` }))[0]);
   await compared(
     `covering range of ${covered} rows (goal 400,000)`,
-    { sides: { ...sides, peer: null }, rounds, each: covered },
+    { sides, rounds, each: covered },
     () => client.run({ statement: `SELECT d.city, d.n ${cities}` }),
+    () =>
+      peer?.query(
+        `select doc->>'city', (doc->>'n')::int from docs
+         where doc->>'city' collate "C" >= 'City 1' and doc->>'city' collate "C" < 'City 2'`,
+      ),
   );
 }
 
-async function collectionScan(node: NodeProcess, client: QueryClient, count: number) {
-  const sides = { node: { name: 'here', pid: node.pid }, peer: null };
-  const stream = await compared('streams of the data port', { sides, rounds: 3, each: count }, () =>
+async function collectionScan(
+  sides: Sides,
+  node: NodeProcess,
+  client: QueryClient,
+  peer: pg.Client | null,
+  count: number,
+) {
+  const alone = { sides: { ...sides, peer: null }, rounds: 3, each: count };
+  const stream = await compared('streams of the data port', alone, () =>
     streamChanges(accessOf(node), count),
   );
   const scan = await compared(
     'scan of the collection, filter on one field',
     { sides, rounds: 3, each: count },
     () => client.run({ statement: `SELECT d.name FROM ${whole} d WHERE d.address.zip = '17'` }),
+    () => peer?.query("select doc->>'name' from docs where doc->'address'->>'zip' = '17'"),
   );
   console.log(`  ${(scan / stream).toFixed(2)} of the streams (goal 0.5)`);
 }
@@ -202,66 +202,4 @@ async function idle() {
   console.log(
     `idle: ${without.toFixed(0)} MB, with the services ${(having - without).toFixed(0)} MB more (goal 16)`,
   );
-}
-
-interface Comparison {
-  readonly sides: Sides;
-  readonly rounds: number;
-  /** Rows or documents per round. */
-  readonly each?: number;
-  /** The goal as a share of the peer's rate. */
-  readonly goal?: number;
-  /** The goal for latencies; if it is set they are printed. */
-  readonly latencyGoal?: string;
-}
-
-/** Measures both sides in alternation, so that other load of the machine affects both. */
-async function compared(
-  what: string,
-  { sides, rounds, each = 1, goal, latencyGoal }: Comparison,
-  here: Work,
-  there: Work = async () => {},
-): Promise<number> {
-  const parts = [{ server: sides.node, work: here }];
-  if (sides.peer !== null) parts.push({ server: sides.peer, work: there });
-  const sums = parts.map(() => ({ cpuMs: 0, times: [] as number[] }));
-  const slices = Math.min(rounds, 4);
-  for (let slice = 0; slice <= slices; slice++) {
-    for (const [at, { server, work }] of parts.entries()) {
-      const measured = await timed(server, work, slice, Math.ceil(rounds / slices));
-      if (slice === 0) continue; // warm-up
-      const sum = sums[at] as (typeof sums)[number];
-      sum.cpuMs += measured.cpuMs;
-      sum.times.push(...measured.times);
-    }
-  }
-  const rates = sums.map(({ cpuMs, times }) => (times.length * each) / (cpuMs / 1_000));
-  const texts = parts.map(({ server }, at) => `${server.name} ${figure(rates[at] as number)}`);
-  const [ours = 0, theirs] = rates;
-  const ratio = theirs === undefined ? '' : `, ${(ours / theirs).toFixed(2)} of it (goal ${goal})`;
-  const latencies =
-    latencyGoal === undefined
-      ? ''
-      : `; ${latencyText(sums[0]?.times ?? [])} ${latencyGoal && `(${latencyGoal})`}`;
-  console.log(`${what}: ${texts.join(', ')} for each CPU-second${ratio}${latencies}`);
-  return ours;
-}
-
-async function timed({ pid }: Server, work: Work, slice: number, rounds: number) {
-  const times: number[] = [];
-  const before = serverMs(pid);
-  for (let round = 0; round < rounds; round++) {
-    const began = performance.now();
-    await work(slice * rounds + round);
-    times.push(performance.now() - began);
-  }
-  return { cpuMs: Math.max(serverMs(pid) - before, 10), times };
-}
-
-const figure = (value: number): string => Math.round(value).toLocaleString('en');
-
-function latencyText(times: readonly number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): string => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(2);
-  return `median ${at(0.5)} ms, 99 % ${at(0.99)} ms`;
 }

@@ -5,6 +5,7 @@ import { Postgres, postgresPrograms } from '../../test/support/postgres.ts';
 import type { Extent } from '../peers.bench.ts';
 import { QueryClient } from './query-client.ts';
 import type { Figure } from './results.ts';
+import { serverMs } from './server-time.ts';
 
 const documents = 10_000;
 const cities = 500;
@@ -31,6 +32,7 @@ type Run = (parameter: string) => Promise<unknown>;
 
 interface Engine {
   readonly server: string;
+  readonly pid: number;
   prepare(shape: (typeof shapes)[number]): Promise<{ runs: Run[]; close(): Promise<void> }>;
 }
 
@@ -41,40 +43,53 @@ export async function queries(extent: Extent): Promise<Figure[]> {
   if (postgresPrograms() === null) console.log('skipped: PostgreSQL is not installed');
   else {
     const postgres = stack.use(await Postgres.start());
-    engines.push(await postgresEngine(postgres.url));
+    engines.push(await postgresEngine(postgres));
   }
   const found: Figure[] = [];
   for (const shape of shapes) {
     const rates = engines.map((): number[] => []);
+    const cpu = engines.map((): number[] => []);
     for (let round = 0; round < extent.rounds; round++)
       for (const [index, engine] of engines.entries()) {
         const { runs, close } = await engine.prepare(shape);
-        rates[index]?.push(await rateOf(runs, shape.parameter, extent.seconds));
+        const { rate, microseconds } = await measured(engine, runs, shape.parameter, extent.seconds);
+        rates[index]?.push(rate);
+        cpu[index]?.push(microseconds);
         await close();
       }
     for (const [index, { server }] of engines.entries())
       found.push({
         ...{ group: 'queries', server, shape: shape.name, unit: 'statements/s' },
         values: rates[index] as number[],
+        cpuMicroseconds: cpu[index] as number[],
       });
   }
   return found;
 }
 
-/** A quarter of the time passes before counting begins. */
-async function rateOf(runs: Run[], parameter: (i: number) => string, seconds: number): Promise<number> {
+/** A quarter of the time passes before counting begins. The processor time is that of all statements. */
+async function measured(
+  { pid }: Engine,
+  runs: Run[],
+  parameter: (i: number) => string,
+  seconds: number,
+): Promise<{ rate: number; microseconds: number }> {
+  const cpuMs = serverMs(pid);
   const began = performance.now();
   const from = began + seconds * 250;
   const until = from + seconds * 1000;
   let count = 0;
+  let all = 0;
   const client = async (run: Run, first: number): Promise<void> => {
     for (let i = first; performance.now() < until; i += 7) {
       await run(parameter(i));
+      all++;
       if (performance.now() >= from) count++;
     }
   };
   await Promise.all(runs.map((run, index) => client(run, index * 1000)));
-  return (count * 1000) / (performance.now() - from);
+  const rate = (count * 1000) / (performance.now() - from);
+  return { rate, microseconds: ((serverMs(pid) - cpuMs) * 1000) / all };
 }
 
 async function divan(node: NodeProcess): Promise<Engine> {
@@ -91,6 +106,7 @@ async function divan(node: NodeProcess): Promise<Engine> {
   first.close();
   return {
     server: 'Divan',
+    pid: node.pid,
     async prepare({ ofDivan }) {
       const open4 = await Promise.all(Array.from({ length: clients }, open));
       await open4[0]?.run({ statement: `PREPARE FORCE bench AS ${ofDivan}` });
@@ -102,7 +118,7 @@ async function divan(node: NodeProcess): Promise<Engine> {
   };
 }
 
-async function postgresEngine(connectionString: string): Promise<Engine> {
+async function postgresEngine({ url: connectionString, pid }: Postgres): Promise<Engine> {
   const first = new pg.Client({ connectionString });
   await first.connect();
   await first.query('CREATE TABLE b (key text PRIMARY KEY, doc jsonb)');
@@ -115,6 +131,7 @@ async function postgresEngine(connectionString: string): Promise<Engine> {
   await first.end();
   return {
     server: 'PostgreSQL',
+    pid,
     async prepare({ ofPostgres: text }) {
       const open = Array.from({ length: clients }, () => new pg.Client({ connectionString }));
       await Promise.all(open.map((client) => client.connect()));

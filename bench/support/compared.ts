@@ -1,0 +1,82 @@
+// Measures a node and its peer in turns: operations for each second of processor time of the server, and latencies.
+import { serverMs } from './server-time.ts';
+
+interface Server {
+  readonly name: string;
+  readonly pid: number;
+}
+
+export interface Sides {
+  readonly node: Server;
+  readonly peer: Server | null;
+}
+
+type Work = (round: number) => Promise<unknown> | undefined;
+
+interface Comparison {
+  readonly sides: Sides;
+  readonly rounds: number;
+  /** Rows or documents per round. */
+  readonly each?: number;
+  /** The goal as a share of the peer's rate. */
+  readonly goal?: number;
+  /** The goal for latencies; if it is set they are printed. */
+  readonly latencyGoal?: string;
+}
+
+/** Measures both sides in alternation, so that other load of the machine affects both. */
+export async function compared(
+  what: string,
+  { sides, rounds, each = 1, goal, latencyGoal }: Comparison,
+  here: Work,
+  there: Work = async () => {},
+): Promise<number> {
+  const parts = [{ server: sides.node, work: here }];
+  if (sides.peer !== null) parts.push({ server: sides.peer, work: there });
+  const sums = parts.map(() => ({ cpuMs: 0, times: [] as number[] }));
+  const slices = Math.min(rounds, 4);
+  for (let slice = 0; slice <= slices; slice++) {
+    for (const [at, { server, work }] of parts.entries()) {
+      const measured = await timed(server, work, slice, Math.ceil(rounds / slices));
+      if (slice === 0) continue; // warm-up
+      const sum = sums[at] as (typeof sums)[number];
+      sum.cpuMs += measured.cpuMs;
+      sum.times.push(...measured.times);
+    }
+  }
+  const rates = sums.map(({ cpuMs, times }) => (times.length * each) / (cpuMs / 1_000));
+  const texts = parts.map(({ server }, at) => {
+    const rate = rates[at] as number;
+    return `${server.name} ${figure(rate)} (${(1e6 / rate).toPrecision(3)} µs each)`;
+  });
+  const [ours = 0, theirs] = rates;
+  const ratio =
+    theirs === undefined
+      ? ''
+      : `, ${(ours / theirs).toFixed(2)} of it${goal === undefined ? '' : ` (goal ${goal})`}`;
+  const latencies =
+    latencyGoal === undefined
+      ? ''
+      : `; ${latencyText(sums[0]?.times ?? [])} ${latencyGoal && `(${latencyGoal})`}`;
+  console.log(`${what}: ${texts.join(', ')} for each CPU-second${ratio}${latencies}`);
+  return ours;
+}
+
+async function timed({ pid }: Server, work: Work, slice: number, rounds: number) {
+  const times: number[] = [];
+  const before = serverMs(pid);
+  for (let round = 0; round < rounds; round++) {
+    const began = performance.now();
+    await work(slice * rounds + round);
+    times.push(performance.now() - began);
+  }
+  return { cpuMs: Math.max(serverMs(pid) - before, 10), times };
+}
+
+export const figure = (value: number): string => Math.round(value).toLocaleString('en');
+
+export function latencyText(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number): string => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(2);
+  return `median ${at(0.5)} ms, 99 % ${at(0.99)} ms`;
+}
