@@ -41,6 +41,13 @@ export class FrameWriter {
     return this.bytes - before;
   }
 
+  /** Whole frames of another form. Returns their size. */
+  addEncoded(frames: Uint8Array): number {
+    this.reserve(frames.length);
+    this.append(frames);
+    return frames.length;
+  }
+
   /** The frames since the last call. */
   take(): Buffer {
     const taken = this.buffer.subarray(this.start, this.end);

@@ -30,6 +30,8 @@ export interface PeerHello {
   readonly saysPromise?: boolean;
   /** It serves only by promises of the process that is in its in-sync set; older nodes count those of an earlier process, too. */
   readonly countsBoots?: boolean;
+  /** It reads the present form of frames; version 0.2 does not. */
+  readonly readsBinary?: boolean;
 }
 
 /** Sent by both sides every 200 ms; the answer (`beaten`) repeats the time. */
@@ -116,6 +118,20 @@ export interface ReportedPosition {
   readonly persisted: number;
   readonly following: boolean;
 }
+
+/** A batch of version 0.2, with its failover log in base64. */
+export interface EarlierBatch extends Omit<CopyBatch, 'failover' | 'isAwaited'> {
+  readonly failover?: string;
+}
+
+/** How far one vbucket of a copy is, in version 0.2. */
+export interface EarlierGot extends ShardRef, ReportedPosition {
+  readonly kind: 'got';
+  readonly bytes: number;
+}
+
+type EarlierOpen = Omit<Open, 'feed'> & Partial<Pick<Open, 'feed'>>;
+export type EarlierMessage = Exclude<TextMessage, Open> | EarlierOpen | EarlierBatch | EarlierGot;
 
 /** Rare messages, whose form is text. */
 export type TextMessage = PeerHello | Beat | Ended | Open | Empty | Opened;

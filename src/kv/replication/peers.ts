@@ -2,6 +2,7 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type PeerSpec, promiseMsMax, type SyncMember } from '../admin.ts';
+import { earlierForm, isEarlierFrame } from './earlier-frames.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 import { FrameSplitter } from './frame-splitter.ts';
 import { FrameWriter } from './frame-writer.ts';
@@ -43,6 +44,8 @@ interface Connection {
   readonly outgoing: FrameWriter;
   isWriteDue: boolean;
   boot: string | null;
+  /** Until the hello of the other node says that it reads the present form of frames. */
+  isEarlier: boolean;
   saysPromise: boolean;
   inFlight: number;
 }
@@ -149,7 +152,10 @@ export class PeerConnections {
   send(node: string, message: PeerMessage, body?: Uint8Array): void {
     const connection = this.connections.get(node);
     if (connection === undefined) return;
-    const bytes = connection.outgoing.add(message, body);
+    const { isEarlier, outgoing } = connection;
+    const bytes = isEarlier
+      ? outgoing.addEncoded(earlierForm.encode(message, body))
+      : outgoing.add(message, body);
     if (message.kind === 'batch') connection.inFlight += bytes;
     this.writeSoon(connection);
   }
@@ -233,7 +239,13 @@ export class PeerConnections {
       data: (bytes) => this.takeBytes(connection, bytes),
       closed: (reason) => this.lose(connection, reason),
     });
-    this.send(node, { kind: 'hello', ...this.options.self, saysPromise: true, countsBoots: true });
+    this.send(node, {
+      kind: 'hello',
+      ...this.options.self,
+      saysPromise: true,
+      countsBoots: true,
+      readsBinary: true,
+    });
   }
 
   private takeBytes(connection: Connection, bytes: Buffer): void {
@@ -251,11 +263,14 @@ export class PeerConnections {
     const { link } = connection;
     const { node } = link;
     if (this.connections.get(node) !== connection) return;
-    const { message, body } = connection.decoder.decode(frames, start, end);
+    const isEarlier = connection.boot === null ? isEarlierFrame(frames, start) : connection.isEarlier;
+    const form = isEarlier ? earlierForm : connection.decoder;
+    const { message, body } = form.decode(frames, start, end);
     if (message.kind === 'hello') {
       if (message.node !== node) throw new Error('its certificate names another node');
       if (connection.boot !== null) throw new Error('it says hello again');
       connection.boot = message.boot;
+      connection.isEarlier = isEarlier && message.readsBinary !== true;
       connection.saysPromise = message.saysPromise ?? false;
       this.began(message);
       events.connected(node);
@@ -334,6 +349,7 @@ const newConnection = (link: Link): Connection => ({
   outgoing: new FrameWriter(),
   isWriteDue: false,
   boot: null,
+  isEarlier: true,
   saysPromise: false,
   inFlight: 0,
 });

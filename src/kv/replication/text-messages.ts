@@ -3,7 +3,7 @@
 
 import { promiseMsMax } from '../admin.ts';
 import { failoverEntriesMax } from '../vbucket/failover-logs.ts';
-import type { TextMessage } from './frames.ts';
+import type { EarlierMessage, TextMessage } from './frames.ts';
 
 /** Returns what is wrong with a value, such as "must be a boolean"; null: nothing. */
 type Check = (value: unknown) => string | null;
@@ -91,7 +91,13 @@ const opened: Fields = {
   bytes: optional(integer(0, Number.MAX_SAFE_INTEGER)),
 };
 const kinds: Readonly<Record<TextMessage['kind'], Check>> = {
-  hello: record({ node: name, boot: name, saysPromise: optional(flag), countsBoots: optional(flag) }),
+  hello: record({
+    node: name,
+    boot: name,
+    saysPromise: optional(flag),
+    countsBoots: optional(flag),
+    readsBinary: optional(flag),
+  }),
   beat: record(beat),
   beaten: record(beat),
   ended: record({}),
@@ -102,16 +108,41 @@ const kinds: Readonly<Record<TextMessage['kind'], Check>> = {
   failed: record(opened),
 };
 
+/** As version 0.2 sends them: all in text. */
+const earlierKinds: Readonly<Record<EarlierMessage['kind'], Check>> = {
+  ...kinds,
+  open: record({ ...shard, incarnation: integer(0, Number.MAX_SAFE_INTEGER), feed: optional(feed) }),
+  batch: record({
+    ...{ ...shard, vb, start: seqno, to: seqno, end: seqno },
+    live: flag,
+    failover: optional(failoverLog),
+  }),
+  got: record({
+    ...{ ...shard, vb, received: seqno, persisted: seqno },
+    following: flag,
+    bytes: integer(0, Number.MAX_SAFE_INTEGER),
+  }),
+};
+
 /** @throws Error when the text is no message; it names the field and what would be right. */
-export function decodeText(text: string): TextMessage {
+export const decodeText = (text: string): TextMessage => decoded<TextMessage>(text, kinds);
+
+/** Of version 0.2. @throws Error as `decodeText`. */
+export const decodeEarlierText = (text: string): EarlierMessage =>
+  decoded<EarlierMessage>(text, earlierKinds);
+
+function decoded<Message extends { kind: string }>(
+  text: string,
+  checks: Readonly<Record<Message['kind'], Check>>,
+): Message {
   const message = parsed(text);
   if (!isRecord(message)) throw new Error('a message must be an object');
   const { kind } = message;
-  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind))
+  if (typeof kind !== 'string' || !Object.hasOwn(checks, kind))
     throw new Error(`unknown message ${shortened(JSON.stringify(kind))}`);
-  const problem = kinds[kind as TextMessage['kind']](message);
+  const problem = checks[kind as Message['kind']](message);
   if (problem !== null) throw new Error(`the message "${kind}": ${problem}`);
-  return message as unknown as TextMessage;
+  return message as unknown as Message;
 }
 
 function parsed(text: string): unknown {
