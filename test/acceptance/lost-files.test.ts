@@ -15,13 +15,21 @@ after(() => rmSync(scratch, { recursive: true, force: true }));
 const count = 200;
 let folders = 0;
 
-/** A folder of a stopped or killed node with durable documents in `b`. */
-async function aFolder(signal: NodeJS.Signals): Promise<string> {
+/**
+ * A folder of a stopped or killed node with durable documents in `b`. `last`: another one, of vbucket 1. A large one is committed to the
+ * rows of its file at once, with everything before it; the others are in the log of cuts until a clean stop.
+ */
+async function aFolder(signal: NodeJS.Signals, last?: { bytes: number }): Promise<string> {
   const dataDir = join(scratch, String(++folders));
   await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b', '--bucket', 'other'] });
   const client = await dataClient(node);
   for (let i = 0; i < count; i++) {
     const written = await client.ask(set(`k${i}`, '{"a":1}', { vb: i, framing: persisted }));
+    assert.equal(written.status, Status.success);
+  }
+  if (last !== undefined) {
+    const value = JSON.stringify('x'.repeat(last.bytes));
+    const written = await client.ask(set('last', value, { vb: 1, framing: persisted }));
     assert.equal(written.status, Status.success);
   }
   client.close();
@@ -113,29 +121,33 @@ test('a bucket with a lost folder can be flushed, and is then empty and usable',
   assert.equal((await client.ask(get('k'))).status, Status.success);
 });
 
-test('after a kill, documents of a file whose log was removed are refused, not reported as missing', async () => {
-  const dataDir = await aFolder('SIGKILL');
-  const logs = readdirSync(join(dataDir, 'buckets'), { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /data-1\.1\.db-wal$/.test(name),
-  );
-  assert.equal(logs.length, 2);
-  for (const log of logs) rmSync(join(dataDir, 'buckets', log));
-  await using node = await NodeProcess.start({ dataDir });
-  await eventually(() =>
-    assert.match(
-      node.output,
-      /damaged +bucket "b": .*data-1\.1\.db: the last \d+ of its \d+ commits are missing: its write-ahead log was lost/,
-    ),
-  );
-  const client = await dataClient(node);
-  const statuses = new Map<number, number>();
-  for (let i = 0; i < count; i++) {
-    const { status } = await client.ask(get(`k${i}`, { vb: i }));
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
-  }
-  // The damaged file holds a quarter of the vbuckets.
-  assert.deepEqual(Object.fromEntries(statuses), { [Status.success]: 150, [Status.temporaryFailure]: 50 });
-});
+for (const [log, suffix, bytes, expectedCount] of [
+  ['write-ahead log', '-wal', 200_000, 2],
+  ['log of cuts', '-cuts', 1, 1],
+] as const)
+  test(`after a kill, documents of a file whose ${log} was removed are refused, not reported as missing`, async () => {
+    const dataDir = await aFolder('SIGKILL', { bytes });
+    const logs = readdirSync(join(dataDir, 'buckets'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith(`data-1.1.db${suffix}`),
+    );
+    assert.equal(logs.length, expectedCount);
+    for (const path of logs) rmSync(join(dataDir, 'buckets', path));
+    await using node = await NodeProcess.start({ dataDir });
+    await eventually(() =>
+      assert.match(
+        node.output,
+        /damaged +bucket "b": .*data-1\.1\.db: the last \d+ of its \d+ commits are missing: its write-ahead log was lost/,
+      ),
+    );
+    const client = await dataClient(node);
+    const statuses = new Map<number, number>();
+    for (let i = 0; i < count; i++) {
+      const { status } = await client.ask(get(`k${i}`, { vb: i }));
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    // The damaged file holds a quarter of the vbuckets.
+    assert.deepEqual(Object.fromEntries(statuses), { [Status.success]: 150, [Status.temporaryFailure]: 50 });
+  });
 
 test('acknowledges nothing once its lock file was removed, whatever another node does in the folder', async () => {
   const dataDir = join(scratch, 'two');

@@ -19,12 +19,12 @@ test('every store syncs each commit before it acknowledges it', { skip: needs('c
   execFileSync(process.execPath, [support('syncing.ts'), folder], {
     env: { ...process.env, LD_PRELOAD: library, DIVAN_COUNT_SYNCS: log },
   });
-  const counts: Record<string, number> = { data: 0, config: 0, cloud: 0 };
+  const counts: Record<string, number> = { data: 0, urgent: 0, config: 0, cloud: 0 };
   let store = 'none';
   for (const line of readFileSync(log, 'utf8').split('\n')) {
     if (line.startsWith('begin ')) store = line.slice(6);
-    else if (line.endsWith('-wal')) counts[store] = (counts[store] ?? 0) + 1;
+    else if (line.endsWith(store === 'urgent' ? '-cuts' : '-wal')) counts[store] = (counts[store] ?? 0) + 1;
   }
-  for (const name of ['data', 'config', 'cloud'])
+  for (const name of ['data', 'urgent', 'config', 'cloud'])
     assert.ok((counts[name] as number) >= commits, `${name}: ${counts[name]} syncs for ${commits} commits`);
 });

@@ -17,6 +17,8 @@ const disks: Record<string, () => Promise<DiskUnderTest>> = {
   memory: inMemory,
   'SQLite in the same thread': () => onFiles(sqliteEngine),
   'SQLite in a worker': () => onFiles(() => workerDiskEngine()),
+  'SQLite, every commit urgent': () => onFiles(() => urgently(sqliteEngine())),
+  'SQLite in a worker, every commit urgent': () => onFiles(() => urgently(workerDiskEngine())),
   'SQLite in two workers': () => onFiles(() => workerDiskEngine({ readers: 2, writers: 2, compactors: 2 })),
 };
 for (const [name, make] of Object.entries(disks)) {
@@ -56,6 +58,13 @@ async function onFiles(make: () => DiskEngine): Promise<DiskUnderTest> {
       await rm(folder, { recursive: true });
     },
   };
+}
+
+/** Commits as for clients that wait. */
+function urgently(engine: DiskEngine): DiskEngine {
+  const commit = engine.commit.bind(engine);
+  engine.commit = (bucketUuid, file, cuts) => commit(bucketUuid, file, cuts, true);
+  return engine;
 }
 
 /** Fills all of the file but its first page with noise. */

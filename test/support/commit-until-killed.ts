@@ -1,10 +1,10 @@
 // A program for kill tests: opens the bucket in the given folder, prints the file and the round of
-// each acknowledged commit, and continues until it is killed. Arguments: folder, first round of each file.
+// each acknowledged commit, and continues until it is killed. Arguments: folder, `urgent` or `usual` commits, first round of each file.
 import { writeSync } from 'node:fs';
 import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
 import { cutsOf } from './cuts.ts';
 
-const [folder = '', ...firstRounds] = process.argv.slice(2);
+const [folder = '', kind = '', ...firstRounds] = process.argv.slice(2);
 const bucketUuid = 'e'.repeat(32);
 const engine = workerDiskEngine();
 const { damaged } = await engine.open({ folder, bucketUuid, incarnation: 1, fileCount: 2 });
@@ -20,7 +20,7 @@ async function commitForever(file: number): Promise<void> {
       value: `${round} `.repeat(i === 0 ? 2000 : 60),
       seqno: round * 30 + i,
     }));
-    await engine.commit(bucketUuid, file, cutsOf(docs));
+    await engine.commit(bucketUuid, file, cutsOf(docs), kind === 'urgent');
     writeSync(1, `${file} ${round}\n`);
   }
 }

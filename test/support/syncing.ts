@@ -20,6 +20,9 @@ await engine.open({ folder: join(folder, 'bucket'), bucketUuid, incarnation: 1, 
 begin('data');
 for (let seqno = 1; seqno <= commits; seqno++)
   await engine.commit(bucketUuid, 0, cutsOf([{ vb: 0, key: `k${seqno}`, value: 'v', seqno }]));
+begin('urgent');
+for (let seqno = commits + 1; seqno <= 2 * commits; seqno++)
+  await engine.commit(bucketUuid, 0, cutsOf([{ vb: 0, key: `k${seqno}`, value: 'v', seqno }]), true);
 begin('rest');
 await engine.stop();
 

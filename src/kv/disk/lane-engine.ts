@@ -23,6 +23,7 @@ import {
 import { type DocumentKey, decodeKeys, encodeKeys } from '../data/document-keys.ts';
 import type { DataFileSpec } from './adapters/file-format.ts';
 import { firstPage } from './adapters/page-reader.ts';
+import { CommitTurns } from './commit-turns.ts';
 import type { Lane } from './lane.ts';
 import { Compactions } from './lane-compactions.ts';
 import { type LaneLease, LanePool } from './lane-pool.ts';
@@ -42,6 +43,9 @@ export class LaneEngine implements DiskEngine {
   /** By bucket, its current files. Those of buckets in `readFrom` are open in reading lanes. */
   private readonly specs = new Map<string, readonly DataFileSpec[]>();
   private readonly readFrom = new Set<string>();
+  /** Files whose last commits other lanes may not see yet, with the call that makes them readable. */
+  private readonly logged = new Map<string, Promise<void> | null>();
+  private readonly turns = new WeakMap<Lane, CommitTurns>();
 
   constructor(startLane: (work: LaneWork) => Lane) {
     this.writers = new LanePool(() => startLane('write'), { keepsIdle: true });
@@ -92,8 +96,9 @@ export class LaneEngine implements DiskEngine {
     }
   }
 
-  async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void> {
-    await this.laneOf(bucketUuid, file).call('commit', bucketUuid, file, cuts);
+  async commit(bucketUuid: string, file: number, cuts: CutBuffer, isUrgent = false): Promise<void> {
+    if (isUrgent) this.logged.set(keyOf(bucketUuid, file), null);
+    await this.laneOf(bucketUuid, file).call('commit', bucketUuid, file, cuts, isUrgent);
   }
 
   /** A copy for a compaction may have rows of the vbucket. */
@@ -220,6 +225,7 @@ export class LaneEngine implements DiskEngine {
     file: number,
     act: (lane: Lane, spec: DataFileSpec) => Promise<T>,
   ): Promise<T> {
+    await this.writeLogged(bucketUuid, file);
     const spec = this.specToRead(bucketUuid, file);
     try {
       return await this.readers.use((lane) => act(lane, spec));
@@ -227,6 +233,31 @@ export class LaneEngine implements DiskEngine {
       const present = this.specToRead(bucketUuid, file);
       if (present === spec) throw error;
       return await this.readers.use((lane) => act(lane, present));
+    }
+  }
+
+  async urgentTurn(bucketUuid: string, file: number): Promise<() => void> {
+    const lane = this.fileLanes.get(bucketUuid)?.[file]?.lane;
+    // The commit itself says that the bucket is not open.
+    if (lane === undefined) return () => {};
+    const turns = this.turns.get(lane) ?? new CommitTurns();
+    this.turns.set(lane, turns);
+    return await turns.next();
+  }
+
+  /** Makes the commits so far readable to other lanes. */
+  private async writeLogged(bucketUuid: string, file: number): Promise<void> {
+    const key = keyOf(bucketUuid, file);
+    const present = this.logged.get(key);
+    if (present === undefined) return;
+    const writing = present ?? this.laneOf(bucketUuid, file).call('writeLogged', bucketUuid, file);
+    this.logged.set(key, writing);
+    try {
+      await writing;
+      if (this.logged.get(key) === writing) this.logged.delete(key);
+    } catch (error) {
+      if (this.logged.get(key) === writing) this.logged.set(key, null);
+      throw error;
     }
   }
 
@@ -240,6 +271,7 @@ export class LaneEngine implements DiskEngine {
   /** Called before a bucket's files are replaced or closed. Later fetches fail. */
   private async closeReaders(bucketUuid: string): Promise<void> {
     this.specs.delete(bucketUuid);
+    for (const file of this.fileLanesOf(bucketUuid).keys()) this.logged.delete(keyOf(bucketUuid, file));
     if (!this.readFrom.delete(bucketUuid)) return;
     await Promise.all(this.readers.lanes.map((lane) => lane.call('closeReaders', bucketUuid)));
   }
@@ -278,6 +310,8 @@ export class LaneEngine implements DiskEngine {
     return files;
   }
 }
+
+const keyOf = (bucketUuid: string, file: number): string => `${bucketUuid}/${file}`;
 
 function allDamaged(files: BucketFiles, { path, reason }: DamagedFileError): OpenResult {
   const numbers = Array.from({ length: files.fileCount }, (_, file) => file);

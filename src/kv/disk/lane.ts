@@ -6,6 +6,7 @@ export type LaneOperation =
   | 'renew'
   | 'open'
   | 'commit'
+  | 'writeLogged'
   | 'drop'
   | 'loadPage'
   | 'backfillPage'

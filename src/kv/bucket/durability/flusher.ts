@@ -51,6 +51,8 @@ export interface FlusherOptions {
 interface Batch {
   cuts: CutBuffer;
   ends: { row: number; seqno: number }[];
+  /** A client waits for it. */
+  isUrgent: boolean;
 }
 
 interface FileState {
@@ -151,11 +153,11 @@ export class Flusher {
     const ofFile = rows.filter((row) => fileOf(row, this.files.length) === this.files.indexOf(file));
     if (ofFile.length === 0 || file.failure !== null) return;
     const ends = ofFile.map((row) => ({ row, seqno: this.options.cutter.take(row, file.writer, Infinity) }));
-    await this.commit(file, ends);
+    await this.commit(file, ends, false);
   }
 
   private async drainFile(file: FileState): Promise<void> {
-    do await this.commitNext(file);
+    do await this.commitNext(file, false);
     while (file.failure === null && file.unwritten === null && this.hasDirty(file));
   }
 
@@ -199,8 +201,7 @@ export class Flusher {
 
   private async commitWhileNeeded(file: FileState): Promise<void> {
     do {
-      file.isUrgent = false;
-      await this.commitNext(file);
+      await (file.isUrgent ? this.commitInTurn(file) : this.commitNext(file, false));
     } while (
       !this.paused &&
       file.failure === null &&
@@ -209,10 +210,21 @@ export class Flusher {
     );
   }
 
-  private async commitNext(file: FileState): Promise<void> {
+  private async commitInTurn(file: FileState): Promise<void> {
+    const { bucketUuid, disk } = this.options;
+    const end = await disk.urgentTurn?.(bucketUuid, this.files.indexOf(file));
+    try {
+      file.isUrgent = false;
+      await this.commitNext(file, true);
+    } finally {
+      end?.();
+    }
+  }
+
+  private async commitNext(file: FileState, isUrgent: boolean): Promise<void> {
     if (file.failure !== null) return;
     const { unwritten } = file;
-    if (unwritten === null) await this.commit(file, await this.takeBatch(file));
+    if (unwritten === null) await this.commit(file, await this.takeBatch(file), isUrgent);
     else await this.write(file, unwritten);
   }
 
@@ -244,21 +256,22 @@ export class Flusher {
     return remaining;
   }
 
-  private async commit(file: FileState, ends: Batch['ends']): Promise<void> {
+  private async commit(file: FileState, ends: Batch['ends'], isUrgent: boolean): Promise<void> {
     if (ends.length === 0) return;
     const cuts = file.writer.take();
     this.inFlightBytes += cuts.byteLength;
-    await this.write(file, { cuts, ends });
+    await this.write(file, { cuts, ends, isUrgent });
   }
 
-  private async write(file: FileState, { cuts, ends }: Batch): Promise<void> {
+  private async write(file: FileState, { cuts, ends, isUrgent }: Batch): Promise<void> {
     const { clock, disk, bucketUuid, progress, priority, timings } = this.options;
     const { byteLength } = cuts;
     const startedMs = clock.monotonicMs();
     try {
-      await disk.commit(bucketUuid, this.files.indexOf(file), cuts);
+      await disk.commit(bucketUuid, this.files.indexOf(file), cuts, isUrgent);
     } catch (error) {
-      if (error instanceof DiskFullError) this.retryLater(file, { cuts: error.cuts, ends }, error.message);
+      if (error instanceof DiskFullError)
+        this.retryLater(file, { cuts: error.cuts, ends, isUrgent }, error.message);
       else this.fail(file, error, byteLength);
       return;
     }

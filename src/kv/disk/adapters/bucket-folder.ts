@@ -17,10 +17,11 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { counterSuffix } from '#ports/commit-counter.ts';
 import type { BucketFiles } from '../../data/disk-engine.ts';
+import { cutLogSuffix } from './cut-log.ts';
 import { createDataFile, type DataFileSpec, syncPath } from './file-format.ts';
 
 const layoutFormat = 1;
-const dataFileName = /^data-\d+\.\d+\.db(-wal|-shm|-journal|-commits)?$/;
+const dataFileName = /^data-\d+\.\d+\.db(-wal|-shm|-journal|-commits|-cuts)?$/;
 
 /** The contents of `files.json`. */
 interface Layout {
@@ -88,7 +89,7 @@ export function stageGeneration(spec: DataFileSpec): void {
 }
 
 export function removeDataFile(path: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal', counterSuffix])
+  for (const suffix of ['', '-wal', '-shm', '-journal', counterSuffix, cutLogSuffix])
     rmSync(path + suffix, { force: true });
 }
 

@@ -15,6 +15,7 @@ import {
   type OpenedFile,
 } from '../../data/disk-engine.ts';
 import { connectionSql, formatVersion, pageBytes, sql } from '../schema.ts';
+import { CutLog, cutLogBytes, cutLogPath, readCutLog, removeCutLog } from './cut-log.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
 import { RowWriter } from './row-writer.ts';
@@ -26,7 +27,8 @@ const checkpointPages = 1024;
 /** From this size on the checkpoint waits for readers, so that the log can be restarted. */
 const checkpointPagesMax = 8 * checkpointPages;
 
-const noCuts = new Uint8Array(0);
+/** A commit of at most this size that a client waits for goes to the log of cuts. */
+const loggedBytesMax = cutLogBytes / 4;
 
 export class DataFile {
   readonly spec: DataFileSpec;
@@ -34,6 +36,10 @@ export class DataFile {
   private readonly place: FilePlace;
   private readonly lock: FilePlace | null;
   private counter: CommitCounter | null = null;
+  /** Its commits are not in rows yet. Null before the first one. */
+  private log: CutLog | null = null;
+  /** The file failed while commits were only in the log: rows lack acknowledged changes. */
+  private isBehind = false;
   private putCommits!: StatementSync;
   /** Commits since the file was created, as its header says. */
   private commitsEver = 0;
@@ -55,7 +61,7 @@ export class DataFile {
       checkWal(`${spec.path}-wal`);
       const hadWal = hasWal(spec.path);
       // Before it is opened for writing, which would truncate an unreadable log.
-      if (hadWal) readOnly(spec.path, (db) => checkCommitsOf(spec.path, headerOf(db), hadWal));
+      if (hadWal) readOnly(spec.path, (db) => checkCommitsOf(spec, headerOf(db), hadWal));
       keepPrivate(spec.path);
       const data = new DataFile(spec);
       return { data, opened: data.start(monotonicMs, hadWal) };
@@ -71,24 +77,86 @@ export class DataFile {
     this.lock = spec.lock ? new FilePlace(spec.lock.path, spec.lock.identity) : null;
   }
 
-  /** One transaction and one fsync for all the cuts, in the file that the next start will open. */
-  commit(cuts: Uint8Array): void {
-    this.transact(() => this.writer.write(cuts), cuts);
+  /**
+   * One fsync for all the cuts, in the file that the next start will open: of one transaction, or of the log of cuts while a client
+   * waits.
+   */
+  commit(cuts: Uint8Array, isUrgent: boolean): void {
+    if (isUrgent && this.mayLog(cuts)) this.logCuts(cuts);
+    else this.transact(() => this.writer.write(cuts), cuts);
   }
 
   /** Removes all rows of a vbucket. */
   drop(vb: number): DroppedDocuments {
-    return this.transact(() => this.writer.drop(vb), noCuts);
+    return this.transact(() => this.writer.drop(vb));
   }
 
-  private transact<T>(write: () => T, cuts: Uint8Array): T {
+  /** Some commits are only in the log of cuts. */
+  get hasLogged(): boolean {
+    return this.log?.isEmpty === false;
+  }
+
+  /** Writes the log of cuts into rows, where readers find them. */
+  writeLogged(): void {
+    if (this.isBehind)
+      throw new Error(`the last commits of ${this.spec.path} are in its log until the next start`);
+    if (this.hasLogged) this.transact(() => {});
+  }
+
+  /** Whether the log has room, and the cuts can be written into rows whatever else is. */
+  private mayLog(cuts: Uint8Array): boolean {
+    return cuts.length <= loggedBytesMax && this.log?.hasRoom(cuts) !== false && this.writer.accepts(cuts);
+  }
+
+  private logCuts(cuts: Uint8Array): void {
+    this.refuseAfterFailure();
+    try {
+      this.lock?.check();
+      this.writeToLog(cuts);
+      this.log?.sync();
+      this.place.check();
+      this.counter?.count(++this.commitsEver);
+      this.isFull = false;
+    } catch (error) {
+      if (error instanceof DiskFullError) throw error;
+      this.failAfterLog(error);
+      throw error;
+    }
+  }
+
+  /** The database may still take what the log has, so that it stays readable. */
+  private failAfterLog(error: unknown): void {
+    try {
+      this.writeLogged();
+    } catch {
+      // Reads are refused then.
+    }
+    this.fail(error);
+  }
+
+  /** A frame that is not complete is not read, and overwritten by the next one. */
+  private writeToLog(cuts: Uint8Array): void {
+    try {
+      this.log ??= new CutLog(this.spec);
+      this.log.write(this.commitsEver + 1, cuts);
+    } catch (error) {
+      if (!hasNoSpace(error)) throw error;
+      this.isFull = true;
+      throw new DiskFullError(cuts, reasonOf(error), { cause: error });
+    }
+  }
+
+  /** `cuts` are those of the caller. What is in the log of cuts is written before. */
+  private transact<T>(write: () => T, cuts: Uint8Array = new Uint8Array(0)): T {
     this.refuseAfterFailure();
     try {
       this.lock?.check();
       this.db.exec('begin immediate');
+      if (this.log !== null && this.hasLogged) this.writer.writeAll(this.log.cuts());
       const result = write();
       this.putCommits.run(this.commitsEver + 1);
       this.db.exec('commit');
+      this.log?.clear();
       this.place.check();
       this.counter?.count(++this.commitsEver);
       this.commits++;
@@ -116,6 +184,7 @@ export class DataFile {
   }
 
   loadPage(cursor: LoadCursor, values: LoadedValues): LoadPage {
+    this.writeLogged();
     this.refuseAfterFailure();
     try {
       const page = this.reader.readPage(cursor, this.commits, values);
@@ -129,7 +198,8 @@ export class DataFile {
   }
 
   sizes(): DiskSizes {
-    const fileBytes = sizeOf(this.spec.path) + sizeOf(`${this.spec.path}-wal`);
+    const fileBytes =
+      sizeOf(this.spec.path) + sizeOf(`${this.spec.path}-wal`) + sizeOf(cutLogPath(this.spec));
     if (this.failure !== null) return { fileBytes, dataBytes: 0, freeBytes: 0 };
     const { free, all } = (this.pageCounts ??= {
       free: this.db.prepare('pragma freelist_count'),
@@ -154,8 +224,10 @@ export class DataFile {
     if (this.failure !== null) return;
     try {
       if (clean && !this.isFull) {
+        this.writeLogged();
         this.db.prepare(sql.setClean).run(CleanFlag.clean);
         this.db.exec('pragma wal_checkpoint(truncate)');
+        removeCutLog(this.spec);
       }
       this.failure = 'it is closed';
       this.closeFiles();
@@ -171,20 +243,23 @@ export class DataFile {
       this.commits = Math.floor(monotonicMs() * 1000);
       const header = this.checkedHeader();
       const wasClean = header.get('clean') === CleanFlag.clean;
-      checkCommitsOf(this.spec.path, header, hadWal);
-      this.commitsEver = commitsIn(header) ?? 0;
+      checkCommitsOf(this.spec, header, hadWal);
+      const logged = readCutLog(this.spec, commitsIn(header) ?? 0);
+      this.commitsEver = (commitsIn(header) ?? 0) + logged.length;
       this.reader = new PageReader(this.db, monotonicMs);
-      const vbuckets = this.reader.readVbuckets();
-      this.writer = new RowWriter(this.db, vbuckets);
       // The rest of a torn commit is removed before the log is appended to.
       this.db.exec('pragma wal_checkpoint(truncate)');
       this.putCommits = this.db.prepare(sql.setCommits);
       this.db.exec(`begin immediate; pragma user_version=${formatVersion}`);
       this.db.prepare(sql.setClean).run(CleanFlag.open);
+      if (logged.length > 0) new RowWriter(this.db, this.reader.readVbuckets()).writeAll(logged);
       this.putCommits.run(this.commitsEver);
       this.db.exec('commit');
+      const vbuckets = this.reader.readVbuckets();
+      this.writer = new RowWriter(this.db, vbuckets);
       // To the file itself: if the mark were only in the log, a lost log would leave a file that claims a clean stop.
       this.db.exec('pragma wal_checkpoint(truncate)');
+      removeCutLog(this.spec);
       this.counter = new CommitCounter(this.spec.path, this.commitsEver);
       return { file: this.spec.file, clean: wasClean, vbuckets };
     } catch (error) {
@@ -239,6 +314,9 @@ export class DataFile {
     if (this.db.isOpen) this.db.close();
     this.counter?.close();
     this.counter = null;
+    this.isBehind ||= this.hasLogged;
+    this.log?.close();
+    this.log = null;
   }
 }
 
@@ -256,10 +334,11 @@ const commitsIn = (header: ReadonlyMap<unknown, unknown>): number | null => {
   return typeof commits === 'number' ? commits : null;
 };
 
-function checkCommitsOf(path: string, header: ReadonlyMap<unknown, unknown>, hadWal: boolean): void {
-  const commits = commitsIn(header);
-  if (commits === null) return;
-  checkCommits(path, { commits, isInUse: header.get('clean') !== CleanFlag.clean, hadWal });
+function checkCommitsOf(spec: DataFileSpec, header: ReadonlyMap<unknown, unknown>, hadWal: boolean): void {
+  const inRows = commitsIn(header);
+  if (inRows === null) return;
+  const commits = inRows + readCutLog(spec, inRows).length;
+  checkCommits(spec.path, { commits, isInUse: header.get('clean') !== CleanFlag.clean, hadWal });
 }
 
 const numberOf = (statement: StatementSync): number => Number(Object.values(statement.get() ?? {})[0]);
@@ -267,6 +346,9 @@ const numberOf = (statement: StatementSync): number => Number(Object.values(stat
 /** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the log. Neither follows a failed fsync. */
 const isDiskFull = (error: unknown): boolean =>
   [13, 4874].includes((error as { errcode?: number } | null)?.errcode ?? 0);
+
+const hasNoSpace = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

@@ -1,13 +1,14 @@
 // Writes encoded cuts into a data file inside the caller's transaction.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { type CutItem, CutReader, cutItemBytes } from '#kv/data/cut.ts';
+import { type CutItem, CutReader, type CutState, cutItemBytes } from '#kv/data/cut.ts';
 import type { DroppedDocuments, VbucketRecord } from '../../data/disk-engine.ts';
 import { isEventKey } from '../../data/system-events.ts';
 import { collectionIdOf } from '../../vbucket/live-collections.ts';
 import { metaBytes, writeMeta } from '../row.ts';
 import { bigVbFactor, smallValueMax, sql } from '../schema.ts';
 import { vbRow } from '../vb-row.ts';
+import { NewestVersions } from './newest-versions.ts';
 
 export class RowWriter {
   private readonly db: DatabaseSync;
@@ -21,9 +22,12 @@ export class RowWriter {
 
   /** The minimum of each vbucket, from when the file was opened: a cut from before a compaction may still have an older one. */
   private readonly purgeSeqnos: Map<number, number>;
+  /** The highest seqno of each vbucket in rows and in accepted cuts. */
+  private readonly highSeqnos: Map<number, number>;
 
   constructor(db: DatabaseSync, vbuckets: readonly VbucketRecord[]) {
     this.purgeSeqnos = new Map(vbuckets.map(({ vb, purgeSeqno }) => [vb, purgeSeqno]));
+    this.highSeqnos = new Map(vbuckets.map(({ vb, highSeqno }) => [vb, highSeqno]));
     this.db = db;
     this.putRow = db.prepare(sql.putRow);
     this.putBig = db.prepare(sql.putBig);
@@ -36,11 +40,41 @@ export class RowWriter {
     const reader = new CutReader(cuts);
     while (reader.nextCut()) {
       const { state } = reader;
-      const { vb } = state;
-      while (reader.nextItem()) this.writeItem(vb, reader.item);
-      state.purgeSeqno = Math.max(state.purgeSeqno, this.purgeSeqnos.get(vb) ?? 0);
-      this.putVb.run(...vbRow(state));
+      while (reader.nextItem()) this.writeItem(state.vb, reader.item);
+      this.writeState(state);
     }
+  }
+
+  /** As `write` of each, oldest first, without versions and states that a later one replaces. */
+  writeAll(batches: readonly Uint8Array[]): void {
+    const newest = new NewestVersions(batches);
+    let cut = 0;
+    for (const batch of batches) {
+      const reader = new CutReader(batch);
+      while (reader.nextCut()) {
+        const { state, item } = reader;
+        while (reader.nextItem()) if (newest.isNewest(state.vb, item)) this.writeItem(state.vb, item);
+        if (newest.isLastCut(state.vb, cut++)) this.writeState(state);
+      }
+    }
+  }
+
+  /**
+   * Whether a later `write` of these cuts cannot be refused: they are complete, and each seqno is above all earlier ones of its vbucket.
+   * They count as earlier ones from then on.
+   */
+  accepts(cuts: Uint8Array): boolean {
+    const reader = new CutReader(cuts);
+    while (reader.nextCut()) {
+      const { vb, endSeqno } = reader.state;
+      let high = this.highSeqnos.get(vb) ?? 0;
+      while (reader.nextItem()) {
+        if (reader.item.seqno <= high) return false;
+        high = reader.item.seqno;
+      }
+      this.highSeqnos.set(vb, Math.max(high, endSeqno));
+    }
+    return true;
   }
 
   /** Removes all rows of the vbucket and its state. */
@@ -56,7 +90,15 @@ export class RowWriter {
     this.db.prepare(sql.dropBigs).run(vb, vb);
     for (const text of [sql.dropRows, sql.dropCollections, sql.dropState]) this.db.prepare(text).run(vb);
     this.purgeSeqnos.delete(vb);
+    this.highSeqnos.delete(vb);
     return live;
+  }
+
+  private writeState(state: CutState): void {
+    const { vb, endSeqno } = state;
+    state.purgeSeqno = Math.max(state.purgeSeqno, this.purgeSeqnos.get(vb) ?? 0);
+    this.putVb.run(...vbRow(state));
+    this.highSeqnos.set(vb, Math.max(this.highSeqnos.get(vb) ?? 0, endSeqno));
   }
 
   private writeItem(vb: number, item: CutItem): void {

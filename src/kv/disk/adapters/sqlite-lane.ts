@@ -80,9 +80,16 @@ export class SqliteLane {
     return result;
   }
 
-  commit(bucketUuid: string, file: number, cuts: Uint8Array): void {
+  commit(bucketUuid: string, file: number, cuts: Uint8Array, isUrgent: boolean): void {
     const data = this.find(bucketUuid, file);
-    data.commit(cuts);
+    data.commit(cuts, isUrgent);
+    if (!data.hasLogged) this.uncheckpointed.add(data);
+  }
+
+  /** Commits that clients waited for become readable to other lanes. */
+  writeLogged(bucketUuid: string, file: number): void {
+    const data = this.find(bucketUuid, file);
+    data.writeLogged();
     this.uncheckpointed.add(data);
   }
 
@@ -159,6 +166,8 @@ export class SqliteLane {
   /** Creates the target file of a copy, if there is room for it. */
   planCopy(bucketUuid: string, file: number): CopyPlan {
     const data = this.find(bucketUuid, file);
+    // Old tombstones among them can be removed only if the copy finds them.
+    data.writeLogged();
     checkRoom(data.spec.path, data.sizes().dataBytes);
     return { sourcePath: data.spec.path, target: makeNextGeneration(data.spec) };
   }
@@ -193,6 +202,7 @@ export class SqliteLane {
   switchFile({ sourcePath, target }: CopyPlan, state: CopyState): PurgedVbucket[] {
     const { monotonicMs } = this;
     const old = this.find(target.bucketUuid, target.file);
+    old.writeLogged();
     const copy = new FileCopy({ sourcePath, target, purgeBeforeSeconds: 0, monotonicMs, state });
     try {
       const purged = copy.finish();

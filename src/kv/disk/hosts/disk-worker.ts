@@ -7,6 +7,7 @@ import { assert } from '#base/assert.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../../data/disk-engine.ts';
 import { SqliteLane } from '../adapters/sqlite-lane.ts';
+import type { LaneArguments } from '../lane.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
 
 assert(parentPort !== null, 'the disk worker runs in a worker thread');
@@ -34,7 +35,7 @@ function serve({ id, operation, args }: LaneRequest): LaneReply {
 
 /** Frees the cuts at once: the garbage collector would free them only after tens of megabytes. Returned cuts are detached already. */
 function freeCuts(args: readonly unknown[]): void {
-  const { buffer } = args.at(-1) as Uint8Array;
+  const { buffer } = args[2] as LaneArguments<'commit'>[2];
   if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
 

@@ -14,8 +14,13 @@ const program = new URL('../../../../test/support/commit-until-killed.ts', impor
 const bucketUuid = 'e'.repeat(32);
 
 /** Runs the program until `commits` were acknowledged, kills it, and returns the last acknowledged round of each file. */
-async function commitAndKill(folder: string, first: readonly number[], commits: number): Promise<number[]> {
-  const child = spawn(process.execPath, [program, folder, ...first.map(String)], {
+async function commitAndKill(
+  folder: string,
+  kind: string,
+  first: readonly number[],
+  commits: number,
+): Promise<number[]> {
+  const child = spawn(process.execPath, [program, folder, kind, ...first.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exit = once(child, 'exit');
@@ -45,33 +50,34 @@ function expected(last: number): Map<string, string> {
 
 const rounds = Number(process.env['DIVAN_TEST_KILLS'] ?? 5);
 
-test(`keeps every acknowledged commit through ${rounds} kills`, async (t) => {
-  const random = aSeed(t);
-  const folder = await mkdtemp(join(tmpdir(), 'divan-kill-'));
-  const first = [1, 1];
-  try {
-    for (let kill = 0; kill < rounds; kill++) {
-      const acknowledged = await commitAndKill(folder, first, 20 + random(150));
-      const engine = sqliteEngine();
-      const files = { folder, bucketUuid, incarnation: 1, fileCount: 2 };
-      const { opened, damaged } = await engine.open(files);
-      assert.deepEqual(damaged, []);
-      for (const { file, clean, vbuckets } of opened) {
-        assert.equal(clean, false);
-        const high = Math.max(...vbuckets.map(({ highSeqno }) => highSeqno));
-        const last = Math.floor(high / 30);
-        assert.ok(last >= (acknowledged[file] as number), `file ${file}: ${last} of ${acknowledged}`);
-        assert.ok(last <= (acknowledged[file] as number) + 1);
-        const docs = await loaded(engine, files, file);
-        const found = new Map(docs.map(({ vb, key, value }) => [`${(vb - file) / 2} ${key}`, value]));
-        assert.deepEqual(new Set(found.keys()), new Set(expected(last).keys()));
-        for (const [key, value] of expected(last)) assert.equal(found.get(key), value, key);
-        first[file] = last + 1;
+for (const kind of ['usual', 'urgent'])
+  test(`keeps every acknowledged ${kind} commit through ${rounds} kills`, async (t) => {
+    const random = aSeed(t);
+    const folder = await mkdtemp(join(tmpdir(), 'divan-kill-'));
+    const first = [1, 1];
+    try {
+      for (let kill = 0; kill < rounds; kill++) {
+        const acknowledged = await commitAndKill(folder, kind, first, 20 + random(150));
+        const engine = sqliteEngine();
+        const files = { folder, bucketUuid, incarnation: 1, fileCount: 2 };
+        const { opened, damaged } = await engine.open(files);
+        assert.deepEqual(damaged, []);
+        for (const { file, clean, vbuckets } of opened) {
+          assert.equal(clean, false);
+          const high = Math.max(...vbuckets.map(({ highSeqno }) => highSeqno));
+          const last = Math.floor(high / 30);
+          assert.ok(last >= (acknowledged[file] as number), `file ${file}: ${last} of ${acknowledged}`);
+          assert.ok(last <= (acknowledged[file] as number) + 1);
+          const docs = await loaded(engine, files, file);
+          const found = new Map(docs.map(({ vb, key, value }) => [`${(vb - file) / 2} ${key}`, value]));
+          assert.deepEqual(new Set(found.keys()), new Set(expected(last).keys()));
+          for (const [key, value] of expected(last)) assert.equal(found.get(key), value, key);
+          first[file] = last + 1;
+        }
+        await engine.stop();
+        t.diagnostic(`killed after rounds ${acknowledged}`);
       }
-      await engine.stop();
-      t.diagnostic(`killed after rounds ${acknowledged}`);
+    } finally {
+      await rm(folder, { recursive: true });
     }
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-});
+  });
