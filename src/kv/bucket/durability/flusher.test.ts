@@ -39,6 +39,24 @@ test('changes are written together after 80 ms when no client waits for them', a
   assert.equal(persisted(b), 3);
 });
 
+test('under load changes are written together after 500 ms, and 20 ms after the load ends', async () => {
+  const b = await aBucket();
+  const storeFor = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 5) {
+      for (let i = 0; i < 16; i++) b.store(`k${i}`, { vb });
+      await advance(b, 5);
+    }
+  };
+  await storeFor(495);
+  assert.equal(persisted(b), 0);
+  await storeFor(5);
+  assert.equal(persisted(b), 1600);
+  await storeFor(240);
+  assert.equal(persisted(b), 1600);
+  await advance(b, 40);
+  assert.equal(persisted(b), 1600 + 48 * 16);
+});
+
 test('a bucket with a larger share of the disk writes after 5 ms', async () => {
   const b = await aBucket({ priority: 'high' });
   b.store('k', { vb });

@@ -17,12 +17,19 @@ const lingerMs = { low: 20, high: 5 } as const;
  * one, and a key that was changed again is written once.
  */
 const lingersMax = { low: 4, high: 1 } as const;
+/**
+ * Under load it is repeated longer: at most changes of keys that are dirty already arrive then, and each commit writes the same rows. So
+ * many changes of a file in one delay are load.
+ */
+const loadedLingersMax = { low: 25, high: 1 } as const;
+const loadedChanges = 64;
 /** And while dirty items, which cannot be evicted, take less than this share of the free memory. */
 const lingeringShare = 1 / 8;
 /** Commits of all buckets take turns on the disk: longer ones are a larger share of it. */
 const targetCommitMs = { low: 50, high: 100 } as const;
 /** Interval of retries while the disk is full. */
 const fullRetryMs = 500;
+const firstBatch = 1024 * 1024;
 const smallestBatch = 64 * 1024;
 const largestBatch = 4 * 1024 * 1024;
 /** Bytes of cuts encoded before clients are served again: about a millisecond. */
@@ -63,6 +70,8 @@ interface FileState {
   batchBytes: number;
   timer: Timer | null;
   lingers: number;
+  /** Changes since the delay began. */
+  changes: number;
   isUrgent: boolean;
   running: Promise<void> | null;
   failure: string | null;
@@ -84,9 +93,10 @@ export class Flusher {
       rows: rowsOfFile(file, options.fileCount, options.rows.count),
       writer: new CutWriter(),
       cursor: 0,
-      batchBytes: 1024 * 1024,
+      batchBytes: firstBatch,
       timer: null,
       lingers: 0,
+      changes: 0,
       isUrgent: false,
       running: null,
       failure: null,
@@ -108,6 +118,7 @@ export class Flusher {
   noteDirty(row: number, isUrgent: boolean): void {
     this.queued++;
     const file = this.files[fileOf(row, this.files.length)] as FileState;
+    file.changes++;
     if (isUrgent && !file.isUrgent) this.commitSoon(file);
     else if (file.timer === null && file.running === null) this.linger(file);
   }
@@ -163,6 +174,7 @@ export class Flusher {
 
   private linger(file: FileState): void {
     if (this.paused || file.failure !== null) return;
+    file.changes = 0;
     const delayMs = file.unwritten ? fullRetryMs : lingerMs[this.options.priority];
     file.timer = this.options.clock.after(delayMs, () => this.lingered(file));
   }
@@ -175,9 +187,13 @@ export class Flusher {
 
   private mayLinger(file: FileState): boolean {
     const { priority, roomBytes } = this.options;
-    if (file.lingers >= lingersMax[priority] || file.unwritten !== null) return false;
+    const most = (file.changes < loadedChanges ? lingersMax : loadedLingersMax)[priority];
+    if (file.lingers >= most || file.unwritten !== null) return false;
     const bytes = this.dirtyBytes(file);
-    return bytes < file.batchBytes && bytes * this.files.length < roomBytes() * lingeringShare;
+    return (
+      bytes < Math.max(file.batchBytes, firstBatch) &&
+      bytes * this.files.length < roomBytes() * lingeringShare
+    );
   }
 
   /** A client waits: commit after the current input is processed, so that its writes share one commit. */
