@@ -1,0 +1,102 @@
+// The shards of a bucket on the nodes of a cluster: what a node does with each, and the changes of the map that data services request.
+import type { VbucketStateName } from './data/vbucket-state.ts';
+
+/** What this node does with one shard of a bucket. */
+export interface ShardSpec {
+  readonly state: VbucketStateName;
+  /** Rises each time that another copy becomes active. */
+  readonly epoch: number;
+  /** Ids of the nodes to which the map gives a copy. */
+  readonly replicas: readonly string[];
+  /** Id of the node that the map names as active; absent where none is. */
+  readonly active?: string;
+  /** The boot id of the active that confirmed the epoch. */
+  readonly confirmed?: string;
+  /** The epoch whose active reported that it has stopped. */
+  readonly stopped?: number;
+  /** Id of the member to which the active hands the shard over: it accepts nothing more, sends what it has, and requests `stop`. */
+  readonly successor?: string;
+  /** The in-sync set. Absent: the active alone. */
+  readonly inSync?: readonly SyncMember[];
+  /** This process has a copy and is no member of the in-sync set: the copy answers no reads. */
+  readonly isOutOfSync?: boolean;
+}
+
+/** How far a copy of a shard is: under which epoch, and the sum of the seqnos of its vbuckets. */
+export interface ShardPosition {
+  readonly epoch: number;
+  readonly seqno: number;
+}
+
+/** A node whose copy has received every durable write, and the boot id of the process that received them. */
+export interface SyncMember {
+  readonly node: string;
+  readonly boot: string;
+}
+
+/** A node that answers the beat of an active promises to confirm no higher epoch for this long, at most. */
+export const promiseMsMax = 10_000;
+
+/** The other nodes of the cluster and how this one proves to them who it is. */
+export interface KvCluster {
+  readonly self: SyncMember;
+  readonly peers: readonly PeerSpec[];
+  /** Null: there are no connections to other nodes yet. */
+  readonly tls: PeerTls | null;
+  /** How long this node, after it answered an active, confirms no higher epoch; at most ten seconds, which is the default. */
+  readonly promiseMs?: number;
+  /** Copies that the maps no longer have stay: this node is being failed over, or recovered by delta recovery. */
+  readonly keepsCopies?: boolean;
+}
+
+export interface PeerSpec {
+  readonly node: string;
+  readonly host: string;
+  /** Its replication port. */
+  readonly port: number;
+}
+
+/** PEM: the certificate of this node, its key, and the cluster's authority, which signed those of all nodes. */
+export interface PeerTls {
+  readonly certificate: string;
+  readonly key: string;
+  readonly authority: string;
+}
+
+/**
+ * A change of a bucket's map that the data service requests. The manager makes all of it or nothing. Without changes it writes the map
+ * again as it is: after an unknown outcome, the answer shows the map, and no earlier write can be applied any more.
+ */
+export interface MapChange {
+  readonly bucketUuid: string;
+  readonly changes: readonly ShardChange[];
+}
+
+/**
+ * `confirm`: this process serves the shard from now on, under this epoch, which may be above that in the map. `join`, `leave`: a copy
+ * becomes, or ceases to be, a member of the in-sync set. `stop`: this process does not serve the shard any longer. Every change but
+ * `confirm` requires that this process is the confirmed active of the epoch; `stop` only that this node is.
+ */
+export type ShardChange =
+  | {
+      readonly shard: number;
+      readonly epoch: number;
+      readonly kind: 'confirm';
+      /** Other members whose process has restarted: what was in the memory of all is lost, and this one leaves them out. */
+      readonly restarted?: readonly string[];
+    }
+  | {
+      readonly shard: number;
+      readonly epoch: number;
+      readonly kind: 'stop';
+      /** A member with all that was acknowledged, to serve the shard instead of this node. */
+      readonly successor?: string;
+    }
+  | { readonly shard: number; readonly epoch: number; readonly kind: 'join'; readonly member: SyncMember }
+  | { readonly shard: number; readonly epoch: number; readonly kind: 'leave'; readonly node: string };
+
+/** `done` and `refused` contain the map at that revision. `unknown`: the change may be made, also later. `unmade`: it was never sent to the store. */
+export type MapOutcome =
+  | { readonly kind: 'done' | 'refused'; readonly revision: number; readonly shards: readonly ShardSpec[] }
+  | { readonly kind: 'unknown'; readonly reason: string }
+  | { readonly kind: 'unmade'; readonly reason: string };
