@@ -85,6 +85,11 @@ export async function untilLoaded(page: Page): Promise<void> {
   await loading.first().waitFor({ state: 'detached' });
 }
 
+/** Waits until a page that was opened has moved the focus to its heading, so that it does not move it later. */
+export async function untilFocused(page: Page, heading: string): Promise<void> {
+  await page.locator('main h1:focus', { hasText: heading }).waitFor();
+}
+
 /** Presses the tab key until the focus is on what has this text. */
 export async function tabTo(page: Page, text: string): Promise<void> {
   const focused = () => page.evaluate<string>('document.activeElement?.textContent ?? ""');

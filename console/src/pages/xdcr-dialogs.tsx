@@ -4,7 +4,7 @@ import { routes } from '../api/routes.ts';
 import type { Bucket } from '../api/types.ts';
 import { Checkbox, Field, Select } from '../kit/controls.tsx';
 import { Dialog, FormDialog } from '../kit/dialog.tsx';
-import { Loaded } from '../kit/notices.tsx';
+import { Loaded, Problem } from '../kit/notices.tsx';
 import { useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
 
@@ -94,7 +94,15 @@ export function ReplicationDialog({ clusters, onClose }: ReplicationDialogProps)
     });
   };
   return (
-    <FormDialog title="Replicate a bucket" action="Start" form={form} onClose={onClose} onSubmit={start}>
+    <FormDialog
+      title="Replicate a bucket"
+      action="Start"
+      form={form}
+      disabled={fromBucket === ''}
+      onClose={onClose}
+      onSubmit={start}
+    >
+      <Problem problem={buckets.problem} />
       <Select label="Bucket" {...form.choice('fromBucket')} value={fromBucket} options={names} />
       <Select label="To the cluster" {...form.choice('toCluster')} options={clusters} />
       <Field label="Bucket there" {...form.text('toBucket')} required />

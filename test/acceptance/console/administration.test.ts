@@ -6,7 +6,7 @@ import { assertAccessible, goTo, launchBrowser, openPage, signIn } from '../../s
 import { needs } from '../../support/needs.ts';
 import { eventuallyWithin, NodeProcess } from '../../support/node-process.ts';
 
-const waitMs = 60_000;
+const waitMs = 240_000;
 const many = 'ARRAY_RANGE(0, 10000)';
 /** Takes longer than any test waits. */
 const endless = `SELECT COUNT(*) FROM ${many} a, ${many} b, ${many} c`;

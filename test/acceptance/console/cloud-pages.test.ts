@@ -13,6 +13,7 @@ import {
   openPage,
   signInToCloud,
   tabTo,
+  untilFocused,
   untilLoaded,
 } from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
@@ -75,6 +76,7 @@ describe('every page of the console of the cloud', { skip: needs('chromium') }, 
     await keyboard.type(cloud.ready.token);
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Projects' }).waitFor();
+    await untilFocused(page, 'Projects');
     await tabTo(page, 'Create project');
     await keyboard.press('Enter');
     await page.getByLabel('Project name').waitFor();

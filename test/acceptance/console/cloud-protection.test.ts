@@ -7,7 +7,7 @@ import { createToken, operator } from '../../support/cloud-operator.ts';
 import { CloudProcess } from '../../support/cloud-process.ts';
 import { goTo, goToPart, launchBrowser, openPage, signInToCloud } from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
-import { eventuallyWithin } from '../../support/node-process.ts';
+import { eventually, eventuallyWithin } from '../../support/node-process.ts';
 
 const restartMs = 240_000;
 const script = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
@@ -75,9 +75,11 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
     }`);
     assert.equal(await page.title(), title);
     for (const refused of ['TrustedScript', 'img-src', 'TrustedHTML'])
-      assert.ok(
-        problems.some((text) => text.includes(refused)),
-        `${refused}: ${problems.join('\n')}`,
+      await eventually(() =>
+        assert.ok(
+          problems.some((text) => text.includes(refused)),
+          `${refused}: ${problems.join('\n')}`,
+        ),
       );
   });
 
@@ -170,9 +172,11 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
     await signInToCloud(page, token);
     await goTo(page, 'Clusters');
     await page.getByRole('link', { name: 'orders' }).click();
-    await page.getByText('healthy', { exact: true }).first().waitFor();
+    // The list says `healthy` as well: only the cluster's own page has this button, once it has its data.
+    const edit = page.getByRole('button', { name: 'Edit', exact: true });
+    await edit.waitFor();
     await first.stop('SIGKILL');
-    await page.getByRole('button', { name: 'Edit' }).click();
+    await edit.click();
     const form = page.getByRole('dialog');
     await form.getByLabel('Cluster name').fill('renamed');
     await form.getByRole('button', { name: 'Save' }).click();

@@ -8,6 +8,8 @@ import { needs } from '../../support/needs.ts';
 import { NodeProcess } from '../../support/node-process.ts';
 
 const docs = '/pools/default/buckets/travel/docs';
+const linesOfMany = 2_000;
+const storedOfMany = 20;
 
 describe('documents in bulk in the console', { skip: needs('chromium') }, () => {
   let browser: Browser;
@@ -85,7 +87,12 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
     await using opened = await documents();
     const { page } = opened;
     const line = (_: unknown, index: number) => JSON.stringify({ _key: `cancelled_${index}` });
-    const buffer = Buffer.from(Array.from({ length: 200_000 }, line).join('\n'));
+    const buffer = Buffer.from(Array.from({ length: linesOfMany }, line).join('\n'));
+    let sent = 0;
+    // The node does not answer to the others: the import is cancelled in its middle on a machine of any speed.
+    await page.route('**/docs/**', (route) =>
+      route.request().method() !== 'POST' || ++sent <= storedOfMany ? route.continue() : undefined,
+    );
     await page.getByRole('button', { name: 'Import' }).click();
     const dialog = page.getByRole('dialog');
     await dialog
@@ -93,11 +100,9 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
       .setInputFiles({ name: 'many.jsonl', mimeType: 'application/jsonl', buffer });
     await dialog.getByRole('button', { name: 'Import' }).click();
     await dialog.getByRole('progressbar').waitFor();
-    await dialog.getByText(/^[1-9]\d* documents stored.* so far$/).waitFor();
+    await dialog.getByText(`${storedOfMany} documents stored, 0 lines refused so far`).waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    const text = (await dialog.getByText(/^Cancelled: /).textContent()) ?? '';
-    const stored = Number(text.match(/[\d,]+/)?.[0].replaceAll(',', ''));
-    assert.ok(stored > 0 && stored < 200_000, text);
+    await dialog.getByText(`Cancelled: ${storedOfMany} documents stored, 0 lines refused`).waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'cancelled_0', exact: true }).waitFor();
   });

@@ -11,6 +11,7 @@ import {
   openPage,
   signIn,
   tabTo,
+  untilFocused,
   untilLoaded,
 } from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
@@ -70,6 +71,7 @@ describe('every page of the console', { skip: needs('chromium') }, () => {
     await keyboard.type(administrator.password);
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await untilFocused(page, 'Overview');
     await tabTo(page, 'Documents');
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Documents' }).waitFor();

@@ -34,7 +34,7 @@ interface Values {
 }
 
 export function CreateClusterDialog({ projectId, onClose }: CreateClusterDialogProps) {
-  const { projects, clouds, problem } = useChoices();
+  const { projects, clouds, problem, isLoaded } = useChoices();
   const form = useForm<Values>({
     clusterName: '',
     description: '',
@@ -60,7 +60,14 @@ export function CreateClusterDialog({ projectId, onClose }: CreateClusterDialogP
     go(['cluster', cluster], operation === null ? {} : { operation });
   };
   return (
-    <FormDialog title="Create a cluster" action="Create" form={form} onSubmit={submit} onClose={onClose}>
+    <FormDialog
+      title="Create a cluster"
+      action="Create"
+      form={form}
+      disabled={chosenProject === ''}
+      onSubmit={submit}
+      onClose={onClose}
+    >
       <Problem problem={problem} />
       <Field
         label="Cluster name"
@@ -74,7 +81,7 @@ export function CreateClusterDialog({ projectId, onClose }: CreateClusterDialogP
         onChange={(id) => form.set('projectId', id)}
         options={projects.map(({ id, name }) => [id, name] as const)}
         problem={problemOf('projectId')}
-        hint={projects.length === 0 ? 'There is no project yet: create one first.' : ''}
+        hint={isLoaded && projects.length === 0 ? 'There is no project yet: create one first.' : ''}
       />
       <Select
         label="Environment"
@@ -128,7 +135,12 @@ function useChoices() {
   );
   const clouds = useResource((signal) => call(routes.clouds, { query: { perPage: '100' }, signal }));
   const problem: ApiError | undefined = projects.problem ?? clouds.problem;
-  return { projects: projects.data?.data ?? [], clouds: clouds.data?.data ?? [], problem };
+  return {
+    projects: projects.data?.data ?? [],
+    clouds: clouds.data?.data ?? [],
+    problem,
+    isLoaded: projects.data !== undefined,
+  };
 }
 
 function createHosted({ clusterName, description, projectId, provider, region, CIDR, groups }: Values) {
