@@ -14,8 +14,8 @@ export interface RestTarget {
   password?: string;
   /** The local address to connect from, if the node's allowlist admits only that. */
   localAddress?: string | undefined;
-  /** Present: the port uses TLS, with a certificate that this authority (PEM) issued. */
-  authority?: string | undefined;
+  /** Present: the port uses TLS, with a certificate that this authority (PEM) issued; null: one that the machine trusts. */
+  authority?: string | null | undefined;
   /** With TLS, in the place of a password. */
   clientCertificate?: ClientCertificate | undefined;
   /** Idle timeout of the connection. */
@@ -49,7 +49,8 @@ export function rest(
     path,
     timeout: timeoutMs,
     agent: false,
-    ...(target.authority !== undefined && { ca: target.authority, minVersion: 'TLSv1.2' as const }),
+    ...(target.authority !== undefined && { minVersion: 'TLSv1.2' as const }),
+    ...(typeof target.authority === 'string' && { ca: target.authority }),
     ...(target.clientCertificate !== undefined && {
       cert: target.clientCertificate.certificate,
       key: target.clientCertificate.key,

@@ -23,7 +23,7 @@ export interface WireAddress {
   /** Time to connect; omitted: `timeoutMs`. */
   connectMs?: number;
   /** A data port with TLS of a server outside of this cluster. */
-  tls?: ServerTls;
+  tls?: ServerTls | undefined;
   /** Another node of the cluster, at its port for replication: certificates of both sides take the place of an account. */
   node?: NodeIdentification;
 }

@@ -1,5 +1,6 @@
 // How commands reach a running node: address and account. A password on the command line can be read by every user of the machine, so
 // it can also come from the environment, a file or standard input.
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { httpUrl } from './cloud-options.ts';
 import { kinds, UsageError } from './options.ts';
@@ -7,7 +8,11 @@ import { kinds, UsageError } from './options.ts';
 /** `service`: what listens at the address; `user`: which user the command needs. */
 export const connectionOptions = (address: string, service: string, user: string) =>
   ({
-    url: { kind: httpUrl, default: address, doc: service },
+    url: { kind: httpUrl, default: address, doc: `${service}, with http:// or https://` },
+    ca: {
+      kind: kinds.path,
+      doc: 'file with the certificates (PEM) of the authorities of which one issued that of the node, for https://; without it the machine’s',
+    },
     username: { kind: kinds.text, default: 'Administrator', doc: user },
     password: { kind: kinds.text, doc: 'password of that user; better given by environment or file' },
     'password-file': {
@@ -19,12 +24,55 @@ export const connectionOptions = (address: string, service: string, user: string
 export const nodeConnection = (user: string) =>
   connectionOptions('http://127.0.0.1:8091', 'REST API of a node', user);
 
+interface GivenAddress {
+  readonly url: string;
+  readonly ca: string | undefined;
+}
+
+export interface CommandTarget {
+  readonly host: string;
+  readonly port: number;
+  /** PEM; null: those that the machine trusts; undefined: no TLS. */
+  readonly authority: string | null | undefined;
+}
+
+/** @throws UsageError for a path, and for `--ca` that cannot be used */
+export function commandTarget({ url, ca }: GivenAddress): CommandTarget {
+  const { protocol, hostname, port, pathname } = new URL(url);
+  if (pathname !== '/') throw new UsageError(`--url: "${url}" has a path; give the address of a node only`);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+    authority: authorityOf({ url, ca }),
+  };
+}
+
+/** The authorities for an address. @throws UsageError if `--ca` cannot be used */
+export function authorityOf({ url, ca }: GivenAddress): CommandTarget['authority'] {
+  const isSecure = new URL(url).protocol === 'https:';
+  if (ca === undefined) return isSecure ? null : undefined;
+  if (!isSecure)
+    throw new UsageError(
+      `--ca is given, but "${url}" has no TLS; give an address such as https://127.0.0.1:18091 with --url`,
+    );
+  const text = contentOf('--ca', ca, authorityBytesMax);
+  try {
+    new X509Certificate(text);
+    return text;
+  } catch {
+    throw new UsageError(
+      `--ca: ${ca} has no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----`,
+    );
+  }
+}
+
 interface GivenPassword {
   readonly password: string | undefined;
   readonly 'password-file': string | undefined;
 }
 
 const passwordBytesMax = 10_000;
+const authorityBytesMax = 1_000_000;
 
 /** The password from the option, the file, standard input or the environment. @throws UsageError if there is none */
 export function passwordOf(given: GivenPassword): string {
@@ -37,19 +85,17 @@ export function passwordOf(given: GivenPassword): string {
   }
   if (password !== undefined)
     throw new UsageError('--password and --password-file are given; give one of them');
-  const [line = ''] = contentOf(file).split(/\r?\n/);
+  const [line = ''] = contentOf('--password-file', file, passwordBytesMax).split(/\r?\n/);
   if (line === '') throw new UsageError(`--password-file: the first line of ${file} is empty`);
   return line;
 }
 
-function contentOf(file: string): string {
+function contentOf(option: string, file: string, bytesMax: number): string {
   try {
     const content = readFileSync(file === '-' ? 0 : file);
-    if (content.length <= passwordBytesMax) return content.toString();
+    if (content.length <= bytesMax) return content.toString();
   } catch (error) {
-    throw new UsageError(`--password-file: cannot read ${file}: ${(error as Error).message}`);
+    throw new UsageError(`${option}: cannot read ${file}: ${(error as Error).message}`);
   }
-  throw new UsageError(
-    `--password-file: ${file} has more than ${passwordBytesMax} bytes; it should have one line`,
-  );
+  throw new UsageError(`${option}: ${file} has more than ${bytesMax} bytes`);
 }

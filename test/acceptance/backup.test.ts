@@ -269,7 +269,7 @@ describe('divan backup and restore', () => {
   it('says what is wrong: the node, the login, the folder, the options', async () => {
     await fails(/refuses the user "Administrator" with this password/, ['backup', folder, '--password', 'x']);
     await fails(/cannot reach 127.0.0.1:1: /, ['backup', folder, '--url', 'http://127.0.0.1:1']);
-    await fails(/only http:\/\/ is supported/, ['backup', folder, '--url', 'https://127.0.0.1:1'], 2);
+    await fails(/--url: .* has a path/, ['backup', folder, '--url', 'https://127.0.0.1:1/a'], 2);
     await fails(/the node has no bucket "none"/, ['backup', folder, '--bucket', 'none']);
     await fails(/"old" is of type cache/, ['backup', folder, '--bucket', 'old']);
     await fails(/unknown option --ful; did you mean --full/, ['backup', folder, '--ful'], 2);

@@ -1,7 +1,9 @@
 // The node or cluster of a backup or restore: definitions through the REST API, documents through the data ports of its nodes.
 import { hostAndPortOf } from '#base/host-and-port.ts';
+import { type BucketConfig, dataAddresses, serverTls } from '#client/bucket-addresses.ts';
 import type { BucketClientOptions } from '#client/bucket-client.ts';
 import { addressOfNode, type ClusterLayout, ClusterRoutes } from '#client/cluster-routes.ts';
+import { connectionProblem } from '#client/connection-problem.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import {
   type RestContent,
@@ -22,6 +24,8 @@ export interface NodeAccess {
   username: string;
   password: string;
   localAddress?: string | undefined;
+  /** All ports are those with TLS, with certificates that this authority (PEM) issued; null: one that the machine trusts. */
+  authority?: string | null | undefined;
   /** For a service of this node: how it reaches the data ports of the cluster, where its account exists on its own node only. */
   ownCluster?: OwnCluster | undefined;
 }
@@ -69,6 +73,10 @@ export class BackupNode {
   constructor(access: NodeAccess) {
     this.access = access;
     this.target = { ...access, timeoutMs };
+  }
+
+  private get hasTls(): boolean {
+    return this.access.authority !== undefined;
   }
 
   /** @throws ArchiveError when the node cannot be reached or refuses the credentials */
@@ -173,11 +181,12 @@ export class BackupNode {
     const { ownCluster, username, password } = this.access;
     if (ownCluster !== undefined) return ownRoutes(bucket, ownCluster, { username, password });
     const path = `/pools/default/b/${encodeURIComponent(bucket)}`;
-    return this.read(path, (config: RawConfig) => this.routesIn(config, bucket));
+    return this.read(path, (config: BucketConfig) => this.routesIn(config, bucket));
   }
 
-  private routesIn({ vBucketServerMap }: RawConfig, bucket: string): DataRoute[] {
-    const { serverList, vBucketMap } = vBucketServerMap ?? { serverList: [], vBucketMap: [] };
+  private routesIn(config: BucketConfig, bucket: string): DataRoute[] {
+    const { vBucketMap = [] } = config.vBucketServerMap ?? {};
+    const addresses = dataAddresses(config, this.hasTls);
     if (vBucketMap.length === 0) throw new ArchiveError(`bucket "${bucket}" has no vbuckets`);
     if (vBucketMap.length !== vbucketCount)
       throw new ArchiveError(
@@ -192,21 +201,22 @@ export class BackupNode {
       else vbuckets.push(vb);
     }
     return [...byServer].map(([server, vbuckets]) => ({
-      options: this.clientOptions(bucket, serverList[server] as string),
+      options: this.clientOptions(bucket, String(addresses[server])),
       vbuckets,
     }));
   }
 
   /** Runs a statement on a query service of the cluster; resolves with its error, null without one. */
   async runStatement(statement: string): Promise<string | null> {
-    const node = await this.read('/pools/default/nodeServices', ({ nodesExt }: RawConfig) => {
-      const running = nodesExt.filter(({ services }) => services['n1ql'] !== undefined);
+    const service = this.hasTls ? 'n1qlSSL' : 'n1ql';
+    const node = await this.read('/pools/default/nodeServices', ({ nodesExt }: NodeServices) => {
+      const running = nodesExt.filter(({ services }) => services[service] !== undefined);
       // The account of a service of the node exists on that one only.
       return running.find(({ thisNode }) => thisNode === true) ?? running[0];
     });
     if (node === undefined) return 'no node runs the query service';
     const host = node.hostname ?? this.access.host;
-    const target = { ...this.target, host, port: node.services['n1ql'] as number, timeoutMs: statementMs };
+    const target = { ...this.target, host, port: node.services[service] as number, timeoutMs: statementMs };
     const answer = await this.ask('POST', '/query/service', JSON.stringify({ statement }), target);
     return this.understood('/query/service', () => {
       const { errors = [] } = JSON.parse(answer.body) as { errors?: { code: number; msg: string }[] };
@@ -215,7 +225,7 @@ export class BackupNode {
   }
 
   private clientOptions(bucket: string, server: string): BucketClientOptions {
-    const { host, username, password, localAddress } = this.access;
+    const { host, username, password, localAddress, authority } = this.access;
     const { host: name, port } = hostAndPortOf(server);
     if (!(port > 0 && port <= 65_535))
       throw new ArchiveError(`bucket "${bucket}": the node names "${server}" as the address of a data port`);
@@ -225,6 +235,7 @@ export class BackupNode {
         port,
         timeoutMs,
         localAddress,
+        tls: serverTls(authority),
       },
       account: { username, password },
       bucket,
@@ -267,7 +278,7 @@ export class BackupNode {
     try {
       return await rest(target, method, path, content);
     } catch (error) {
-      throw new ArchiveError(`cannot reach ${host}:${port}: ${messageOf(error)}`);
+      throw new ArchiveError(`cannot reach ${host}:${port}: ${connectionProblem(error)}`);
     }
   }
 
@@ -310,8 +321,7 @@ interface RawIndex {
   replicaId: number;
 }
 
-interface RawConfig {
-  vBucketServerMap?: { serverList: string[]; vBucketMap: number[][] };
+interface NodeServices {
   nodesExt: { hostname?: string; thisNode?: boolean; services: Record<string, number> }[];
 }
 
@@ -363,10 +373,4 @@ function bucketOf(raw: RawBucket): NodeBucket {
 
 const bucketPath = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
 const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');
-const asArchiveError = (error: Error): ArchiveError => new ArchiveError(messageOf(error));
-
-/** For a host with several addresses the error has no text, only the errors of all addresses. */
-const messageOf = (error: unknown): string =>
-  error instanceof AggregateError
-    ? error.errors.map(({ message }) => message).join('; ')
-    : (error as Error).message;
+const asArchiveError = (error: Error): ArchiveError => new ArchiveError(connectionProblem(error));

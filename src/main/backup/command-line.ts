@@ -1,6 +1,6 @@
 // What the commands of backup and restore share: the folder and the node.
 import { BackupNode } from '#backup/node/backup-node.ts';
-import { passwordOf } from '../connection-options.ts';
+import { commandTarget, passwordOf } from '../connection-options.ts';
 import { UsageError } from '../options.ts';
 
 /** At most one folder. */
@@ -14,22 +14,13 @@ export function oneFolder(words: readonly string[], missing: string | null): str
 
 interface NodeOptions {
   readonly url: string;
+  readonly ca: string | undefined;
   readonly username: string;
   readonly password: string | undefined;
   readonly 'password-file': string | undefined;
 }
 
 export function nodeOf(options: NodeOptions): BackupNode {
-  const { url, username } = options;
-  const { protocol, hostname, port, pathname } = new URL(url);
-  if (protocol !== 'http:')
-    throw new UsageError('--url: only http:// is supported: documents go through the data port, without TLS');
-  if (pathname !== '/') throw new UsageError(`--url: "${url}" has a path; give the address of a node only`);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return new BackupNode({
-    host,
-    port: port === '' ? 80 : Number(port),
-    username,
-    password: passwordOf(options),
-  });
+  const { username } = options;
+  return new BackupNode({ ...commandTarget(options), username, password: passwordOf(options) });
 }

@@ -1,8 +1,8 @@
 // Checks of `divan doctor` about the clock: of this machine, and against another node of the cluster.
 import { existsSync } from 'node:fs';
+import { connectionProblem } from '#client/connection-problem.ts';
 import { realClock } from '#ports/clock.ts';
 import { http } from '#ports/node-http.ts';
-import { reasonOf } from '../remote/remote-node.ts';
 import { type Finding, good, problem, warning } from './finding.ts';
 
 const earliestMs = Date.UTC(2025, 0, 1);
@@ -38,7 +38,7 @@ async function compare(peer: string): Promise<Finding> {
   } catch (error) {
     return problem(
       'clock',
-      `cannot ask ${peer}: ${reasonOf(error)}`,
+      `cannot ask ${peer}: ${connectionProblem(error)}`,
       'give the address of a node that runs: --peer URL',
     );
   }

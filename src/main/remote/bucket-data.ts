@@ -1,4 +1,6 @@
 // The documents of one bucket, for commands: connections to all its nodes, each request to the node that has the key.
+import { hostAndPortOf } from '#base/host-and-port.ts';
+import { type BucketConfig, dataAddresses, serverTls } from '#client/bucket-addresses.ts';
 import {
   BucketClient,
   type FetchedDocument,
@@ -7,9 +9,10 @@ import {
 } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError, statusName } from '#client/data-port-error.ts';
 import { vbucketOf } from '#client/document-key.ts';
-import type { RequestSender } from '#client/wire-connection.adapter.ts';
+import type { RequestSender, WireAddress } from '#client/wire-connection.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
+import type { CommandTarget } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { type RemoteNode, urlPath } from './remote-node.ts';
 
@@ -17,13 +20,6 @@ const timeoutMs = 30_000;
 /** The command ends if a bucket refuses a write, or a node does not answer, for this time. */
 const stuckMs = 20_000;
 const retryMs = 50;
-
-interface RawConfig {
-  readonly vBucketServerMap?: {
-    readonly serverList: readonly string[];
-    readonly vBucketMap: readonly (readonly number[])[];
-  };
-}
 
 export class BucketData {
   readonly bucket: string;
@@ -212,16 +208,18 @@ export class BucketData {
   /** Reads which node has which vbucket, and connects to those that are new. */
   private async route(): Promise<void> {
     const { bucket, node } = this;
-    const { vBucketServerMap: map } = (await node.get(urlPath`/pools/default/b/${bucket}`)) as RawConfig;
+    const config = (await node.get(urlPath`/pools/default/b/${bucket}`)) as BucketConfig;
+    const { vBucketServerMap: map } = config;
     if (map === undefined)
       throw new CommandError(`bucket "${bucket}" is of a type whose documents this command does not reach`);
-    const servers = map.vBucketMap.map(([active = -1]) => map.serverList[active]);
+    const addresses = dataAddresses(config, node.address.authority !== undefined);
+    const servers = map.vBucketMap.map(([active = -1]) => addresses[active]);
     const away = servers.indexOf(undefined);
     if (away >= 0) throw new CommandError(`bucket "${bucket}": no node serves vbucket ${away} at the moment`);
     for (const server of new Set(servers as string[])) {
       if (this.clients.get(server)?.isClosed === false) continue;
       const client = await BucketClient.open({
-        address: addressOf(server, node.host),
+        address: addressOf(server, node.address),
         account: node.account,
         bucket,
       });
@@ -231,10 +229,9 @@ export class BucketData {
   }
 }
 
-function addressOf(server: string, restHost: string) {
-  const colon = server.lastIndexOf(':');
-  const name = server.slice(0, colon).replace(/^\[|\]$/g, '');
-  return { host: name === '$HOST' ? restHost : name, port: Number(server.slice(colon + 1)), timeoutMs };
+function addressOf(server: string, rest: CommandTarget): WireAddress {
+  const { host, port } = hostAndPortOf(server);
+  return { host: host === '$HOST' ? rest.host : host, port, timeoutMs, tls: serverTls(rest.authority) };
 }
 
 const mayRepeat = (status: number): boolean => isTransient(status) || status === Status.unknownCollection;

@@ -1,11 +1,13 @@
 // The REST API of a running node, for commands: answers as values, refusals as errors in one line.
+
+import { connectionProblem } from '#client/connection-problem.ts';
 import { type RestContent, type RestReply, type RestTarget, refusal, rest } from '#client/rest.adapter.ts';
-import { passwordOf } from '../connection-options.ts';
+import { type CommandTarget, commandTarget, passwordOf } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
-import { UsageError } from '../options.ts';
 
 export interface RemoteOptions {
   readonly url: string;
+  readonly ca: string | undefined;
   readonly username: string;
   readonly password: string | undefined;
   readonly 'password-file': string | undefined;
@@ -16,23 +18,14 @@ const timeoutMs = 60_000;
 export class RemoteNode {
   readonly url: string;
   readonly account: { readonly username: string; readonly password: string };
-  readonly host: string;
-  readonly port: number;
+  readonly address: CommandTarget;
   private readonly target: RestTarget;
 
   constructor(options: RemoteOptions) {
-    const { protocol, hostname, port, pathname } = new URL(options.url);
-    if (protocol !== 'http:')
-      throw new UsageError(
-        '--url: only http:// is supported; connect through a tunnel where the network is not yours',
-      );
-    if (pathname !== '/')
-      throw new UsageError(`--url: "${options.url}" has a path; give the address of a node only`);
+    this.address = commandTarget(options);
     this.url = options.url;
-    this.host = hostname.replace(/^\[|\]$/g, '');
-    this.port = port === '' ? 80 : Number(port);
     this.account = { username: options.username, password: passwordOf(options) };
-    this.target = { host: this.host, port: this.port, ...this.account, timeoutMs };
+    this.target = { ...this.address, ...this.account, timeoutMs };
   }
 
   async get(path: string): Promise<unknown> {
@@ -59,16 +52,10 @@ export class RemoteNode {
     try {
       return await rest(this.target, method, path, content);
     } catch (error) {
-      throw new CommandError(`--url: cannot reach ${this.url}: ${reasonOf(error)}`);
+      throw new CommandError(`--url: cannot reach ${this.url}: ${connectionProblem(error)}`);
     }
   }
 }
-
-/** For a host with several addresses the error has no text, only the errors of all addresses. */
-export const reasonOf = (error: unknown): string =>
-  error instanceof AggregateError
-    ? error.errors.map(({ message }) => message).join('; ')
-    : (error as Error).message;
 
 /** A path with encoded parts: names may have any character. */
 export const urlPath = (parts: TemplateStringsArray, ...names: readonly string[]): string =>

@@ -103,7 +103,10 @@ async function createIndexes(
       line.show(`index ${index}`);
       const kind = definition === '' ? 'PRIMARY INDEX' : 'INDEX';
       const statement = `CREATE ${kind} IF NOT EXISTS \`${index}\` ON \`${bucket}\`.\`${sampleScope}\`.\`${name}\`${definition}`;
-      const { errors = [] } = await sendStatement({ url, ...node.account }, statement);
+      const { errors = [] } = await sendStatement(
+        { url, ...node.account, authority: node.address.authority },
+        statement,
+      );
       if (errors[0] !== undefined)
         throw new CommandError(`index ${index}: ${errors[0].code} ${errors[0].msg}`);
       made++;

@@ -11,8 +11,10 @@ interface NodeServices {
 /** Null: no node runs the service. @throws CommandError when this is no REST API of a node, or refuses the user */
 export async function queryUrl(node: RemoteNode): Promise<string | null> {
   const { nodesExt = [] } = (await node.get('/pools/default/nodeServices')) as NodeServices;
-  const found = nodesExt.find(({ services }) => services['n1ql'] !== undefined);
+  const [protocol, service] =
+    node.address.authority === undefined ? (['http', 'n1ql'] as const) : (['https', 'n1qlSSL'] as const);
+  const found = nodesExt.find(({ services }) => services[service] !== undefined);
   if (found === undefined) return null;
-  const { hostname = node.host, services } = found;
-  return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${services['n1ql']}`;
+  const { hostname = node.address.host, services } = found;
+  return `${protocol}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${services[service]}`;
 }

@@ -1,4 +1,5 @@
 // Sends one statement to a query service and reads its answer. Integers beyond the precision of a double keep their digits.
+import { connectionProblem } from '#client/connection-problem.ts';
 import { http, https } from '#ports/node-http.ts';
 
 export interface QueryNotice {
@@ -18,6 +19,8 @@ export interface QueryTarget {
   readonly url: string;
   readonly username: string;
   readonly password: string;
+  /** Of an https address (PEM): null: those that the machine trusts. */
+  readonly authority: string | null | undefined;
 }
 
 /** Printed without a stack. */
@@ -44,7 +47,7 @@ export async function sendStatement(
 }
 
 function post(
-  { url, username, password }: QueryTarget,
+  { url, username, password, authority }: QueryTarget,
   content: string,
   signal: AbortSignal | undefined,
 ): Promise<{ status: number; body: string }> {
@@ -56,12 +59,15 @@ function post(
       error instanceof QueryFailure
         ? error
         : new QueryFailure(
-            signal?.aborted ? 'the statement was stopped' : `--url: cannot reach ${url}: ${reason(error)}`,
+            signal?.aborted
+              ? 'the statement was stopped'
+              : `--url: cannot reach ${url}: ${connectionProblem(error)}`,
           ),
     );
   const outgoing = request(address, {
     method: 'POST',
     agent: false,
+    ...(typeof authority === 'string' && { ca: authority }),
     auth: `${username}:${password}`,
     headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) },
     ...(signal && { signal }),
@@ -86,10 +92,6 @@ function post(
   outgoing.end(content);
   return promise;
 }
-
-/** For a host with several addresses the error has no text, only the errors of all addresses. */
-const reason = (error: Error): string =>
-  error instanceof AggregateError ? error.errors.map(({ message }) => message).join('; ') : error.message;
 
 function parsedAnswer(body: string): QueryAnswer | null {
   try {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
 import { statementMax } from '#sqlpp/text/parser.ts';
-import { passwordOf } from '../connection-options.ts';
+import { authorityOf, passwordOf } from '../connection-options.ts';
 import { UsageError } from '../options.ts';
 import { type QueryOptions, queryOptions } from '../query-options.ts';
 import { RemoteNode } from '../remote/remote-node.ts';
@@ -58,7 +58,8 @@ class Shell {
 
   constructor(options: QueryOptions, password: string) {
     this.options = options;
-    this.target = { url: options.url, username: options.username, password };
+    const { url, username } = options;
+    this.target = { url, username, password, authority: authorityOf(options) };
   }
 
   /** Ends with the first statement that fails. */
@@ -141,7 +142,8 @@ class Shell {
   }
 
   private async findService(): Promise<string | null> {
-    return await queryUrl(new RemoteNode({ ...this.target, 'password-file': undefined }));
+    const { ca } = this.options;
+    return await queryUrl(new RemoteNode({ ...this.target, ca, 'password-file': undefined }));
   }
 
   private async run(statement: string): Promise<void> {

@@ -1,0 +1,28 @@
+// Where the data ports of a bucket's nodes are, as the published short configuration of the bucket says.
+import type { ServerTls } from './wire-connection.adapter.ts';
+
+export interface BucketConfig {
+  readonly vBucketServerMap?: {
+    readonly serverList: readonly string[];
+    readonly vBucketMap: readonly (readonly number[])[];
+  };
+  readonly nodesExt?: readonly {
+    readonly hostname?: string;
+    readonly services: Readonly<Record<string, number>>;
+  }[];
+}
+
+/** `host:port` in the order of the map; `$HOST` is the node that sent the configuration. Undefined: it has no such port. */
+export function dataAddresses(config: BucketConfig, hasTls: boolean): readonly (string | undefined)[] {
+  const plain = config.vBucketServerMap?.serverList ?? [];
+  if (!hasTls) return plain;
+  return plain.map((_, index) => {
+    const { hostname = '$HOST', services } = config.nodesExt?.[index] ?? { services: {} };
+    const port = services['kvSSL'];
+    return port === undefined ? undefined : `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
+  });
+}
+
+/** For the authorities of a REST address (PEM; null: those of the machine; undefined: no TLS) those of its data ports. */
+export const serverTls = (authority: string | null | undefined): ServerTls | undefined =>
+  authority === undefined ? undefined : authority === null ? {} : { authority };

@@ -1,0 +1,22 @@
+// Why a connection with TLS was not made, in words that say what to do.
+
+/** Codes of OpenSSL for a chain of certificates whose beginning is not trusted. */
+const unknownAuthority: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+/** What OpenSSL says about an answer that is no record of TLS. */
+const noTls = /wrong version number|packet length too long/;
+
+/** The text of a failed connection. For a host with several addresses the error has no text, only the errors of all addresses. */
+export function connectionProblem(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(connectionProblem).join('; ');
+  const { code = '', message } = error as Error & { code?: string };
+  if (unknownAuthority.has(code))
+    return `the certificate there is not of an authority that is trusted here (${message}); give the certificate of the authority of the cluster with --ca FILE: GET /pools/default/certificate answers with it`;
+  if (noTls.test(message)) return 'the port there has no TLS; that of the REST API with TLS is usually 18091';
+  return message;
+}
