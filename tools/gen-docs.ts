@@ -17,6 +17,7 @@ import { queryOptions } from '../src/main/query-options.ts';
 import { remoteCommands } from '../src/main/remote-commands.ts';
 import { resetPasswordOptions } from '../src/main/reset-password-options.ts';
 import { upOptions } from '../src/main/up-options.ts';
+import { compatibilityPage } from './docs-compatibility.ts';
 import { errorsPage } from './docs-errors.ts';
 import { functionsPage } from './docs-functions.ts';
 import { hostedApi } from './docs-hosted-api.ts';
@@ -35,6 +36,7 @@ const pages: Record<string, () => string | Promise<string>> = {
   'docs/reference/data-port.md': dataPort,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/functions.md': functionsPage,
+  'docs/reference/compatibility.md': compatibilityPage,
   'docs/reference/performance.md': performancePage,
   ...performancePlots(),
 };

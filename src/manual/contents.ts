@@ -64,6 +64,7 @@ export const manualContents: readonly ManualSection[] = [
       referencePage('data-port', 'Data port'),
       referencePage('functions', 'Functions of queries'),
       referencePage('query-differences', 'Differences of queries'),
+      referencePage('compatibility', 'Compatibility'),
       referencePage('archive-format', 'Format of backups'),
       referencePage('performance', 'Performance'),
       { path: 'glossary', file: 'docs/glossary.md', title: 'Glossary' },
