@@ -27,7 +27,7 @@ import type { ProcessFigures } from './metrics/machine-metrics.ts';
 import type { System } from './nodes/system.ts';
 import type { NodeNet } from './peers/inter-node.ts';
 import type { HostEnvironment } from './provisioning/node-setup.service.ts';
-import type { QueryAddress } from './query-settings/query-proxy.routes.ts';
+import type { ServiceAddress } from './service-proxy.ts';
 import type { CallTarget } from './xdcr/target-cluster.ts';
 
 /** The ports to everything outside the process. */
@@ -69,7 +69,10 @@ export interface ClusterManagerOptions extends MachinePorts {
   kv: AgentDeps['kv'];
   /** How connections of this node reach its data port. */
   dataPort: DataPortAccess;
-  queryPort?: QueryAddress;
+  /** Absent: the node does not run the query service. */
+  queryPort?: ServiceAddress;
+  /** Absent: the node does not run the backup service. */
+  backupPort?: ServiceAddress;
   /** The index service, if the node runs one. */
   indexes?: IndexServiceAdmin;
   /** Replication to other clusters. Absent: references and replications are stored, and nothing is sent. */

@@ -14,6 +14,7 @@ import { autoCompactionRoutes } from './auto-compaction/auto-compaction.routes.t
 import { AutoCompactionService } from './auto-compaction/auto-compaction.service.ts';
 import { autoFailoverRoutes } from './auto-failover/auto-failover.routes.ts';
 import { FailoverSettingsService } from './auto-failover/auto-failover.service.ts';
+import { backupProxyRoutes } from './backup-proxy/backup-proxy.routes.ts';
 import { BucketMaps } from './buckets/bucket-maps.ts';
 import { bucketRoutes } from './buckets/buckets.routes.ts';
 import { BucketsService } from './buckets/buckets.service.ts';
@@ -66,11 +67,12 @@ import { type HostEnvironment, NodeSetupService } from './provisioning/node-setu
 import { provisioningRoutes } from './provisioning/provisioning.routes.ts';
 import { type Administrators, ProvisioningService } from './provisioning/provisioning.service.ts';
 import { StatsSettings } from './provisioning/stats-settings.ts';
-import { type QueryAddress, queryProxyRoutes } from './query-settings/query-proxy.routes.ts';
+import { queryProxyRoutes } from './query-settings/query-proxy.routes.ts';
 import { querySettingsRoutes } from './query-settings/query-settings.routes.ts';
 import type { SecurityService } from './security/security.service.ts';
 import { serverGroupRoutes } from './server-groups/server-groups.routes.ts';
 import { ServerGroupsService } from './server-groups/server-groups.service.ts';
+import type { ServiceAddress } from './service-proxy.ts';
 import type { Xdcr } from './xdcr/xdcr.feature.ts';
 import { xdcrRoutes } from './xdcr/xdcr.routes.ts';
 
@@ -106,7 +108,9 @@ export interface ClusterParts
   memoryBytes: () => number;
   dataPort: DataPortAccess;
   /** The query service of this node; absent: it runs none. */
-  queryPort?: QueryAddress;
+  queryPort?: ServiceAddress;
+  /** Its backup service. */
+  backupPort?: ServiceAddress;
   product: Product;
   edition: Edition;
   wireNames: Vocabulary;
@@ -114,6 +118,8 @@ export interface ClusterParts
   random: Random;
   metrics: Pick<Metrics, 'store' | 'watched'>;
 }
+
+const notHere: ServiceAddress = () => Promise.resolve(null);
 
 export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
   const provisioned = () => parts.administrators.administratorName() !== null;
@@ -148,7 +154,8 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...documentRoutes(new DocumentsService(parts)),
     ...alertRoutes(parts.alerts, parts.alertList),
     ...querySettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
-    ...queryProxyRoutes(parts.queryPort ?? (() => Promise.resolve(null))),
+    ...queryProxyRoutes(parts.queryPort ?? notHere),
+    ...backupProxyRoutes(parts.backupPort ?? notHere),
     ...dataSettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
     ...internalSettingsRoutes(new SettingsStore(parts.store), parts.view),
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),

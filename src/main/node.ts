@@ -216,13 +216,11 @@ export class Node {
         cancelCompaction: (uuid, origin) => kv.cancelCompaction(uuid, origin),
       },
       dataPort: () => this.services.access(),
-      queryPort: () => this.queryAddress(),
+      queryPort: () => this.addressOf(this.query === null ? undefined : this.ports.n1ql),
       ...{ indexes: this.services.index, xdcr: this.services.xdcr },
+      backupPort: () => this.addressOf(this.ports.backupAPI),
       backupTasks: () => this.services.backupTasks(),
-      kdf: realKdf,
-      secrets,
-      clock: realClock,
-      random: realRandom,
+      ...{ kdf: realKdf, secrets, clock: realClock, random: realRandom },
       log: log.child('cluster'),
       edition: options.edition,
       wireNames: options['wire-names'],
@@ -290,9 +288,9 @@ export class Node {
   }
 
   /** The address of the plain query port for this process; null if the node does not run the service. */
-  private async queryAddress() {
-    const port = this.ports.n1ql;
-    if (this.query === null || port === undefined) return null;
+  /** How this process reaches a port of its own; null: it does not have the port. */
+  private async addressOf(port: number | undefined) {
+    if (port === undefined) return null;
     const { host, localAddress } = (await this.services.access()).address;
     return { host, port, localAddress };
   }

@@ -34,7 +34,7 @@ import type { BundleFiles } from '../../src/cluster/log-collection/bundle-files.
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
 import type { NodeNet } from '../../src/cluster/peers/inter-node.ts';
-import type { QueryAddress } from '../../src/cluster/query-settings/query-proxy.routes.ts';
+import type { ServiceAddress } from '../../src/cluster/service-proxy.ts';
 import type { CallTarget } from '../../src/cluster/xdcr/target-cluster.ts';
 import { aCluster, ownNodeId } from './cluster.ts';
 import { aBucketReport, aKvReport } from './kv-reports.ts';
@@ -177,7 +177,9 @@ export interface ManagerOptions {
   portProblem?: string;
   net?: NodeNet;
   /** Default: the node does not run the query service. */
-  queryPort?: QueryAddress;
+  queryPort?: ServiceAddress;
+  /** Default: the node does not run the backup service. */
+  backupPort?: ServiceAddress;
   /** The first time of its manual clock. */
   startMs?: number;
   /** Provisions as `Administrator` / `password` unless false. */
@@ -240,6 +242,7 @@ export async function aManager(options: ManagerOptions = {}) {
     inbox: options.inbox ?? emptyInbox,
     dataPort: options.dataPort ?? (() => Promise.reject(new DataPortError('there is no data port'))),
     ...(options.queryPort && { queryPort: options.queryPort }),
+    ...(options.backupPort && { backupPort: options.backupPort }),
     passphrases: noPassphrases,
     issue: options.issue ?? (async () => issuedCertificates),
     journal: options.journal ?? (() => new MemoryJournal()),

@@ -1,30 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
+import { recordingPort } from '../../../test/support/recording-port.ts';
 
 const path = '/_p/query/query/service';
 
-/** Answers 409 with what it got. */
-async function aQueryPort() {
-  const seen: { request: IncomingMessage; body: string }[] = [];
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    seen.push({ request, body });
-    response.writeHead(409, { 'content-type': 'application/json; version=1', 'set-cookie': 'a=b' });
-    response.write('{"results"');
-    response.end(':[]}');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { seen, port, close: () => server.close() };
-}
-
 test('forwards a statement with the credentials of its caller, and returns the answer of the query service', async () => {
-  const service = await aQueryPort();
+  const service = await recordingPort();
   const { request } = await aManager({
     queryPort: async () => ({ host: '127.0.0.1', port: service.port }),
   });
@@ -49,7 +31,7 @@ test('forwards a statement with the credentials of its caller, and returns the a
 });
 
 test('refuses, and forwards nothing, without credentials of the caller itself or with too large a body', async () => {
-  const service = await aQueryPort();
+  const service = await recordingPort();
   const { request } = await aManager({
     queryPort: async () => ({ host: '127.0.0.1', port: service.port }),
   });
@@ -75,7 +57,7 @@ test('reports why if the query service does not run or answer', async () => {
   const without = await aManager();
   const refused = await without.request(path, { raw });
   assert.deepEqual([refused.status, refused.text], [404, 'Service query (n1ql) not running on this node']);
-  const service = await aQueryPort();
+  const service = await recordingPort();
   service.close();
   const unavailable = await aManager({ queryPort: async () => ({ host: '127.0.0.1', port: service.port }) });
   const answer = await unavailable.request(path, { raw });
