@@ -3,8 +3,14 @@ import { join } from 'node:path';
 import { DataWriter } from '#backup/archive/data-file.adapter.ts';
 import { Repository } from '#backup/archive/repository.adapter.ts';
 import { VbucketCapture } from '#backup/capture/vbucket-capture.ts';
+import { countedBucket } from '#backup/format/collection-counts.ts';
 import { FrameBuffer, type FrameContent, FrameKind } from '#backup/format/frame.ts';
-import type { BackupManifest, CapturedVbucket } from '#backup/format/manifest.ts';
+import type {
+  BackupManifest,
+  BucketRecord,
+  CapturedVbucket,
+  CountedVbucket,
+} from '#backup/format/manifest.ts';
 import { vbucketCount, vbucketOf } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
 import { hexId, realRandom } from '#ports/random.ts';
@@ -35,7 +41,10 @@ export function addBackup(
   const { buckets, ...rest } = aManifest();
   const manifest: BackupManifest = {
     ...{ ...rest, ...partial, type: after === null ? 'full' : 'incremental', repository: repository.id },
-    ...{ after, buckets: [{ ...(buckets[0] as (typeof buckets)[0]), bytes: writer.bytes, vbuckets }] },
+    ...{
+      after,
+      buckets: [countedBucket({ ...(buckets[0] as BucketRecord), bytes: writer.bytes }, vbuckets)],
+    },
   };
   repository.finish(manifest);
   return manifest;
@@ -55,7 +64,7 @@ function captured(
   writer: DataWriter,
   documents: readonly ArchivedDocument[],
   previous: readonly CapturedVbucket[] | undefined,
-): CapturedVbucket[] {
+): CountedVbucket[] {
   const frames = new FrameBuffer();
   return Array.from({ length: vbucketCount }, (_, vb) => {
     const from = previous?.[vb]?.to ?? 0;

@@ -14,7 +14,7 @@ import { Datatype } from '#wire/status.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
-import type { CapturedVbucket } from '../format/manifest.ts';
+import type { CapturedVbucket, CountedVbucket } from '../format/manifest.ts';
 import type { DataRoute } from '../node/backup-node.ts';
 import { VbucketCapture } from './vbucket-capture.ts';
 
@@ -30,7 +30,7 @@ export interface BucketCaptureOptions {
   /** The vbuckets of the backup that this one continues, null for a full one. */
   previous: readonly CapturedVbucket[] | null;
   /** The vbuckets that an interrupted attempt completed. */
-  completed: ReadonlyMap<number, CapturedVbucket>;
+  completed: ReadonlyMap<number, CountedVbucket>;
   connectionName: string;
   clock: Clock;
   signal: AbortSignal;
@@ -44,7 +44,7 @@ const kinds = {
 } as const;
 
 /** Resolves with the records of all vbuckets. The blocks are in the file, but not synced. @throws ArchiveError */
-export async function captureBucket(options: BucketCaptureOptions): Promise<CapturedVbucket[]> {
+export async function captureBucket(options: BucketCaptureOptions): Promise<CountedVbucket[]> {
   const nodes = await Promise.all(options.routes.map((route) => NodeCapture.open(route, options)));
   try {
     await Promise.all(nodes.map((node) => node.readEnds()));
@@ -56,7 +56,7 @@ export async function captureBucket(options: BucketCaptureOptions): Promise<Capt
     for (const node of nodes) node.close();
   }
   const records = new Map(nodes.flatMap((node) => [...node.records]));
-  return Array.from({ length: vbucketCount }, (_, vb) => records.get(vb) as CapturedVbucket);
+  return Array.from({ length: vbucketCount }, (_, vb) => records.get(vb) as CountedVbucket);
 }
 
 /** A flush ends connections without a reason; the vbuckets have other histories then. */
@@ -68,7 +68,7 @@ async function causeOf(error: Error, nodes: readonly NodeCapture[]): Promise<Err
 
 /** The part of a bucket that one node serves. */
 class NodeCapture implements ChangeHandler {
-  readonly records = new Map<number, CapturedVbucket>();
+  readonly records = new Map<number, CountedVbucket>();
   private readonly route: DataRoute;
   private readonly options: BucketCaptureOptions;
   private readonly client: BucketClient;

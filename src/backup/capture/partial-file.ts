@@ -3,15 +3,15 @@ import type { DataReader } from '../archive/data-file.adapter.ts';
 import { fileHeaderBytes, nextOffset } from '../archive/data-file.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { Frame, FrameKind, frameOffsets } from '../format/frame.ts';
-import { type CapturedVbucket, vbucketRecord } from '../format/manifest.ts';
+import { type CountedVbucket, vbucketRecord } from '../format/manifest.ts';
 
 export interface PartialFile {
-  readonly vbuckets: ReadonlyMap<number, CapturedVbucket>;
+  readonly vbuckets: ReadonlyMap<number, CountedVbucket>;
   readonly bytes: number;
 }
 
 export function readPartialFile(data: DataReader): PartialFile {
-  const vbuckets = new Map<number, CapturedVbucket>();
+  const vbuckets = new Map<number, CountedVbucket>();
   let offset = fileHeaderBytes;
   while (offset < data.bytes) {
     const block = blockAt(data, offset);
@@ -26,7 +26,7 @@ export function readPartialFile(data: DataReader): PartialFile {
 function blockAt(
   data: DataReader,
   offset: number,
-): { vb: number; record: CapturedVbucket | null; next: number } | null {
+): { vb: number; record: CountedVbucket | null; next: number } | null {
   try {
     const block = data.block(offset);
     const { header } = block;

@@ -8,11 +8,12 @@ import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge } from '../archive/merge-intent.adapter.ts';
 import { type Partial, Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
+import { countedBucket } from '../format/collection-counts.ts';
 import {
   archiveVersion,
   type BackupManifest,
   type BucketRecord,
-  type CapturedVbucket,
+  type CountedVbucket,
   formatName,
 } from '../format/manifest.ts';
 import { type BackupNode, type NodeBucket, typesWithoutStreams } from '../node/backup-node.ts';
@@ -255,15 +256,9 @@ class BackupTask {
       this.lacksIndexes ||= indexes === null;
       await this.checkUnchanged(bucket);
       writer.sync();
-      return {
-        name,
-        uuid: bucket.uuid,
-        bytes: writer.bytes,
-        settings: bucket.settings,
-        ...scopes,
-        indexes: indexes ?? [],
-        vbuckets,
-      };
+      const { uuid, settings } = bucket;
+      const record = { name, uuid, bytes: writer.bytes, settings, ...scopes, indexes: indexes ?? [] };
+      return countedBucket(record, vbuckets);
     } catch (error) {
       throw await this.explain(error as Error, bucket);
     } finally {
@@ -271,7 +266,7 @@ class BackupTask {
     }
   }
 
-  private open(index: number): { writer: DataWriter; completed: ReadonlyMap<number, CapturedVbucket> } {
+  private open(index: number): { writer: DataWriter; completed: ReadonlyMap<number, CountedVbucket> } {
     const { repository, partial } = this;
     const path = repository.dataPath(partial, index);
     const owner = repository.dataOwner(partial, index);

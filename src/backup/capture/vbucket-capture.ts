@@ -1,13 +1,14 @@
 // Collects the changes of one vbucket in blocks. It is complete at the end of the first snapshot that reaches the target, so that the
 // backup has the state of the vbucket at exactly one seqno.
+
 import type { FailoverEntry } from '#client/change-connection.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { blockBytes } from '../format/block.ts';
 import { type FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
-import type { CapturedVbucket } from '../format/manifest.ts';
+import type { CountedVbucket } from '../format/manifest.ts';
 
 /** The last frame of a vbucket: all that its record in the manifest needs. */
-export type EndRecord = Omit<CapturedVbucket, 'last'>;
+export type EndRecord = Omit<CountedVbucket, 'last'>;
 
 export class VbucketCapture {
   readonly vb: number;
@@ -15,6 +16,7 @@ export class VbucketCapture {
   isComplete = false;
   documents = 0;
   deletions = 0;
+  private readonly byCollection = new Map<number, number>();
   private readonly writer: DataWriter;
   private readonly frames: FrameBuffer;
   private readonly from: number;
@@ -53,9 +55,14 @@ export class VbucketCapture {
   document(content: FrameContent): void {
     if (this.frames.end >= blockBytes) this.writeBlock(false);
     this.frames.add(content);
-    if (content.kind === FrameKind.mutation) this.documents++;
+    if (content.kind === FrameKind.mutation) this.countDocument(content.collectionId);
     else this.deletions++;
     this.advance(content.seqno);
+  }
+
+  private countDocument(collectionId: number): void {
+    this.documents++;
+    this.byCollection.set(collectionId, (this.byCollection.get(collectionId) ?? 0) + 1);
   }
 
   advance(seqno: number): void {
@@ -64,11 +71,12 @@ export class VbucketCapture {
   }
 
   /** Writes the rest. A vbucket without changes has no block. */
-  finish(): CapturedVbucket {
+  finish(): CountedVbucket {
     const { seqno, log, from } = this;
     const history = log.map((entry) => [entry.uuid.toString(), entry.seqno] as const);
     const range = { uuid: history[0]?.[0] ?? '0', history, from, to: seqno };
-    const counts = { documents: this.documents, deletions: this.deletions };
+    const collections = Object.fromEntries(this.byCollection);
+    const counts = { documents: this.documents, deletions: this.deletions, collections };
     if (this.documents + this.deletions === 0) return { ...range, last: 0, blocks: 0, ...counts };
     const record: EndRecord = { ...range, blocks: this.blocks + 1, ...counts };
     this.frames.add(endFrame(seqno, record));

@@ -28,11 +28,19 @@ export interface CapturedVbucket {
   readonly deletions: number;
 }
 
+/** As captured, and as the end frame of the vbucket states it; earlier releases counted no collections. */
+export interface CountedVbucket extends CapturedVbucket {
+  /** Documents by the id of their collection. */
+  readonly collections?: Readonly<Record<string, number>>;
+}
+
 export interface CollectionRecord {
   readonly id: number;
   readonly scope: string;
   readonly name: string;
   readonly maxTtl: number;
+  /** In this backup; absent where an earlier release wrote it. */
+  readonly documents?: number;
 }
 
 /** Parameters of bucket creation, as the REST API takes them. */
@@ -98,6 +106,7 @@ const vbucket: Shape = jsonField.object({
   blocks: jsonField.count,
   documents: jsonField.count,
   deletions: jsonField.count,
+  collections: jsonField.optional(jsonField.record(jsonField.count)),
 });
 const bucket: Shape = jsonField.object({
   name: jsonField.text(/^[\w.%-]{1,100}$/),
@@ -112,6 +121,7 @@ const bucket: Shape = jsonField.object({
       scope: jsonField.text(/^[\w%-]{1,251}$/),
       name: jsonField.text(/^[\w%-]{1,251}$/),
       maxTtl: jsonField.count,
+      documents: jsonField.optional(jsonField.count),
     }),
   ),
   indexes: jsonField.list(
@@ -167,10 +177,10 @@ export function parseManifest(text: string, path: string): BackupManifest {
 }
 
 /** @throws ArchiveError for what is not the record of a vbucket */
-export function vbucketRecord(json: unknown): CapturedVbucket {
+export function vbucketRecord(json: unknown): CountedVbucket {
   try {
     vbucket(json, 'vbucket');
-    return json as CapturedVbucket;
+    return json as CountedVbucket;
   } catch (error) {
     if (error instanceof ShapeError) throw new ArchiveError(error.message);
     throw error;

@@ -20,6 +20,13 @@ export interface RestoreJob {
   readonly node: NodeAccess;
 }
 
+/** Which buckets of which cluster a restore would write to. */
+export interface RestoreTargetsJob {
+  readonly kind: 'restoreTargets';
+  readonly request: RestoreRequest;
+  readonly node: NodeAccess;
+}
+
 /** Merges the backups that were begun from the first moment on and before the end. */
 export interface MergeJob {
   readonly kind: 'merge';
@@ -45,6 +52,12 @@ export interface InfoJob {
   readonly folder: string;
 }
 
+/** Whether the newest backup has its manifest and files. */
+export interface CheckJob {
+  readonly kind: 'check';
+  readonly folder: string;
+}
+
 export interface ExamineJob {
   readonly kind: 'examine';
   readonly folder: string;
@@ -54,10 +67,12 @@ export interface ExamineJob {
 export type Job =
   | BackupJob
   | RestoreJob
+  | RestoreTargetsJob
   | MergeJob
   | RemoveBackupJob
   | RemoveRepositoryJob
   | InfoJob
+  | CheckJob
   | ExamineJob;
 
 /** What was captured or restored of a bucket. */
@@ -77,11 +92,13 @@ export interface JobResults {
     readonly size: number;
   };
   restore: RestoreResult;
+  restoreTargets: { readonly cluster: string; readonly buckets: readonly string[] };
   /** Null: there were not two backups to merge. */
   merge: { readonly backup: string; readonly merged: readonly string[]; readonly size: number } | null;
   removeBackup: null;
   removeRepository: null;
   info: RepositoryInfo;
+  check: null;
   examine: readonly ExaminedVersion[];
 }
 

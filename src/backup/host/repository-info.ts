@@ -47,15 +47,23 @@ function bucketInfo({ name, bytes, vbuckets, indexes, scopes, collections }: Buc
       tombstones: sum('deletions'),
     },
     ...{ views_count: 0, fts_count: 0, index_count: indexes.length, analytics_count: 0 },
-    scopes: Object.fromEntries(
-      scopes.map((scope) => [scope, { name: scope, collections: collectionsOf(scope, collections) }]),
-    ),
+    scopes: Object.fromEntries(scopes.map((scope) => [scope, scopeInfo(scope, collections)])),
   };
 }
 
-const collectionsOf = (scope: string, collections: BucketRecord['collections']) =>
-  Object.fromEntries(
-    collections
-      .filter((collection) => collection.scope === scope)
-      .map(({ id, name }) => [id.toString(16), { id, name }]),
-  );
+/** Without counts for a backup of an earlier release. */
+function scopeInfo(name: string, collections: BucketRecord['collections']) {
+  const own = collections.filter(({ scope }) => scope === name);
+  const isCounted = own.every(({ documents }) => documents !== undefined);
+  const items = own.reduce((sum, { documents = 0 }) => sum + documents, 0);
+  return {
+    name,
+    ...(isCounted && { items, mutations: items }),
+    collections: Object.fromEntries(own.map((one) => [one.id.toString(16), collectionInfo(one)])),
+  };
+}
+
+const collectionInfo = ({ id, name, documents }: BucketRecord['collections'][number]) => ({
+  ...{ id, name },
+  ...(documents !== undefined && { items: documents, mutations: documents }),
+});

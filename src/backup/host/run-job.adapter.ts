@@ -7,11 +7,21 @@ import { runBackup } from '../capture/run-backup.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BackupManifest } from '../format/manifest.ts';
 import { type ExaminedVersion, examine } from '../inspect/examine.ts';
+import { checkFileSize, verifySample } from '../inspect/verify.ts';
 import { mergeInterval } from '../merge/merge-interval.ts';
 import { removeBackups } from '../merge/remove-backups.adapter.ts';
 import { BackupNode } from '../node/backup-node.ts';
-import { runRestore } from '../restore/run-restore.adapter.ts';
-import type { BackupJob, ExamineJob, Job, JobProgress, JobResults, MergeJob, RestoreJob } from './jobs.ts';
+import { bucketsWritten, runRestore } from '../restore/run-restore.adapter.ts';
+import type {
+  BackupJob,
+  ExamineJob,
+  Job,
+  JobProgress,
+  JobResults,
+  MergeJob,
+  RestoreJob,
+  RestoreTargetsJob,
+} from './jobs.ts';
 import { repositoryInfo } from './repository-info.ts';
 
 export interface JobContext {
@@ -29,6 +39,8 @@ export function runJob(job: Job, context: JobContext): Promise<unknown> {
       return backup(job, context);
     case 'restore':
       return restore(job, context);
+    case 'restoreTargets':
+      return restoreTargets(job);
     case 'merge':
       return merge(job, context);
     case 'removeBackup':
@@ -37,6 +49,8 @@ export function runJob(job: Job, context: JobContext): Promise<unknown> {
       return done(() => removeRepository(job.folder));
     case 'info':
       return Promise.resolve().then(() => repositoryInfo(Repository.open(job.folder)));
+    case 'check':
+      return done(() => checkNewest(job.folder));
     case 'examine':
       return Promise.resolve().then(() => examined(job));
   }
@@ -58,6 +72,11 @@ async function backup(
     progress: ({ bucket, documents, expected }) => progress({ bucket, done: documents, expected }),
   });
   const { manifest, skippedBuckets, lacksIndexes, notContinued } = result;
+  await verifySample(Repository.open(folder), manifest.name, {
+    random: realRandom,
+    clock: realClock,
+    signal,
+  });
   return {
     backup: manifest.name,
     buckets: figuresOf(manifest),
@@ -89,6 +108,11 @@ async function restore(
   });
 }
 
+async function restoreTargets({ request, node }: RestoreTargetsJob): Promise<JobResults['restoreTargets']> {
+  const buckets = bucketsWritten(request);
+  return { cluster: (await new BackupNode(node).identity()).cluster, buckets };
+}
+
 async function merge(
   { folder, fromMs, endMs }: MergeJob,
   { signal, progress }: JobContext,
@@ -113,6 +137,18 @@ function removeRepository(folder: string): void {
     rmSync(path, { recursive: true });
   } finally {
     lock.release();
+  }
+}
+
+/** @throws ArchiveError unless the manifest of the newest backup can be read, and its data files are as large as it states */
+function checkNewest(folder: string): void {
+  const repository = Repository.open(folder);
+  const newest = repository.complete().at(-1);
+  if (newest === undefined) return;
+  const manifest = repository.manifest(newest);
+  for (const [index, record] of manifest.buckets.entries()) {
+    using data = repository.data(manifest, index);
+    checkFileSize(data, record);
   }
 }
 

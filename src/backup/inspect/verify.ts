@@ -1,6 +1,7 @@
 // Reads a whole backup, compares it with its hashes and counts, and counts the documents of each collection.
 import { vbucketOf } from '#client/document-key.ts';
 import { type Clock, nextTurn } from '#ports/clock.ts';
+import { fraction, type Random } from '#ports/random.ts';
 import type { DataReader } from '../archive/data-file.adapter.ts';
 import type { Repository } from '../archive/repository.adapter.ts';
 import { documentsBackwards } from '../archive/vbucket-blocks.ts';
@@ -23,6 +24,10 @@ export interface Verification {
   signal: AbortSignal;
 }
 
+export interface SampleVerification extends Pick<Verification, 'clock' | 'signal'> {
+  random: Random;
+}
+
 /** @throws ArchiveError that names the first damage */
 export async function verifyBackup(
   repository: Repository,
@@ -33,8 +38,7 @@ export async function verifyBackup(
   for (const [index, record] of manifest.buckets.entries()) {
     if (!verification.isWanted(record.name)) continue;
     using data = repository.data(manifest, index);
-    if (data.bytes !== record.bytes)
-      throw new ArchiveError(`${data.path} has ${data.bytes} bytes; its manifest states ${record.bytes}`);
+    checkFileSize(data, record);
     verified.push(await verifyBucket(data, record, verification));
   }
   return verified;
@@ -55,12 +59,56 @@ async function verifyBucket(
     totals.documents += documents;
     totals.deletions += deletions;
   }
+  checkCollections(data, record, countsById);
   const names = new Map(record.collections.map(({ id, scope, name }) => [id, `${scope}.${name}`]));
   const collections = [...countsById].map(([id, count]) => [
     names.get(id) ?? `dropped ${id.toString(16)}`,
     count,
   ]);
   return { name: record.name, bytes: data.bytes, ...totals, collections: Object.fromEntries(collections) };
+}
+
+function checkCollections(
+  data: DataReader,
+  { collections }: BucketRecord,
+  countsById: ReadonlyMap<number, number>,
+): void {
+  for (const { id, scope, name, documents } of collections) {
+    const found = countsById.get(id) ?? 0;
+    if (documents !== undefined && documents !== found)
+      throw new ArchiveError(
+        `${data.path}: collection ${scope}.${name} has ${found} documents; its manifest states ${documents}`,
+      );
+  }
+}
+
+/** The vbuckets of a sample, or all where there are fewer with documents. */
+const sampleVbuckets = 16;
+
+/** Reads the manifest again, and some vbuckets of each bucket. @throws ArchiveError that names the first damage */
+export async function verifySample(
+  repository: Repository,
+  name: string,
+  { random, clock, signal }: SampleVerification,
+): Promise<void> {
+  const manifest = repository.manifest(name);
+  for (const [index, record] of manifest.buckets.entries()) {
+    using data = repository.data(manifest, index);
+    checkFileSize(data, record);
+    const filled = [...record.vbuckets.keys()].filter((vb) => record.vbuckets[vb]?.last !== 0);
+    for (let read = 0; read < sampleVbuckets && filled.length > 0; read++) {
+      await nextTurn(clock);
+      signal.throwIfAborted();
+      const [vb = 0] = filled.splice(Math.floor(fraction(random) * filled.length), 1);
+      verifyVbucket(data, vb, record.vbuckets[vb] as CapturedVbucket, new Map());
+    }
+  }
+}
+
+/** @throws ArchiveError unless the data file is as large as the manifest states */
+export function checkFileSize(data: DataReader, record: BucketRecord): void {
+  if (data.bytes === record.bytes) return;
+  throw new ArchiveError(`${data.path} has ${data.bytes} bytes; its manifest states ${record.bytes}`);
 }
 
 function verifyVbucket(

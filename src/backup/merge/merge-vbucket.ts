@@ -4,7 +4,7 @@ import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { documentsForwards } from '../archive/vbucket-blocks.ts';
 import { VbucketCapture } from '../capture/vbucket-capture.ts';
 import type { FrameBuffer } from '../format/frame.ts';
-import type { CapturedVbucket } from '../format/manifest.ts';
+import type { CapturedVbucket, CountedVbucket } from '../format/manifest.ts';
 
 /** Documents of other collections are left out: they were dropped. */
 export function mergeVbucket(
@@ -12,7 +12,7 @@ export function mergeVbucket(
   vb: number,
   collections: ReadonlySet<number>,
   { writer, frames }: { writer: DataWriter; frames: FrameBuffer },
-): CapturedVbucket {
+): CountedVbucket {
   // Seqnos, not documents: a vbucket may be larger than the memory. Each part is read twice instead.
   const kept = new Set<number>();
   for (const { collectionId, seqno } of chain.newest(vb)) if (collections.has(collectionId)) kept.add(seqno);

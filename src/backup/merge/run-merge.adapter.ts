@@ -9,8 +9,9 @@ import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge, writeIntent } from '../archive/merge-intent.adapter.ts';
 import { Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
+import { countedBucket } from '../format/collection-counts.ts';
 import { FrameBuffer } from '../format/frame.ts';
-import type { BackupManifest, BucketRecord, CapturedVbucket } from '../format/manifest.ts';
+import type { BackupManifest, BucketRecord, CountedVbucket } from '../format/manifest.ts';
 import { mergeVbucket } from './merge-vbucket.ts';
 
 export interface MergeRequest {
@@ -97,7 +98,7 @@ class Merge {
     try {
       const collections = new Set(record.collections.map(({ id }) => id));
       const frames = new FrameBuffer();
-      const vbuckets: CapturedVbucket[] = [];
+      const vbuckets: CountedVbucket[] = [];
       for (let vb = 0; vb < vbucketCount; vb++) {
         context.signal.throwIfAborted();
         vbuckets.push(mergeVbucket(documents, vb, collections, { writer, frames }));
@@ -105,7 +106,7 @@ class Merge {
         await nextTurn(context.clock);
       }
       writer.sync();
-      return { ...record, bytes: writer.bytes, vbuckets };
+      return countedBucket({ ...record, bytes: writer.bytes }, vbuckets);
     } finally {
       writer.close();
     }

@@ -98,6 +98,19 @@ export async function runRestore(request: RestoreRequest, context: RestoreContex
   }
 }
 
+/** The buckets of the target that a restore writes to, by name. @throws ArchiveError with what is wrong with the request */
+export function bucketsWritten(request: RestoreRequest): string[] {
+  const { repository, name } = findBackup(request.folder, request.passphrase);
+  const { chain } = chosenChain(repository, name ?? request.backup, request.start);
+  const newest = chain[0] as BackupManifest;
+  const map = new NameMap(request.map, newest.buckets);
+  const names = chosenRecords(request, newest).flatMap(({ name: bucket, scopes, collections }) => [
+    ...scopes.map((scope) => map.scopeOf(bucket, scope).bucket),
+    ...collections.map((one) => map.targetOf({ bucket, scope: one.scope, collection: one.name }).bucket),
+  ]);
+  return [...new Set(names)];
+}
+
 async function restoreFrom(
   repository: Repository,
   backup: string | undefined,
@@ -106,8 +119,7 @@ async function restoreFrom(
 ): Promise<RestoreResult> {
   const { chain, isCutOff } = chosenChain(repository, backup, request.start);
   const newest = chain[0] as BackupManifest;
-  const { includes = [], excludes = [] } = request;
-  const records = filterNames(chosenBuckets(newest, request.buckets), { includes, excludes });
+  const records = chosenRecords(request, newest);
   const source = { repository, chain, isCutOff, map: new NameMap(request.map, newest.buckets) };
   const selects = await selector(request, context.clock);
   const restore = new Restore(request, context, source, selects);
@@ -116,6 +128,13 @@ async function restoreFrom(
   for (const record of records) buckets.push(await restore.bucket(record));
   const indexes = request.withIndexes ? await restore.indexes(records) : 0;
   return { backup: newest.name, buckets, indexes, notes: restore.notes, problems: restore.problems };
+}
+
+function chosenRecords(
+  { buckets, includes = [], excludes = [] }: RestoreRequest,
+  newest: BackupManifest,
+): BucketRecord[] {
+  return filterNames(chosenBuckets(newest, buckets), { includes, excludes });
 }
 
 /** The newest first. */

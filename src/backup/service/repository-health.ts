@@ -1,12 +1,17 @@
-// Whether the next backup of an active repository can succeed: looked at when the repository appears and each hour.
+// Whether the next backup of an active repository can succeed, and whether the last one is there: looked at when the repository appears and
+// each hour.
 import type { Clock, Timer } from '#ports/clock.ts';
+import type { JobRunner } from '../host/jobs.ts';
 import type { ArchivePlaces } from './archive-places.adapter.ts';
 import type { BackupMetrics } from './backup-metrics.ts';
 import type { BackupStateStore, StoredRepository } from './backup-state.ts';
 
 export interface RepositoryHealthDeps {
   readonly state: BackupStateStore;
-  readonly places: Pick<ArchivePlaces, 'check' | 'freeBytes'>;
+  readonly places: Pick<ArchivePlaces, 'check' | 'freeBytes' | 'hasRepository'>;
+  readonly runner: JobRunner;
+  /** Whether a task runs on the active repository of this id. */
+  readonly isBusy: (id: string) => boolean;
   readonly metrics: BackupMetrics;
   readonly bucketProblem: (repository: StoredRepository) => Promise<string | null>;
   readonly clock: Clock;
@@ -85,11 +90,26 @@ export class RepositoryHealth {
 
   async #issue(repository: StoredRepository): Promise<string | null> {
     const { places, bucketProblem } = this.#deps;
+    const { archive, repo } = repository;
     const problem = await bucketProblem(repository);
     if (problem !== null) return `cannot verify bucket exists: ${problem}`;
-    await places.check(repository.archive, repository.repo);
-    const free = await places.freeBytes(repository.archive);
-    if (free >= freeBytesMin) return null;
-    return `${repository.archive} has ${Math.floor(free / (1 << 20))} MiB free; a backup needs ${freeBytesMin / (1 << 20)}`;
+    await places.check(archive, repo);
+    const free = await places.freeBytes(archive);
+    if (free < freeBytesMin)
+      return `${archive} has ${Math.floor(free / (1 << 20))} MiB free; a backup needs ${freeBytesMin / (1 << 20)}`;
+    return await this.#manifestIssue(repository);
+  }
+
+  /** A task may be about to replace the manifest, and ends with the reason if it is damaged. */
+  async #manifestIssue({ id, archive, repo }: StoredRepository): Promise<string | null> {
+    const { places, runner, isBusy } = this.#deps;
+    if (isBusy(id) || !(await places.hasRepository(archive, repo))) return null;
+    const job = { kind: 'check', folder: `${archive}/${repo}` } as const;
+    try {
+      await runner.run(job, new AbortController().signal);
+      return null;
+    } catch (error) {
+      return isBusy(id) ? null : `cannot read the newest backup: ${(error as Error).message}`;
+    }
   }
 }
