@@ -263,6 +263,7 @@ const backups = {
   backup_dispatched: counter('Tasks of the backup service that were started, or could not be'),
   backup_task_run: counter('Tasks of the backup service that ended, by type and result'),
   backup_task_duration_seconds: histogram('Time that tasks of the backup service took'),
+  backup_task_orphaned: counter('Tasks of the backup service that the end of their node interrupted'),
   backup_location_check: counter('Checks of the archive and the bucket of a repository'),
   backup_data_size: gauge('Bytes of all backups of a repository, at the end of its last task'),
 };

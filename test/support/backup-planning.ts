@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Job, JobResult, JobRunner } from '#backup/host/jobs.ts';
+import type { Job, JobResult, JobRunner, RestoreTargetsJob } from '#backup/host/jobs.ts';
 import { BackupService } from '#backup/service/backup-service.ts';
 import { type BackupState, noBackupState } from '#backup/service/backup-state.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
@@ -40,6 +40,10 @@ export class BackupPlanning {
   readonly failures: string[] = [];
   bucketUuid: string | null = 'uuid';
   isScheduleHere = true;
+  /** What a restore would write to. */
+  targetsOf: (job: RestoreTargetsJob) => Promise<JobResult<RestoreTargetsJob>> = async () => ({
+    ...{ cluster: 'own', buckets: ['travel'] },
+  });
   service: BackupService;
 
   constructor(start: string) {
@@ -87,6 +91,7 @@ export class BackupPlanning {
   #newService(): BackupService {
     const runner: JobRunner = {
       run: <J extends Job>(job: J) => {
+        if (job.kind === 'restoreTargets') return this.targetsOf(job) as Promise<JobResult<J>>;
         const result = deferred<unknown>();
         this.jobs.push({ job, result });
         return result.promise as Promise<JobResult<J>>;

@@ -6,7 +6,7 @@ import type { JobRunner } from '../host/jobs.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 import { ArchivePlaces } from './archive-places.adapter.ts';
 import { BackupMetrics } from './backup-metrics.ts';
-import type { BackupStateStore } from './backup-state.ts';
+import { type BackupStateStore, repositoryKinds } from './backup-state.ts';
 import { PlansService } from './plans.service.ts';
 import { RepositoriesService } from './repositories.service.ts';
 import { RepositoryHealth } from './repository-health.ts';
@@ -62,6 +62,7 @@ export class BackupService {
     this.health = new RepositoryHealth({
       ...parts,
       metrics: this.metrics,
+      isBusy: (id) => this.running.of('active', id) !== undefined,
       bucketProblem: (repository) => this.tasks.bucketProblem(repository),
     });
     this.#scheduler = new Scheduler({ ...deps, running: this.running, tasks: this.tasks });
@@ -76,6 +77,7 @@ export class BackupService {
   }
 
   start(): void {
+    void this.#endInterrupted();
     this.health.start();
     this.#scheduler.start();
   }
@@ -84,6 +86,12 @@ export class BackupService {
     this.#scheduler.stop();
     this.health.stop();
     await this.running.stop();
+  }
+
+  async #endInterrupted(): Promise<void> {
+    for (const kind of repositoryKinds)
+      for (const repository of this.repositories.list(kind))
+        await this.running.endInterrupted(kind, repository);
   }
 
   #ended({ record, repository }: RunningTask, { failed }: BackupServiceDeps): void {

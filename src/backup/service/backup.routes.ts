@@ -144,10 +144,10 @@ function taskRoutes({ repositories, tasks }: BackupService): BoundRoute[] {
     bind(contract.RunMerge, ({ params, body }) =>
       reply.json({ task_name: tasks.requestMerge(active(params), body) }),
     ),
-    bind(contract.RunRestore, ({ params, body }) => {
+    bind(contract.RunRestore, async ({ params, body }) => {
       const kind = kindIn(params);
       const repository = repositories.get(kind, idIn(params));
-      return reply.json({ task_name: tasks.requestRestore(kind, repository, body) });
+      return reply.json({ task_name: await tasks.requestRestore(kind, repository, body) });
     }),
   ];
 }

@@ -30,7 +30,6 @@ export interface RepositoriesDeps {
   readonly running: RunningTasks;
   readonly runner: JobRunner;
   readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
-  readonly nodeId: string;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -205,13 +204,10 @@ export class RepositoriesService {
 
   /** The newest first. */
   async history(kind: RepositoryKind, id: string): Promise<TaskRecord[]> {
-    const { history, nodeId, running } = this.#deps;
-    const current = running.of(kind, id)?.record;
-    const records = await history.read(this.get(kind, id));
-    return records.map((record) => {
-      if (record.run === current?.run) return current;
-      return record.status === 'running' && record.nodeId === nodeId ? ended(record) : record;
-    });
+    const { history, running } = this.#deps;
+    const repository = this.get(kind, id);
+    const records = await history.read(repository);
+    return records.map((record) => running.current(kind, repository, record));
   }
 
   async #bucket(bucket: string): Promise<StoredRepository['bucket']> {
@@ -281,12 +277,6 @@ export class RepositoriesService {
     }));
   }
 }
-
-const ended = (record: TaskRecord): TaskRecord => ({
-  ...record,
-  status: 'failed',
-  error: 'the node ended during the task',
-});
 
 function found({ repositories }: BackupState, kind: RepositoryKind, id: string): StoredRepository {
   const repository = Object.hasOwn(repositories[kind], id) ? repositories[kind][id] : undefined;

@@ -1,5 +1,6 @@
 // Starts tasks on repositories: backups, merges and restores.
 import type { Clock } from '#ports/clock.ts';
+import { within } from '#ports/within.ts';
 import type { BackupJob, JobProgress, JobRunner } from '../host/jobs.ts';
 import { intervalOfDays, type MergedDays } from '../merge/days-interval.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
@@ -22,6 +23,8 @@ export interface RepositoryTasksDeps {
   readonly clock: Clock;
 }
 
+/** In this time a target says which cluster it is. */
+const targetAnswerMs = 5_000;
 const backupFields = { full_backup: bodyField.optional(bodyField.boolean) };
 const offset = bodyField.integer(0, 10_000);
 const mergeFields = { offset_start: offset, offset_end: offset };
@@ -48,9 +51,10 @@ export class RepositoryTasks {
     return sent(() => this.merge(repository, { days: { newest, oldest }, planTask: null }));
   }
 
-  requestRestore(kind: RepositoryKind, repository: StoredRepository, body: Buffer): string {
+  async requestRestore(kind: RepositoryKind, repository: StoredRepository, body: Buffer): Promise<string> {
     const order = orInvalidBody(() => readRestore(body));
-    return sent(() => this.#restore(kind, repository, order));
+    const writesTo = await this.#writtenBuckets(repository, order);
+    return sent(() => this.#restore(kind, repository, order, writesTo));
   }
 
   /** Why the bucket of the repository cannot be backed up; null: it can. */
@@ -84,14 +88,37 @@ export class RepositoryTasks {
     });
   }
 
-  #restore(kind: RepositoryKind, repository: StoredRepository, order: RestoreOrder): string {
-    const { target, request } = order;
-    const address = target === null ? 'self' : `${target.host}:${target.port}`;
+  /** As cluster and bucket, since a cluster has several addresses. */
+  async #writtenBuckets(
+    repository: StoredRepository,
+    { target, request }: RestoreOrder,
+  ): Promise<readonly string[]> {
+    const asking = new AbortController();
+    const late = () => new Error('no answer');
+    try {
+      const folder = await this.#folderOf(repository);
+      const node = target ?? (await this.#deps.ownAccess());
+      const job = { kind: 'restoreTargets', request: { ...request, folder }, node } as const;
+      const found = this.#deps.runner.run(job, asking.signal);
+      const { cluster, buckets } = await within(this.#deps.clock, targetAnswerMs, found, late);
+      return buckets.map((bucket) => `${cluster}/${bucket}`);
+    } catch (error) {
+      asking.abort(error);
+      // The task fails for the same reason, unless the target answers later.
+      return [`${addressText(target)}/*`];
+    }
+  }
+
+  #restore(
+    kind: RepositoryKind,
+    repository: StoredRepository,
+    { target, request }: RestoreOrder,
+    writesTo: readonly string[],
+  ): string {
     return this.#deps.running.start({
       ...{ kind, repository, planTask: null, type: 'RESTORE', about: 'Restoring' },
-      target: target === null ? '' : `http://${address}`,
-      // Which buckets it writes to is known only when its backup is read.
-      writesTo: [`${address}/*`],
+      target: target === null ? '' : `http://${addressText(target)}`,
+      writesTo,
       work: async (signal, progress) => {
         const folder = await this.#folderOf(repository);
         const node = target ?? (await this.#deps.ownAccess());
@@ -142,6 +169,9 @@ export class RepositoryTasks {
     return `${archive}/${repo}`;
   }
 }
+
+const addressText = (target: NodeAccess | null): string =>
+  target === null ? 'self' : `${target.host}:${target.port}`;
 
 interface Run {
   readonly signal: AbortSignal;

@@ -17,7 +17,7 @@ export interface TaskStart {
   readonly planTask: string | null;
   readonly about: string;
   readonly target?: string;
-  /** Of a restore: what it writes to, which no other may at the same time. A bucket, or `*`, follows the address. */
+  /** Of a restore: what it writes to, which no other may at the same time: cluster and bucket, or an address and `*`. */
   readonly writesTo?: readonly string[];
   work(signal: AbortSignal, progress: (state: JobProgress) => void): Promise<TaskOutcome>;
 }
@@ -53,6 +53,7 @@ export interface RunningTasksDeps {
   ended(task: RunningTask): void;
 }
 
+const interruptedText = 'the node ended during the task';
 const runningProgressMax = 99;
 
 export class RunningTasks {
@@ -113,6 +114,29 @@ export class RunningTasks {
     return name;
   }
 
+  /** Ends the records of the tasks that the end of this node interrupted, in the history of the repository. */
+  async endInterrupted(kind: RepositoryKind, repository: StoredRepository): Promise<void> {
+    const { history, metrics } = this.#deps;
+    for (const record of await history.read(repository)) {
+      if (!this.#isInterrupted(kind, repository, record)) continue;
+      metrics.add('backup_task_orphaned', labelsOf({ kind, repository }));
+      await history.note(repository, interruptedRecord(record));
+    }
+  }
+
+  /** A record as it is to be shown: its newest state. */
+  current(kind: RepositoryKind, repository: StoredRepository, record: TaskRecord): TaskRecord {
+    if (this.#isInterrupted(kind, repository, record)) return interruptedRecord(record);
+    const running = this.of(kind, repository.id)?.record;
+    return record.run === running?.run ? running : record;
+  }
+
+  #isInterrupted(kind: RepositoryKind, { id }: StoredRepository, record: TaskRecord): boolean {
+    const { run, status, nodeId } = record;
+    if (status !== 'running' || nodeId !== this.#deps.nodeId) return false;
+    return this.of(kind, id)?.record.run !== run;
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const { cancelled } of this.all()) cancelled.abort(new Error('the node stops'));
@@ -166,16 +190,21 @@ export class RunningTasks {
   }
 }
 
+const interruptedRecord = (record: TaskRecord): TaskRecord => ({
+  ...record,
+  ...{ status: 'failed', error: interruptedText },
+});
+
 const labelsOf = ({ kind, repository }: Pick<RunningTask, 'kind' | 'repository'>) => ({
   ...{ cluster: 'self', repository: repository.id, state: kind },
 });
 
-/** `host:port/bucket`; `*` stands for all buckets of the target. */
+/** `cluster/bucket`; `*` stands for all buckets. */
 function overlaps(a: string, b: string): boolean {
   if (a === b) return true;
-  const [hostA, bucketA] = a.split('/');
-  const [hostB, bucketB] = b.split('/');
-  return hostA === hostB && (bucketA === '*' || bucketB === '*');
+  const [placeA, bucketA] = a.split('/');
+  const [placeB, bucketB] = b.split('/');
+  return placeA === placeB && (bucketA === '*' || bucketB === '*');
 }
 
 /** The share of the bucket that is worked on; the number of buckets before it counts as done. */

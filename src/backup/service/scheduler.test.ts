@@ -1,10 +1,12 @@
 // Tasks by schedule, on a manual clock: they run when they are due, one for each repository, and survive a restart.
 import assert from 'node:assert/strict';
-import { appendFileSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { addBackup } from '../../../test/support/an-archive.ts';
 import { BackupPlanning } from '../../../test/support/backup-planning.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { runJob } from '../host/run-job.adapter.ts';
 
 const start = '2026-11-23T10:00:00Z';
 const hourMs = 3_600_000;
@@ -113,6 +115,16 @@ describe('the schedule of a repository', () => {
     assert.deepEqual(await history(planning), ['backup failed']);
     const [record] = await planning.service.repositories.history('active', 'travel');
     assert.equal(record?.error, 'the node ended during the task');
+    await planning.restart();
+    const orphaned = () =>
+      [...planning.service.metrics.collect()].find(({ name }) => name === 'backup_task_orphaned')?.value;
+    await eventually(() => assert.equal(orphaned(), 1));
+    await eventually(() =>
+      assert.match(readFileSync(path, 'utf8'), /"status":"failed".*the node ended during the task/),
+    );
+    await planning.restart();
+    assert.deepEqual(await history(planning), ['backup failed']);
+    assert.equal(orphaned(), undefined);
     await planning.end();
   });
 
@@ -210,6 +222,37 @@ describe('the schedule of a repository', () => {
       planning.clock.advance(hourMs);
       assert.equal(planning.service.health.issueOf('travel'), null);
     });
+    await planning.end();
+  });
+
+  it('shows as unhealthy when its newest backup is damaged', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([]);
+    const { archive = '', repo = '' } = planning.state.value.repositories.active['travel'] ?? {};
+    const { name } = addBackup(join(archive, repo), [{ key: 'k' }]);
+    const issue = () => planning.service.health.issueOf('travel');
+    /** The hourly check, with the job as a node runs it. */
+    const check = async () => {
+      await eventually(() => assert.ok(planning.clock.pending > 0));
+      planning.clock.advance(hourMs);
+      // The clock stands still then: questions to the archive have a deadline on it.
+      await eventually(() => assert.equal(planning.jobs.length, 1));
+      const { job, result } = planning.jobs.shift() ?? assert.fail('no job');
+      assert.equal(job.kind, 'check');
+      const context = { signal: new AbortController().signal, progress: () => {} };
+      await runJob(job, context).then(result.resolve, result.reject);
+    };
+    await check();
+    await check();
+    assert.equal(issue(), null);
+    truncateSync(join(archive, repo, name, '0.data'), 40);
+    await check();
+    await eventually(() =>
+      assert.match(issue() ?? '', /^cannot read the newest backup: .*0\.data has 40 bytes/),
+    );
+    rmSync(join(archive, repo, name, 'manifest.json'));
+    await check();
+    await eventually(() => assert.equal(issue(), null));
     await planning.end();
   });
 

@@ -1,6 +1,6 @@
 // The finished and running tasks of a repository: one line of JSON each, in a file beside it, so that every node that reaches the archive
 // can show them. The newest are in memory too, for an archive that cannot be written.
-import { appendFile, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -12,6 +12,7 @@ export const historySuffix = '.tasks.jsonl';
 const keptInMemory = 20;
 const repositoriesInMemory = 1_000;
 const linesAtOnce = 1_000;
+const newline = 0x0a;
 const dayMs = 86_400_000;
 const mib = 1 << 20;
 /** A record of a task has at most as many characters. */
@@ -67,7 +68,8 @@ export class TaskHistory {
   async #write(path: string, record: TaskRecord): Promise<void> {
     try {
       await this.#rotate(path);
-      await appendFile(path, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+      const line = `${JSON.stringify(record)}\n`;
+      await appendFile(path, (await endsInLine(path)) ? `\n${line}` : line, { mode: 0o600 });
     } catch (error) {
       this.#log.warn('backup.history_not_written', { path, reason: (error as Error).message });
     }
@@ -117,6 +119,20 @@ export class TaskHistory {
 }
 
 const pathOf = ({ archive, repo }: HistoryPlace): string => join(archive, `${repo}${historySuffix}`);
+
+/** Whether the last line was cut off, as a crash leaves it. */
+async function endsInLine(path: string): Promise<boolean> {
+  const file = await open(path).catch(() => null);
+  if (file === null) return false;
+  try {
+    const { size } = await file.stat();
+    if (size === 0) return false;
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
+    return buffer[0] !== newline;
+  } finally {
+    await file.close();
+  }
+}
 
 function recordIn(line: string): TaskRecord | null {
   if (line.length > lineMax) return null;
