@@ -64,6 +64,24 @@ describe('restores at the same time', () => {
   });
 });
 
+describe('a task that ends', () => {
+  it('is shown as ended once the next one can start', async () => {
+    using planning = new BackupPlanning('2026-11-23T10:00:00Z');
+    await planning.begin([]);
+    const { repositories, tasks } = planning.service;
+    for (let n = 1; n <= 20; n++) {
+      await tasks.requestBackup(repositories.get('active', 'travel'), Buffer.alloc(0));
+      await eventually(() => assert.equal(planning.jobs.length, 1));
+      planning.finish();
+      for (let isEnded = false; !isEnded; ) {
+        const records = await repositories.history('active', 'travel');
+        isEnded = records.length === n && records.every(({ status }) => status === 'done');
+      }
+    }
+    await planning.end();
+  });
+});
+
 describe('the buckets that a restore writes to', () => {
   it('are those of the backup, as mapped and chosen', () => {
     const folder = mkdtempSync(join(tmpdir(), 'divan-restores-'));

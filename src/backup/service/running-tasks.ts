@@ -143,37 +143,38 @@ export class RunningTasks {
     await Promise.all(this.all().map(({ ended }) => ended));
   }
 
-  async #run(task: RunningTask, { work }: TaskStart): Promise<void> {
-    const { history, clock, log } = this.#deps;
-    const { repository, cancelled } = task;
+  async #run(task: RunningTask, start: TaskStart): Promise<void> {
+    const { history, clock } = this.#deps;
+    const { repository, kind } = task;
     await history.note(repository, task.record);
-    const change = (changes: Partial<TaskRecord>) => {
-      task.record = { ...task.record, ...changes };
-    };
-    try {
-      const outcome = await work(cancelled.signal, (state) => change(progressed(task.record, state)));
-      const { size, ...shown } = outcome;
-      change({ ...shown, status: 'done', progress: 100 });
-      if (size !== undefined) this.#deps.metrics.set('backup_data_size', labelsOf(task), size);
-    } catch (error) {
-      change({ status: 'failed', error: (error as Error).message });
-      const { name, type } = task.record;
-      log.warn('backup.task_failed', {
-        repository: repository.id,
-        task: name,
-        type,
-        reason: task.record.error,
-      });
-    }
-    change({ endMs: clock.wallMs() });
-    this.#count(task);
-    await history.note(repository, task.record);
-    this.#byRepository.delete(`${task.kind}/${repository.id}`);
+    const end = await this.#outcome(task, start);
+    const record: TaskRecord = { ...task.record, ...end, endMs: clock.wallMs() };
+    this.#count(task, record);
+    await history.note(repository, record);
+    // Only now, so that a client that sees the end can start the next task.
+    task.record = record;
+    this.#byRepository.delete(`${kind}/${repository.id}`);
     this.#deps.ended(task);
   }
 
-  #count(task: RunningTask): void {
-    const { type, status, startMs, endMs } = task.record;
+  /** Never rejects. */
+  async #outcome(task: RunningTask, { work }: TaskStart): Promise<Partial<TaskRecord>> {
+    const { repository, cancelled, record } = task;
+    try {
+      const { size, ...shown } = await work(cancelled.signal, (state) => {
+        task.record = { ...task.record, ...progressed(task.record, state) };
+      });
+      if (size !== undefined) this.#deps.metrics.set('backup_data_size', labelsOf(task), size);
+      return { ...shown, status: 'done', progress: 100 };
+    } catch (error) {
+      const reason = (error as Error).message;
+      const { name, type } = record;
+      this.#deps.log.warn('backup.task_failed', { repository: repository.id, task: name, type, reason });
+      return { status: 'failed', error: reason };
+    }
+  }
+
+  #count(task: RunningTask, { type, status, startMs, endMs }: TaskRecord): void {
     const result = status === 'done' ? 'success' : 'failure';
     const labels = { ...labelsOf(task), task_type: type, result };
     this.#deps.metrics.add('backup_task_run', labels);
