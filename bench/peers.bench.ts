@@ -1,8 +1,8 @@
-// Divan beside other servers, in turns on the same machine: keys (memcached, Redis, an echo server), durable writes (Redis that syncs
+// Divan beside other servers, in turns on the same machine: keys (memcached, Redis, an echo server), TLS, durable writes (Redis that syncs
 // always, plain SQLite), queries (PostgreSQL), REST (a constant answer) and the start (an empty program). A full run writes its figures to
 // `bench/results`, from which `npm run docs` makes docs/reference/performance.md. A server that is not installed is skipped.
 import { loadavg } from 'node:os';
-import { durableWrites, keys } from './support/peers-keys.ts';
+import { durableWrites, encryption, keys } from './support/peers-keys.ts';
 import { queries } from './support/peers-queries.ts';
 import { rest } from './support/peers-rest.ts';
 import { starts } from './support/peers-starts.ts';
@@ -17,7 +17,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const extent = smoke ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 2 };
   const [loadBefore = 0] = loadavg();
   const figures: Figure[] = [];
-  for (const group of [keys, durableWrites, rest, queries, starts]) {
+  for (const group of [keys, encryption, durableWrites, rest, queries, starts]) {
     const found = await group(extent);
     for (const figure of found) print(figure);
     figures.push(...found);

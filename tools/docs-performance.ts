@@ -8,6 +8,11 @@ const groups: Readonly<Record<string, { title: string; about: string }>> = {
     about:
       'Four reads to one write of 256 bytes, from one process over loopback. The echo server answers each byte with itself: what a server in this runtime can do at most.',
   },
+  encryption: {
+    title: 'TLS',
+    about:
+      'The same requests to an ephemeral bucket, plain and over TLS, beside an echo server of Node with both. The generator encrypts as well, on the same processors: compare the processor time.',
+  },
   'durable writes': {
     title: 'Durable writes',
     about:

@@ -1,6 +1,7 @@
 // Load on a server of keys, from a separate process: reads and writes of values of 256 bytes. Requests are encoded in advance and
 // replies only counted, so that the generator costs less than the server.
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { type LoadProtocol, type ProtocolName, protocolOf } from './load-protocols.ts';
 
 export interface LoadOptions {
@@ -10,6 +11,8 @@ export interface LoadOptions {
   pipeline: number;
   seconds: number;
   protocol: ProtocolName;
+  /** Over TLS, without a check of the certificate. */
+  tls?: boolean;
   /** Of Divan; the default is `admin` with the bucket `b`. The password is `password`. */
   username?: string;
   bucket?: string;
@@ -38,7 +41,7 @@ class LoadConnection {
   private readonly header: Buffer;
   private headerBytes = 0;
 
-  constructor(port: number, protocol: LoadProtocol) {
+  constructor(port: number, protocol: LoadProtocol, tls: boolean) {
     this.protocol = protocol;
     this.header = Buffer.alloc(protocol.headerBytes);
     const buffer = Buffer.alloc(256 * 1024);
@@ -49,7 +52,8 @@ class LoadConnection {
         return true;
       },
     };
-    this.socket = connect({ port, host: '127.0.0.1', onread, noDelay: true });
+    const address = { port, host: '127.0.0.1', onread, noDelay: true };
+    this.socket = tls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address);
   }
 
   /** Sends the requests and resolves when all are answered. */
@@ -150,7 +154,7 @@ async function measure(options: LoadOptions): Promise<string> {
   const protocol = protocolOf({ ...options, valueBytes });
   const connections = Array.from(
     { length: options.connections },
-    () => new LoadConnection(options.port, protocol),
+    () => new LoadConnection(options.port, protocol, options.tls ?? false),
   );
   for (const connection of connections) for (const request of protocol.logIn) await connection.send(request);
   for (let at = 0; at < keyCount; at += 100)

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { makeCertificate } from '../../test/support/certificate.ts';
 import { administrator, NodeProcess } from '../../test/support/node-process.ts';
 import type { Extent } from '../peers.bench.ts';
 import type { LoadOptions } from './kv-load.ts';
@@ -24,7 +25,7 @@ const inFlight = 64;
 interface Target {
   readonly server: string;
   readonly pid: number;
-  readonly load: Pick<LoadOptions, 'port' | 'protocol' | 'username' | 'bucket' | 'durable'>;
+  readonly load: Pick<LoadOptions, 'port' | 'protocol' | 'username' | 'bucket' | 'durable' | 'tls'>;
 }
 
 interface Turn {
@@ -46,6 +47,27 @@ export async function keys(extent: Extent): Promise<Figure[]> {
   ];
   const found: Figure[] = [];
   for (const shape of shapes) found.push(...(await inTurns('keys', targets, shape, extent)));
+  return found;
+}
+
+/** An ephemeral bucket with and without TLS, beside what the runtime itself can do with both. */
+export async function encryption(extent: Extent): Promise<Figure[]> {
+  await using node = await aNode();
+  await using echo = await startEcho();
+  await using echoTls = await startEcho(await makeCertificate());
+  const plain = divan('Divan, plain', node, 'ephemeral');
+  const port = Number(node.ready.node.kvTls?.split(':').at(-1));
+  const targets = [
+    plain,
+    { ...plain, server: 'Divan, TLS', load: { ...plain.load, port, tls: true } },
+    ...peer('echo server of Node, plain', echo, 'memcached'),
+    ...peer('echo server of Node, TLS', echoTls, 'memcached').map((target) => ({
+      ...target,
+      load: { ...target.load, tls: true },
+    })),
+  ];
+  const found: Figure[] = [];
+  for (const shape of shapes) found.push(...(await inTurns('encryption', targets, shape, extent)));
   return found;
 }
 

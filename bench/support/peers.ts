@@ -29,11 +29,12 @@ export async function startRedis(appendfsync: 'everysec' | 'always'): Promise<Pe
   return start(port, 'redis-server', [...place, ...disk], folder);
 }
 
-/** Answers each byte with itself: what the runtime can do at most. */
-export async function startEcho(): Promise<Peer> {
+/** Answers each byte with itself, over TLS if it gets a certificate: what the runtime can do at most. */
+export async function startEcho(tls?: { certificate: string; key: string }): Promise<Peer> {
   const port = await freePort();
   const program = fileURLToPath(new URL('./echo-server.ts', import.meta.url));
-  return (await start(port, process.execPath, [program, String(port)])) as Peer;
+  const args = [program, String(port), ...(tls ? [JSON.stringify(tls)] : [])];
+  return (await start(port, process.execPath, args)) as Peer;
 }
 
 async function start(port: number, program: string, args: string[], folder?: string): Promise<Peer | null> {

@@ -359,24 +359,24 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     if (output.end === 0) return;
     traffic.writtenBytes += output.bytes;
     this.session.user?.meter?.sent(output.bytes);
-    const isAccepted = this.closed || this.write(output);
-    output.clear(!isAccepted);
-    if (!isAccepted && this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {
+    const isReusable = this.closed || this.write(output);
+    output.clear(!isReusable);
+    if (this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {
       this.stalledAtMs = this.host.nowMs();
     }
   }
 
-  /** Returns whether the operating system has accepted everything. */
+  /** Returns whether the buffer can be reused. Attachments do not change. */
   private write({ buffer, end, attachments }: Output): boolean {
-    let isAccepted = true;
+    let isReusable = true;
     let from = 0;
     for (const { at, bytes } of attachments) {
-      if (at > from) isAccepted = this.transport.write(buffer.subarray(from, at), at - from);
-      isAccepted = this.transport.write(bytes, bytes.length);
+      if (at > from) isReusable = this.transport.write(buffer.subarray(from, at), at - from) && isReusable;
+      this.transport.write(bytes, bytes.length);
       from = at;
     }
-    return end > from
-      ? this.transport.write(from === 0 ? buffer : buffer.subarray(from), end - from)
-      : isAccepted;
+    if (end === from) return isReusable;
+    const rest = from === 0 ? buffer : buffer.subarray(from);
+    return this.transport.write(rest, end - from) && isReusable;
   }
 }

@@ -7,7 +7,7 @@ import { askForCertificates, type ClientCertificates, shownCertificate } from '#
 import type { ClientGate } from '#ports/client-gate.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { handshakeMs, type UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
-import { type Intake, readEvents, readShared } from './socket-transport.host.ts';
+import { type Intake, readEncrypted, readEvents, readShared } from './socket-transport.host.ts';
 
 const sharedReadBytes = 256 * 1024;
 const keepAliveDelayMs = 30_000;
@@ -97,7 +97,8 @@ export class Listener {
         const certificate = shownCertificate(socket, this.clients);
         if (certificate === 'refused') socket.destroy();
         else if (this.isFull) this.refuse(socket);
-        else readEvents(socket, this.options.intake, certificate);
+        else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake, certificate);
+        else readEncrypted(socket, this.shared, this.options.intake, certificate);
       },
     );
     // Before the handshake.

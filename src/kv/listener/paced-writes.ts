@@ -4,6 +4,13 @@ import type { TurnClock } from '../turn-clock.ts';
 
 /** Bytes of one write. Nearly all outputs are one piece. */
 export const pieceBytes = 512 * 1024;
+/**
+ * What the system has not accepted is copied up to this size, so that the caller need not take new memory for its next output. Through a
+ * stream, as for TLS, no write is accepted at once.
+ */
+const copiedBytesMax = 32 * 1024;
+/** Small outputs that wait are joined up to this size, because each write has a cost. */
+const joinedBytesMax = 64 * 1024;
 /** Minimal cost of a write, in bytes of work. */
 const writeWork = 1024;
 
@@ -36,16 +43,20 @@ export class PacedWrites {
     return this.queuedBytes + this.offeredBytes;
   }
 
-  /** Writes the first `length` bytes; returns true if the system has accepted everything. */
+  /** Writes the first `length` bytes; returns true if the caller may reuse their memory. */
   write(bytes: Buffer, length: number): boolean {
     if (this.isWaiting || length > pieceBytes) {
-      this.queue.push(bytes.subarray(0, length));
+      const kept = keptOf(bytes.subarray(0, length));
+      this.queue.push(kept.bytes);
       this.queuedBytes += length;
-      return !this.isWaiting && this.writeQueue();
+      const isAccepted = !this.isWaiting && this.writeQueue();
+      return kept.isCopy || isAccepted;
     }
     const accepted = this.socket.writeNow(bytes, length);
-    if (accepted < length) this.offer(bytes.subarray(accepted, length));
-    return !this.isWaiting;
+    if (accepted === length) return true;
+    const kept = keptOf(bytes.subarray(accepted, length));
+    this.offer(kept.bytes);
+    return kept.isCopy;
   }
 
   /** Returns whether the system has accepted everything. */
@@ -72,11 +83,21 @@ export class PacedWrites {
 
   private takePiece(): Buffer {
     const first = this.queue[0] as Buffer;
-    const piece = first.subarray(0, pieceBytes);
     if (first.length > pieceBytes) this.queue[0] = first.subarray(pieceBytes);
-    else this.queue.shift();
+    const piece = first.length > pieceBytes ? first.subarray(0, pieceBytes) : this.takeSmall();
     this.queuedBytes -= piece.length;
     return piece;
+  }
+
+  /** Outputs that make at most one piece together. */
+  private takeSmall(): Buffer {
+    const { queue } = this;
+    let count = 1;
+    let bytes = (queue[0] as Buffer).length;
+    while (count < queue.length && bytes + (queue[count] as Buffer).length <= joinedBytesMax)
+      bytes += (queue[count++] as Buffer).length;
+    const taken = queue.splice(0, count);
+    return count === 1 ? (taken[0] as Buffer) : Buffer.concat(taken, bytes);
   }
 
   private offer(rest: Buffer): void {
@@ -92,4 +113,9 @@ export class PacedWrites {
     this.isWaiting = false;
     if (this.writeQueue() && !this.socket.isGone) this.onDrained();
   }
+}
+
+function keptOf(bytes: Buffer): { readonly bytes: Buffer; readonly isCopy: boolean } {
+  const isCopy = bytes.length <= copiedBytesMax;
+  return { bytes: isCopy ? Buffer.from(bytes) : bytes, isCopy };
 }

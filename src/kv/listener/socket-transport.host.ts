@@ -1,5 +1,4 @@
-// The socket of a connection. Unencrypted sockets are read into one buffer that all connections of the thread share; TLS sockets
-// deliver each chunk in its own buffer.
+// The socket of a connection. All sockets of the thread are read into one buffer that they share.
 import { writeSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import type { ShownCertificate } from '#ports/client-certificate.ts';
@@ -93,7 +92,7 @@ export interface Intake {
 
 /** Private members of sockets: the handle, around which a second socket is created, and its file descriptor. */
 interface SocketInternals {
-  _handle: { readonly fd?: number } | null;
+  _handle: { readonly fd?: number; useUserBuffer?(buffer: Buffer): void } | null;
   _server: unknown;
   server: unknown;
 }
@@ -128,6 +127,41 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
   moveToSocket(accepted, socket);
   connection = watch(socket, intake, null);
   socket.resume();
+}
+
+/**
+ * Reads a TLS socket whose handshake is over through the shared buffer. Node takes the reader of a socket of a server from nobody, so
+ * that it is set where a socket with `onread` has it; on a runtime without these members, `data` events are used. An event and a buffer
+ * of its own for each chunk take as long as a request.
+ */
+export function readEncrypted(
+  socket: Socket,
+  shared: Buffer,
+  intake: Intake,
+  certificate: ShownCertificate | null,
+): Connection {
+  const reader = readerMembers(socket);
+  const handle = (socket as unknown as SocketInternals)._handle;
+  if (reader === null || typeof handle?.useUserBuffer !== 'function')
+    return readEvents(socket, intake, certificate);
+  const connection = watch(socket, intake, certificate);
+  // What came with the end of the handshake.
+  const early = socket.read() as Buffer | null;
+  handle.useUserBuffer(shared);
+  Object.assign(socket, {
+    [reader.buffer]: shared,
+    [reader.callback]: (bytes: number) => connection.received(shared, 0, bytes),
+  });
+  if (early === null || connection.received(early, 0, early.length)) socket.resume();
+  return connection;
+}
+
+/** Where Node keeps the buffer and the callback of `onread`; null if it does so elsewhere. */
+function readerMembers(socket: Socket): { buffer: symbol; callback: symbol } | null {
+  const symbols = Object.getOwnPropertySymbols(socket);
+  const named = (name: string) => symbols.find(({ description }) => description === name);
+  const [buffer, callback] = [named('kBuffer'), named('kBufferCb')];
+  return buffer === undefined || callback === undefined ? null : { buffer, callback };
 }
 
 /** Reads through public events; each chunk has its own memory. */
