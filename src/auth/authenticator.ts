@@ -159,7 +159,7 @@ export class Authenticator implements Authority {
 
   async #verifyPassword(account: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
     const { password } = attempt;
-    const isSuspect = this.#throttle.suspects(attempt.remoteAddress);
+    const isSuspect = this.#throttle.isSuspect(attempt.remoteAddress);
     if (account ? account.identity.domain === 'external' : this.#admitsUnknown())
       return await this.#verifyExternal(attempt.name, password);
     if (!account?.password) {

@@ -24,8 +24,8 @@ test('discards the oldest failures above ten thousand counted sources and users'
   const clock = new ManualClock();
   const throttle = new LoginThrottle(clock);
   for (let n = 0; n < 5; n++) await advanceUntilDone(clock, throttle.failed('first', 'jane'));
-  assert.ok(throttle.suspects('first'));
+  assert.ok(throttle.isSuspect('first'));
   const others = Promise.all(Array.from({ length: 5_000 }, (_, n) => throttle.failed(`other${n}`, 'x')));
   await advanceUntilDone(clock, others);
-  assert.ok(!throttle.suspects('first'));
+  assert.ok(!throttle.isSuspect('first'));
 });

@@ -11,6 +11,7 @@ const longestWaitMs = 3_000;
 const discardAfterMs = 15 * 60_000;
 /** The maximum of sources and of pairs of a source and a user whose failures are counted. */
 const countedMax = 10_000;
+/** Recent failures from which on a source is suspect. */
 const suspectAfter = 5;
 /** Delayed answers at a time; more are sent at once, because delayed ones cost memory and connections. */
 const waitingMax = 1_000;
@@ -32,7 +33,7 @@ export class LoginThrottle {
   }
 
   /** True for a source with so many recent failures that its verifications run at low priority. */
-  suspects(address: string): boolean {
+  isSuspect(address: string): boolean {
     const failures = this.#failures.get(sourceOf(address));
     return failures !== undefined && failures.count >= suspectAfter && this.#isFresh(failures);
   }

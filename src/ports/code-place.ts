@@ -1,5 +1,5 @@
-// Where the code of this process is: in `src`, or bundled in `built/node` (tools/build-node.ts). Other modules take places from here,
-// since a bundle moves them: what they know from `import.meta.url` holds in one of the two only.
+// Where the code of this process is: in `src`, or bundled in `built/node` (tools/build-node.ts). Other modules take their places from here:
+// a bundle has another folder than its modules, so that a path from their own `import.meta.url` would be right in one of the two only.
 import { basename, extname } from 'node:path';
 
 /** The bundles are files in one folder, each with the name of its module. */

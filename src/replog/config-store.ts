@@ -52,7 +52,7 @@ export interface ConfigStore {
   watch(prefix: string, changed: (key: string, entry: Entry | null) => void): Promise<{ stop(): void }>;
   /** The revision of the newest change in the store. */
   revision(): number;
-  /** Why nothing can be changed now, where others store it; null, or absent: it can. */
+  /** Why the store, which other servers hold, cannot be changed now; null or absent: it can be changed. */
   readonly problem?: string | null;
   /** The clock and random numbers of a simulation; absent: the real ones. */
   readonly ports?: { readonly clock: Clock; readonly random: Random };

@@ -69,10 +69,10 @@ async function folders(t: TestContext) {
   cpSync(clean, killed, { recursive: true });
   await store.destroy();
   let copies = 0;
-  const copyOf = (folder: string, harm: (path: string) => void = () => {}): string => {
+  const copyOf = (folder: string, damage: (path: string) => void = () => {}): string => {
     const copy = join(scratch, `copy-${++copies}`);
     cpSync(folder, copy, { recursive: true });
-    harm(join(copy, 'cloud.db'));
+    damage(join(copy, 'cloud.db'));
     return copy;
   };
   return { clean, killed, copyOf };
@@ -138,8 +138,8 @@ test('an older copy of the file is refused, an older copy of the whole folder is
 test('a missing or empty file is refused, with its log and without', async (t) => {
   const { clean, killed, copyOf } = await folders(t);
   for (const folder of [clean, killed])
-    for (const harm of [(path: string) => rmSync(path), (path: string) => writeFileSync(path, '')])
-      await refused(copyOf(folder, harm), /it is missing or empty, though it had 20 commits/);
+    for (const damage of [(path: string) => rmSync(path), (path: string) => writeFileSync(path, '')])
+      await refused(copyOf(folder, damage), /it is missing or empty, though it had 20 commits/);
 });
 
 test('the files of a killed and a stopped process, and a file without its count, open with all rows', async (t) => {

@@ -121,7 +121,7 @@ export class Heartbeats {
     return skewsMs.reduce((least, skewMs) => (Math.abs(skewMs) < Math.abs(least) ? skewMs : least));
   }
 
-  /** For how long this node has received nothing from that node, which others do hear; 0: it does, or nobody hears it. */
+  /** For how long this node has received no heartbeat of that node, though others do; 0: it receives them, or no node does. */
   cutOffMs(node: string): number {
     if (this.receivesFrom(node) || this.isDown(node)) return 0;
     return this.#deps.clock.monotonicMs() - this.#lastMs(node);

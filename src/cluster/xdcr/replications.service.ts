@@ -66,7 +66,10 @@ export class ReplicationsService {
     return this.#defaultsOf(this.#deps.state.value);
   }
 
-  /** `authorize` is called with a valid source bucket, and throws if the caller may not replicate it. */
+  /**
+   * Creates a replication; `isTrial`: only checks whether it could be created. `authorize` is called with a valid source bucket, and throws
+   * if the caller may not replicate it.
+   */
   async create(form: Form, isTrial: boolean, authorize: (bucket: string) => void): Promise<string> {
     const { changes, problems } = await readSettings(form);
     const skips = booleanOf(form['filterSkipRestream'] ?? 'false') === true;
@@ -93,28 +96,32 @@ export class ReplicationsService {
     await this.#checkTarget(reference, names.toBucket, source.conflictResolutionType);
     if (reference.uuid === this.#deps.view.cluster.uuid && names.toBucket === source.name)
       throw xdcrRefusals.sameBucket();
-    const id = `${reference.uuid}/${source.name}/${names.toBucket}`;
-    const isPaused = booleanOf(form['pauseRequested'] ?? 'false') ?? false;
-    await this.#change((state) => {
-      const others = state.replications.filter(this.#deps.hasSource);
-      if (others.some((replication) => replication.id === id)) throw xdcrRefusals.exists();
-      if (others.length >= limits.replications) throw xdcrRefusals.tooMany({ count: limits.replications });
-      const settings = { ...this.#defaultsOf(state), ...changes };
-      const replication: StoredReplication = {
-        id,
-        clusterUuid: reference.uuid,
-        fromBucket: source.name,
-        fromBucketUuid: source.uuid,
-        toBucket: names.toBucket,
-        settings,
-        pauseRequested: isPaused,
-        filterEpochs: firstEpochs(settings.filterExpression),
-        mapping,
-        formerMappings: [],
-      };
-      return { ...state, replications: [...others, replication] };
-    }, isTrial);
-    return id;
+    const replication: Omit<StoredReplication, 'settings' | 'filterEpochs'> = {
+      id: `${reference.uuid}/${source.name}/${names.toBucket}`,
+      clusterUuid: reference.uuid,
+      fromBucket: source.name,
+      fromBucketUuid: source.uuid,
+      toBucket: names.toBucket,
+      pauseRequested: booleanOf(form['pauseRequested'] ?? 'false') ?? false,
+      mapping,
+      formerMappings: [],
+    };
+    await this.#change((state) => this.#withReplication(state, replication, changes), isTrial);
+    return replication.id;
+  }
+
+  /** The state with a replication that has the default settings of the state, and these changes of them. */
+  #withReplication(
+    state: XdcrState,
+    replication: Omit<StoredReplication, 'settings' | 'filterEpochs'>,
+    changes: Partial<ReplicationSettings>,
+  ): XdcrState {
+    const others = state.replications.filter(this.#deps.hasSource);
+    if (others.some(({ id }) => id === replication.id)) throw xdcrRefusals.exists();
+    if (others.length >= limits.replications) throw xdcrRefusals.tooMany({ count: limits.replications });
+    const settings = { ...this.#defaultsOf(state), ...changes };
+    const filterEpochs = firstEpochs(settings.filterExpression);
+    return { ...state, replications: [...others, { ...replication, settings, filterEpochs }] };
   }
 
   async remove(id: string): Promise<void> {

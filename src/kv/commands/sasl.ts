@@ -161,7 +161,7 @@ function authenticatePlainly(request: Request): CommandResult {
     finishExternalLogin(heldReply, connection, environment, user, login);
     return Outcome.later;
   }
-  const suspect = environment.throttle.suspects(sourceOf(connection.peer));
+  const suspect = environment.throttle.isSuspect(sourceOf(connection.peer));
   environment.hashingQueue
     .run(suspect, () => isRightPassword(environment, user, login))
     .then(

@@ -27,7 +27,11 @@ export const sampleVerbs = [
       json: jsonFlag,
       bucket: { kind: kinds.text, default: 'travel', doc: 'bucket, created if it is missing' },
       quota: { kind: kinds.megabytes, default: 100, doc: 'memory of a bucket that is created' },
-      seed: { kind: wholeNumber(0, 2 ** 32 - 1), default: 1, doc: 'another seed, other data' },
+      seed: {
+        kind: wholeNumber(0, 2 ** 32 - 1),
+        default: 1,
+        doc: 'the same seed creates the same documents',
+      },
       indexes: { kind: kinds.flag, default: true, doc: 'create the indexes' },
     },
     async ({ bucket, quota, seed, indexes, ...options }) => {

@@ -1,4 +1,4 @@
-// Rows of CSV (RFC 4180): cells may be quoted, then with separators, line ends and doubled quotes in them. Empty lines are skipped.
+// Rows of CSV (RFC 4180): a quoted cell may contain separators, line ends and doubled quotes. Empty lines are skipped.
 import { isUtf8 } from 'node:buffer';
 import {
   byteOrderMark,

@@ -11,7 +11,9 @@ interface Rule {
   readonly operation: string;
   /** Whether `object` is below the keyspace. */
   readonly isLocal: boolean;
+  /** The operation, as the error names it. */
   readonly what: (target: string) => string;
+  /** The role that permits it, as the error names it. */
   readonly role: (target: string) => string;
 }
 

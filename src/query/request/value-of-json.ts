@@ -22,7 +22,7 @@ export function parsedJson(text: string): unknown {
 /** Integers with fewer digits are exact in a double. */
 const longDigits = /\d{16}/;
 
-/** Converts the result of JSON.parse; it must have no large integers. */
+/** Converts parsed JSON; 64-bit integers are exact only in the result of `parsedJson`. */
 export function plainValue(json: unknown): Value {
   if (Array.isArray(json)) return json.map(plainValue);
   if (typeof json !== 'object' || json === null) return json as Value;

@@ -88,7 +88,7 @@ const folded =
 const missing = { nulls: 'missing' } as const;
 
 export const numbers = new Declarations('number')
-  .add('abs', 'number', 'The number without its sign.', abs)
+  .add('abs', 'number', 'The absolute value.', abs)
   .add('acos', 'number', 'The arc cosine, in radians.', ofNumber(Math.acos))
   .add('asin', 'number', 'The arc sine, in radians.', ofNumber(Math.asin))
   .add('atan', 'number', 'The arc tangent, in radians.', ofNumber(Math.atan))
@@ -153,12 +153,14 @@ export const numbers = new Declarations('number')
   .add('add', 'number, number [, number …]', 'The sum.', folded(add), missing)
   .add('sub', 'number, number', 'The difference.', ([a, b]) => subtract(a, b))
   .add('mult', 'number, number [, number …]', 'The product.', folded(multiply), missing)
-  .add('div', 'number, number', 'The quotient; by 0 NULL.', ([a, b]) => divide(a, b))
-  .add('mod', 'number, number', 'The remainder of a division; by 0 NULL.', ([a, b]) => modulo(a, b))
+  .add('div', 'number, number', 'The quotient; NULL for a division by 0.', ([a, b]) => divide(a, b))
+  .add('mod', 'number, number', 'The remainder of a division; NULL for a division by 0.', ([a, b]) =>
+    modulo(a, b),
+  )
   .add('idiv', 'number, number', 'The quotient of the integer parts, truncated; by 0 NULL.', ([a, b]) =>
     divideIntegers(a, b),
   )
   .add('imod', 'number, number', 'The remainder of the integer parts; by 0 NULL.', ([a, b]) =>
     moduloIntegers(a, b),
   )
-  .add('neg', 'number', 'The number with the other sign.', ([value]) => negate(value));
+  .add('neg', 'number', 'The negated number.', ([value]) => negate(value));

@@ -3,14 +3,14 @@ import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import type { HeavyJob } from '../jobs.ts';
 import { perform } from '../perform.ts';
-import { type HeavyReply, ownedBuffers, withBuffers } from './messages.ts';
+import { type HeavyReply, transferableBuffers, withBuffers } from './messages.ts';
 
 assert(parentPort !== null, 'heavy work is done in a worker thread');
 const port = parentPort;
 
 port.on('message', (job: HeavyJob) => {
   const reply = answer(withBuffers(job));
-  port.postMessage(reply, 'result' in reply ? ownedBuffers(reply.result) : []);
+  port.postMessage(reply, 'result' in reply ? transferableBuffers(reply.result) : []);
 });
 
 function answer(job: HeavyJob): HeavyReply {

@@ -16,17 +16,17 @@ export function withBuffers<T>(message: T): T {
   return Object.fromEntries(Object.entries(message).map(([name, value]) => [name, withBuffers(value)])) as T;
 }
 
-/** More than the memory that small buffers share, which cannot be moved. */
-const movedBytesMin = 256 * 1024;
+/** More than the memory that small buffers share, which cannot be transferred. */
+const transferredBytesMin = 256 * 1024;
 
-/** Large memory of a message, to be moved instead of copied. */
-export function ownedBuffers(message: unknown, found: ArrayBuffer[] = []): ArrayBuffer[] {
+/** The large buffers of a message, to be transferred instead of copied. */
+export function transferableBuffers(message: unknown, found: ArrayBuffer[] = []): ArrayBuffer[] {
   if (message instanceof Uint8Array) {
     const { buffer } = message;
-    if (buffer instanceof ArrayBuffer && buffer.byteLength >= movedBytesMin && !found.includes(buffer))
+    if (buffer instanceof ArrayBuffer && buffer.byteLength >= transferredBytesMin && !found.includes(buffer))
       found.push(buffer);
   } else if (typeof message === 'object' && message !== null) {
-    for (const value of Object.values(message)) ownedBuffers(value, found);
+    for (const value of Object.values(message)) transferableBuffers(value, found);
   }
   return found;
 }
