@@ -25,6 +25,8 @@ export interface FunctionDefinitions {
   /** Resolves when the change is stored. */
   change(change: FunctionChange): Promise<FunctionOutcome>;
   all(): readonly FunctionDefinition[];
+  /** Called after each change, also one by another node. */
+  onChange(changed: () => void): { stop(): void };
 }
 
 /** The statistics of one collection, which UPDATE STATISTICS gathers for the planner. */

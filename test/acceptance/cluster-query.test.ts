@@ -98,6 +98,26 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
     for (const node of all()) await node?.[Symbol.asyncDispose]();
   });
 
+  it('knows functions and statistics of every node', async () => {
+    // Every query thread has answered: it follows changes from its first request on.
+    for (const node of all()) await rows(node, 'SELECT 1');
+    await rows(first, 'CREATE FUNCTION twice(x) { x * 2 }');
+    await rows(second, 'UPDATE STATISTICS FOR b(n)');
+    const known = 'SELECT RAW distributionKeys FROM system:dictionary';
+    for (const node of all())
+      await eventuallyWithin(waitLimitMs, async () => {
+        assert.deepEqual(await rows(node, 'SELECT RAW twice(4)'), [8]);
+        assert.deepEqual(await rows(node, known), [['`n`']]);
+      });
+    await rows(third, 'DROP FUNCTION twice');
+    await rows(third, 'ANALYZE b DELETE STATISTICS');
+    for (const node of all())
+      await eventuallyWithin(waitLimitMs, async () => {
+        assert.deepEqual((await query(node, 'SELECT RAW twice(4)')).errors?.[0]?.code, 3000);
+        assert.deepEqual(await rows(node, known), []);
+      });
+  });
+
   it('writes, counts, scans and reads by key on every node', async () => {
     const values = Array.from(
       { length: count },

@@ -19,6 +19,7 @@ export class FunctionsService implements FunctionDefinitions {
   readonly #store: ConfigStore;
   readonly #view: ClusterView;
   #state: FunctionsState = noFunctions;
+  readonly #listeners = new Set<() => void>();
   #watch: { stop(): void } | null = null;
 
   constructor({ store, view }: { store: ConfigStore; view: ClusterView }) {
@@ -28,12 +29,20 @@ export class FunctionsService implements FunctionDefinitions {
 
   async start(): Promise<void> {
     this.#watch = await this.#store.watch(functionsKey, (key, entry: Entry | null) => {
-      if (key === functionsKey) this.#state = (entry?.value as FunctionsState | undefined) ?? noFunctions;
+      if (key !== functionsKey) return;
+      this.#state = (entry?.value as FunctionsState | undefined) ?? noFunctions;
+      for (const listener of this.#listeners) listener();
     });
   }
 
   stop(): void {
     this.#watch?.stop();
+    this.#listeners.clear();
+  }
+
+  onChange(changed: () => void): { stop(): void } {
+    this.#listeners.add(changed);
+    return { stop: () => this.#listeners.delete(changed) };
   }
 
   all(): readonly FunctionDefinition[] {

@@ -7,10 +7,16 @@ import { loopbackHosts } from '#base/loopback.ts';
 import { type Listener, openListener } from '#http/listener.host.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
-import type { StoredStatistics } from '../query.contract.ts';
 import { hasAttemptCollections } from './attempt-collections.adapter.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
-import type { QueryCall, QueryPorts, QueryReport, QueryStart, QueryState } from './query-messages.ts';
+import type {
+  QueryCall,
+  QueryPorts,
+  QueryReport,
+  QueryStart,
+  QueryState,
+  StoredCall,
+} from './query-messages.ts';
 import type { QueryRuntime } from './query-runtime.ts';
 
 /** How long a closing port waits for its requests. */
@@ -25,7 +31,8 @@ export class QueryHost {
   private start: QueryStart | null = null;
   private documents: MessagePort | null = null;
   private state: QueryState | null = null;
-  private statistics: readonly StoredStatistics[] = [];
+  /** The newest of each kind that came while the runtime was loaded. */
+  private readonly early = new Map<StoredCall['kind'], StoredCall>();
   private loading: Promise<QueryRuntime> | null = null;
   private runtime: QueryRuntime | null = null;
   private plain: Listener | null = null;
@@ -41,9 +48,9 @@ export class QueryHost {
     if (call.kind === 'caller') return this.runtime?.callers.answer(call.callId, call.caller, call.watch);
     if (call.kind === 'discard') return this.runtime?.callers.discard(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
-    if (call.kind === 'functions') return this.runtime?.takeFunctions(call);
-    if (call.kind === 'statistics') return this.takeStatistics(call.statistics);
-    if (call.kind === 'statistics changed') return this.runtime?.takeStatisticsChange(call);
+    if (call.kind === 'functions' || call.kind === 'statistics') return this.takeStored(call);
+    if (call.kind === 'functions changed' || call.kind === 'statistics changed')
+      return this.runtime?.takeChange(call);
     const { id } = call;
     try {
       this.options.sendMessage({ kind: 'result', id, result: await this.act(call) });
@@ -53,9 +60,9 @@ export class QueryHost {
     }
   }
 
-  private takeStatistics(statistics: readonly StoredStatistics[]): void {
-    this.statistics = statistics;
-    this.runtime?.takeStatistics(statistics);
+  private takeStored(call: StoredCall): void {
+    if (this.runtime === null) this.early.set(call.kind, call);
+    else this.runtime.takeStored(call);
   }
 
   private act(call: Extract<QueryCall, { id: number }>): unknown {
@@ -118,7 +125,7 @@ export class QueryHost {
       const runtime = await QueryRuntime.make(this.options, start, state, ports);
       // The state may have changed during loading.
       if (this.state !== null) runtime.follow(this.state);
-      runtime.takeStatistics(this.statistics);
+      for (const call of this.early.values()) runtime.takeStored(call);
       this.runtime = runtime;
       return runtime;
     });

@@ -91,19 +91,22 @@ export type QueryCall =
     }
   /** A port to the index service; transferred. */
   | { readonly kind: 'indexes'; readonly port: MessagePort }
-  /** The reply to a change of functions, with all functions. */
-  | {
-      readonly kind: 'functions';
-      readonly callId: number;
-      readonly outcome: FunctionOutcome;
-      readonly functions: readonly FunctionDefinition[];
-    }
+  /** All functions: before the port to the index service, and after each change. */
+  | { readonly kind: 'functions'; readonly functions: readonly FunctionDefinition[] }
+  /** The reply to a change of functions, after the functions. */
+  | { readonly kind: 'functions changed'; readonly callId: number; readonly outcome: FunctionOutcome }
   /** All statistics of the planner: before the port to the index service, and after each change. */
   | { readonly kind: 'statistics'; readonly statistics: readonly StoredStatistics[] }
   /** The reply to a change of statistics, after the statistics. */
   | { readonly kind: 'statistics changed'; readonly callId: number; readonly outcome: StatisticsOutcome }
   /** A caller's account, credentials or roles changed. */
   | { readonly kind: 'discard'; readonly watch: number };
+
+/** What the main thread stores for all query threads of the cluster. */
+export type StoredCall = Extract<QueryCall, { kind: 'functions' | 'statistics' }>;
+
+/** The replies to changes of it. */
+export type StoredReply = Extract<QueryCall, { kind: 'functions changed' | 'statistics changed' }>;
 
 export type QueryQuestion =
   | { readonly name: string; readonly password: string; readonly remoteAddress: string }

@@ -16,7 +16,6 @@ import type {
   FunctionOutcome,
   StatisticsChange,
   StatisticsOutcome,
-  StoredStatistics,
 } from '../query.contract.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
@@ -25,7 +24,7 @@ import { StoredAttemptCollections } from './attempt-collections.adapter.ts';
 import { KnownCallers } from './known-callers.ts';
 import { MainChanges } from './main-changes.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
-import type { QueryCall, QueryReport, QueryStart, QueryState } from './query-messages.ts';
+import type { QueryReport, QueryStart, QueryState, StoredCall, StoredReply } from './query-messages.ts';
 import { ScratchFiles } from './scratch-files.adapter.ts';
 
 export class QueryRuntime {
@@ -117,17 +116,14 @@ export class QueryRuntime {
     this.take(before, state);
   }
 
-  takeFunctions({ callId, outcome, functions }: Extract<QueryCall, { kind: 'functions' }>): void {
-    this.changes.functions.set(functions);
-    this.changes.ofFunctions.answer(callId, outcome);
+  takeStored(call: StoredCall): void {
+    if (call.kind === 'functions') this.changes.functions.set(call.functions);
+    else this.changes.statistics.set(call.statistics);
   }
 
-  takeStatistics(statistics: readonly StoredStatistics[]): void {
-    this.changes.statistics.set(statistics);
-  }
-
-  takeStatisticsChange({ callId, outcome }: Extract<QueryCall, { kind: 'statistics changed' }>): void {
-    this.changes.ofStatistics.answer(callId, outcome);
+  takeChange(reply: StoredReply): void {
+    if (reply.kind === 'functions changed') this.changes.ofFunctions.answer(reply.callId, reply.outcome);
+    else this.changes.ofStatistics.answer(reply.callId, reply.outcome);
   }
 
   report(): QueryReport {
@@ -153,7 +149,8 @@ export class QueryRuntime {
     if (!isSame(before?.data, state.data)) this.clients.use(state.data);
     if (before === null || !isSame(before.cluster, state.cluster)) this.clients.follow(state.cluster);
     this.followBuckets(state);
-    if (!isSame(before?.functions ?? [], state.functions)) this.changes.functions.set(state.functions);
+    const { functions } = this.changes;
+    if (!isSame(functions.all(), state.functions)) functions.set(state.functions);
     // Changes by POST /admin/settings are kept until the cluster's settings change.
     if (isSame(before?.settings, state.settings)) return;
     const isOn = state.settings['sequential-scans'] === true && this.start.sequentialScans;

@@ -46,7 +46,7 @@ export class WorkerQuery {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, Deferred<unknown>>();
   private readonly watches = new Map<number, { stop(): void }>();
-  private followed: { stop(): void } | null = null;
+  private followed: readonly { stop(): void }[] = [];
   private lastId = 0;
   private lastWatch = 0;
   private lost: Error | null = null;
@@ -80,7 +80,7 @@ export class WorkerQuery {
   async stop(): Promise<void> {
     this.isStopping = true;
     for (const watch of this.watches.values()) watch.stop();
-    this.followed?.stop();
+    for (const followed of this.followed) followed.stop();
     if (this.lost === null) {
       const timer = setTimeout(() => void this.worker.terminate(), stopMs);
       await this.call({ kind: 'stop' }).catch(() => {}); // the thread has ended
@@ -104,7 +104,7 @@ export class WorkerQuery {
         this.options.log[message.level](message.event, message.fields);
         return;
       case 'connect indexes': {
-        this.followStatistics();
+        this.followStored();
         const port = this.options.indexPort();
         this.worker.postMessage({ kind: 'indexes', port } satisfies QueryCall, [port]);
         return;
@@ -137,13 +137,24 @@ export class WorkerQuery {
     const outcome = await functions
       .change(change)
       .catch((error: Error): FunctionOutcome => ({ refused: error.message }));
-    const answer = { kind: 'functions', callId, outcome, functions: functions.all() } as const;
-    this.worker.postMessage(answer satisfies QueryCall);
+    this.sendFunctions();
+    this.worker.postMessage({ kind: 'functions changed', callId, outcome } satisfies QueryCall);
   }
 
-  private followStatistics(): void {
-    this.followed = this.options.statistics.onChange(() => this.sendStatistics());
+  /** From here on the thread has readers of what any node of the cluster stores. */
+  private followStored(): void {
+    const { functions, statistics } = this.options;
+    this.followed = [
+      functions.onChange(() => this.sendFunctions()),
+      statistics.onChange(() => this.sendStatistics()),
+    ];
+    this.sendFunctions();
     this.sendStatistics();
+  }
+
+  private sendFunctions(): void {
+    const functions = this.options.functions.all();
+    this.worker.postMessage({ kind: 'functions', functions } satisfies QueryCall);
   }
 
   private sendStatistics(): void {
