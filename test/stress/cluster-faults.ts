@@ -1,6 +1,6 @@
 // Faults in random order on a cluster of three nodes, each on a machine of its own, while clients write and read with durability
 // `majority`: for each document an order of the operations must exist that explains every answer, and in the end all copies are equal.
-// `node test/stress/cluster-faults.ts [minutes] [fault] [--engine nats]`, default 30 minutes, all faults and the founder's store; DIVAN_SEED
+// `node test/stress/cluster-faults.ts [minutes] [fault] [--engine nats|own-nats]`, default 30 minutes, all faults and the founder's store; DIVAN_SEED
 // repeats the order of the faults.
 import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
@@ -9,7 +9,7 @@ import { assertEqualCopies } from '../support/cluster-copies.ts';
 import { clusterSize, type Fault, failovers, faultsWith, recoveredMs } from '../support/cluster-faults.ts';
 import { DirectReader } from '../support/direct-reader.ts';
 import { isLinearizable, type Operation } from '../support/linearizable.ts';
-import { dataPort, type Engine, MachineCluster } from '../support/machine-cluster.ts';
+import { dataPort, type Engine, engines, MachineCluster } from '../support/machine-cluster.ts';
 import { administrator, eventuallyWithin } from '../support/node-process.ts';
 import { type Random, randomFrom } from '../support/random.ts';
 import { RegisterClients } from '../support/register-clients.ts';
@@ -158,8 +158,8 @@ if (import.meta.main) {
   });
   const [minutes = '30', fault] = positionals;
   const { engine = 'embedded' } = values;
-  assert.ok(engine === 'embedded' || engine === 'nats', '--engine is embedded or nats');
-  assert.ok(fault === undefined || fault in faultsWith(engine), `no fault is named "${fault}"`);
+  const named = engines.find((name) => name === engine) ?? assert.fail(`--engine is ${engines.join(' or ')}`);
+  assert.ok(fault === undefined || fault in faultsWith(named), `no fault is named "${fault}"`);
   const endMs = performance.now() + Number(minutes) * 60_000;
   await faultRounds({
     isEnough: () => performance.now() >= endMs,
@@ -167,6 +167,6 @@ if (import.meta.main) {
     random: randomFrom(printedSeed(console.log)),
     report: console.log,
     fault,
-    engine,
+    engine: named,
   });
 }

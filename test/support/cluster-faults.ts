@@ -1,8 +1,8 @@
 // What can happen to a cluster of three nodes on machines of their own, and how it ends.
 import assert from 'node:assert/strict';
 import type { Engine, MachineCluster } from './machine-cluster.ts';
-import type { NatsServer } from './nats-servers.ts';
 import { eventuallyWithin } from './node-process.ts';
+import type { FaultyServer } from './own-nats-server.ts';
 import type { Random } from './random.ts';
 
 export const clusterSize = 3;
@@ -134,7 +134,8 @@ const faults: Readonly<Record<string, Fault>> = {
 };
 
 const anyServer = ({ random, cluster }: FaultScene): number => random(cluster.natsServers.length);
-const serverAt = ({ cluster }: FaultScene, at: number): NatsServer => cluster.natsServers[at] as NatsServer;
+const serverAt = ({ cluster }: FaultScene, at: number): FaultyServer =>
+  cluster.natsServers[at] as FaultyServer;
 
 const natsFaults: Readonly<Record<string, Fault>> = {
   'NATS server killed': async (scene) => {
@@ -171,4 +172,4 @@ const natsFaults: Readonly<Record<string, Fault>> = {
 
 /** Those that can happen to a cluster with that engine. */
 export const faultsWith = (engine: Engine): Readonly<Record<string, Fault>> =>
-  engine === 'nats' ? { ...faults, ...natsFaults } : faults;
+  engine === 'embedded' ? faults : { ...faults, ...natsFaults };

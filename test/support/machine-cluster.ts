@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { joinNodes, rebalance } from './join-nodes.ts';
 import { Machine } from './machine.ts';
 import { NamespaceNetwork } from './namespace-network.ts';
-import { NatsCluster, type NatsServer } from './nats-servers.ts';
-import { NodeProcess } from './node-process.ts';
+import { natsServerPath } from './nats-binary.ts';
+import { NatsCluster } from './nats-servers.ts';
+import { eventuallyWithin, NodeProcess } from './node-process.ts';
+import { type FaultyServer, OwnNatsServer } from './own-nats-server.ts';
 
 export const dataPort = 11210;
 const ports = {
@@ -19,9 +21,14 @@ const ports = {
   replication: 21200,
 };
 const startMs = 120_000;
+const movedMs = 120_000;
 
-/** Where the nodes have their configuration: on the first one, the founder, or on three NATS servers on machines of their own. */
-export type Engine = 'embedded' | 'nats';
+/**
+ * Where the nodes have their configuration: on the first one, the founder; on three NATS servers on machines of their own; or on NATS
+ * servers that the nodes run.
+ */
+export const engines = ['embedded', 'nats', 'own-nats'] as const;
+export type Engine = (typeof engines)[number];
 const natsSize = 3;
 
 interface Pool {
@@ -34,10 +41,12 @@ export class MachineCluster {
   private readonly machines: Machine[] = [];
   private readonly nodes: NodeProcess[] = [];
   private readonly size: number;
+  private readonly engine: Engine;
   private nats: NatsCluster | null = null;
 
   private constructor(size: number, engine: Engine) {
     this.size = size;
+    this.engine = engine;
     this.network = NamespaceNetwork.of(engine === 'nats' ? size + natsSize : size);
   }
 
@@ -49,6 +58,8 @@ export class MachineCluster {
       for (let at = 0; at < size; at++) cluster.machines.push(new Machine(join(cluster.folder, String(at))));
       await Promise.all(Array.from({ length: size }, (_, at) => cluster.start(at)));
       await joinNodes(cluster.node(0), cluster.nodes.slice(1));
+      if (engine === 'own-nats')
+        await eventuallyWithin(movedMs, () => assert.ok(cluster.ownServers.every(({ isUsed }) => isUsed)));
       return cluster;
     } catch (error) {
       await cluster[Symbol.asyncDispose]();
@@ -68,13 +79,18 @@ export class MachineCluster {
     return this.machines[at] as Machine;
   }
 
-  get natsServers(): readonly NatsServer[] {
-    return this.nats?.servers ?? [];
+  get natsServers(): readonly FaultyServer[] {
+    return this.nats?.servers ?? this.ownServers;
+  }
+
+  private get ownServers(): readonly OwnNatsServer[] {
+    if (this.engine !== 'own-nats') return [];
+    return this.machines.map(({ dataDir }) => new OwnNatsServer(dataDir));
   }
 
   /** The machine of a NATS server, in the network. */
   machineOfNats(server: number): number {
-    return this.size + server;
+    return this.engine === 'own-nats' ? server : this.size + server;
   }
 
   get connectionString(): string {
@@ -102,6 +118,7 @@ export class MachineCluster {
         'info',
         // The others learn of the servers when they join.
         ...(this.nats !== null && at === 0 ? ['--engine', this.nats.url] : []),
+        ...(this.engine === 'own-nats' ? ['--engine', 'nats', '--nats-server', natsServerPath] : []),
       ],
     });
   }

@@ -1,0 +1,49 @@
+// The NATS server that a node runs beside itself, as faults reach it.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A server that a fault can stop, pause and start again. */
+export interface FaultyServer {
+  stop(signal: NodeJS.Signals): Promise<void>;
+  start(): Promise<void>;
+  pause(): void;
+  resume(): void;
+}
+
+export class OwnNatsServer implements FaultyServer {
+  private readonly dataDir: string;
+  private paused: number | null = null;
+
+  constructor(dataDir: string) {
+    this.dataDir = dataDir;
+  }
+
+  /** Null: it does not run at present. */
+  get pid(): number | null {
+    const file = join(this.dataDir, 'nats', 'nats.pid');
+    const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+    return pid > 1 && existsSync(`/proc/${pid}`) ? pid : null;
+  }
+
+  /** The node starts it again by itself. */
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    if (this.pid !== null) process.kill(this.pid, signal);
+  }
+
+  async start(): Promise<void> {}
+
+  pause(): void {
+    this.paused = this.pid;
+    if (this.paused !== null) process.kill(this.paused, 'SIGSTOP');
+  }
+
+  resume(): void {
+    if (this.paused !== null && existsSync(`/proc/${this.paused}`)) process.kill(this.paused, 'SIGCONT');
+  }
+
+  /** Whether the node uses the servers that nodes run. */
+  get isUsed(): boolean {
+    const path = join(this.dataDir, 'member.json');
+    return existsSync(path) && 'nats' in (JSON.parse(readFileSync(path, 'utf8')) as object);
+  }
+}
