@@ -35,7 +35,11 @@ export class AlertsStore {
 
   async write(settings: AlertSettings): Promise<void> {
     const stored = this.#stored(settings);
-    await this.#settings.change(key, stored, stored);
+    await this.#settings.replace(key, stored, (before) => ({
+      ...before,
+      ...stored,
+      server: { ...before.server, ...stored.server },
+    }));
   }
 
   limits(): Promise<AlertLimits> {

@@ -25,9 +25,10 @@ export class AutoCompactionService {
   }
 
   async change(form: Form): Promise<void> {
-    await this.#store.replace(compactionSetting, compactionDefaults, (current) =>
-      this.#settingsOf(form, current),
-    );
+    await this.#store.replace(compactionSetting, compactionDefaults, (current) => ({
+      ...current,
+      ...this.#settingsOf(form, current),
+    }));
   }
 
   #settingsOf(form: Form, current: ClusterAutoCompaction): ClusterAutoCompaction {

@@ -76,7 +76,7 @@ function clientRoutes({ certificates: { clientAuth } }: Deps): BoundRoute[] {
     bind(contract.SetClientAuth, async ({ body }) => {
       const wanted = readClientAuth(body.toString('utf8'));
       const isNew = JSON.stringify(wanted) !== JSON.stringify(clientAuth.value);
-      if (isNew) await clientAuth.change(() => wanted);
+      if (isNew) await clientAuth.change((before) => ({ ...before, ...wanted }));
       return reply.empty(isNew ? 202 : 200);
     }),
   ];

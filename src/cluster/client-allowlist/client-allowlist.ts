@@ -54,7 +54,10 @@ export class ClientAllowlist implements Changing {
   /** Resolves with the revision that holds the list. */
   set(entries: readonly string[] | null): Promise<number> {
     const unique = entries === null ? null : [...new Set(entries)];
-    return this.#settings.replace<StoredAllowlist>(name, noList, () => ({ entries: unique }));
+    return this.#settings.replace<StoredAllowlist>(name, noList, (before) => ({
+      ...before,
+      entries: unique,
+    }));
   }
 
   onChange(listener: () => void): { stop(): void } {

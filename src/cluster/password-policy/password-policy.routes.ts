@@ -14,7 +14,7 @@ export const passwordPolicyRoutes = (setting: PolicySetting): BoundRoute[] => [
   bind(contract.GetPasswordPolicy, () => reply.json(contract.policyRecord(setting.value))),
   bind(contract.SetPasswordPolicy, async ({ body, justValidate }) => {
     const policy = contract.policyRecord(body);
-    if (!justValidate) await setting.change(() => policy);
+    if (!justValidate) await setting.change((before) => ({ ...before, ...policy }));
     return reply.empty();
   }),
 ];

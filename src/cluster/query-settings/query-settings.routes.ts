@@ -46,7 +46,7 @@ export function querySettingsRoutes({ settings, data }: QuerySettingsDeps): Boun
     bind(contract.SetCurlAllowlist, async ({ body }) => {
       const list = readCurlAllowlist(body);
       if (typeof list === 'string') throw settingsRefusals.invalidCurlAllowlist({ problem: list });
-      await settings.replace<CurlAllowlist>(curlSetting, noCurl, () => list);
+      await settings.replace<CurlAllowlist>(curlSetting, noCurl, (before) => ({ ...before, ...list }));
       return reply.json(await curl());
     }),
   ];

@@ -21,6 +21,7 @@ import { userRefusals } from '../refusals/users.refusals.ts';
 import type { Identities } from './identities.ts';
 import { type RoleTargets, resolveRoles } from './role-targets.ts';
 import {
+  loginOf,
   type StoredCredentials,
   type StoredExternal,
   type StoredGroup,
@@ -140,7 +141,7 @@ export class UsersService {
       const present = external.find((user) => user.id === id);
       if (!present) this.#checkRoomForUser(state);
       const uuid = present?.uuid ?? this.#deps.random.uuid();
-      return { ...state, external: withEntry(external, { id, uuid, ...change }) };
+      return { ...state, external: withEntry(external, { ...present, id, uuid, ...change }) };
     });
   }
 
@@ -194,9 +195,16 @@ export class UsersService {
       const { password: _password, limits: sent, ...rest } = change;
       const limits = sent === undefined ? present?.limits : sent;
       const uuid = present?.uuid ?? this.#deps.random.uuid();
+      const { limits: _limits, ...kept } = present ?? {};
       return {
         ...state,
-        users: withEntry(state.users, { ...loginOf(login), ...rest, uuid, ...(limits && { limits }) }),
+        users: withEntry(state.users, {
+          ...kept,
+          ...loginOf(login),
+          ...rest,
+          uuid,
+          ...(limits && { limits }),
+        }),
       };
     });
     this.#passwordSet(id, change.password);
@@ -246,11 +254,12 @@ export class UsersService {
 
   async putGroup(id: string, change: GroupChange): Promise<void> {
     await this.#change((state) => {
-      const isNew = !state.groups.some((group) => group.id === id);
-      if (isNew && state.groups.length >= limits.groups) {
+      const present = state.groups.find((group) => group.id === id);
+      if (present === undefined && state.groups.length >= limits.groups) {
         throw userRefusals.tooManyGroups({ limit: limits.groups });
       }
-      return { ...state, groups: withEntry(state.groups, { id, ...change }) };
+      const { ldapRef: _ldapRef, ...kept } = present ?? {};
+      return { ...state, groups: withEntry(state.groups, { ...kept, id, ...change }) };
     });
   }
 
@@ -335,18 +344,6 @@ export class UsersService {
     return groups;
   }
 }
-
-const loginOf = ({
-  id,
-  password,
-  credentialId,
-  passwordChangedMs,
-}: StoredCredentials): StoredCredentials => ({
-  id,
-  password,
-  credentialId,
-  passwordChangedMs,
-});
 
 /** `name=value`, separated by commas; commas in values are escaped. */
 const distinguishedName = /^[\w.-]+ *=(?:\\.|[^\\,])+(?:, *[\w.-]+ *=(?:\\.|[^\\,])+)*$/;

@@ -103,3 +103,16 @@ export function withEntry<T extends { readonly id: string }>(entries: readonly T
 
 export const withoutEntry = <T extends { readonly id: string }>(entries: readonly T[], id: string): T[] =>
   entries.filter((entry) => entry.id !== id);
+
+/** Without what else a stored user has. */
+export const loginOf = ({
+  id,
+  password,
+  credentialId,
+  passwordChangedMs,
+}: StoredCredentials): StoredCredentials => ({
+  id,
+  password,
+  credentialId,
+  passwordChangedMs,
+});
