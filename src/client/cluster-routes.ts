@@ -75,7 +75,7 @@ export class ClusterRoutes {
   }
 }
 
-/** Silence after which a connection to another node is closed, and the time to connect: a node that hangs must not hold statements up. */
+/** Silence after which a connection to another node is closed, and the time to connect: a node that hangs must not delay statements. */
 const limits = { timeoutMs: 15_000, connectMs: 3_000 } as const;
 
 /** The address of another node, undefined if it is none of the cluster. */

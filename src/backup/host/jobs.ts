@@ -27,7 +27,7 @@ export interface RestoreTargetsJob {
   readonly node: NodeAccess;
 }
 
-/** Merges the backups that were begun from the first moment on and before the end. */
+/** Merges the backups that began at `fromMs` or later, and before `endMs`. */
 export interface MergeJob {
   readonly kind: 'merge';
   readonly folder: string;

@@ -86,7 +86,7 @@ const settings = [
     'a JSON object of up to 32768 bytes, with up to 1000 rules (50 in migration mode)',
     'live',
     'effective',
-    'by scope, by `scope.collection` or, in migration mode, by filter expression the target; `null`: is not replicated',
+    'the target of each scope, `scope.collection` or, in migration mode, filter expression; `null`: it is not replicated',
   ),
   setting(
     'collectionsSkipSrcValidation',
@@ -102,7 +102,7 @@ const settings = [
     'an expression of up to 8192 characters',
     'live',
     'effective',
-    'documents that it does not match are left out; empty: none is',
+    'only documents that it matches are replicated; empty: all are',
   ),
   setting(
     'filterSkipRestream',
@@ -160,7 +160,7 @@ export const xdcrParameters: readonly SettingGroup[] = [
         'PEM of the authority of the other cluster',
         'live',
         'effective',
-        'with `half` and without it, the authority that the cluster names when the reference is stored is trusted from then on',
+        'with `half` and without a certificate, the node trusts the authority that the other cluster names when the reference is stored',
       ),
       setting(
         'clientCertificate',
@@ -168,7 +168,7 @@ export const xdcrParameters: readonly SettingGroup[] = [
         'PEM, with `full`',
         'live',
         'effective',
-        'logs in to the other cluster, in the place of username and password',
+        'logs in to the other cluster, instead of username and password',
       ),
       setting(
         'clientKey',

@@ -55,7 +55,7 @@ it('serves no file from outside of its folder', async () => {
   }
 });
 
-it('identifies the caller by the cookie of a session, with the roles of the moment, until the session ends', async () => {
+it('identifies the caller by the cookie of a session, with its current roles, until the session ends', async () => {
   const { request, console } = await aSession();
   const whoAmI = async () => (await request('/whoami', { as: null, headers: console })).body.id;
   assert.equal(await whoAmI(), 'Administrator');
@@ -102,7 +102,7 @@ it('ends the sessions of a user whose password changes', async () => {
   assert.equal((await request('/pools/default', { as: null, headers: console })).status, 401);
 });
 
-it('opens no session for wrong credentials or without any, and asks for the user to enter them nowhere else', async () => {
+it('opens no session for wrong credentials or without any, and does not make the browser ask for them', async () => {
   const { request, clock } = await aManager();
   for (const as of ['Administrator:wrong', null]) {
     const headers = { 'invalid-auth-response': 'on' };

@@ -80,7 +80,7 @@ export class BucketHost {
     this.incarnation = spec.incarnation;
     this.options = options;
     this.bucket = this.makeBucket(spec);
-    // Only of files it is known that no earlier process had them.
+    // Files show that an earlier process had the bucket; of a bucket without files that is not known.
     this.earlier = spec.type === 'native' && spec.filesExisted === false ? 'none' : 'process';
     this.served.warmUp = () => this.bucket.warmUpReport;
   }

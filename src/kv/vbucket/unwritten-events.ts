@@ -57,13 +57,13 @@ export class UnwrittenEvents {
 
   private work(): void {
     this.isScheduled = false;
-    let left = removedPerTurn;
+    let visitsLeft = removedPerTurn;
     for (const [row, seqno] of this.persistedTo) {
-      if (left <= 0) {
+      if (visitsLeft <= 0) {
         this.schedule();
         return;
       }
-      left -= this.removeUpTo(row, seqno);
+      visitsLeft -= this.removeUpTo(row, seqno);
       this.persistedTo.delete(row);
     }
   }
@@ -71,10 +71,10 @@ export class UnwrittenEvents {
   /** Returns how many events it visited. */
   private removeUpTo(row: number, seqno: number): number {
     const events = this.events.get(row) ?? [];
-    const left = events.filter((event) => event.seqno > seqno);
+    const remaining = events.filter((event) => event.seqno > seqno);
     for (const event of events) if (event.seqno <= seqno) this.remove(row, event);
-    if (left.length === 0) this.events.delete(row);
-    else this.events.set(row, left);
+    if (remaining.length === 0) this.events.delete(row);
+    else this.events.set(row, remaining);
     return events.length;
   }
 
