@@ -30,12 +30,13 @@ import { DatabaseUsersService } from './database-users/database-users.service.ts
 import { UnconfirmedUserChanges } from './database-users/unconfirmed-user-changes.ts';
 import { healthOperations } from './health/health.routes.ts';
 import { createApi } from './http/api.ts';
+import type { BoundOperation } from './http/operation.ts';
 import { createCluster } from './lifecycle/create-cluster.ts';
 import { deleteCluster } from './lifecycle/delete-cluster.ts';
 import { resumeNodes } from './lifecycle/resume-nodes.ts';
 import { scaleCluster } from './lifecycle/scale-cluster.ts';
 import { memberOperations } from './members/members.routes.ts';
-import { operationOperations } from './operations/operations.routes.ts';
+import { type OperationRouteParts, operationOperations } from './operations/operations.routes.ts';
 import { OperationsStore } from './operations/operations.store.ts';
 import { Worker } from './operations/worker.ts';
 import { projectOperations } from './projects/projects.routes.ts';
@@ -93,20 +94,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const clusters = new ClustersService(options);
   const capacity = new Capacity(options);
-  const lifecycle = new ClusterLifecycleService({
-    ...options,
-    operations,
-    nodes,
-    capacity,
-    wake: () => worker.wake(),
-  });
-  const scaling = new ClusterScaleService({
-    ...options,
-    operations,
-    nodes,
-    capacity,
-    wake: () => worker.wake(),
-  });
+  const partsOfChanges = { ...options, operations, nodes, capacity, wake: () => worker.wake() };
+  const lifecycle = new ClusterLifecycleService(partsOfChanges);
+  const scaling = new ClusterScaleService(partsOfChanges);
   const unconfirmed = new UnconfirmedUserChanges(options);
   const databaseUsers = new DatabaseUsersService({ ...options, unconfirmed });
   const ready = new ReadyClusters({ nodes, operations });
@@ -125,20 +115,17 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
         host: headers.host,
       }),
     find: (kind, id) => findSubject(store, kind, id),
-    operations: [
-      ...statusOperations,
-      ...callerOperations,
-      ...cloudOperations({ ...options, tenantId }),
-      ...projectOperations(new ProjectsService(options), tenantId),
-      ...memberOperations(store),
-      ...v2ClusterOperations({ ...options, clusters, lifecycle, nodes, tenantId }),
-      ...v3ClusterOperations({ ...options, clusters, lifecycle, scaling, nodes, ready, tenantId }),
-      ...bucketOperations(ready, databaseUsers),
-      ...databaseUserOperations(ready, databaseUsers),
-      ...allowlistOperations(ready, allowlist),
-      ...healthOperations(nodes),
-      ...operationOperations({ ...options, plans }),
-    ],
+    operations: boundOperations(options, {
+      tenantId,
+      clusters,
+      lifecycle,
+      scaling,
+      nodes,
+      ready,
+      databaseUsers,
+      allowlist,
+      plans,
+    }),
   });
   await resumeNodes({ ...options, nodes });
   await worker.start();
@@ -146,17 +133,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   unconfirmed.start(async (row, username) =>
     databaseUsers.confirm({ row, client: await nodes.client(row) }, username),
   );
-  const origin = `start:${options.home}`;
-  await tokens.revoke({ origin });
-  const startToken = await tokens.issue({
-    role: 'organizationOwner',
-    projectId: null,
-    origin,
-    expiresAt: null,
-  });
   return {
     api,
-    startToken,
+    startToken: await startTokenOf(tokens, options.home),
     async stop() {
       // Give requests in progress a limited time: one that never arrives completely would block the stop.
       const timer = options.clock.after(drainTimeoutMs, () => api.server.closeAllConnections());
@@ -170,4 +149,43 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       await store.destroy();
     },
   };
+}
+
+/** Issues the token of this start, after it has revoked that of an earlier one. */
+async function startTokenOf(tokens: TokenStore, home: string): Promise<NewToken> {
+  const origin = `start:${home}`;
+  await tokens.revoke({ origin });
+  return await tokens.issue({ role: 'organizationOwner', projectId: null, origin, expiresAt: null });
+}
+
+interface OperationParts {
+  readonly tenantId: string;
+  readonly clusters: ClustersService;
+  readonly lifecycle: ClusterLifecycleService;
+  readonly scaling: ClusterScaleService;
+  readonly nodes: ClusterNodes;
+  readonly ready: ReadyClusters;
+  readonly databaseUsers: DatabaseUsersService;
+  readonly allowlist: AllowlistService;
+  readonly plans: OperationRouteParts['plans'];
+}
+
+/** The operations of the API with their handlers, by the object that they are about. */
+function boundOperations(options: CloudOptions, parts: OperationParts): BoundOperation[] {
+  const { tenantId, clusters, lifecycle, scaling, nodes, ready, databaseUsers, allowlist, plans } = parts;
+  const { store } = options;
+  return [
+    ...statusOperations,
+    ...callerOperations,
+    ...cloudOperations({ ...options, tenantId }),
+    ...projectOperations(new ProjectsService(options), tenantId),
+    ...memberOperations(store),
+    ...v2ClusterOperations({ ...options, clusters, lifecycle, nodes, tenantId }),
+    ...v3ClusterOperations({ ...options, clusters, lifecycle, scaling, nodes, ready, tenantId }),
+    ...bucketOperations(ready, databaseUsers),
+    ...databaseUserOperations(ready, databaseUsers),
+    ...allowlistOperations(ready, allowlist),
+    ...healthOperations(nodes),
+    ...operationOperations({ ...options, plans }),
+  ];
 }

@@ -51,26 +51,16 @@ interface RunOptions {
 }
 
 export const runNode = (given: NodeOptions, run: RunOptions): Promise<void> =>
-  run.shutdown.whileStarting(() => startNode(given, run));
+  run.shutdown.whileStarting(() => startNode({ ...given, 'data-dir': resolve(given['data-dir']) }, run));
 
 async function startNode(
-  given: NodeOptions,
+  options: NodeOptions,
   { makePassword, companion = null, shutdown }: RunOptions,
 ): Promise<void> {
-  const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const plan = planOf(options.bucket, await initFile(options.init), options.init);
   const wanted = credentialsOf(options);
-  checkNatsOptions(options);
   const isJoining = options.join !== undefined && DataFolder.awaitsFirstStart(options['data-dir']);
-  if (isJoining) await checkJoin(options, wanted);
-  else if (!DataFolder.isNode(options['data-dir'])) await checkFirstStart(options, wanted);
-  if (DataFolder.awaitsFirstStart(options['data-dir'])) await checkPlanOf(options, plan);
-  if (wanted === null && !makePassword) {
-    if (!isEmptyPlan(plan)) throw new UsageError('--bucket and --init need --username and --password');
-    if (options['node-name'] !== undefined)
-      throw new UsageError('--node-name needs --username and --password');
-  }
-  if (options['ready-file'] !== undefined) checkReadyFile(options['ready-file'], options['data-dir']);
+  await checkOptions(options, { plan, wanted, isJoining, makePassword });
   const reserve = new DiskReserveFile(options['data-dir'], realClock);
   reserve.useForStart();
   const folder = DataFolder.open(options['data-dir'], realRandom);
@@ -106,21 +96,8 @@ async function startNode(
     await opened.node.start();
     if (isJoining && credentials !== null) opened = await joined(running, opened.node, options, credentials);
     const { node, identity, description, store } = opened;
-    const isGenerated = wanted === null;
-    const started = {
-      node,
-      identity,
-      store,
-      options,
-      folder,
-      plan,
-      credentials,
-      isGenerated,
-      companion,
-      hasJoined: isJoining,
-      log,
-    };
-    await becomeReady({ ...started, configuration: description });
+    const given = { options, folder, plan, credentials, isGenerated: wanted === null, companion, log };
+    await becomeReady({ ...given, node, identity, store, hasJoined: isJoining, configuration: description });
     reserve.refill();
     if (!isJoining) node.startMetrics();
     running.becameReady();
@@ -131,6 +108,31 @@ async function startNode(
     await server.stop();
     throw error instanceof UnsealError ? keyLost(folder, error) : error;
   }
+}
+
+interface StartChecks {
+  plan: InitPlan;
+  wanted: Credentials | null;
+  isJoining: boolean;
+  makePassword: boolean;
+}
+
+/** Refuses wrong options before anything is created. */
+async function checkOptions(
+  options: NodeOptions,
+  { plan, wanted, isJoining, makePassword }: StartChecks,
+): Promise<void> {
+  const { 'data-dir': dataDir, 'ready-file': readyPath } = options;
+  checkNatsOptions(options);
+  if (isJoining) await checkJoin(options, wanted);
+  else if (!DataFolder.isNode(dataDir)) await checkFirstStart(options, wanted);
+  if (DataFolder.awaitsFirstStart(dataDir)) await checkPlanOf(options, plan);
+  if (wanted === null && !makePassword) {
+    if (!isEmptyPlan(plan)) throw new UsageError('--bucket and --init need --username and --password');
+    if (options['node-name'] !== undefined)
+      throw new UsageError('--node-name needs --username and --password');
+  }
+  if (readyPath !== undefined) checkReadyFile(readyPath, dataDir);
 }
 
 async function checkJoin(options: NodeOptions, credentials: Credentials | null): Promise<void> {
