@@ -29,6 +29,8 @@ import { Compactions } from './lane-compactions.ts';
 import { type LaneLease, LanePool } from './lane-pool.ts';
 
 const noKey = Buffer.alloc(0);
+/** Where durable writes and reads of the disk alternate, the log would only add its own sync to that of the rows. */
+const unloggedAfterRead = 8;
 
 export type LaneWork = 'write' | 'read' | 'copy';
 
@@ -45,6 +47,8 @@ export class LaneEngine implements DiskEngine {
   private readonly readFrom = new Set<string>();
   /** Files whose last commits other lanes may not see yet, with the call that makes them readable. */
   private readonly logged = new Map<string, Promise<void> | null>();
+  /** By file, how many of the next urgent commits are written into rows at once, since a read had to wait for the log. */
+  private readonly unloggedLeft = new Map<string, number>();
   private readonly turns = new WeakMap<Lane, CommitTurns>();
 
   constructor(startLane: (work: LaneWork) => Lane) {
@@ -97,8 +101,10 @@ export class LaneEngine implements DiskEngine {
   }
 
   async commit(bucketUuid: string, file: number, cuts: CutBuffer, isUrgent = false): Promise<void> {
-    if (isUrgent) this.logged.set(keyOf(bucketUuid, file), null);
-    await this.laneOf(bucketUuid, file).call('commit', bucketUuid, file, cuts, isUrgent);
+    const lane = this.laneOf(bucketUuid, file);
+    const isLogged = isUrgent && !this.isReadOften(keyOf(bucketUuid, file));
+    if (isLogged) this.logged.set(keyOf(bucketUuid, file), null);
+    await lane.call('commit', bucketUuid, file, cuts, isLogged);
   }
 
   /** A copy for a compaction may have rows of the vbucket. */
@@ -245,11 +251,20 @@ export class LaneEngine implements DiskEngine {
     return await turns.next();
   }
 
+  /** Counts a commit. */
+  private isReadOften(key: string): boolean {
+    const left = this.unloggedLeft.get(key) ?? 0;
+    if (left > 1) this.unloggedLeft.set(key, left - 1);
+    else this.unloggedLeft.delete(key);
+    return left > 0;
+  }
+
   /** Makes the commits so far readable to other lanes. */
   private async writeLogged(bucketUuid: string, file: number): Promise<void> {
     const key = keyOf(bucketUuid, file);
     const present = this.logged.get(key);
     if (present === undefined) return;
+    this.unloggedLeft.set(key, unloggedAfterRead);
     const writing = present ?? this.laneOf(bucketUuid, file).call('writeLogged', bucketUuid, file);
     this.logged.set(key, writing);
     try {
@@ -271,7 +286,10 @@ export class LaneEngine implements DiskEngine {
   /** Called before a bucket's files are replaced or closed. Later fetches fail. */
   private async closeReaders(bucketUuid: string): Promise<void> {
     this.specs.delete(bucketUuid);
-    for (const file of this.fileLanesOf(bucketUuid).keys()) this.logged.delete(keyOf(bucketUuid, file));
+    for (const file of this.fileLanesOf(bucketUuid).keys()) {
+      this.logged.delete(keyOf(bucketUuid, file));
+      this.unloggedLeft.delete(keyOf(bucketUuid, file));
+    }
     if (!this.readFrom.delete(bucketUuid)) return;
     await Promise.all(this.readers.lanes.map((lane) => lane.call('closeReaders', bucketUuid)));
   }

@@ -2,7 +2,16 @@
 // between two writes, and a harmed log is refused by name.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -167,7 +176,7 @@ test('frames whose predecessors are missing are refused, also without a count of
   const older = await mkdtemp(join(tmpdir(), 'divan-log-older-'));
   try {
     await urgent(doc(1));
-    await engine.fetchItems(files.bucketUuid, 0, []);
+    await loaded(engine, files);
     cpSync(files.folder, older, { recursive: true });
     await engine.commit(files.bucketUuid, 0, cutsOf([doc(2)]));
     await urgent(doc(3));
@@ -215,6 +224,20 @@ test('urgent commits are written into rows many at a time, at the latest by a st
   assert.match(docTexts(await loaded(engine, files)).join(), /the last/);
 });
 
+test('after a read had to wait for the log, the next eight urgent commits become rows at once', async () => {
+  await using opened = await anOpenBucket();
+  const { engine, files, urgent } = opened;
+  await urgent(doc(1));
+  await engine.fetchItems(files.bucketUuid, 0, []);
+  const found: number[] = [];
+  for (let seqno = 2; seqno <= 11; seqno++) {
+    await urgent(doc(seqno, `k${seqno}`));
+    found.push(rowsIn(files.folder));
+  }
+  assert.deepEqual(found, [2, 3, 4, 5, 6, 7, 8, 9, 9, 9]);
+  assert.equal((await loaded(engine, files)).length, 11);
+});
+
 test('a file that is removed while it is open takes no urgent commits', async () => {
   await using opened = await anOpenBucket();
   const { files, urgent } = opened;
@@ -247,25 +270,70 @@ test('reads are refused, not answered with older rows, once a failure left commi
   assert.deepEqual(await afterCrash(opened), newest(2));
 });
 
-test('an urgent commit on a full disk loses nothing and can be retried', {
-  skip: needs('mount'),
-}, async () => {
+interface SmallDisk extends AsyncDisposable {
+  readonly engine: DiskEngine;
+  readonly files: BucketFiles;
+  urgent(seqno: number): Promise<void>;
+  fill(): void;
+  free(): void;
+}
+
+async function onSmallDisk(): Promise<SmallDisk> {
   const base = await mkdtemp(join(tmpdir(), 'divan-log-full-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'divan-test', base]);
   const engine = sqliteEngine();
-  try {
-    const files = filesIn(base);
-    await engine.open(files);
-    writeFileSync(join(base, 'ballast'), Buffer.alloc(1_500_000));
-    const urgent = (seqno: number): Promise<void> =>
-      engine.commit(files.bucketUuid, 0, cutsOf([doc(seqno)]), true);
-    await assert.rejects(urgent(1), DiskFullError);
-    rmSync(join(base, 'ballast'));
-    for (let seqno = 1; seqno <= 3; seqno++) await urgent(seqno);
-    assert.deepEqual(docTexts(await loaded(engine, files)), newest(3));
-  } finally {
-    await engine.stop();
-    execFileSync('umount', ['--lazy', base]);
-    await rm(base, { recursive: true });
-  }
+  const files = filesIn(base);
+  await engine.open(files);
+  const ballast = join(base, 'ballast');
+  return {
+    engine,
+    files,
+    urgent: (seqno) => engine.commit(files.bucketUuid, 0, cutsOf([doc(seqno)]), true),
+    fill: () => {
+      for (let bytes = 1 << 20; bytes >= 1024; ) {
+        try {
+          appendFileSync(ballast, Buffer.alloc(bytes));
+        } catch {
+          bytes >>= 1;
+        }
+      }
+    },
+    free: () => rmSync(ballast),
+    [Symbol.asyncDispose]: async () => {
+      await engine.stop();
+      execFileSync('umount', ['--lazy', base]);
+      await rm(base, { recursive: true });
+    },
+  };
+}
+
+test('an urgent commit on a full disk loses nothing and can be retried', {
+  skip: needs('mount'),
+}, async () => {
+  await using disk = await onSmallDisk();
+  const { engine, files, urgent } = disk;
+  disk.fill();
+  await assert.rejects(urgent(1), DiskFullError);
+  disk.free();
+  for (let seqno = 1; seqno <= 3; seqno++) await urgent(seqno);
+  assert.deepEqual(docTexts(await loaded(engine, files)), newest(3));
+});
+
+test('a stop on a full disk completes, and the log has its commits for the next start', {
+  skip: needs('mount'),
+}, async () => {
+  await using disk = await onSmallDisk();
+  const { engine, files, urgent } = disk;
+  await urgent(1);
+  disk.fill();
+  for (let seqno = 2; seqno <= 5; seqno++) await urgent(seqno);
+  await assert.rejects(engine.fetchItems(files.bucketUuid, 0, []), DiskFullError);
+  await engine.close(files.bucketUuid);
+  disk.free();
+  const { opened } = await engine.open(files);
+  assert.deepEqual(
+    opened.map(({ clean }) => clean),
+    [false],
+  );
+  assert.deepEqual(docTexts(await loaded(engine, files)), newest(5));
 });

@@ -124,6 +124,15 @@ export class DataFile {
     }
   }
 
+  /** On a full disk the log keeps its commits for the next start. */
+  private writeLoggedUnlessFull(): void {
+    try {
+      if (!this.isFull) this.writeLogged();
+    } catch (error) {
+      if (!(error instanceof DiskFullError)) throw error;
+    }
+  }
+
   /** The database may still take what the log has, so that it stays readable. */
   private failAfterLog(error: unknown): void {
     try {
@@ -223,8 +232,8 @@ export class DataFile {
   close(clean: boolean): void {
     if (this.failure !== null) return;
     try {
+      if (clean) this.writeLoggedUnlessFull();
       if (clean && !this.isFull) {
-        this.writeLogged();
         this.db.prepare(sql.setClean).run(CleanFlag.clean);
         this.db.exec('pragma wal_checkpoint(truncate)');
         removeCutLog(this.spec);
