@@ -69,7 +69,11 @@ export interface ClusterManager {
   /** Until the node is provisioned, only these credentials may set it up. */
   reserveFor(administrator: { readonly username: string; readonly password: string }): void;
   readonly hooks: ClusterHooks;
-  readonly certificates: { readonly ready: Promise<void> };
+  readonly certificates: {
+    readonly ready: Promise<void>;
+    /** PEM of every authority that the cluster trusts. */
+    trusted(): Promise<string[]>;
+  };
   /** Counts the requests of all REST ports. */
   readonly meter: RequestMeter;
   /** TLS options for the listeners of both route tables. */
@@ -150,7 +154,10 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
       ...security.hooks,
       audit: events.audit,
     },
-    certificates: { ready: certificates.ready.promise },
+    certificates: {
+      ready: certificates.ready.promise,
+      trusted: () => certificates.service.trusted(),
+    },
     meter: metrics.meter,
     tls: security.tlsFor('clusterManager'),
     queryTls: security.tlsFor('query'),

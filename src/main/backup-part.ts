@@ -1,6 +1,7 @@
 // The backup service as a part of the node: keeps its state in the configuration of the cluster, and serves its routes. Loaded only by a node
 // that runs the service.
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { BackupHost } from '#backup/host/backup-host.ts';
 import { backupRoutes } from '#backup/service/backup.routes.ts';
 import { BackupService } from '#backup/service/backup-service.ts';
@@ -50,6 +51,7 @@ export class BackupPart {
         const ownCluster = { address, layout: cluster };
         return { host, port: restPort(), ...account, localAddress, ownCluster };
       },
+      authorities: async () => [...rootCertificates, ...(await manager.certificates.trusted())].join('\n'),
       failed: (text) => manager.alerts.raise({ kind: 'backup_task_failed', text }),
     });
     this.routes = backupRoutes(this.service);

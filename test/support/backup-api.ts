@@ -7,6 +7,7 @@ export interface ShownTask {
   status: string;
   type: string;
   error?: string;
+  target_cluster?: string;
   start: string;
   end: string;
   node_runs: { progress: number; stats: { transfers: { description: string; notes?: string[] }[] } }[];

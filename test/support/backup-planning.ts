@@ -103,6 +103,7 @@ export class BackupPlanning {
       runsSchedule: () => this.isScheduleHere,
       bucketUuid: () => this.bucketUuid,
       ownAccess: async () => ({ host: 'h', port: 1, username: 'u', password: 'p' }),
+      authorities: async () => '',
       failed: (text) => this.failures.push(text),
     });
   }

@@ -28,6 +28,8 @@ export interface BackupServiceDeps {
   readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
   /** How the service reaches its own cluster. */
   readonly ownAccess: () => Promise<NodeAccess>;
+  /** PEM of the authorities by which a target with TLS is known: those of the machine and of the cluster. */
+  readonly authorities: () => Promise<string>;
   /** Takes the text of a failure, for a mail to operators. */
   readonly failed: (text: string) => void;
   readonly clock: Clock;

@@ -10,7 +10,7 @@ import type { BackupStateStore, RepositoryKind, StoredRepository } from './backu
 import { bodyField } from './body.ts';
 import { planOf } from './plans.ts';
 import { bodyOf, orInvalidBody } from './read-body.ts';
-import { type RestoreOrder, readRestore } from './restore-body.ts';
+import { type RestoreOrder, type RestoreTarget, readRestore } from './restore-body.ts';
 import { type RunningTasks, TaskConflict, type TaskOutcome } from './running-tasks.ts';
 
 export interface RepositoryTasksDeps {
@@ -20,6 +20,7 @@ export interface RepositoryTasksDeps {
   readonly runner: JobRunner;
   readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
   readonly ownAccess: () => Promise<NodeAccess>;
+  readonly authorities: () => Promise<string>;
   readonly clock: Clock;
 }
 
@@ -97,7 +98,7 @@ export class RepositoryTasks {
     const late = () => new Error('no answer');
     try {
       const folder = await this.#folderOf(repository);
-      const node = target ?? (await this.#deps.ownAccess());
+      const node = await this.#accessTo(target);
       const job = { kind: 'restoreTargets', request: { ...request, folder }, node } as const;
       const found = this.#deps.runner.run(job, asking.signal);
       const { cluster, buckets } = await within(this.#deps.clock, targetAnswerMs, found, late);
@@ -109,6 +110,14 @@ export class RepositoryTasks {
     }
   }
 
+  /** Null: this cluster. */
+  async #accessTo(target: RestoreTarget | null): Promise<NodeAccess> {
+    const { ownAccess, authorities } = this.#deps;
+    if (target === null) return await ownAccess();
+    const { usesTls, ...access } = target;
+    return usesTls ? { ...access, authority: await authorities() } : access;
+  }
+
   #restore(
     kind: RepositoryKind,
     repository: StoredRepository,
@@ -117,11 +126,11 @@ export class RepositoryTasks {
   ): string {
     return this.#deps.running.start({
       ...{ kind, repository, planTask: null, type: 'RESTORE', about: 'Restoring' },
-      target: target === null ? '' : `http://${addressText(target)}`,
+      target: target === null ? '' : `${target.usesTls ? 'https' : 'http'}://${addressText(target)}`,
       writesTo,
       work: async (signal, progress) => {
         const folder = await this.#folderOf(repository);
-        const node = target ?? (await this.#deps.ownAccess());
+        const node = await this.#accessTo(target);
         const job = { kind: 'restore', request: { ...request, folder }, node } as const;
         const { backup, buckets, notes, problems } = await this.#deps.runner.run(job, signal, progress);
         if (problems.length > 0) throw new Error(problems.join('; '));
@@ -170,7 +179,7 @@ export class RepositoryTasks {
   }
 }
 
-const addressText = (target: NodeAccess | null): string =>
+const addressText = (target: RestoreTarget | null): string =>
   target === null ? 'self' : `${target.host}:${target.port}`;
 
 interface Run {

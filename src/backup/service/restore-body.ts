@@ -21,13 +21,25 @@ const fields = {
 };
 type Sent = { [K in keyof typeof fields]: FieldValue<(typeof fields)[K]> };
 
+export interface RestoreTarget extends Pick<NodeAccess, 'host' | 'port' | 'username' | 'password'> {
+  readonly usesTls: boolean;
+}
+
 export interface RestoreOrder {
   /** Null: this cluster, by the account of the service. */
-  readonly target: NodeAccess | null;
+  readonly target: RestoreTarget | null;
   readonly request: Omit<RestoreRequest, 'folder'>;
 }
 
 const restPort = 8091;
+const restTlsPort = 18_091;
+/** Whether they stand for TLS. */
+const schemes: ReadonlyMap<string, boolean> = new Map([
+  ['http', false],
+  ['couchbase', false],
+  ['https', true],
+  ['couchbases', true],
+]);
 const listMax = 1_000;
 
 /** @throws BodyError that names the field */
@@ -57,27 +69,28 @@ export function readRestore(body: Buffer): RestoreOrder {
   };
 }
 
-function targetOf({ target, user, password }: Sent): NodeAccess | null {
+function targetOf({ target, user, password }: Sent): RestoreTarget | null {
   const address = nonEmpty(target);
   if (address === undefined) {
     if (nonEmpty(user) !== undefined || nonEmpty(password) !== undefined)
       throw new BodyError('target: is missing; user and password are those of a target');
     return null;
   }
-  const [, scheme, rest = ''] = /^(?:([a-z]+):\/\/)?([^/?#]+)\/?$/i.exec(address) ?? [];
-  if (rest === '' || (scheme !== undefined && !['http', 'couchbase'].includes(scheme)))
+  const [, scheme = 'http', rest = ''] = /^(?:([a-z]+):\/\/)?([^/?#]+)\/?$/i.exec(address) ?? [];
+  const usesTls = schemes.get(scheme.toLowerCase());
+  if (rest === '' || usesTls === undefined)
     throw new BodyError(
-      'target: must be the address of a node, such as http://127.0.0.1:8091; TLS to a target is not supported',
+      'target: must be the address of a node, such as http://127.0.0.1:8091 or https://node.example.com:18091',
     );
   if (user === undefined || password === undefined)
     throw new BodyError(`${user === undefined ? 'user' : 'password'}: is missing; a target needs both`);
-  return { ...addressOf(rest), username: user, password };
+  return { ...addressOf(rest, usesTls ? restTlsPort : restPort), username: user, password, usesTls };
 }
 
-function addressOf(text: string): { host: string; port: number } {
+function addressOf(text: string, port: number): { host: string; port: number } {
   const hasPort = /:\d+$/.test(text) && !/^[^[].*:.*:/.test(text);
   try {
-    return hasPort ? hostAndPortOf(text) : { host: text.replace(/^\[|\]$/g, ''), port: restPort };
+    return hasPort ? hostAndPortOf(text) : { host: text.replace(/^\[|\]$/g, ''), port };
   } catch {
     throw new BodyError(`target: "${text}" is not a host with a port`);
   }
