@@ -158,6 +158,7 @@ describe('the backup service', () => {
       [{ tasks: {} }, /^tasks: must be a list/],
       [{ services: ['data', 'mail'] }, /^services\.1: must be one of data, gsi/],
       [{ services: ['gsi'] }, /^services: must contain data/],
+      [{ default: true }, /^default: must be false/],
       [{ name: 'another' }, /^name: must be that of the path, "wrong"$/],
       [{ description: 'x'.repeat(141) }, /^description/],
       ['null', /must be an object/],
@@ -228,6 +229,15 @@ describe('the backup service', () => {
     assert.equal((await create('n'.repeat(51), good)).status, 400);
     assert.match((await create('new', { plan: 'nightly' })).extras ?? '', /^archive: must be a text/);
     assert.match((await create('new', { ...good, more: 1 })).extras ?? '', /^more: is not a field here/);
+    for (const [field, value] of Object.entries({
+      ...{ cloud_credential_name: 'a', cloud_staging_dir: 'a', cloud_credentials_id: 'a', cloud_region: 'a' },
+      ...{ cloud_credentials_key: 'a', cloud_credentials_refresh_token: 'a', cloud_endpoint: 'a' },
+      cloud_force_path_style: true,
+    }))
+      assert.match(
+        (await create('new', { ...good, [field]: value })).extras ?? '',
+        RegExp(`^${field}: must be left`),
+      );
     assert.equal(existsSync(archive('new')), false);
     assert.deepEqual(await api.refusal('GET', '/cluster/other'), {
       status: 400,
@@ -308,7 +318,7 @@ describe('the backup service', () => {
     const wrong: [body: unknown, extras: RegExp][] = [
       [{ user: 'x', password: 'y' }, /^target: is missing/],
       [{ target: rest }, /^user: is missing/],
-      [{ target: 'https://host:18091', user: 'x', password: 'y' }, /^target: must be the address of a node/],
+      [{ target: 'ftp://host:18091', user: 'x', password: 'y' }, /^target: must be the address of a node/],
       [{ replace_ttl: 'some' }, /^replace_ttl: must be one of none, all, expired$/],
       [{ replace_ttl: 'all' }, /^replace_ttl_with: is missing/],
       [{ replace_ttl_with: '0' }, /^replace_ttl: must be all or expired/],

@@ -86,6 +86,8 @@ export function readPlan(body: Buffer, name: string): Plan {
   const sent = readJsonBody(body, planFields);
   if (sent.name !== undefined && sent.name !== '' && sent.name !== name)
     throw new BodyError(`name: must be that of the path, "${name}"`);
+  if (sent.default === true)
+    throw new BodyError('default: must be false: only the predefined plans are default ones');
   const tasks = (sent.tasks ?? []).map(readTask);
   const names = tasks.map((task) => task.name);
   const repeated = names.find((task, index) => names.indexOf(task) < index);

@@ -78,6 +78,7 @@ export class RepositoriesService {
     checkId(id);
     const { state, clock, random, places } = this.#deps;
     const sent = bodyOf(body, createFields);
+    checkCloudFields(sent);
     checkFree(state.value, 'active', id);
     const plan = planOf(state.value.plans, sent.plan);
     if (plan === undefined) throw backupRefusals.planNotFound();
@@ -100,7 +101,9 @@ export class RepositoriesService {
 
   async import(body: Buffer): Promise<void> {
     const { state, clock, places } = this.#deps;
-    const { id, archive, repo } = bodyOf(body, importFields);
+    const sent = bodyOf(body, importFields);
+    checkCloudFields(sent);
+    const { id, archive, repo } = sent;
     checkId(id);
     if (!/^[0-9A-Za-z][0-9A-Za-z_.-]{0,99}$/.test(repo) || repo.includes('..'))
       throw backupRefusals.invalidBody(undefined, 'repo: must be the name of a folder in the archive');
@@ -282,6 +285,16 @@ function found({ repositories }: BackupState, kind: RepositoryKind, id: string):
   const repository = Object.hasOwn(repositories[kind], id) ? repositories[kind][id] : undefined;
   if (repository === undefined) throw backupRefusals.repositoryNotFound(id);
   return repository;
+}
+
+/** Of an object store none is used, and its refusal follows from the location. */
+function checkCloudFields(sent: { readonly archive: string } & Readonly<Record<string, unknown>>): void {
+  const given = Object.keys(cloud).find((field) => sent[field] !== undefined && sent[field] !== false);
+  if (given === undefined || sent.archive.includes('://')) return;
+  throw backupRefusals.invalidBody(
+    undefined,
+    `${given}: must be left out: the archive ${sent.archive} is a folder, not in an object store`,
+  );
 }
 
 function checkId(id: string): void {
