@@ -41,7 +41,8 @@ async function put(node: NodeProcess, entries: unknown): Promise<Response> {
 test('closes connections from other addresses on every port, including open ones', {
   skip: onLinux,
 }, async () => {
-  const first = await NodeProcess.start();
+  const args = ['--services', 'kv,index,n1ql,backup'];
+  const first = await NodeProcess.start({ args });
   const ports = Object.entries(first.ready.node);
   for (const [name, address] of ports) assert.equal(await isRefused(outside, name, address), false, name);
   const openSocket = from(outside, first.ready.node.kv);
@@ -54,7 +55,7 @@ test('closes connections from other addresses on every port, including open ones
     assert.equal(await isRefused(inside, name, address), false, name);
   }
   await first.stop();
-  await using restarted = await NodeProcess.start({ dataDir: first.dataDir });
+  await using restarted = await NodeProcess.start({ args, dataDir: first.dataDir });
   for (const [name, address] of Object.entries(restarted.ready.node))
     assert.equal(await isRefused(outside, name, address), true, name);
   assert.deepEqual(await (await restarted.request('/settings/clientAllowlist')).json(), {
