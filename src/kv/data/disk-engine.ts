@@ -173,6 +173,8 @@ export interface DiskEngine {
    * are encoded in between share one commit instead of waiting in several.
    */
   urgentTurn?(bucketUuid: string, file: number): Promise<() => void>;
+  /** Frees what is kept for urgent commits of the file. Called when there was none for some seconds; another one may follow. */
+  endUrgent?(bucketUuid: string, file: number): Promise<void>;
   /**
    * Returns the items of these keys as of the last commit, reading concurrently with commits. Rejects when nothing could be
    * read.

@@ -242,6 +242,10 @@ export class LaneEngine implements DiskEngine {
     }
   }
 
+  async endUrgent(bucketUuid: string, file: number): Promise<void> {
+    await this.laneOf(bucketUuid, file).call('releaseLog', bucketUuid, file);
+  }
+
   async urgentTurn(bucketUuid: string, file: number): Promise<() => void> {
     const lane = this.fileLanes.get(bucketUuid)?.[file]?.lane;
     // The commit itself says that the bucket is not open.

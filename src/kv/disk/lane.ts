@@ -7,6 +7,7 @@ export type LaneOperation =
   | 'open'
   | 'commit'
   | 'writeLogged'
+  | 'releaseLog'
   | 'drop'
   | 'loadPage'
   | 'backfillPage'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { DurabilityLevel } from '../../data/documents.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 import type { BucketOptions } from '../bucket-parts.ts';
 
@@ -84,6 +85,30 @@ test('a whole batch is written after 20 ms', async () => {
   assert.equal(persisted(b), 4, 'the rest waits for the delay');
   await advance(b, 5);
   assert.equal(persisted(b), 5);
+});
+
+test('what the disk keeps for urgent commits is freed five to ten seconds after the last one', async () => {
+  const disk = new MemoryDisk().engine();
+  const freed: number[] = [];
+  let isFull = true;
+  disk.endUrgent = async (_, file) => {
+    freed.push(file);
+    if (isFull) throw new Error('the disk is full');
+  };
+  const b = new BucketUnderTest({ storage: { disk, files } });
+  await b.start();
+  for (let i = 0; i < 4; i++) {
+    b.store('k', { vb, durability: DurabilityLevel.persistToMajority });
+    await advance(b, 3_000);
+  }
+  assert.deepEqual(freed, [], 'commits went on');
+  await advance(b, 7_000);
+  assert.deepEqual(freed, [vb % 4]);
+  isFull = false;
+  await advance(b, 5_000);
+  assert.deepEqual(freed, [vb % 4, vb % 4], 'tried again');
+  await advance(b, 20_000);
+  assert.equal(freed.length, 2);
 });
 
 test('a client that polls the persisted seqno does not wait for the delay', async () => {

@@ -9,6 +9,7 @@ import type { Cutter } from '../../vbucket/cutter.ts';
 import type { VbucketRows } from '../../vbucket/rows.ts';
 import type { Timings } from '../timings.ts';
 import type { VbucketProgress } from './progress.ts';
+import { UrgentEnd } from './urgent-end.ts';
 
 /** Delay for collecting more changes of the same keys when no client waits for the disk. */
 const lingerMs = { low: 20, high: 5 } as const;
@@ -73,6 +74,7 @@ interface FileState {
   /** Changes since the delay began. */
   changes: number;
   isUrgent: boolean;
+  readonly urgentEnd: UrgentEnd;
   running: Promise<void> | null;
   failure: string | null;
   /** The batch that found the disk full; it is retried before anything else is written. */
@@ -98,6 +100,7 @@ export class Flusher {
       lingers: 0,
       changes: 0,
       isUrgent: false,
+      urgentEnd: new UrgentEnd(options.clock, async () => options.disk.endUrgent?.(options.bucketUuid, file)),
       running: null,
       failure: null,
       unwritten: null,
@@ -131,13 +134,19 @@ export class Flusher {
 
   resume(): void {
     this.paused = false;
-    for (const file of this.files) if (this.hasWork(file)) this.linger(file);
+    for (const file of this.files) {
+      if (this.hasWork(file)) this.linger(file);
+      file.urgentEnd.resume();
+    }
   }
 
   /** Prevents new commits, and waits for those under way. */
   async pause(): Promise<void> {
     this.paused = true;
-    for (const file of this.files) this.stopTimer(file);
+    for (const file of this.files) {
+      this.stopTimer(file);
+      file.urgentEnd.pause();
+    }
     await Promise.all(this.files.map((file) => file.running));
   }
 
@@ -235,6 +244,7 @@ export class Flusher {
     } finally {
       end?.();
     }
+    file.urgentEnd.note();
   }
 
   private async commitNext(file: FileState, isUrgent: boolean): Promise<void> {

@@ -238,6 +238,22 @@ test('after a read had to wait for the log, the next eight urgent commits become
   assert.equal((await loaded(engine, files)).length, 11);
 });
 
+test('a log that is released leaves neither commits nor its file, and the next urgent commit makes another', async () => {
+  await using opened = await anOpenBucket();
+  const { engine, files, urgent } = opened;
+  await engine.endUrgent?.(files.bucketUuid, 0);
+  for (let seqno = 1; seqno <= 3; seqno++) await urgent(doc(seqno));
+  assert.equal(rowsIn(files.folder), 0);
+  await engine.endUrgent?.(files.bucketUuid, 0);
+  assert.equal(rowsIn(files.folder), 3);
+  assert.equal(existsSync(join(files.folder, logFile)), false);
+  assert.deepEqual(await afterCrash(opened), newest(3));
+  await urgent(doc(4));
+  assert.equal(rowsIn(files.folder), 3);
+  assert.equal(existsSync(join(files.folder, logFile)), true);
+  assert.deepEqual(await afterCrash(opened), newest(4));
+});
+
 test('a file that is removed while it is open takes no urgent commits', async () => {
   await using opened = await anOpenBucket();
   const { files, urgent } = opened;

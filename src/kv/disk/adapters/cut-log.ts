@@ -85,8 +85,10 @@ export class CutLog {
     this.end = 0;
   }
 
+  /** Frees the memory at once: the garbage collector would run late. */
   close(): void {
     closeSync(this.descriptor);
+    this.image.buffer.transfer(0);
   }
 }
 

@@ -124,6 +124,15 @@ export class DataFile {
     }
   }
 
+  /** Called when no client has waited for a while: frees the log's memory and its file. */
+  releaseLog(): void {
+    this.writeLogged();
+    if (this.log === null) return;
+    this.log.close();
+    this.log = null;
+    removeCutLog(this.spec);
+  }
+
   /** On a full disk the log keeps its commits for the next start. */
   private writeLoggedUnlessFull(): void {
     try {

@@ -86,6 +86,12 @@ export class SqliteLane {
     if (!data.hasLogged) this.uncheckpointed.add(data);
   }
 
+  releaseLog(bucketUuid: string, file: number): void {
+    const data = this.find(bucketUuid, file);
+    data.releaseLog();
+    this.uncheckpointed.add(data);
+  }
+
   /** Commits that clients waited for become readable to other lanes. */
   writeLogged(bucketUuid: string, file: number): void {
     const data = this.find(bucketUuid, file);

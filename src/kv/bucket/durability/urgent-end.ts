@@ -1,0 +1,55 @@
+// Tells the disk some seconds after the last commit of a file that a client waited for, so that it frees what it keeps for such commits.
+import type { Clock, Timer } from '#ports/clock.ts';
+
+const delayMs = 5_000;
+
+export class UrgentEnd {
+  private readonly clock: Clock;
+  private readonly end: () => Promise<void>;
+  /** When the last urgent commit ended; null once the disk has freed what it kept. */
+  private lastMs: number | null = null;
+  private timer: Timer | null = null;
+  private isPaused = true;
+
+  constructor(clock: Clock, end: () => Promise<void>) {
+    this.clock = clock;
+    this.end = end;
+  }
+
+  /** Called after each urgent commit. */
+  note(): void {
+    this.lastMs = this.clock.monotonicMs();
+    this.schedule();
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.timer?.cancel();
+    this.timer = null;
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    if (this.lastMs !== null) this.schedule();
+  }
+
+  private schedule(): void {
+    if (!this.isPaused) this.timer ??= this.clock.after(delayMs, () => this.check());
+  }
+
+  private check(): void {
+    const { lastMs } = this;
+    this.timer = null;
+    if (lastMs === null) return;
+    if (this.clock.monotonicMs() - lastMs < delayMs) {
+      this.schedule();
+      return;
+    }
+    this.lastMs = null;
+    this.end().catch(() => {
+      // On a full disk, for example: it is tried again.
+      this.lastMs ??= lastMs;
+      this.schedule();
+    });
+  }
+}
