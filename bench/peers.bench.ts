@@ -1,8 +1,9 @@
 // Divan beside other servers, in turns on the same machine: keys (memcached, Redis, an echo server), TLS, durable writes (Redis that syncs
-// always, plain SQLite), queries (PostgreSQL), REST (a constant answer) and the start (an empty program). A full run writes its figures to
+// always, plain SQLite), queries (PostgreSQL), REST (a constant answer) and the start (an empty program), and of nodes with much to do. `-- peers rest many` measures only these groups. A full run writes its figures to
 // `bench/results`, from which `npm run docs` makes docs/reference/performance.md. A server that is not installed is skipped.
 import { loadavg } from 'node:os';
 import { durableWrites, encryption, keys } from './support/peers-keys.ts';
+import { manyBuckets, mixedLoad } from './support/peers-load.ts';
 import { queries } from './support/peers-queries.ts';
 import { rest } from './support/peers-rest.ts';
 import { starts } from './support/peers-starts.ts';
@@ -13,11 +14,17 @@ export interface Extent {
   readonly seconds: number;
 }
 
+const groups: Readonly<Record<string, (extent: Extent) => Promise<Figure[]>>> = {
+  ...{ keys, encryption, durable: durableWrites, rest, queries, starts, many: manyBuckets, mixed: mixedLoad },
+};
+
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const extent = smoke ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 2 };
   const [loadBefore = 0] = loadavg();
   const figures: Figure[] = [];
-  for (const group of [keys, encryption, durableWrites, rest, queries, starts]) {
+  const wanted = process.argv[2] === 'peers' ? process.argv.slice(3) : [];
+  for (const [name, group] of Object.entries(groups)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
     const found = await group(extent);
     for (const figure of found) print(figure);
     figures.push(...found);

@@ -1,7 +1,7 @@
 // The start of a node on an empty folder beside an empty Node program, in turns, and the memory of both.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { endAfterTests } from '../../test/support/left-running.ts';
 import { launcher, NodeProcess, portFlags } from '../../test/support/node-process.ts';
 import type { Extent } from '../peers.bench.ts';
 import type { Figure } from './results.ts';
-import { residentMb } from './server-time.ts';
+import { residentMb, threadsMs } from './server-time.ts';
 
 interface Start {
   readonly ms: number;
@@ -98,12 +98,6 @@ async function startOfProgram(): Promise<Start> {
   child.kill('SIGKILL');
   return found;
 }
-
-/** Of all threads, finer than the ticks of `stat`. */
-const threadsMs = (pid: number): number =>
-  readdirSync(`/proc/${pid}/task`)
-    .map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6)
-    .reduce((sum, ms) => sum + ms, 0);
 
 /** Threads give garbage of the start back once they have been idle for some seconds. */
 async function idleMb(args: string[], idleMs: number): Promise<number> {

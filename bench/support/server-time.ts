@@ -21,6 +21,12 @@ export function processMs(pid: number): number {
   return sum(statOf(pid), ownTime) * millisecondsPerTick;
 }
 
+/** Milliseconds of all threads that live, finer than the ticks of `stat`. */
+export const threadsMs = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`)
+    .map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6)
+    .reduce((total, ms) => total + ms, 0);
+
 export const residentMb = (pid: number): number => statusMb(pid, 'VmRSS');
 
 /** The peak since `resetPeak`. */

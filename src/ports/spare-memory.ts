@@ -10,21 +10,33 @@ import { runInNewContext } from 'node:vm';
 const idleShare = 0.01;
 const defaults = {
   checkEveryMs: 5_000,
+  /**
+   * A thread that stays idle and grows all the same, because it samples many buckets, would collect again at every check. Each time in a
+   * row it waits twice as long, up to this.
+   */
+  waitMaxMs: 600_000,
   /** The heap growth that justifies a collection (which may also drop compiled code). */
   growthBytes: 2 << 20,
 };
 
 /** Watches the calling thread and collects after it was idle for `checkEveryMs`. Does not keep the thread alive. */
 export function giveBackWhenIdle(given: Partial<typeof defaults> = {}): void {
-  const { checkEveryMs, growthBytes } = { ...defaults, ...given };
+  const { checkEveryMs, growthBytes, waitMaxMs } = { ...defaults, ...given };
   let workedBefore = workedMs();
   let collectedToBytes = 0;
+  let waitMs = checkEveryMs;
+  let waitedMs = checkEveryMs;
   setInterval(() => {
     const worked = workedMs();
     const isIdle = worked - workedBefore < idleShare * checkEveryMs;
     workedBefore = worked;
-    if (!isIdle || getHeapStatistics().total_heap_size < collectedToBytes + growthBytes) return;
-    if (collectAll()) collectedToBytes = getHeapStatistics().total_heap_size;
+    waitedMs += checkEveryMs;
+    if (!isIdle) waitMs = checkEveryMs;
+    if (!isIdle || waitedMs < waitMs) return;
+    if (getHeapStatistics().total_heap_size < collectedToBytes + growthBytes || !collectAll()) return;
+    collectedToBytes = getHeapStatistics().total_heap_size;
+    waitMs = Math.min(2 * waitMs, waitMaxMs);
+    waitedMs = 0;
   }, checkEveryMs).unref();
 }
 

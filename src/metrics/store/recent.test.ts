@@ -26,3 +26,34 @@ test('starts over after the clock was set back', () => {
   const [series] = recent.select([], 0, 1e9);
   assert.deepEqual([...(series?.timesMs ?? [])], [40_000, 41_000]);
 });
+
+test('has every value of the last rounds, of series that are constant, change or miss rounds', () => {
+  const slots = 10;
+  const recent = new Recent({ slots, seriesMax: 5 });
+  const valueAt: Record<string, (round: number) => number | undefined> = {
+    constant: () => 7,
+    'changes once': (round) => (round < 23 ? 1 : 2),
+    'changes always': (round) => round,
+    'misses rounds': (round) => (round % 7 === 3 ? undefined : 5),
+    'begins late': (round) => (round < 17 ? undefined : 0),
+  };
+  for (let round = 0; round < 45; round++) {
+    const samples = Object.entries(valueAt).flatMap(([bucket, at]): FlatSample[] => {
+      const value = at(round);
+      return value === undefined ? [] : [{ name: 'items', labels: { bucket }, value }];
+    });
+    recent.append(1000 * round, samples);
+    const first = Math.max(round - slots + 1, 0);
+    const rounds = Array.from({ length: round - first + 1 }, (_, at) => first + at);
+    for (const [bucket, value] of Object.entries(valueAt)) {
+      const [found] = recent.select([], 0, 1e9).filter(({ labels }) => labels['bucket'] === bucket);
+      const expected = rounds.filter((at) => value(at) !== undefined);
+      assert.deepEqual(
+        [...(found?.timesMs ?? [])],
+        expected.map((at) => 1000 * at),
+        bucket,
+      );
+      assert.deepEqual([...(found?.values ?? [])], expected.map(value), bucket);
+    }
+  }
+});

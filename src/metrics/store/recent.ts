@@ -4,17 +4,25 @@ import { testOf } from '../query/match.ts';
 import type { FlatSample, Labels, Matcher, Series } from '../sample.ts';
 import { SeriesLookup } from './series-lookup.ts';
 
-interface Ring {
+interface Recorded {
   readonly labels: Labels;
+  /** The newest round with a value; -1: none. */
+  newest: number;
+  /** Null while the value was the same in every round from `first` to `newest`, as those of idle buckets are. */
+  ring: Ring | null;
+  first: number;
+  value: number;
+}
+
+interface Ring {
   readonly values: Float64Array;
   /** The round in which each slot was written; -1: none. */
   readonly rounds: Float64Array;
-  newest: number;
 }
 
 export class Recent {
   readonly #slots: number;
-  readonly #lookup: SeriesLookup<Ring>;
+  readonly #lookup: SeriesLookup<Recorded>;
   readonly #timesMs: Float64Array;
   #rounds = 0;
   #newestMs = Number.NEGATIVE_INFINITY;
@@ -23,10 +31,7 @@ export class Recent {
     this.#slots = slots;
     this.#timesMs = new Float64Array(slots);
     this.#lookup = new SeriesLookup(seriesMax, (labels) => ({
-      labels,
-      values: new Float64Array(slots),
-      rounds: new Float64Array(slots).fill(-1),
-      newest: -1,
+      ...{ labels, newest: -1, ring: null, first: 0, value: 0 },
     }));
   }
 
@@ -39,11 +44,29 @@ export class Recent {
     // Once per pass through the ring, remove the series of deleted buckets and collections.
     if (slot === 0) this.#lookup.discard(({ newest }) => newest < round - this.#slots);
     this.#timesMs[slot] = timeMs;
-    this.#lookup.each(ofBucketsAndNode(samples), (ring, value) => {
-      ring.values[slot] = value;
-      ring.rounds[slot] = round;
-      ring.newest = round;
-    });
+    this.#lookup.each(ofBucketsAndNode(samples), (recorded, value) => this.#record(recorded, value, round));
+  }
+
+  #record(recorded: Recorded, value: number, round: number): void {
+    const { newest } = recorded;
+    recorded.newest = round;
+    if (newest === -1) {
+      recorded.first = round;
+      recorded.value = value;
+      return;
+    }
+    const isSame = recorded.ring === null && newest === round - 1 && Object.is(value, recorded.value);
+    if (isSame) return;
+    recorded.ring ??= this.#ringOf(recorded, newest);
+    put(recorded.ring, round, value);
+  }
+
+  /** With the rounds up to `newest` that have the same value. */
+  #ringOf({ first, value }: Recorded, newest: number): Ring {
+    const slots = this.#slots;
+    const ring = { values: new Float64Array(slots), rounds: new Float64Array(slots).fill(-1) };
+    for (let round = Math.max(first, newest - slots + 1); round <= newest; round++) put(ring, round, value);
+    return ring;
   }
 
   select(matchers: readonly Matcher[], fromMs: number, toMs: number): Series[] {
@@ -54,18 +77,25 @@ export class Recent {
       .filter(({ timesMs }) => timesMs.length > 0);
   }
 
-  #read({ labels, values, rounds }: Ring, fromMs: number, toMs: number): Series {
+  #read({ labels, ring, first, newest, value }: Recorded, fromMs: number, toMs: number): Series {
     const times: number[] = [];
     const found: number[] = [];
     for (let round = Math.max(this.#rounds - this.#slots, 0); round < this.#rounds; round++) {
       const slot = round % this.#slots;
       const timeMs = this.#timesMs[slot] as number;
-      if (rounds[slot] !== round || timeMs < fromMs || timeMs > toMs) continue;
+      const isThere = ring === null ? round >= first && round <= newest : ring.rounds[slot] === round;
+      if (!isThere || timeMs < fromMs || timeMs > toMs) continue;
       times.push(timeMs);
-      found.push(values[slot] as number);
+      found.push(ring === null ? value : (ring.values[slot] as number));
     }
     return { labels, timesMs: Float64Array.from(times), values: Float64Array.from(found) };
   }
+}
+
+function put({ values, rounds }: Ring, round: number, value: number): void {
+  const slot = round % values.length;
+  values[slot] = value;
+  rounds[slot] = round;
 }
 
 function* ofBucketsAndNode(samples: Iterable<FlatSample>): Generator<FlatSample> {

@@ -1,0 +1,50 @@
+// What a node holds and uses while it is idle with many buckets and connections, and its latencies while everything runs at once.
+import { many } from '../many.bench.ts';
+import { mixed } from '../mixed.bench.ts';
+import type { Extent } from '../peers.bench.ts';
+import type { Figure } from './results.ts';
+
+const figure = (
+  group: string,
+  server: string,
+  shape: string,
+  unit: string,
+  values: readonly number[],
+): Figure => ({
+  ...{ group, server, shape, unit, values },
+});
+
+export async function manyBuckets({ rounds, seconds }: Extent): Promise<Figure[]> {
+  const isSmoke = seconds < 1;
+  const [buckets, count] = isSmoke ? [3, 100] : [30, 10_000];
+  const times = isSmoke ? { settleMs: 0, idleMs: 1_000 } : { settleMs: 35_000, idleMs: 30_000 };
+  const found = await many({ buckets, connections: count, starts: rounds, ...times });
+  const [few, more] = [
+    `Divan with ${buckets} buckets`,
+    `Divan with ${buckets} buckets and ${count} connections`,
+  ];
+  const of = (server: string, shape: string, unit: string, values: readonly number[]): Figure =>
+    figure('many', server, shape, unit, values);
+  return [
+    of(few, 'from the command until all are ready', 'ms', found.startsMs),
+    of(few, 'processor time of that', 'ms', found.startsCpuMs),
+    of(few, 'memory when idle', 'MB', [found.buckets.mb]),
+    of(more, 'memory when idle', 'MB', [found.connections.mb]),
+    of(few, 'processor time when idle, each second', 'ms', [found.buckets.msPerSecond]),
+    of(more, 'processor time when idle, each second', 'ms', [found.connections.msPerSecond]),
+  ];
+}
+
+export async function mixedLoad({ seconds }: Extent): Promise<Figure[]> {
+  const { requests, machine, turns } = await mixed(seconds < 1 ? 2 : 60);
+  const machineOnly = 'an idle thread of the generator wakes late by';
+  const of = (server: string, shape: string, ms: number): Figure =>
+    figure('mixed load', server, shape, 'ms', [ms]);
+  return [
+    ...(['p50', 'p99', 'p99.9'] as const).flatMap((share) => {
+      const key = ({ p50: 'p50Ms', p99: 'p99Ms', 'p99.9': 'p999Ms' } as const)[share];
+      return [of('Divan, requests', share, requests[key]), of(machineOnly, share, machine[key])];
+    }),
+    ...turns.map(([thread, ms]) => of(`Divan, ${thread}`, 'longest turn of a thread, processor time', ms)),
+  ];
+}
