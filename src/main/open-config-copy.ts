@@ -29,7 +29,7 @@ export function openCopy(
   }
 }
 
-/** Says where the configuration of a started store is from while the servers cannot be reached. */
+/** Reports that a started store serves its copy of the configuration, since the servers cannot be reached. */
 export function noteCopy(store: MirroredConfigStore, path: string, log: Log): void {
   if (store.problem === null) return;
   log.warn('configuration.from_copy', { revision: store.revision(), reason: store.problem });

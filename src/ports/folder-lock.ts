@@ -1,5 +1,5 @@
-// One process per folder, or several that only read it. Node has no flock, but SQLite holds a lock on its file that the system frees when
-// the process ends, however it ends.
+// A folder is used by one process, or by several that only read it. Node has no flock, but SQLite holds a lock on its file that the
+// system frees when the process ends, however it ends.
 import {
   accessSync,
   constants,
@@ -45,8 +45,8 @@ export const isLockFile = (name: string): boolean => /^lock\.(db|db-journal|(\d+
 export function lockFolder(folder: string): FolderLock {
   mkdirSync(folder, { recursive: true });
   const db = openLock(join(folder, 'lock.db'));
-  // A separate file, since other processes cannot read the locked one. That one is never opened again here: closing any other
-  // descriptor of the locked file would free the lock.
+  // The id of the process is in a file of its own, since other processes cannot read lock.db. This process never opens lock.db a second
+  // time: closing another descriptor of the file would free the lock.
   const pidPath = join(folder, 'lock.pid');
   try {
     // Without a journal file the lock needs no space, so that backups can be removed from a full disk.

@@ -20,7 +20,7 @@ interface Watcher {
 export class SwitchingConfigStore implements ConfigStore {
   #current: ConfigStore;
   readonly #watchers = new Set<Watcher>();
-  /** Changes wait for it; null: they are made at once. */
+  /** Changes wait until it is resolved; null: they are made at once. */
   #held: PromiseWithResolvers<void> | null = null;
 
   constructor(first: ConfigStore) {
@@ -71,7 +71,7 @@ export class SwitchingConfigStore implements ConfigStore {
   }
 
   put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null> {
-    // Without a pause where nothing is held: a store that is served must write before this returns.
+    // Nothing is awaited unless changes are held: a store that is served must write before this returns.
     if (this.#held === null) return this.#current.put(key, value, expectedRevision, options);
     return this.#unheld().then(() => this.put(key, value, expectedRevision, options));
   }

@@ -1,5 +1,5 @@
-// The configuration as the founder that takes it over begins it: every record gets a revision above all that any node can have seen of the
-// founder before, and the failover of the failed nodes is planned in the same state.
+// The configuration with which a member begins when it takes over as founder: every record gets a revision above all that any node can
+// have seen of the founder before, and the failover of the failed nodes is planned in the same state.
 import type { StoreContent, StoredRecord } from '#replog/mirror/config-link.ts';
 import { type BucketMap, type ClusterState, clusterKey, mapPrefix } from '../config/cluster-state.ts';
 import { withCounter } from '../orchestrator/counters.ts';

@@ -123,7 +123,7 @@ export class WarmUp {
   /** Loads the large values that `readKeys` left on disk. A file that cannot be read is logged, and the next one is read. */
   readValues(): void {
     this.state = 'values';
-    this.running = this.loader.left > 0 ? this.readAllValues() : this.end();
+    this.running = this.loader.valuesOnDisk > 0 ? this.readAllValues() : this.end();
   }
 
   private async readAllValues(): Promise<void> {

@@ -27,8 +27,8 @@ export class Loader {
   /** Documents and tombstones read so far, and how many of them came with their value. */
   keys = 0;
   values = 0;
-  /** Values that are on disk only. */
-  left = 0;
+  /** How many documents have their value on disk only. */
+  valuesOnDisk = 0;
   private readonly vbuckets: Vbuckets;
   private readonly collections: LiveCollections;
   private readonly residency: Residency;
@@ -85,7 +85,7 @@ export class Loader {
     vbuckets.countStored(position, draft);
     this.collections.noteSeqno(item.buffer, item.keyStart, row, item.seqno);
     const isWhole = (item.bits & CutBits.valueOmitted) === 0;
-    if (!isWhole) this.left++;
+    if (!isWhole) this.valuesOnDisk++;
     if (isWhole && (address !== 0 || !isFull)) this.restore(item);
     else if (isFull && this.residency.policy === 'fullEviction' && !isGone)
       this.residency.leaveOnDisk(position, draft);

@@ -125,7 +125,7 @@ export type QueryMessage =
   | { readonly kind: 'authenticate'; readonly callId: number; readonly question: QueryQuestion }
   | { readonly kind: 'change function'; readonly callId: number; readonly change: FunctionChange }
   | { readonly kind: 'change statistics'; readonly callId: number; readonly change: StatisticsChange }
-  /** Requests the port of the index service, once. */
+  /** Sent once, at the first request: asks for the port of the index service, and for the stored functions and statistics. */
   | { readonly kind: 'connect indexes' }
   | { readonly kind: 'audit'; readonly statement: AuditedStatement }
   /** The thread has dropped this caller from its cache. */

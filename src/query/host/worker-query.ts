@@ -141,7 +141,7 @@ export class WorkerQuery {
     this.worker.postMessage({ kind: 'functions changed', callId, outcome } satisfies QueryCall);
   }
 
-  /** From here on the thread has readers of what any node of the cluster stores. */
+  /** Sends the thread every change of the functions and statistics, which any node of the cluster may store. */
   private followStored(): void {
     const { functions, statistics } = this.options;
     this.followed = [

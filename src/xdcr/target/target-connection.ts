@@ -19,7 +19,7 @@ export interface TargetConnectionOptions {
   readonly limit: SendLimit;
   readonly figures: ReplicationCounts;
   readonly clock: Clock;
-  /** Of the documents that may be in flight; 1: all. */
+  /** The part of `workerBatchSize` that may be in flight, above 0 and at most 1. */
   readonly share: () => number;
   /** The target refused a version with a status that is neither success nor a lost conflict. */
   readonly refused: (outgoing: Outgoing, status: number) => void;

@@ -131,7 +131,7 @@ export class PageReader {
   private compareCounts(at: LoadCursor): void {
     const [rows, seqnos] = this.countBySeqno.get(at.vb) as unknown as [number, number];
     if (rows === at.rows && seqnos === at.seqnos) return;
-    throw new Error(`vbucket ${at.vb} has ${at.rows} rows by key and ${rows} by seqno, or other ones`);
+    throw new Error(`vbucket ${at.vb}: its ${at.rows} rows by key are not its ${rows} rows by seqno`);
   }
 
   private refuseRowsWithoutState(): void {
