@@ -6,6 +6,7 @@ import { BackupHost } from '#backup/host/backup-host.ts';
 import { backupRoutes } from '#backup/service/backup.routes.ts';
 import { BackupService } from '#backup/service/backup-service.ts';
 import { type BackupState, noBackupState } from '#backup/service/backup-state.ts';
+import type { ClusterLayout } from '#client/cluster-routes.ts';
 import { WatchedSetting } from '#cluster/config/watched-setting.ts';
 import type { ClusterManager } from '#cluster/manager.ts';
 import type { BoundRoute } from '#contract/route.ts';
@@ -65,6 +66,11 @@ export class BackupPart {
   /** Call once the ports of the node are open: the schedule begins. */
   start(): void {
     this.service.start();
+  }
+
+  /** Call after each change of where the vbuckets of the cluster are. */
+  followCluster(layout: ClusterLayout | null): void {
+    this.host.followCluster(layout);
   }
 
   async stop(): Promise<void> {

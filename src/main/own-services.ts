@@ -29,7 +29,8 @@ export const indexFolder = 'index';
 export class OwnServices {
   readonly index: IndexHost;
   readonly xdcr: XdcrHost;
-  /** Set by the backup service, which not every node runs. */
+  /** Both set by the backup service, which not every node runs. */
+  backupCluster: (layout: ClusterLayout | null) => void = () => {};
   backupTasks: () => readonly Record<string, unknown>[] = () => [];
   private readonly options: OwnServicesOptions;
   private readonly port: Deferred<number> = deferred();
@@ -81,6 +82,7 @@ export class OwnServices {
     this.cluster = clusterLayoutOf(desired);
     this.index.followCluster(this.cluster);
     this.xdcr.followCluster(this.cluster);
+    this.backupCluster(this.cluster);
   }
 
   /** The address and account with which a service connects to the data port. */

@@ -54,6 +54,7 @@ async function backupService(parts: RestServicesOptions): Promise<RestService> {
   const { BackupPart } = await import('./backup-part.ts');
   const part = registered('backup service', new BackupPart({ ...parts, log: log.child('backup') }));
   await part.open();
+  services.backupCluster = (layout) => part.followCluster(layout);
   services.backupTasks = () => part.service.shownTasks();
   metrics.registry.add('backup', { collect: () => part.service.metrics.collect() });
   return {

@@ -141,17 +141,17 @@ describe('the backup service of two nodes', () => {
       await withRepository(second, join(root, 'travel'));
       await backedUp(bySecond);
       await eventually(async () => assert.equal((await byFirst.info('travel')).count, 1));
-      const access = backupNode(first);
-      await access.createBucket('copy', { ramQuotaMB: 100, replicaNumber: 0 });
-      await eventually(async () => {
-        const restored = await byFirst.run('travel', 'restore', { map_data: 'travel=copy' });
-        assert.equal(restored.status, 'done', restored.error);
+      // The bucket is made by the restore: its vbuckets get their nodes while the task runs.
+      const restored = await byFirst.run('travel', 'restore', {
+        ...{ map_data: 'travel=copy', auto_create_buckets: true },
       });
+      assert.equal(restored.status, 'done', restored.error);
+      const access = backupNode(first);
       const saved = await stateOf(access, 'travel');
       assert.equal(saved.size, 40);
       assert.deepEqual(differences(saved, await stateOf(access, 'copy')), []);
       const names = (await bySecond.history('travel')).map(({ type }) => type);
-      assert.deepEqual([names[0], names.at(-1)], ['RESTORE', 'BACKUP']);
+      assert.deepEqual(names, ['RESTORE', 'BACKUP']);
     } finally {
       rmSync(root, { recursive: true, force: true });
     }

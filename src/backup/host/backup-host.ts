@@ -1,5 +1,6 @@
 // The main thread's side of the jobs: starts the thread with the first job, and ends it five minutes after the last.
 import { type Deferred, deferred } from '#base/deferred.ts';
+import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import { codeFile } from '#ports/code-place.ts';
 import type { Log } from '#ports/log.ts';
@@ -27,6 +28,7 @@ export class BackupHost implements JobRunner {
   private readonly log: Log;
   private readonly jobs = new Map<number, RunningJob>();
   private thread: Thread | null = null;
+  private layout: ClusterLayout | null = null;
   private idle: Timer | null = null;
   private lastId = 0;
   private isStopped = false;
@@ -39,6 +41,16 @@ export class BackupHost implements JobRunner {
 
   get isRunning(): boolean {
     return this.thread !== null;
+  }
+
+  /** Call with where the vbuckets of the cluster are, and after each change: a restore creates buckets. */
+  followCluster(layout: ClusterLayout | null): void {
+    this.layout = layout;
+    if (this.thread?.isRunning === true) this.sendLayout(this.thread);
+  }
+
+  private sendLayout(thread: Thread): void {
+    if (this.layout !== null) thread.send({ kind: 'cluster', layout: this.layout });
   }
 
   async run<J extends Job>(
@@ -84,7 +96,10 @@ export class BackupHost implements JobRunner {
       clock: this.clock,
       log: this.log,
       workerData: async () => null,
-      started: () => this.sendJobs(),
+      started: () => {
+        this.sendLayout(thread);
+        this.sendJobs();
+      },
       receive: (message) => this.receive(message),
       ended: () => this.ended(thread),
     });

@@ -6,12 +6,14 @@ import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import type { JobProgress } from './jobs.ts';
+import { KnownCluster } from './known-cluster.ts';
 import { runJob } from './run-job.adapter.ts';
 import type { BackupThreadCall, BackupThreadMessage } from './thread-messages.ts';
 
 assert(parentPort !== null, 'jobs of the backup service run in a worker thread');
 const port = parentPort;
 const progressMs = 500;
+const cluster = new KnownCluster(realClock);
 const running = new Map<number, { readonly cancelled: AbortController; readonly ended: Promise<void> }>();
 
 // On Linux the priority is that of the calling thread; elsewhere of the whole process.
@@ -21,6 +23,7 @@ giveBackWhenIdle({ growthBytes: 4 << 20 });
 
 async function handle(call: BackupThreadCall): Promise<void> {
   if (call.kind === 'run') begin(call);
+  else if (call.kind === 'cluster') cluster.follow(call.layout);
   else if (call.kind === 'cancel') running.get(call.id)?.cancelled.abort(new Error(call.reason));
   else await stop();
 }
@@ -36,7 +39,7 @@ async function run(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const result = await runJob(job, { signal, progress: sometimes(id) });
+    const result = await runJob(job, { signal, cluster, progress: sometimes(id) });
     send({ kind: 'done', id, result });
   } catch (error) {
     send({ kind: 'failed', id, reason: (error as Error).message });

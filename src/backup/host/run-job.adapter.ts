@@ -22,10 +22,12 @@ import type {
   RestoreJob,
   RestoreTargetsJob,
 } from './jobs.ts';
+import type { KnownCluster } from './known-cluster.ts';
 import { repositoryInfo } from './repository-info.ts';
 
 export interface JobContext {
   readonly signal: AbortSignal;
+  readonly cluster: KnownCluster;
   progress(state: JobProgress): void;
 }
 
@@ -63,11 +65,11 @@ const done = async (work: () => unknown): Promise<null> => {
 
 async function backup(
   { folder, buckets, isFull, withIndexes, node }: BackupJob,
-  { signal, progress }: JobContext,
+  { signal, cluster, progress }: JobContext,
 ): Promise<JobResults['backup']> {
   const request = { folder, buckets, isFull, withIndexes, purges: false, replacesOther: true };
   const result = await runBackup(request, {
-    node: new BackupNode(node),
+    node: new BackupNode(cluster.accessOf(node)),
     ...{ clock: realClock, random: realRandom, signal },
     progress: ({ bucket, documents, expected }) => progress({ bucket, done: documents, expected }),
   });
@@ -99,10 +101,10 @@ const figuresOf = ({ buckets }: BackupManifest) =>
 
 async function restore(
   { request, node }: RestoreJob,
-  { signal, progress }: JobContext,
+  { signal, cluster, progress }: JobContext,
 ): Promise<JobResults['restore']> {
   return await runRestore(request, {
-    node: new BackupNode(node),
+    node: new BackupNode(cluster.accessOf(node)),
     ...{ clock: realClock, signal },
     progress: ({ bucket, documents, expected }) => progress({ bucket, done: documents, expected }),
   });

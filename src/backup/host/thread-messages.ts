@@ -1,9 +1,12 @@
 // Messages between the main thread and the thread of the backup service.
+import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { LogMessage } from '#ports/log.ts';
 import type { Job, JobProgress } from './jobs.ts';
 
 export type BackupThreadCall =
   | { readonly kind: 'run'; readonly id: number; readonly job: Job }
+  /** Where the vbuckets of the cluster are, now and after each change. */
+  | { readonly kind: 'cluster'; readonly layout: ClusterLayout }
   | { readonly kind: 'cancel'; readonly id: number; readonly reason: string }
   | { readonly kind: 'stop' };
 

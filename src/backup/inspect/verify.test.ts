@@ -12,6 +12,7 @@ import { ArchiveError } from '../format/archive-error.ts';
 import { countedBucket } from '../format/collection-counts.ts';
 import { FrameKind } from '../format/frame.ts';
 import type { BackupManifest } from '../format/manifest.ts';
+import { KnownCluster } from '../host/known-cluster.ts';
 import { runJob } from '../host/run-job.adapter.ts';
 import { verifyBackup, verifySample } from './verify.ts';
 
@@ -35,7 +36,8 @@ describe('a backup that was just written', () => {
     verifySample(Repository.open(folder), manifest.name, { ...verification, random: realRandom });
   const whole = (read = manifest) =>
     verifyBackup(Repository.open(folder), read, { ...verification, isWanted: () => true });
-  const check = () => runJob({ kind: 'check', folder }, { signal, progress: () => {} });
+  const check = () =>
+    runJob({ kind: 'check', folder }, { signal, cluster: new KnownCluster(realClock), progress: () => {} });
 
   it('has its documents counted by collection, without deletions', async () => {
     assert.deepEqual(manifest.buckets[0]?.collections, [

@@ -34,6 +34,8 @@ export interface OwnCluster {
   readonly address: WireAddress;
   /** Null: this node is the only one. */
   readonly layout: ClusterLayout | null;
+  /** The newest layout; of a bucket that was just created once it has vbuckets. Absent: `layout`. */
+  readonly layoutWith?: (bucket: string) => Promise<ClusterLayout | null>;
 }
 
 /** A bucket of the node. */
@@ -179,7 +181,10 @@ export class BackupNode {
   /** One route for each node that serves vbuckets. @throws ArchiveError while some are served by none */
   async routes(bucket: string): Promise<DataRoute[]> {
     const { ownCluster, username, password } = this.access;
-    if (ownCluster !== undefined) return ownRoutes(bucket, ownCluster, { username, password });
+    if (ownCluster !== undefined) {
+      const layout = (await ownCluster.layoutWith?.(bucket)) ?? ownCluster.layout;
+      return ownRoutes(bucket, { ...ownCluster, layout }, { username, password });
+    }
     const path = `/pools/default/b/${encodeURIComponent(bucket)}`;
     return this.read(path, (config: BucketConfig) => this.routesIn(config, bucket));
   }

@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { addBackup } from '../../../test/support/an-archive.ts';
 import { BackupPlanning } from '../../../test/support/backup-planning.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { KnownCluster } from '../host/known-cluster.ts';
 import { runJob } from '../host/run-job.adapter.ts';
 
 const start = '2026-11-23T10:00:00Z';
@@ -239,7 +240,10 @@ describe('the schedule of a repository', () => {
       await eventually(() => assert.equal(planning.jobs.length, 1));
       const { job, result } = planning.jobs.shift() ?? assert.fail('no job');
       assert.equal(job.kind, 'check');
-      const context = { signal: new AbortController().signal, progress: () => {} };
+      const context = {
+        ...{ signal: new AbortController().signal, progress: () => {} },
+        cluster: new KnownCluster(planning.clock),
+      };
       await runJob(job, context).then(result.resolve, result.reject);
     };
     await check();

@@ -1,0 +1,54 @@
+// Where the vbuckets of the own cluster are, as the main thread last said: a job that creates a bucket waits until it has a place.
+import type { ClusterLayout } from '#client/cluster-routes.ts';
+import type { Clock } from '#ports/clock.ts';
+import { within } from '#ports/within.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import type { NodeAccess } from '../node/backup-node.ts';
+
+/** In this time a new bucket has its vbuckets on the nodes. */
+const placedMs = 30_000;
+
+export class KnownCluster {
+  private readonly clock: Clock;
+  private layout: ClusterLayout | null = null;
+  private readonly waiting = new Set<() => void>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  follow(layout: ClusterLayout): void {
+    this.layout = layout;
+    for (const look of [...this.waiting]) look();
+  }
+
+  /** The access of a job to its own cluster follows changes; any other is returned as it is. */
+  accessOf(access: NodeAccess): NodeAccess {
+    const { ownCluster } = access;
+    if (ownCluster === undefined) return access;
+    const layoutWith = (bucket: string) => this.layoutWith(bucket, ownCluster.layout);
+    return { ...access, ownCluster: { ...ownCluster, layoutWith } };
+  }
+
+  /** @throws ArchiveError if the bucket has no place for too long */
+  private async layoutWith(bucket: string, first: ClusterLayout | null): Promise<ClusterLayout | null> {
+    const current = () => this.layout ?? first;
+    const isPlaced = (): boolean => {
+      const layout = current();
+      return layout === null || layout.nodes.length === 0 || Object.hasOwn(layout.actives, bucket);
+    };
+    if (isPlaced()) return current();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (isPlaced()) resolve();
+    };
+    this.waiting.add(look);
+    const late = () => new ArchiveError(`bucket "${bucket}" has no vbuckets after ${placedMs / 1_000} s`);
+    try {
+      await within(this.clock, placedMs, promise, late);
+      return current();
+    } finally {
+      this.waiting.delete(look);
+    }
+  }
+}
