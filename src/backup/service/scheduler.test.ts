@@ -110,13 +110,13 @@ describe('the schedule of a repository', () => {
     const path = join(archive, `${repo}.tasks.jsonl`);
     // What a killed node leaves: the line of the start, and the beginning of another.
     const killed = `${readFileSync(path, 'utf8').split('\n')[0]}\n{"run":`;
-    await planning.restart();
+    await planning.end();
     rmSync(path);
     appendFileSync(path, killed);
+    await planning.restart();
     assert.deepEqual(await history(planning), ['backup failed']);
     const [record] = await planning.service.repositories.history('active', 'travel');
     assert.equal(record?.error, 'the node ended during the task');
-    await planning.restart();
     const orphaned = () =>
       [...planning.service.metrics.collect()].find(({ name }) => name === 'backup_task_orphaned')?.value;
     await eventually(() => assert.equal(orphaned(), 1));
@@ -229,11 +229,18 @@ describe('the schedule of a repository', () => {
   it('shows as unhealthy when its newest backup is damaged', async () => {
     using planning = new BackupPlanning(start);
     await planning.begin([]);
+    const checks = (): number =>
+      [...planning.service.metrics.collect()]
+        .filter(({ name }) => name === 'backup_location_check')
+        .reduce((sum, { value }) => sum + Number(value), 0);
+    // The first one, when the repository appeared: without a backup it has no job.
+    await eventually(() => assert.equal(checks(), 1));
     const { archive = '', repo = '' } = planning.state.value.repositories.active['travel'] ?? {};
     const { name } = addBackup(join(archive, repo), [{ key: 'k' }]);
     const issue = () => planning.service.health.issueOf('travel');
     /** The hourly check, with the job as a node runs it. */
     const check = async () => {
+      const before = checks();
       await eventually(() => assert.ok(planning.clock.pending > 0));
       planning.clock.advance(hourMs);
       // The clock stands still then: questions to the archive have a deadline on it.
@@ -245,6 +252,7 @@ describe('the schedule of a repository', () => {
         cluster: new KnownCluster(planning.clock),
       };
       await runJob(job, context).then(result.resolve, result.reject);
+      await eventually(() => assert.equal(checks(), before + 1));
     };
     await check();
     await check();
