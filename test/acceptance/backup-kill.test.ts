@@ -1,6 +1,6 @@
 // kill -9 at system calls of a backup and of a restore: afterwards there is the old state, the new one, or a partial one that is resumed.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -22,13 +22,14 @@ import { needs } from '../support/needs.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 import { aSeed, type Random, randomFrom } from '../support/random.ts';
 
-/** Writes of blocks and to sockets are tried at some calls, with DIVAN_ALL_KILLS=1 at every one. */
+/** Of writes of blocks and to sockets some calls are tried, with DIVAN_ALL_KILLS=1 every one. */
 const isWhole = process.env['DIVAN_ALL_KILLS'] === '1';
 const killsAmongWrites = 3;
 const killsOfRestore = 4;
-/** Above the number of each of these calls in a backup. */
-const orderingCallsMax = 40;
-const writesMax = 900;
+/** Above the number of each call in a backup. */
+const callsMax = 2_000;
+/** At least as many of each kind of write are in a full backup and in one that continues it. */
+const writesOfEach = 20;
 const socketCalls = 'write,writev,sendmsg';
 const hastyRestore = fileURLToPath(new URL('../support/hasty-restore.ts', import.meta.url));
 
@@ -44,6 +45,7 @@ describe('kill -9', { skip: needs('strace') }, () => {
     await access.addCollections('b', { scopes: ['shop'], collections: [] });
     const history = await BackupHistory.start(randomFrom(7), access, 'b');
     await history.step(100);
+    for (const passphrase of [undefined, 'a passphrase']) await backUp(earlier(passphrase), passphrase);
     await history.step(100);
     history.close();
     state = await stateOf(access, 'b');
@@ -73,6 +75,9 @@ describe('kill -9', { skip: needs('strace') }, () => {
       },
     );
 
+  /** A repository with a backup of the bucket before its last changes. */
+  const earlier = (passphrase?: string): string => join(scratch, `earlier-${passphrase}`);
+
   const ordering = ['fsync', 'rename', 'mkdir', 'unlink'];
   // The passphrase costs a third of a second in each command.
   const kinds = [
@@ -87,18 +92,21 @@ describe('kill -9', { skip: needs('strace') }, () => {
       const expected = exportedLines(reference, passphrase);
       const environmentOfKill = passphrase === undefined ? {} : { DIVAN_BACKUP_PASSPHRASE: passphrase };
       const hit = new Map<string, number>();
-      for (const [call, number] of pointsOf(random, calls, writes)) {
-        // The call before this one was not reached.
-        if (isOrdering(call) && number > 1 && (hit.get(call) ?? 0) < number - 1) continue;
-        const point = `killed at ${call} ${number}`;
+      const ended = new Set<string>();
+      for (const { call, number, continues } of pointsOf(random, calls, writes)) {
+        const kind = `${call} of ${continues ? 'an incremental' : 'a full'} backup`;
+        // A call before this one was not reached.
+        if (ended.has(kind)) continue;
+        const point = `killed at ${kind}, ${number}`;
         const folder = join(scratch, `killed-${passphrase}`);
-        // Half of them continue an earlier backup.
-        if (number % 2 === 0) await backUp(folder, passphrase);
+        if (continues) cpSync(earlier(passphrase), folder, { recursive: true });
         const args = ['backup', folder, '--bucket', 'b'];
-        if (await killedAt(call, number, args, environmentOfKill)) hit.set(call, (hit.get(call) ?? 0) + 1);
+        if (await killedAt(call, number, args, environmentOfKill)) hit.set(kind, (hit.get(kind) ?? 0) + 1);
+        else ended.add(kind);
         if (existsSync(join(folder, 'repository.json'))) {
           const { repository } = findBackup(folder, passphrase);
-          if (repository.complete().length > 0)
+          const complete = repository.complete().length;
+          if (complete > (continues ? 1 : 0))
             assert.deepEqual(exportedLines(folder, passphrase), expected, point);
         }
         await backUp(folder, passphrase);
@@ -108,7 +116,10 @@ describe('kill -9', { skip: needs('strace') }, () => {
         await verifyAll(repository);
         rmSync(folder, { recursive: true });
       }
-      for (const call of calls) assert.ok(hit.has(call), `no ${call} was hit`);
+      t.diagnostic([...hit].map(([kind, kills]) => `${kills} ${kind}`).join(', '));
+      for (const call of [...calls, ...writes])
+        for (const kind of [`${call} of a full backup`, `${call} of an incremental backup`])
+          assert.ok(hit.has(kind), `no ${kind} was hit`);
     });
 
   it('of a restore that records its progress leaves documents of the backup only, and it continues', async (t) => {
@@ -197,22 +208,27 @@ describe('kill -9', { skip: needs('strace') }, () => {
   });
 });
 
-/** Every call that orders the writes, and some that write. */
-function pointsOf(
-  random: Random,
-  ordering: readonly string[],
-  writing: readonly string[],
-): [string, number][] {
-  const all = (call: string, count: number) =>
-    Array.from({ length: count }, (_, at): [string, number] => [call, at + 1]);
-  const points = ordering.flatMap((call) => all(call, orderingCallsMax));
-  for (const call of writing)
-    if (isWhole) points.push(...all(call, writesMax));
-    else for (let n = 0; n < killsAmongWrites; n++) points.push([call, random(writesMax) + 1]);
-  return points;
+interface KillPoint {
+  readonly call: string;
+  readonly number: number;
+  /** The backup continues an earlier one. */
+  readonly continues: boolean;
 }
 
-const isOrdering = (call: string): boolean => !call.includes('write');
+/** Every call that orders the writes, and some that write; the numbers of a call ascend. */
+function pointsOf(random: Random, ordering: readonly string[], writing: readonly string[]): KillPoint[] {
+  const all = (call: string, continues: boolean): KillPoint[] =>
+    Array.from({ length: callsMax }, (_, at) => ({ call, number: at + 1, continues }));
+  const some = (call: string, continues: boolean): KillPoint[] =>
+    numbers(random, writesOfEach, killsAmongWrites).map((number) => ({ call, number, continues }));
+  return [false, true].flatMap((continues) => [
+    // Half of the ordering calls of each kind, unless all are wanted.
+    ...ordering.flatMap((call) =>
+      all(call, continues).filter(({ number }) => isWhole || number % 2 === (continues ? 0 : 1)),
+    ),
+    ...writing.flatMap((call) => (isWhole ? all(call, continues) : some(call, continues))),
+  ]);
+}
 
 /** The documents of the newest backup. */
 function exportedLines(folder: string, passphrase?: string): string[] {
