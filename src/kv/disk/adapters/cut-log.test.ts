@@ -343,7 +343,6 @@ test('a stop on a full disk completes, and the log has its commits for the next 
   await urgent(1);
   disk.fill();
   for (let seqno = 2; seqno <= 5; seqno++) await urgent(seqno);
-  await assert.rejects(engine.fetchItems(files.bucketUuid, 0, []), DiskFullError);
   await engine.close(files.bucketUuid);
   disk.free();
   const { opened } = await engine.open(files);
@@ -352,4 +351,18 @@ test('a stop on a full disk completes, and the log has its commits for the next 
     [false],
   );
   assert.deepEqual(docTexts(await loaded(engine, files)), newest(5));
+});
+
+test('reads wait for space when the log cannot be written into rows, and then find its commits', {
+  skip: needs('mount'),
+}, async () => {
+  await using disk = await onSmallDisk();
+  const { engine, files, urgent } = disk;
+  await urgent(1);
+  disk.fill();
+  await urgent(2);
+  await assert.rejects(engine.fetchItems(files.bucketUuid, 0, []), DiskFullError);
+  disk.free();
+  await engine.fetchItems(files.bucketUuid, 0, []);
+  assert.equal(rowsIn(files.folder), 2);
 });
