@@ -1,12 +1,12 @@
 // Writes files of the data folder.
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** The file gets its name once it is complete, on disk and readable by its owner only. */
 export function writePrivate(path: string, bytes: Uint8Array): void {
   const temporary = `${path}.tmp`;
   const file = openSync(temporary, 'w', 0o600);
-  writeSync(file, bytes);
+  writeFileSync(file, bytes);
   fsyncSync(file);
   closeSync(file);
   renameSync(temporary, path);

@@ -1,5 +1,5 @@
 // The progress of an import or export, in a file beside the data: a later one with `--resume` continues from it.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { CommandError } from '../exit-status.ts';
 
 /** A command continues only if all of these are equal. */
@@ -38,7 +38,7 @@ export class ProgressRecord<T> {
     const temporary = `${this.path}.new`;
     const file = openSync(temporary, 'w', 0o600);
     try {
-      writeSync(file, JSON.stringify({ identity: this.identity, state }));
+      writeFileSync(file, JSON.stringify({ identity: this.identity, state }));
       fsyncSync(file);
     } finally {
       closeSync(file);

@@ -7,7 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
@@ -59,7 +59,7 @@ function read(path: string): readonly KeyspaceName[] {
 function write(path: string, text: string): void {
   const file = openSync(`${path}.new`, 'w', 0o600);
   try {
-    writeSync(file, text);
+    writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);

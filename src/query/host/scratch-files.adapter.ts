@@ -42,7 +42,7 @@ export class ScratchFiles {
         this.bytes += bytes.length;
         const offset = end;
         end += bytes.length;
-        await handle.write(bytes, 0, bytes.length, offset);
+        await writeWhole(handle, bytes, offset);
         return { offset, length: bytes.length };
       },
       read: async ({ offset, length }) => {
@@ -56,5 +56,16 @@ export class ScratchFiles {
         await handle.close();
       },
     };
+  }
+}
+
+/** On a nearly full disk the system writes a part at first, and refuses only the rest. */
+async function writeWhole(handle: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
+  try {
+    for (let at = 0; at < bytes.length; )
+      at += (await handle.write(bytes, at, bytes.length - at, offset + at)).bytesWritten;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    throw sqlError(5015, 'The disk has no space for temporary files of queries: free some space on it');
   }
 }

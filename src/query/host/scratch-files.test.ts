@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { needs } from '../../../test/support/needs.ts';
 import { ScratchFiles } from './scratch-files.adapter.ts';
 
 test('all temporary files together keep the bound, and a closed one frees its space', async (t) => {
@@ -20,4 +22,25 @@ test('all temporary files together keep the bound, and a closed one frees its sp
   await first.close();
   await second.append(Buffer.from('1234567890'));
   await second.close();
+});
+
+test('a disk that becomes full is named, and nothing is written in part', {
+  skip: needs('mount'),
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-scratch-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'divan-test', folder]);
+  t.after(() => {
+    execFileSync('umount', ['--lazy', folder]);
+    rmSync(folder, { recursive: true });
+  });
+  const files = new ScratchFiles(join(folder, 'tmp'), () => Infinity);
+  const file = await files.open();
+  const at = await file.append(Buffer.alloc(600_000, 1));
+  await assert.rejects(
+    file.append(Buffer.alloc(600_000, 2)),
+    (error: { code?: number; message: string }) =>
+      error.code === 5015 && error.message.startsWith('The disk has no space'),
+  );
+  assert.deepEqual(await file.read(at), Buffer.alloc(600_000, 1));
+  await file.close();
 });

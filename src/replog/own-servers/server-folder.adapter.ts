@@ -9,7 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Random } from '#ports/random.ts';
@@ -84,7 +84,7 @@ function makePrivate(path: string): void {
 function writeFile(path: string, text: string): void {
   const temporary = `${path}.tmp`;
   const file = openSync(temporary, 'w', 0o600);
-  writeSync(file, text);
+  writeFileSync(file, text);
   fsyncSync(file);
   closeSync(file);
   renameSync(temporary, path);

@@ -11,7 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -203,7 +203,7 @@ function stageLayout(folder: string, layout: Layout): void {
   const path = layoutPath(folder);
   const descriptor = openSync(`${path}.new`, 'w', 0o600);
   try {
-    writeSync(descriptor, `${JSON.stringify({ ...layout, crc: checksumOf(layout) })}\n`);
+    writeFileSync(descriptor, `${JSON.stringify({ ...layout, crc: checksumOf(layout) })}\n`);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
