@@ -28,7 +28,7 @@ export class BackupHost implements JobRunner {
   private readonly log: Log;
   private readonly jobs = new Map<number, RunningJob>();
   private thread: Thread | null = null;
-  private layout: ClusterLayout | null = null;
+  private layout: ClusterLayout | null | undefined;
   private idle: Timer | null = null;
   private lastId = 0;
   private isStopped = false;
@@ -50,7 +50,7 @@ export class BackupHost implements JobRunner {
   }
 
   private sendLayout(thread: Thread): void {
-    if (this.layout !== null) thread.send({ kind: 'cluster', layout: this.layout });
+    if (this.layout !== undefined) thread.send({ kind: 'cluster', layout: this.layout });
   }
 
   async run<J extends Job>(

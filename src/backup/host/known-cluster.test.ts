@@ -27,6 +27,8 @@ test('a job waits for a bucket that it created, in a cluster of several nodes', 
   const late = assert.rejects(async () => ownCluster?.layoutWith?.('none'), /bucket "none" has no vbuckets/);
   clock.advance(30_000);
   await late;
+  cluster.follow(null);
+  assert.equal(await ownCluster?.layoutWith?.('none'), null);
 });
 
 test('a job waits for nothing on a single node, and keeps the access to another cluster', async () => {

@@ -10,14 +10,15 @@ const placedMs = 30_000;
 
 export class KnownCluster {
   private readonly clock: Clock;
-  private layout: ClusterLayout | null = null;
+  /** Undefined until the main thread has said it; null: this node is the only one. */
+  private layout: ClusterLayout | null | undefined;
   private readonly waiting = new Set<() => void>();
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
-  follow(layout: ClusterLayout): void {
+  follow(layout: ClusterLayout | null): void {
     this.layout = layout;
     for (const look of [...this.waiting]) look();
   }
@@ -32,7 +33,7 @@ export class KnownCluster {
 
   /** @throws ArchiveError if the bucket has no place for too long */
   private async layoutWith(bucket: string, first: ClusterLayout | null): Promise<ClusterLayout | null> {
-    const current = () => this.layout ?? first;
+    const current = () => (this.layout === undefined ? first : this.layout);
     const isPlaced = (): boolean => {
       const layout = current();
       return layout === null || layout.nodes.length === 0 || Object.hasOwn(layout.actives, bucket);

@@ -182,8 +182,9 @@ export class BackupNode {
   async routes(bucket: string): Promise<DataRoute[]> {
     const { ownCluster, username, password } = this.access;
     if (ownCluster !== undefined) {
-      const layout = (await ownCluster.layoutWith?.(bucket)) ?? ownCluster.layout;
-      return ownRoutes(bucket, { ...ownCluster, layout }, { username, password });
+      const { layoutWith, layout } = ownCluster;
+      const newest = layoutWith === undefined ? layout : await layoutWith(bucket);
+      return ownRoutes(bucket, { ...ownCluster, layout: newest }, { username, password });
     }
     const path = `/pools/default/b/${encodeURIComponent(bucket)}`;
     return this.read(path, (config: BucketConfig) => this.routesIn(config, bucket));
