@@ -217,7 +217,7 @@ export class Agent implements DataService {
       admitsUnknownUsers: users.admitsUnknown ?? false,
     });
     this.#reports.forget();
-    this.#samples.take(report, timeOf(clock));
+    this.#samples.take(report, timeOf(clock, clock.monotonicMs()));
     if (this.#samples.isWarming()) this.#scheduleSample();
     for (const bucket of deleting) await this.#confirmRemoval(bucket);
     throwIfUnflushed(desired.buckets, report.buckets);
@@ -295,9 +295,11 @@ export class Agent implements DataService {
 
   /** Of all buckets, or of one. */
   async #takeReport(bucketUuid?: string): Promise<void> {
+    const { kv, clock } = this.#deps;
+    const requestedMs = clock.monotonicMs();
     try {
-      const report = await this.#deps.kv.report(bucketUuid);
-      const now = timeOf(this.#deps.clock);
+      const report = await kv.report(bucketUuid);
+      const now = timeOf(clock, requestedMs);
       const isChanged =
         bucketUuid === undefined
           ? this.#samples.take(report, now)
@@ -323,4 +325,4 @@ function throwIfUnflushed(desired: readonly FlushState[], present: readonly Flus
   }
 }
 
-const timeOf = (clock: Clock) => ({ monotonicMs: clock.monotonicMs() });
+const timeOf = (clock: Clock, requestedMs: number) => ({ monotonicMs: clock.monotonicMs(), requestedMs });

@@ -10,12 +10,15 @@ const noRates = Object.fromEntries(counters.map((name) => [name, 0])) as Rates;
 interface Sample {
   report: BucketReport;
   rates: Rates;
+  requestedMs: number;
   /** The report against which the next rates are computed. */
   base: { atMs: number; report: BucketReport };
 }
 
 interface ReportTime {
   monotonicMs: number;
+  /** Reports can arrive in another order than they were requested in: an earlier one does not replace a later one. */
+  requestedMs: number;
 }
 
 /** Rates over a shorter interval are too noisy. */
@@ -112,11 +115,13 @@ function problemsOf({ name, damaged, writeFailure }: BucketReport): string[] {
 }
 
 function next(before: Sample | undefined, report: BucketReport, now: ReportTime): Sample {
+  const { requestedMs } = now;
   const base = { atMs: now.monotonicMs, report };
-  if (!before) return { report, rates: noRates, base };
-  if (now.monotonicMs - before.base.atMs < shortestStepMs) return { ...before, report };
+  if (!before) return { report, rates: noRates, base, requestedMs };
+  if (before.requestedMs > requestedMs) return before;
+  if (now.monotonicMs - before.base.atMs < shortestStepMs) return { ...before, report, requestedMs };
   const rates = ratesOf(before.base.report, report, (now.monotonicMs - before.base.atMs) / 1000);
-  return { report, rates, base };
+  return { report, rates, base, requestedMs };
 }
 
 /** Counters restart at zero with their bucket; that step has no rate. */
