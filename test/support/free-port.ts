@@ -9,7 +9,8 @@ const blocks = { first: 22_000, count: 600, size: 16 };
 const reserved: number[] = [];
 
 export async function freePort(): Promise<number> {
-  if (reserved.length === 0) reserved.push(...(await ownBlock()));
+  // Every other port of a block may be in use.
+  while (reserved.length === 0) reserved.push(...(await ownBlock()));
   return reserved.shift() as number;
 }
 
