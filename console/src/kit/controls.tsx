@@ -69,6 +69,7 @@ interface FieldProps {
   readonly problem?: string | undefined;
   readonly required?: boolean;
   readonly disabled?: boolean;
+  readonly readOnly?: boolean;
   readonly autocomplete?: string;
   /** More than one line. */
   readonly rows?: number;
@@ -85,6 +86,7 @@ export function Field(props: FieldProps) {
     problem,
     required,
     disabled,
+    readOnly,
     autocomplete,
     rows,
     mono,
@@ -96,6 +98,7 @@ export function Field(props: FieldProps) {
     value,
     required,
     disabled,
+    readOnly,
     class: mono ? 'mono' : '',
     'aria-invalid': problem ? true : undefined,
     'aria-describedby': described || undefined,

@@ -5,12 +5,16 @@ import { routes } from '../api/routes.ts';
 import type { StoredDocument } from '../api/types.ts';
 import { Button, Field } from '../kit/controls.tsx';
 import { ConfirmByName, Dialog } from '../kit/dialog.tsx';
-import { time } from '../kit/format.ts';
+import { size, time } from '../kit/format.ts';
 import { indented, jsonProblem } from '../kit/json-text.ts';
 import { Problem } from '../kit/notices.tsx';
 import { asApiError } from '../kit/use-resource.ts';
 import { Attributes } from './document-attributes.tsx';
 import type { CollectionPath } from './document-pages.ts';
+
+/** Characters: with its form a larger document exceeds the limit of the REST API, and no browser edits it well. */
+const editedMax = 3_000_000;
+const shownMax = 2_000;
 
 interface DocumentDialogProps {
   readonly path: CollectionPath;
@@ -83,7 +87,9 @@ function Editor({ path, stored, onClose }: EditorProps) {
   const [problem, setProblem] = useState<ApiError>();
   const [isDeleting, setDeleting] = useState(false);
   const isBinary = stored !== undefined && stored.json === undefined;
-  const syntax = isBinary ? undefined : jsonProblem(text);
+  const isLarge = (stored?.json?.length ?? 0) > editedMax;
+  const isEdited = !isBinary && !isLarge;
+  const syntax = isEdited ? jsonProblem(text) : undefined;
   const target = { ...path, document: key };
   const save = async () => {
     setProblem(undefined);
@@ -117,12 +123,14 @@ function Editor({ path, stored, onClose }: EditorProps) {
     >
       {!stored && <Field label="Key" value={key} onInput={setKey} required mono />}
       {stored && <Meta {...stored} />}
-      {isBinary ? (
+      {isBinary && (
         <p>
           This document is not JSON ({stored?.base64?.length ?? 0} characters as base64). It cannot be edited
           here.
         </p>
-      ) : (
+      )}
+      {isLarge && <Beginning text={text} />}
+      {isEdited && (
         <Field label="Document as JSON" value={text} onInput={setText} rows={14} mono problem={syntax} />
       )}
       {theirs && (
@@ -148,7 +156,7 @@ function Editor({ path, stored, onClose }: EditorProps) {
             Delete document
           </Button>
         )}
-        {!isBinary && (
+        {isEdited && (
           <Button submit kind="main" disabled={syntax !== undefined || key === '' || theirs !== undefined}>
             Save
           </Button>
@@ -180,6 +188,25 @@ async function exists(path: Readonly<Record<string, string>>): Promise<boolean> 
     if (asApiError(error).status === 404) return false;
     throw error;
   }
+}
+
+function Beginning({ text }: { text: string }) {
+  return (
+    <>
+      <p>
+        This document has {size(new Blob([text]).size)}: too large to be edited here.{' '}
+        <code>divan doc get</code> and <code>divan doc set</code> read and write it.
+      </p>
+      <Field
+        label="Beginning of the document"
+        value={text.slice(0, shownMax)}
+        onInput={() => {}}
+        rows={14}
+        mono
+        readOnly
+      />
+    </>
+  );
 }
 
 function Meta({ meta }: StoredDocument) {

@@ -1,6 +1,7 @@
 // Reads the documents of a collection in the order of their keys, some at a time.
 import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
+import type { StoredDocument } from '../api/types.ts';
 
 export interface CollectionPath {
   readonly bucket: string;
@@ -32,16 +33,40 @@ export async function documentsFrom(
     try {
       // One more than is returned: its key begins the next page.
       const query = { ...rangeOf(start, prefix), include_docs: true, limit: limit + 1 };
-      const { rows } = await call<{ rows: DocumentRow[] }>(routes.documents, {
-        path: { ...path },
-        query,
-        signal,
-      });
+      const rows = await rowsOf(path, query, signal);
       return { rows: rows.slice(0, limit), next: rows[limit]?.id ?? null };
     } catch (error) {
       const isTooMuch = error instanceof ApiError && error.status === 400 && error.message.includes('limit:');
-      if (!isTooMuch || limit === 1) throw error;
+      if (!isTooMuch) throw error;
+      if (limit === 1) return await oneDocument(path, rangeOf(start, prefix), signal);
     }
+  }
+}
+
+type Query = Readonly<Record<string, string | number | boolean>>;
+
+async function rowsOf(path: CollectionPath, query: Query, signal: AbortSignal): Promise<DocumentRow[]> {
+  const { rows } = await call<{ rows: DocumentRow[] }>(routes.documents, {
+    path: { ...path },
+    query,
+    signal,
+  });
+  return rows;
+}
+
+/** The first document of the range, read on its own: with the one after it, it is too large for one answer. */
+async function oneDocument(path: CollectionPath, range: Query, signal: AbortSignal): Promise<DocumentPage> {
+  const [first, second] = await rowsOf(path, { ...range, limit: 2 }, signal);
+  const next = second?.id ?? null;
+  if (first === undefined) return { rows: [], next };
+  try {
+    const document = { ...path, document: first.id };
+    const doc = await call<StoredDocument>(routes.document, { path: document, signal });
+    return { rows: [{ id: first.id, doc }], next };
+  } catch (error) {
+    // Deleted meanwhile.
+    if (error instanceof ApiError && error.status === 404) return { rows: [], next };
+    throw error;
   }
 }
 
