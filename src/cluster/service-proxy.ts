@@ -2,15 +2,15 @@
 // so that the proxy grants no rights.
 import { type ForwardTarget, forward } from '#client/forward.adapter.ts';
 import type { Context, Method, Reply } from '#contract/route.ts';
+import { serviceProxyRefusals } from './refusals/service-proxy.refusals.ts';
 
 /** Resolves with null if the node does not run the service. */
 export type ServiceAddress = () => Promise<ForwardTarget | null>;
 
-export interface ProxyRefusals {
-  notHere(): Error;
-  noAnswer(about: { reason: string }): Error;
-  onBehalf(): Error;
-  basicOnly(): Error;
+export interface ProxiedService {
+  readonly name: string;
+  /** With the name that clients know, if it is another one. */
+  readonly title: string;
 }
 
 export interface ProxiedRequest {
@@ -23,18 +23,18 @@ export interface ProxiedRequest {
 
 const forwardedHeaders = ['content-type', 'accept', 'user-agent'];
 
-/** @throws one of the refusals */
+/** @throws one of `serviceProxyRefusals` */
 export async function forwardToService(
   address: ServiceAddress,
-  refusals: ProxyRefusals,
+  { name: service, title }: ProxiedService,
   { method, path, body, context }: ProxiedRequest,
 ): Promise<Reply> {
-  const headers = headersOf(context, refusals);
+  const headers = headersOf(context, service);
   const target = await address();
-  if (target === null) throw refusals.notHere();
+  if (target === null) throw serviceProxyRefusals.notHere({ service: title });
   const sent = { method, path, headers, body, signal: context.signal };
   const { status, contentType, source } = await forward(target, sent).catch((error: Error) => {
-    throw refusals.noAnswer({ reason: error.message });
+    throw serviceProxyRefusals.noAnswer({ service, reason: error.message });
   });
   return {
     kind: 'forwarded',
@@ -44,10 +44,11 @@ export async function forwardToService(
   };
 }
 
-function headersOf({ headers }: Context, refusals: ProxyRefusals): Record<string, string> {
-  if (headers['cb-on-behalf-of'] !== undefined) throw refusals.onBehalf();
+function headersOf({ headers }: Context, service: string): Record<string, string> {
+  if (headers['cb-on-behalf-of'] !== undefined) throw serviceProxyRefusals.onBehalf({ service });
   const { authorization } = headers;
-  if (typeof authorization !== 'string' || !/^basic /i.test(authorization)) throw refusals.basicOnly();
+  if (typeof authorization !== 'string' || !/^basic /i.test(authorization))
+    throw serviceProxyRefusals.basicOnly({ service });
   const passed = forwardedHeaders.flatMap((name) => {
     const value = headers[name];
     return typeof value === 'string' ? [[name, value] as const] : [];

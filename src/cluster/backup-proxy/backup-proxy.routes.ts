@@ -1,9 +1,9 @@
 // Forwards requests from the administration port to the backup service of this node.
 import { type BoundRoute, bind, type Context, type Form, type Method, type Params } from '#contract/route.ts';
-import { backupProxyRefusals } from '../refusals/backup-proxy.refusals.ts';
 import { forwardToService, type ServiceAddress } from '../service-proxy.ts';
 import * as contract from './backup-proxy.contract.ts';
 
+const service = { name: 'backup', title: 'backup' };
 const noBody = Buffer.alloc(0);
 
 export function backupProxyRoutes(address: ServiceAddress): BoundRoute[] {
@@ -12,7 +12,7 @@ export function backupProxyRoutes(address: ServiceAddress): BoundRoute[] {
     { params, query, body = noBody }: { params: Params; query: unknown; body?: Buffer },
     context: Context,
   ) =>
-    forwardToService(address, backupProxyRefusals, {
+    forwardToService(address, service, {
       ...{ method, path: pathOf(params, query as Form), body, context },
     });
   return [

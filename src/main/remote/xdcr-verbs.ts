@@ -22,7 +22,7 @@ const access = {
     default: 'none',
     doc: 'half: only calls with the password use TLS; full: all connections do',
   },
-  ca: { kind: kinds.path, doc: 'PEM of the authority of the other cluster' },
+  'remote-ca': { kind: kinds.path, doc: 'PEM of the authority of the other cluster' },
   'client-certificate': { kind: kinds.path, doc: 'PEM, in the place of user and password' },
   'client-key': { kind: kinds.path, doc: 'PEM of its key' },
   external: { kind: kinds.flag, default: false, doc: 'reach its nodes at their alternate addresses' },
@@ -87,7 +87,7 @@ export const xdcrVerbs = [
         ...givenFields({
           username,
           password: remotePassword(options),
-          certificate: contentOf('ca', options.ca),
+          certificate: contentOf('remote-ca', options['remote-ca']),
           clientCertificate: contentOf('client-certificate', options['client-certificate']),
           clientKey: contentOf('client-key', options['client-key']),
         }),
