@@ -11,8 +11,13 @@ interface Pool {
 
 /** Adds the nodes and rebalances; resolves once all nodes are active. */
 export async function joinNodes(first: NodeProcess, others: readonly NodeProcess[]): Promise<void> {
-  for (const { ready } of others)
-    await post(first, '/controller/addNode', { hostname: ready.node.rest, user: '', password: '' });
+  for (const node of others)
+    await post(
+      first,
+      '/controller/addNode',
+      { hostname: node.ready.node.rest, user: '', password: '' },
+      () => `the added node printed: ${node.output}`,
+    );
   await rebalance(first);
 }
 
@@ -29,7 +34,13 @@ export async function rebalance(by: NodeProcess, ejected: readonly string[] = []
 const poolOf = async (node: NodeProcess): Promise<Pool> =>
   (await (await node.request('/pools/default')).json()) as Pool;
 
-async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
+async function post(
+  node: NodeProcess,
+  path: string,
+  form: Record<string, string>,
+  details = () => '',
+): Promise<void> {
   const answer = await node.request(path, 'POST', form);
-  assert.equal(answer.status, 200, `${path}: ${await answer.text()}`);
+  const text = await answer.text();
+  if (answer.status !== 200) assert.fail(`${path}: ${answer.status} ${text} ${details()}`);
 }

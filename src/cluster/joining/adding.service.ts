@@ -64,6 +64,9 @@ const callTimeoutMs = 15_000;
 /** How long the added node may take to start as a member. */
 const startTimeoutMs = 60_000;
 const pingTimeoutMs = 5_000;
+/** How long its port between nodes may refuse connections then. */
+const reachTimeoutMs = 15_000;
+const reachRetryMs = 200;
 
 export class AddingService {
   readonly #deps: AddingDeps;
@@ -274,19 +277,28 @@ export class AddingService {
 
   /** Resolves once the node runs as a member and answers this one. */
   async #waitForStart(nodeId: string): Promise<void> {
-    const { view, clock, peers } = this.#deps;
+    const { view, clock } = this.#deps;
     const hasStarted = (): boolean =>
       view.cluster.nodes.some(({ uuid, joining }) => uuid === nodeId && joining !== true);
     if (!(await until(view, hasStarted, startTimeoutMs, clock)))
       throw joiningRefusals.completionFailed({
         reason: `The node did not start in ${startTimeoutMs / 1000} s.`,
       });
+    await this.#reach(nodeId, clock.monotonicMs() + reachTimeoutMs);
+  }
+
+  /** Several attempts: the first may share a connection that another request began before the node listened. */
+  async #reach(nodeId: string, untilMs: number): Promise<void> {
+    const { clock, peers } = this.#deps;
     try {
       await peers.ask(nodeId, 'ping', null, pingTimeoutMs);
     } catch (error) {
-      throw joiningRefusals.completionFailed({
-        reason: `The node started, but its port between nodes cannot be reached: ${(error as Error).message}.`,
-      });
+      if (clock.monotonicMs() >= untilMs)
+        throw joiningRefusals.completionFailed({
+          reason: `The node started, but its port between nodes cannot be reached: ${(error as Error).message}.`,
+        });
+      await clock.sleep(reachRetryMs);
+      await this.#reach(nodeId, untilMs);
     }
   }
 

@@ -1,8 +1,9 @@
 // Refusals of calls that add nodes, on two managers in one process. What follows a join that succeeds: test/acceptance/joining.test.ts.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { update } from '#replog/config-store.ts';
+import { type ConfigStore, update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import type { Channel } from '#replog/served/channel.ts';
 import { aMembership } from '../../../test/support/a-membership.ts';
 import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import { aManager, type ManagerOptions, managedCluster } from '../../../test/support/manager.ts';
@@ -22,10 +23,23 @@ const answer = (status: number, body: string): RemoteAnswer => ({
   scheme: 'https',
 });
 
-/** The other node is another manager; `change` alters its answer to the first call. */
+/** Answers each request of a manager. */
+function answeringChannel(): Channel {
+  let take: (message: unknown) => void = () => {};
+  return {
+    receive: ({ message }) => {
+      take = message;
+    },
+    send: (request) => take({ id: (request as { id: number }).id, value: null }),
+    close: () => {},
+  };
+}
+
+/** The other node is another manager; `change` alters its answer to the first call, and `joins` stands for its start as a member. */
 async function aPair(
   options: ManagerOptions = {},
   change: (engaged: EngagedNode) => Partial<EngagedNode> = () => ({}),
+  joins?: (store: ConfigStore) => Promise<void>,
 ) {
   const calls: string[] = [];
   const notes: string[] = [];
@@ -37,6 +51,10 @@ async function aPair(
   });
   const callRemote: CallRemote = async ({ path, content, user, password }) => {
     calls.push(path);
+    if (path === '/completeJoin' && joins) {
+      await joins(store);
+      return answer(200, '');
+    }
     const json = 'json' in content ? content.json : undefined;
     const as = user === '' ? null : `${user}:${password}`;
     // The node tries several times to reach the founder.
@@ -225,6 +243,39 @@ describe('addNode', () => {
     const { nodes: present, left } = await nodes();
     assert.deepEqual([present.map(({ uuid }) => uuid), left], [[aCluster().nodes[0]?.uuid], [otherId]]);
     assert.deepEqual([calls, notes], [['/engageCluster2', '/completeJoin'], []]);
+  });
+
+  it('tries for some time to reach the port between nodes of a node that started', async (t) => {
+    for (const [refusals, outcome] of [
+      [3, [200, { otpNode: 'ns_1@10.0.0.2' }]],
+      [
+        Number.POSITIVE_INFINITY,
+        [
+          400,
+          [
+            'Join completion call failed. The node started, but its port between nodes cannot be reached: refused 127.0.0.1.',
+          ],
+        ],
+      ],
+    ] as const) {
+      let refused = 0;
+      const connect = async () =>
+        ++refused > refusals ? answeringChannel() : Promise.reject(new Error('refused 127.0.0.1'));
+      const pair = await aPair(
+        { net: { connect, channelOf: () => assert.fail() } },
+        () => ({}),
+        async (store) => {
+          await update<ClusterState>(store, clusterKey, aCluster(), (state) => ({
+            ...state,
+            nodes: state.nodes.map(({ joining: _done, ...node }) => node),
+          }));
+        },
+      );
+      const waits = setInterval(() => pair.first.clock.advance(100), 1);
+      t.after(() => clearInterval(waits));
+      assert.deepEqual(await pair.refusal({ ...memberForm, user: '', password: '' }), outcome);
+      assert.equal((await pair.nodes()).nodes.length, outcome[0] === 200 ? 2 : 1);
+    }
   });
 
   it('leaves nothing in the cluster when the node cannot use its NATS servers', async () => {
