@@ -44,6 +44,16 @@ export class SharedMap {
     });
   }
 
+  /** As a rebalance places a shard that has no copy any more: the node is to serve it without documents. */
+  async placeAnew(shard: number, node: string): Promise<void> {
+    await update(this.store, key, this.#first, (map) => {
+      const shards = map.shards.map((placement, index) =>
+        index === shard ? { epoch: placement.epoch + 1, chain: [map.nodes.indexOf(node)] } : placement,
+      );
+      return { ...map, shards };
+    });
+  }
+
   /** Gives the shard copies on these nodes only; others are no members any more. */
   async place(shard: number, chain: readonly number[]): Promise<void> {
     await update(this.store, key, this.#first, (map) => {

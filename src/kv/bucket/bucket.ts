@@ -51,6 +51,7 @@ export class Bucket {
   private readable: number[] = [];
   private manifest: Manifest = defaultManifest;
   private starting: Promise<void> = Promise.resolve();
+  private dropping: Promise<unknown> = Promise.resolve();
 
   constructor(options: BucketOptions) {
     const { storage, type } = options;
@@ -154,11 +155,11 @@ export class Bucket {
    * @throws Error when the files cannot be written: call it again.
    */
   async drop(rows: readonly number[]): Promise<void> {
-    const { files, parts } = this;
-    const resume = (): void => {
-      if (this.isServing) parts.flusher?.resume();
-    };
-    await dropVbuckets(rows, { parts, files, disk: this.options.storage?.disk, resume });
+    const { files, options, parts } = this;
+    const isServing = (): boolean => this.isServing;
+    const dropped = dropVbuckets(rows, { parts, files, disk: options.storage?.disk, isServing });
+    this.dropping = Promise.allSettled([this.dropping, dropped]);
+    await dropped;
     await this.writeStates(rows);
   }
 
@@ -293,9 +294,10 @@ export class Bucket {
     for (const row of this.shards.active(this.readable)) addFailoverEntry(vbuckets, row, this.options.random);
   }
 
-  /** Ends all work except commits and reads under way, for which it waits. */
+  /** Ends all work except commits, removals and reads under way, for which it waits. */
   private async halt(): Promise<void> {
     this.refuseAll();
+    await this.dropping;
     await this.parts.warmUp?.stop();
     await this.starting;
     await this.compaction.stop();

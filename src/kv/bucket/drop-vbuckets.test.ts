@@ -1,9 +1,11 @@
 // Vbuckets that a node has no longer leave its memory, its disk and its counts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import type { ShardSpec } from '../admin.ts';
+import type { DiskEngine } from '../data/disk-engine.ts';
 import { DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
@@ -103,3 +105,74 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
     assert.equal(again.store('k1', { vb: droppedVbucket }), Status.success);
     await again.bucket.stop();
   });
+
+test('a vbucket that the disk does not remove stays as it is, after a restart too, and can be removed later', async () => {
+  const disk = new MemoryDisk();
+  const engine = disk.engine();
+  const rules = {
+    quotaBytes: 2 ** 28,
+    maxTtl: 0,
+    durabilityMinLevel: DurabilityLevel.none,
+    replicaNumber: 0,
+  };
+  const start = (used: DiskEngine, state: ShardSpec['state']) =>
+    new BucketUnderTest({
+      ...{ storage: { disk: used, files }, manifest, rules },
+      shards: shards(state, 1),
+    }).start();
+  const b = await start(engine, 'active');
+  fill(b, 'v');
+  await untilIdle(b);
+  await b.bucket.followShards(shards('dead', 2));
+  const high = b.bucket.rows.highSeqno[droppedVbucket] as number;
+  const drop = engine.drop.bind(engine);
+  engine.drop = () => Promise.reject(new Error('input/output error'));
+  const failing = b.bucket.drop([droppedVbucket]);
+  await Promise.all([untilIdle(b), assert.rejects(failing, { message: 'input/output error' })]);
+  assert.equal(b.bucket.rows.highSeqno[droppedVbucket], high);
+  disk.crash();
+  const again = await start(disk.engine(), 'active');
+  assert.equal(again.bucket.rows.highSeqno[droppedVbucket], high);
+  assert.equal(again.find('k1', droppedVbucket), Status.success);
+  engine.drop = drop;
+  await again.bucket.followShards(shards('dead', 3));
+  const dropping = again.bucket.drop([droppedVbucket]);
+  await Promise.all([untilIdle(again), dropping]);
+  assert.equal(again.bucket.rows.highSeqno[droppedVbucket], 0);
+  await again.bucket.stop();
+});
+
+test('a bucket that stops ends its removals first, so that none of them concerns an engine after it', async () => {
+  const disk = new MemoryDisk();
+  const engine = disk.engine();
+  const rules = {
+    quotaBytes: 2 ** 28,
+    maxTtl: 0,
+    durabilityMinLevel: DurabilityLevel.none,
+    replicaNumber: 0,
+  };
+  const b = await new BucketUnderTest({
+    ...{ storage: { disk: engine, files }, manifest, rules, shards: shards('active', 1) },
+  }).start();
+  fill(b, 'v');
+  await untilIdle(b);
+  const gate = deferred<void>();
+  const drop = engine.drop.bind(engine);
+  const dropped: number[] = [];
+  engine.drop = async (uuid, file, vb) => {
+    await gate.promise;
+    dropped.push(vb);
+    return await drop(uuid, file, vb);
+  };
+  const dropping = assert.rejects(b.bucket.drop([droppedVbucket, 6]), { message: 'the bucket stops' });
+  await untilIdle(b);
+  let isStopped = false;
+  const stopping = b.bucket.stop().then(() => {
+    isStopped = true;
+  });
+  await untilIdle(b);
+  assert.equal(isStopped, false);
+  gate.resolve();
+  await Promise.all([dropping, stopping]);
+  assert.deepEqual(dropped, [droppedVbucket]);
+});

@@ -1,4 +1,5 @@
-// Removes vbuckets from memory and from disk: this node has them no longer, or they are rebuilt from their active.
+// Removes vbuckets from disk and from memory: this node has them no longer, or they are rebuilt from their active. Each leaves the disk first:
+// a vbucket that is empty in memory while the disk has its rows would get new seqnos that are taken there, or its next documents would be removed.
 import { type BucketFiles, type DiskEngine, fileOf } from '../data/disk-engine.ts';
 import type { BucketParts } from './bucket-parts.ts';
 
@@ -7,27 +8,35 @@ export interface DropOptions {
   /** Null and undefined where there is no disk. */
   files: BucketFiles | null;
   disk: DiskEngine | undefined;
-  /** Lets the flusher continue. */
-  resume: () => void;
+  /** False: the bucket stops, and its files may belong to another engine soon. */
+  isServing: () => boolean;
 }
 
-/** @throws Error when the disk does not take it. */
+/**
+ * Nothing may change the vbuckets meanwhile, and none of them is active.
+ * @throws Error when the disk does not take it: those that are left stay as they are.
+ */
 export async function dropVbuckets(rows: readonly number[], options: DropOptions): Promise<void> {
-  const { disk, files, parts, resume } = options;
+  const { isServing, parts } = options;
   const { events, flusher, residency, vbuckets } = parts;
   await flusher?.pause();
   // Then nothing of them is on its way to the disk.
   if (flusher?.isStuck !== true) await flusher?.writeStates(rows);
-  if (flusher?.isStuck === true) {
-    resume();
-    throw new Error('the disk takes no changes');
+  if (isServing()) flusher?.resume();
+  if (flusher?.isStuck === true) throw new Error('the disk takes no changes');
+  try {
+    for (const row of rows) {
+      if (!isServing()) throw new Error('the bucket stops');
+      await dropFromDisk(row, options);
+      vbuckets.drop(row);
+      events.discard(row);
+    }
+  } finally {
+    residency.discardAbsent();
   }
-  for (const row of rows) {
-    vbuckets.drop(row);
-    events.discard(row);
-  }
-  residency.discardAbsent();
-  resume();
+}
+
+async function dropFromDisk(row: number, { disk, files }: DropOptions): Promise<void> {
   if (disk === undefined || files === null) return;
-  for (const row of rows) await disk.drop(files.bucketUuid, fileOf(row, files.fileCount), row);
+  await disk.drop(files.bucketUuid, fileOf(row, files.fileCount), row);
 }

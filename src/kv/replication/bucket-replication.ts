@@ -79,7 +79,7 @@ export class BucketReplication {
   constructor(options: BucketReplicationOptions) {
     this.options = options;
     this.timer = options.clock.after(beatMs, () => this.beat());
-    this.drops = new ShardDrops(options);
+    this.drops = new ShardDrops({ ...options, ended: () => this.followAgain() });
     this.delayed = new DelayedWork(options.clock);
     this.reports = new CopyReports({ ...options, delayed: this.delayed, rows: options.bucket.rows });
     this.earlier = new EarlierActives(options.peers);
@@ -167,7 +167,8 @@ export class BucketReplication {
 
   private stateOf(spec: ShardSpec, shard: number): ShardSpec {
     const isServed = this.options.bucket.rows.state[shard] === VbucketState.active;
-    return ownState(spec, { self: this.options.self, epoch: this.epochOf(shard), isServed });
+    const isDropping = this.drops.isDropping(shard);
+    return ownState(spec, { self: this.options.self, epoch: this.epochOf(shard), isServed, isDropping });
   }
 
   private begin(shard: number, spec: ShardSpec): void {
@@ -217,16 +218,12 @@ export class BucketReplication {
 
   /** The changes of one write of the map: confirmations of this process, or else changes of in-sync sets and actives. */
   private wantedChanges(): ShardChange[] {
+    const { drops, earlier } = this;
     const confirms = this.specs.flatMap((spec, shard) =>
-      confirmation(spec, { ...this.options, shard, epoch: this.epochOf(shard), earlier: this.earlier }),
+      confirmation(spec, { ...this.options, drops, earlier, shard, epoch: this.epochOf(shard) }),
     );
     if (confirms.length > 0) return confirms;
-    const members: ShardChange[] = [];
-    for (const active of this.actives.values()) {
-      const change = active.wantedChange();
-      if (change !== null) members.push(change);
-    }
-    return members;
+    return [...this.actives.values()].flatMap((active) => active.wantedChange() ?? []);
   }
 
   private async change(changes: readonly ShardChange[]): Promise<void> {
@@ -267,7 +264,11 @@ export class BucketReplication {
     if ((this.actives.get(shard)?.epoch ?? epoch) >= epoch) return;
     this.options.bucket.serveUntil(this.rowsOf(shard), 0);
     this.retire(shard);
-    this.following = this.following.then(() => this.followStates()).catch(() => {});
+    this.followAgain();
+  }
+
+  private followAgain(): void {
+    if (!this.isClosed) this.following = this.following.then(() => this.followStates()).catch(() => {});
   }
 
   private openIntake(node: string, { epoch, feed, incarnation, shard }: Open): void {

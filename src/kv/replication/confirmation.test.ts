@@ -18,7 +18,12 @@ const promoted: ShardSpec = {
 
 /** Whether it confirms five seconds after its start, where a promise of an earlier process may be valid for ten. */
 function confirms(
-  change: { spec?: Partial<ShardSpec>; countsBoots?: boolean; isFirstOfProcess?: boolean },
+  change: {
+    spec?: Partial<ShardSpec>;
+    countsBoots?: boolean;
+    isFirstOfProcess?: boolean;
+    isDropping?: boolean;
+  },
   waitMs = 5_000,
 ): boolean {
   const clock = new ManualClock();
@@ -31,14 +36,15 @@ function confirms(
     connect: () => new Promise(() => {}),
     events: { connected() {}, disconnected() {}, arrived() {}, received() {}, hasRoom() {} },
   });
-  const { countsBoots = true, isFirstOfProcess = true } = change;
+  const { countsBoots = true, isFirstOfProcess = true, isDropping = false } = change;
+  const drops = { isDropping: () => isDropping };
   const earlier = {
     countsBoots: () => countsBoots,
     needsPromise: () => true,
     servesUntilMs: () => -Infinity,
   };
   const spec = { ...promoted, ...change.spec };
-  const parts = { shard: 0, epoch: 2, self, clock, peers, promisedUntilMs, earlier, isFirstOfProcess };
+  const parts = { shard: 0, epoch: 2, self, clock, peers, promisedUntilMs, drops, earlier, isFirstOfProcess };
   const changes = confirmation(spec, parts);
   peers.close();
   return changes.some(({ kind }) => kind === 'confirm');
@@ -66,4 +72,8 @@ it('waits for a promise of an earlier process only where an active may still cou
     true,
     'the earlier active has stopped',
   );
+});
+
+it('waits until the vbuckets that it removes are removed', () => {
+  assert.equal(confirms({ isDropping: true }, 60_000), false);
 });

@@ -4,12 +4,15 @@ import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import { changesAfterRestart } from './after-restart.ts';
 import type { EarlierActives } from './earlier-actives.ts';
 import type { PeerConnections } from './peers.ts';
+import type { ShardDrops } from './shard-drops.ts';
 
 interface ConfirmationParts {
   shard: number;
   /** The highest of the shard that any message named. */
   epoch: number;
   self: SyncMember;
+  /** Its vbuckets are removed first: the disk may still have rows of theirs. */
+  drops: Pick<ShardDrops, 'isDropping'>;
   earlier: Pick<EarlierActives, 'countsBoots' | 'needsPromise' | 'servesUntilMs'>;
   peers: PeerConnections;
   /** Until then, promises may be valid that were made for the bucket before this engine. */
@@ -19,10 +22,10 @@ interface ConfirmationParts {
   clock: Clock;
 }
 
-/** None while another node may still serve the shard. */
+/** None while another node may still serve the shard, or while this one removes it. */
 export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardChange[] {
-  const { clock, earlier, peers, promisedUntilMs, self, shard } = parts;
-  if (spec.state !== 'active' || spec.confirmed === self.boot) return [];
+  const { clock, drops, earlier, peers, promisedUntilMs, self, shard } = parts;
+  if (spec.state !== 'active' || spec.confirmed === self.boot || drops.isDropping(shard)) return [];
   const highestEpoch = Math.max(spec.epoch, parts.epoch);
   const epoch = spec.confirmed === undefined ? highestEpoch : Math.max(highestEpoch, spec.epoch + 1);
   const members = spec.inSync ?? [];

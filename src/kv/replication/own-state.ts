@@ -8,17 +8,19 @@ interface Own {
   readonly epoch: number;
   /** It is the shard's active already. */
   readonly isServed: boolean;
+  /** Its vbuckets are being removed here, because the map gave them to other nodes until now: it serves them once they are empty. */
+  readonly isDropping: boolean;
 }
 
 /**
  * It is active only in an epoch that it has confirmed; or while it confirms a shard that no other node has served, since this was the only
  * node or the bucket is new.
  */
-export function ownState(spec: ShardSpec, { epoch: knownEpoch, isServed, self }: Own): ShardSpec {
+export function ownState(spec: ShardSpec, { epoch: knownEpoch, isDropping, isServed, self }: Own): ShardSpec {
   const epoch = Math.max(spec.epoch, knownEpoch);
   const isMember = spec.inSync?.some(({ boot, node }) => node === self.node && boot === self.boot) ?? false;
   if (spec.state !== 'active') return { ...spec, epoch, isOutOfSync: !isMember };
   const isConfirmed = spec.confirmed === self.boot && epoch === spec.epoch;
-  const isActive = isConfirmed || (isServed && isUnclaimed(spec));
+  const isActive = !isDropping && (isConfirmed || (isServed && isUnclaimed(spec)));
   return isActive ? { ...spec, epoch } : { ...spec, epoch, state: 'pending' };
 }

@@ -1,6 +1,8 @@
 // Copies that are emptied and filled again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import type { DocumentResult } from '#kv/data/documents.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
 import { aSeed } from '../../../test/support/random.ts';
@@ -8,6 +10,8 @@ import {
   type ReplicatedNode as Node,
   ReplicatedCluster,
   ReplicatedNode,
+  shardCount,
+  vbucketCount,
 } from '../../../test/support/replicated-cluster.ts';
 
 for (const type of ['full', 'delta'])
@@ -109,4 +113,54 @@ test('a copy that was removed and given back does not join by what it reported b
   }
   assert.equal(high(copy), high(active));
   for (const node of nodes) node.crash();
+});
+
+test('a node that is removing a shard and is to serve it begins once the disk has removed it, and keeps what is written then', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
+  const { clock, map } = cluster;
+  let gate = deferred<void>();
+  gate.resolve();
+  const disk = new MemoryDisk({ sync: () => gate.promise });
+  const a = await cluster.start('a');
+  const before = await cluster.start('b', 'b 1', disk);
+  await clock.run(4_000);
+  const vbuckets = Array.from({ length: vbucketCount / shardCount }, (_, i) => i * shardCount);
+  const storeAll = (node: Node, value: string): DocumentResult[] =>
+    vbuckets.map((vb) => node.store('k', vb, { value }));
+  const done = vbuckets.map(() => Status.success);
+  for (let i = 0; i < 5; i++) assert.deepEqual(storeAll(a, `earlier ${i}`), done);
+  await clock.run(4_000);
+  await map.place(0, [0]);
+  gate = deferred();
+  // It writes the states, then removes one vbucket after the other.
+  await clock.run(1_000);
+  await map.placeAnew(0, 'b');
+  const confirmed = async () => (await map.shards())[0]?.confirmed;
+  for (let step = 0; step <= vbuckets.length; step++) {
+    await clock.run(1_000);
+    assert.equal(await confirmed(), undefined);
+    assert.deepEqual(
+      storeAll(before, 'too early'),
+      vbuckets.map(() => Status.notMyVbucket),
+    );
+    gate.resolve();
+    gate = deferred();
+  }
+  gate.resolve();
+  for (let ms = 0; (await confirmed()) === undefined; ms += 100) {
+    assert.ok(ms < 10_000, 'it confirms');
+    await clock.run(100);
+  }
+  await clock.run(100);
+  assert.deepEqual(storeAll(before, 'new'), done);
+  await clock.run(1_000);
+  before.crash();
+  disk.crash();
+  const after = await cluster.start('b', 'b 2', disk);
+  await clock.run(12_000);
+  for (const vb of vbuckets) {
+    assert.match(`${after.read('k', vb)}`, /"new"/);
+    assert.equal(after.bucket.rows.highSeqno[vb], 1);
+  }
+  for (const node of [a, after]) node.crash();
 });

@@ -13,6 +13,8 @@ interface ShardDropsOptions {
   peers: Pick<PeerConnections, 'answeredMs' | 'isMember'>;
   /** Whether copies that the map no longer has stay, for delta recovery. */
   keepsCopies: () => boolean;
+  /** A removal has ended, completed or not. */
+  ended: () => void;
   clock: Clock;
   log: Log;
 }
@@ -70,7 +72,7 @@ export class ShardDrops {
 
   /** A failed removal is logged, and is due again later. */
   begin(shard: number, rows: readonly number[]): void {
-    const { bucket, clock, log, uuid } = this.options;
+    const { bucket, clock, ended, log, uuid } = this.options;
     if (this.dropping.has(shard)) return;
     this.dropping.add(shard);
     bucket
@@ -79,6 +81,9 @@ export class ShardDrops {
         this.notBeforeMs = clock.monotonicMs() + retryMs;
         log.warn('replication.drop_failed', { bucket: uuid, shard, reason: error.message });
       })
-      .finally(() => this.dropping.delete(shard));
+      .finally(() => {
+        this.dropping.delete(shard);
+        ended();
+      });
   }
 }
