@@ -7,7 +7,7 @@ import { nodeAddress } from '../nodes/node-record.ts';
 import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 import * as contract from './certificates.contract.ts';
 import type { Certificates } from './certificates.feature.ts';
-import { readClientAuth } from './client-auth.ts';
+import { ofThisVersion, readClientAuth } from './client-auth.ts';
 import { readPassphrase } from './passphrase.ts';
 
 interface Deps {
@@ -72,10 +72,10 @@ function rootRoutes({ certificates }: Deps): BoundRoute[] {
 
 function clientRoutes({ certificates: { clientAuth } }: Deps): BoundRoute[] {
   return [
-    bind(contract.GetClientAuth, () => reply.json(clientAuth.value)),
+    bind(contract.GetClientAuth, () => reply.json(ofThisVersion(clientAuth.value))),
     bind(contract.SetClientAuth, async ({ body }) => {
       const wanted = readClientAuth(body.toString('utf8'));
-      const isNew = JSON.stringify(wanted) !== JSON.stringify(clientAuth.value);
+      const isNew = JSON.stringify(wanted) !== JSON.stringify(ofThisVersion(clientAuth.value));
       if (isNew) await clientAuth.change((before) => ({ ...before, ...wanted }));
       return reply.empty(isNew ? 202 : 200);
     }),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aManager } from '../../../test/support/manager.ts';
 
 const path = '/settings/clientCertAuth';
@@ -19,6 +20,20 @@ test('requests no client certificates by default, and stores a change', async ()
   const again = await aManager({ store, provisioned: false });
   assert.deepEqual((await again.request(path)).body, wanted);
   await again.manager.stop();
+});
+
+test('a field of a later version is kept, and is no difference', async (t) => {
+  const wanted = { state: 'enable', prefixes: [rule] };
+  const store = new MemoryConfigStore();
+  await store.put('settings/clientCertAuth', { ...wanted, later: 1 }, 0);
+  const { request, manager } = await aManager({ store });
+  t.after(() => manager.stop());
+  const set = async () => (await request(path, { method: 'POST', json: wanted })).status;
+  assert.deepEqual((await request(path)).body, wanted);
+  assert.equal(await set(), 200);
+  wanted.state = 'mandatory';
+  assert.deepEqual([await set(), await set()], [202, 200]);
+  assert.deepEqual((await store.get('settings/clientCertAuth'))?.value, { ...wanted, later: 1 });
 });
 
 test('refuses invalid settings with the reason', async () => {

@@ -18,6 +18,9 @@ const partLengthMax = 1_000;
 export const clientAuthSetting = (store: ConfigStore): WatchedSetting<ClientAuth> =>
   new WatchedSetting<ClientAuth>(store, 'clientCertAuth', { state: 'disable', prefixes: [] });
 
+/** Without fields that a later version stored. */
+export const ofThisVersion = ({ state, prefixes }: ClientAuth): ClientAuth => ({ state, prefixes });
+
 /** The certificate request mode of listeners. */
 export const clientCertificates = (
   { state, prefixes }: ClientAuth,
