@@ -5,10 +5,12 @@ import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { keyOf, set } from '../../test/support/data-client.ts';
 import { aBucket, aDesired, startService } from '../../test/support/data-service.ts';
+import { eventually } from '../../test/support/node-process.ts';
 import { addressOf, adminAccount, bucketClient } from '../../test/support/wire-clients.ts';
-import { BucketClient, type FetchedDocument, type FetchedParts, type StoreRequest } from './bucket-client.ts';
+import { BucketClient, type FetchedParts, type StoreRequest } from './bucket-client.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
 import { vbucketOf } from './document-key.ts';
+import { type FetchedDocument, readWithin } from './fetched-document.ts';
 import { RangeScanner } from './range-scan.ts';
 
 /** Id of the collection `orders`. */
@@ -192,6 +194,39 @@ test('an aborted read sends no further requests', () =>
     const reading = client.getMany(0, keys, ending.signal);
     ending.abort(new Error('enough'));
     await assert.rejects(reading, /enough/);
+    assert.deepEqual(await client.getMany(0, ['a']), [Status.keyNotFound], 'the connection remains usable');
+  }));
+
+test('a read within a limit resolves with null beyond it, and keeps no more values', () =>
+  withClient(async (client) => {
+    const valueBytes = 1 << 20;
+    const keys = Array.from({ length: 16 }, (_, index) => `key ${index}`);
+    const value = Buffer.alloc(valueBytes, 'x');
+    await client.storeMany(
+      0,
+      keys.map((key) => storing(key, '', { value })),
+    );
+    const limit = { collectionId: 0, bytesMax: 2 * valueBytes, signal: new AbortController().signal };
+    const within = await readWithin(client.connection, { ...limit, keys: [...keys.slice(0, 2), 'missing'] });
+    assert.deepEqual(
+      within?.map((found) => (typeof found === 'number' ? found : found.value.length)),
+      [valueBytes, valueBytes, Status.keyNotFound],
+    );
+    let answered = 0;
+    let keptBytes = 0;
+    const { send } = client.connection;
+    client.connection.send = (request, take) =>
+      send.call(client.connection, request, (frame) => {
+        const before = process.memoryUsage().arrayBuffers;
+        const isLast = take(frame);
+        keptBytes += process.memoryUsage().arrayBuffers - before;
+        answered++;
+        return isLast;
+      });
+    assert.equal(await readWithin(client.connection, { ...limit, keys }), null);
+    // The third value exceeds the limit: replies that follow are not copied.
+    await eventually(() => assert.equal(answered, keys.length));
+    assert.ok(keptBytes < 4 * valueBytes, `${keptBytes} bytes`);
     assert.deepEqual(await client.getMany(0, ['a']), [Status.keyNotFound], 'the connection remains usable');
   }));
 

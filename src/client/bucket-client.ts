@@ -7,10 +7,10 @@ import { Feature } from '#wire/features.ts';
 import { type Frame, responseStatus } from '#wire/frame.ts';
 import { RequestFrame } from '#wire/framing.ts';
 import type { RequestParts } from '#wire/output.ts';
-import { snappyInflate } from '#wire/snappy.ts';
-import { Datatype, Status } from '#wire/status.ts';
+import { Status } from '#wire/status.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
-import { documentKey, vbucketCount, vbucketOf } from './document-key.ts';
+import { vbucketCount, vbucketOf } from './document-key.ts';
+import { decodeRead, documentRequest, type FetchedDocument } from './fetched-document.ts';
 import { itemsGroup, itemsIn } from './item-counts.ts';
 import { pipelined } from './pipelined.ts';
 import { failoverEntries, seqnosIn, seqnosRequest } from './seqnos.ts';
@@ -49,8 +49,6 @@ const features = [
   Feature.multipleXattrKeys,
 ];
 
-/** The largest body: 20 MiB and its extended attributes. */
-export const inflatedBytesMax = 22 << 20;
 /** Common flags of client libraries: JSON. */
 export const jsonFlags = 0x02000000;
 
@@ -58,14 +56,6 @@ export interface BucketClientOptions {
   address: WireAddress;
   account: WireAccount;
   bucket: string;
-}
-
-export interface FetchedDocument {
-  /** The inflated body. */
-  value: Buffer;
-  isJson: boolean;
-  cas: bigint;
-  flags: number;
 }
 
 export interface FetchedParts {
@@ -151,8 +141,7 @@ export class BucketClient {
       signal,
       request: (index) => documentRequest(Get.opcode, collectionId, keys[index] as string),
       take: (index, frame) => {
-        const status = responseStatus(frame);
-        results[index] = status === Status.success ? decodeDocument(frame) : status;
+        results[index] = decodeRead(frame);
       },
     });
     return results;
@@ -306,27 +295,6 @@ const deletedStatuses: ReadonlySet<number> = new Set([
   Status.subdocSuccessDeleted,
   Status.subdocMultiPathFailureDeleted,
 ]);
-
-const documentRequest = (opcode: number, collectionId: number, key: string): RequestParts => ({
-  opcode,
-  vb: vbucketOf(key),
-  key: documentKey(collectionId, key),
-});
-
-function decodeDocument(frame: Frame): FetchedDocument {
-  const { buffer, extrasStart, keyStart, valueStart, end, datatype } = frame;
-  const flags = keyStart - extrasStart === 4 ? buffer.readUInt32BE(extrasStart) : 0;
-  const value = inflatedValue(buffer, valueStart, end, datatype);
-  return { value, isJson: (datatype & Datatype.json) !== 0, cas: casOf(frame), flags };
-}
-
-/** A copied, inflated value. */
-function inflatedValue(buffer: Buffer, start: number, end: number, datatype: number): Buffer {
-  if ((datatype & Datatype.snappy) === 0) return Buffer.from(buffer.subarray(start, end));
-  const inflated = snappyInflate(buffer, start, end, inflatedBytesMax);
-  if (inflated === null) throw new DataPortError('the data port sent a value that cannot be inflated');
-  return inflated;
-}
 
 const opcodes = {
   add: Add.opcode,

@@ -6,9 +6,9 @@ import type { Frame } from '#wire/frame.ts';
 import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart, getXattr } from '#wire/xattr-section.ts';
-import { inflatedBytesMax } from './bucket-client.ts';
 import { DataPortError } from './data-port-error.ts';
 import { keyStartOf } from './document-key.ts';
+import { inflatedBytesMax } from './fetched-document.ts';
 
 export type ChangeKind = 'mutation' | 'deletion' | 'expiration';
 

@@ -59,18 +59,21 @@ export class DocumentsService {
       const { listKeys } = await import('./list-keys.ts');
       const ids = await listKeys(client, collectionId, page, signal);
       if (!page.withDocuments) return ids.map((id) => ({ id }));
+      const { readWithin } = await import('#client/fetched-document.ts');
       const rows: { id: string; doc: ReturnType<typeof content> }[] = [];
       let bytes = 0;
       for (let from = 0; from < ids.length; from += batch) {
         const some = ids.slice(from, from + batch);
-        for (const [index, found] of (await client.getMany(collectionId, some, signal)).entries()) {
+        const bytesMax = pageBytesMax - bytes;
+        const documents = await readWithin(client.connection, { collectionId, keys: some, bytesMax, signal });
+        if (documents === null)
+          throw badRequest(`limit: the documents take more than ${pageBytesMax >> 20} MB; request fewer`);
+        for (const [index, found] of documents.entries()) {
           if (found === Status.keyNotFound) continue; // deleted meanwhile
           if (typeof found === 'number') throw await refusalFor(found);
           bytes += found.value.length;
           rows.push({ id: some[index] as string, doc: content(found.value, found.isJson) });
         }
-        if (bytes > pageBytesMax && ids.length > 1)
-          throw badRequest(`limit: the documents take more than ${pageBytesMax >> 20} MB; request fewer`);
       }
       return rows;
     });

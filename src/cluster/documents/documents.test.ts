@@ -83,6 +83,22 @@ test('pages through keys in the order of their bytes', async () => {
   assert.deepEqual(body, { rows: [{ id: 'k0', doc: { json: '"k0"' } }] });
 });
 
+test('lists documents of at most 20 MB together, and names the field that makes them fewer', async () => {
+  await using cluster = await aCluster();
+  const { request } = cluster;
+  const value = JSON.stringify('x'.repeat(7 << 20));
+  for (const key of ['a', 'b', 'c']) await request(`${docs}/${key}`, { form: { value } });
+  const refused = await request(`${docs}?include_docs=true`);
+  assert.deepEqual([refused.status, refused.body.error], [400, 'bad_request']);
+  assert.match(refused.body.reason, /^limit: the documents take more than 20 MB/);
+  const { status, body } = await request(`${docs}?include_docs=true&limit=2`);
+  assert.deepEqual(
+    [status, body.rows.map(({ doc }: { doc: { json: string } }) => doc.json === value)],
+    [200, [true, true]],
+  );
+  assert.deepEqual(rowsOf(await request(docs)), ['a', 'b', 'c']);
+});
+
 test('stores only over the version that cas names', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;

@@ -1,14 +1,10 @@
 // The documents of one bucket, for commands: connections to all its nodes, each request to the node that has the key.
 import { hostAndPortOf } from '#base/host-and-port.ts';
 import { type BucketConfig, dataAddresses, serverTls } from '#client/bucket-addresses.ts';
-import {
-  BucketClient,
-  type FetchedDocument,
-  type StoreReply,
-  type StoreRequest,
-} from '#client/bucket-client.ts';
+import { BucketClient, type StoreReply, type StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError, statusName } from '#client/data-port-error.ts';
 import { vbucketOf } from '#client/document-key.ts';
+import type { FetchedDocument } from '#client/fetched-document.ts';
 import type { RequestSender, WireAddress } from '#client/wire-connection.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';

@@ -1,9 +1,9 @@
 // The query thread's side of batches: documents come from the data thread in one message for many, without a frame for each. What it
 // leaves out is read through the data port.
 import { type Deferred, deferred } from '#base/deferred.ts';
-import { inflatedBytesMax } from '#client/bucket-client.ts';
 import { DataPortError } from '#client/data-port-error.ts';
 import { vbucketOf, vbucketOfBytes } from '#client/document-key.ts';
+import { inflatedBytesMax } from '#client/fetched-document.ts';
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import {

@@ -1,5 +1,6 @@
 // Whole documents through the data port: pipelined requests, a frame for each.
-import type { BucketClient, FetchedDocument } from '#client/bucket-client.ts';
+import type { BucketClient } from '#client/bucket-client.ts';
+import type { FetchedDocument } from '#client/fetched-document.ts';
 import type { ReadOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';

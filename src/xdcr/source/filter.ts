@@ -1,6 +1,7 @@
 // Which changes are sent, by the filters of the replication, and with which value: without the staged changes of transactions, compressed.
-import { inflatedBytesMax } from '#client/bucket-client.ts';
+
 import type { Change, ChangeKind } from '#client/change.ts';
+import { inflatedBytesMax } from '#client/fetched-document.ts';
 import { snappyBound, snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
