@@ -1,5 +1,5 @@
 // Loads data for a page, again after a change and, if asked, at an interval while the page is visible.
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/request.ts';
 
 export interface Resource<T> {
@@ -29,7 +29,8 @@ export function useResource<T>(
     addEventListener(signedInAgain, reload);
     return () => removeEventListener(signedInAgain, reload);
   }, [reload]);
-  useEffect(() => setState({}), keys);
+  // Before the browser paints: what belongs to the earlier keys is not shown with the new ones.
+  useLayoutEffect(() => setState({}), keys);
   useEffect(() => {
     const abort = new AbortController();
     let timer = 0;

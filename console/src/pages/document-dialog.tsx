@@ -1,5 +1,5 @@
 // One document: view, edit with its CAS, create, delete. If another client has changed it meanwhile, shows both versions.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { StoredDocument } from '../api/types.ts';
@@ -77,12 +77,13 @@ interface EditorProps {
 function Editor({ path, stored, onClose }: EditorProps) {
   const [key, setKey] = useState(stored?.meta.id ?? '');
   const [text, setText] = useState(stored ? indented(stored.json ?? '') : '{}');
-  const [cas, setCas] = useState(stored?.meta.cas);
+  const cas = useRef(stored?.meta.cas);
   const [theirs, setTheirs] = useState<StoredDocument>();
   const shown = useRef(stored);
-  useEffect(() => {
+  // A layout effect, so that no click comes between the new version on the screen and its CAS.
+  useLayoutEffect(() => {
     // Only its attributes have changed here: what was typed still replaces the version that was shown.
-    if (stored?.json === shown.current?.json) setCas(stored?.meta.cas);
+    if (stored?.json === shown.current?.json) cas.current = stored?.meta.cas;
   }, [stored]);
   const [problem, setProblem] = useState<ApiError>();
   const [isDeleting, setDeleting] = useState(false);
@@ -98,7 +99,11 @@ function Editor({ path, stored, onClose }: EditorProps) {
         throw new ApiError(409, `The key “${key}” has a document already.`);
       await call(routes.storeDocument, {
         path: target,
-        form: { value: text, cas, ...(stored && stored.meta.flags > 0 && { flags: stored.meta.flags }) },
+        form: {
+          value: text,
+          cas: cas.current,
+          ...(stored && stored.meta.flags > 0 && { flags: stored.meta.flags }),
+        },
       });
       onClose(true);
     } catch (error) {
@@ -111,7 +116,7 @@ function Editor({ path, stored, onClose }: EditorProps) {
   const showTheirs = async (refused: ApiError) => {
     const now = await call<StoredDocument>(routes.document, { path: target }).catch(() => undefined);
     // A locked document shows another CAS than its own.
-    if (!now || now.meta.cas === cas || refused.message.includes('locked')) setProblem(refused);
+    if (!now || now.meta.cas === cas.current || refused.message.includes('locked')) setProblem(refused);
     else setTheirs(now);
   };
   return (
@@ -138,11 +143,11 @@ function Editor({ path, stored, onClose }: EditorProps) {
           mine={text}
           theirs={theirs}
           onKeepMine={() => {
-            setCas(theirs.meta.cas);
+            cas.current = theirs.meta.cas;
             setTheirs(undefined);
           }}
           onTakeTheirs={() => {
-            setCas(theirs.meta.cas);
+            cas.current = theirs.meta.cas;
             setText(indented(theirs.json ?? ''));
             setTheirs(undefined);
           }}
