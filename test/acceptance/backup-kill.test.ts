@@ -1,6 +1,6 @@
 // kill -9 at system calls of a backup and of a restore: afterwards there is the old state, the new one, or a partial one that is resumed.
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -33,7 +33,7 @@ const writesOfEach = 20;
 const socketCalls = 'write,writev,sendmsg';
 const hastyRestore = fileURLToPath(new URL('../support/hasty-restore.ts', import.meta.url));
 
-describe('kill -9', { skip: needs('strace') }, () => {
+describe('kill -9', { skip: needs('compiler') }, () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-kill-'));
   const environment: Record<string, string> = { DIVAN_PASSWORD: administrator.password };
   let node: NodeProcess;
@@ -89,7 +89,7 @@ describe('kill -9', { skip: needs('strace') }, () => {
       const random = aSeed(t);
       const reference = join(scratch, `reference-${passphrase}`);
       await backUp(reference, passphrase);
-      const expected = exportedLines(reference, passphrase);
+      const expected = exportedLines(opened(reference, passphrase));
       const environmentOfKill = passphrase === undefined ? {} : { DIVAN_BACKUP_PASSPHRASE: passphrase };
       const hit = new Map<string, number>();
       const ended = new Set<string>();
@@ -103,16 +103,12 @@ describe('kill -9', { skip: needs('strace') }, () => {
         const args = ['backup', folder, '--bucket', 'b'];
         if (await killedAt(call, number, args, environmentOfKill)) hit.set(kind, (hit.get(kind) ?? 0) + 1);
         else ended.add(kind);
-        if (existsSync(join(folder, 'repository.json'))) {
-          const { repository } = findBackup(folder, passphrase);
-          const complete = repository.complete().length;
-          if (complete > (continues ? 1 : 0))
-            assert.deepEqual(exportedLines(folder, passphrase), expected, point);
-        }
+        if (completeIn(folder) > (continues ? 1 : 0))
+          assert.deepEqual(exportedLines(opened(folder, passphrase)), expected, point);
         await backUp(folder, passphrase);
-        const { repository } = findBackup(folder, passphrase);
+        const repository = opened(folder, passphrase);
         assert.deepEqual(repository.partial(), [], point);
-        assert.deepEqual(exportedLines(folder, passphrase), expected, point);
+        assert.deepEqual(exportedLines(repository), expected, point);
         await verifyAll(repository);
         rmSync(folder, { recursive: true });
       }
@@ -127,9 +123,9 @@ describe('kill -9', { skip: needs('strace') }, () => {
     const folder = join(scratch, 'progress');
     await backUp(folder);
     let killed = 0;
-    for (const call of ['openat', 'fsync', 'rename', 'unlink']) {
+    for (const call of ['open', 'fsync', 'rename', 'unlink']) {
       const args = [folder, node.ready.node.rest, 'b=copy'];
-      // One or two of each per vbucket, and one unlink at the end; openat also of the modules.
+      // One or two of each per vbucket, and one unlink at the end; open also of the modules.
       const number = call === 'unlink' ? 1 + random(3) : 1 + random(1_000);
       if (await killedAt(call, number, args, {}, hastyRestore)) killed++;
       await isPartOfBackup(`${call} ${number}`);
@@ -230,9 +226,15 @@ function pointsOf(random: Random, ordering: readonly string[], writing: readonly
   ]);
 }
 
+/** How many backups of the folder, if it is there, have a manifest. */
+const completeIn = (folder: string): number =>
+  existsSync(folder) ? globSync('*/manifest.json', { cwd: folder }).length : 0;
+
+/** With a passphrase this takes a third of a second of a processor. */
+const opened = (folder: string, passphrase?: string): Repository => findBackup(folder, passphrase).repository;
+
 /** The documents of the newest backup. */
-function exportedLines(folder: string, passphrase?: string): string[] {
-  const { repository } = findBackup(folder, passphrase);
+function exportedLines(repository: Repository): string[] {
   const chain = repository.chain(repository.chosen(undefined));
   const records = (chain[0] as BackupManifest).buckets;
   return records.flatMap((record) => [...exportLines(repository, chain, record)]).sort();

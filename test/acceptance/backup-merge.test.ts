@@ -205,7 +205,7 @@ describe('merging and removing backups', () => {
   });
 
   it('kill -9 at a write leaves the old backups or the merged one, and the next command completes it', {
-    skip: needs('strace'),
+    skip: needs('compiler'),
   }, async (t) => {
     const random = aSeed(t);
     const [, , last = '', ...later] = names;

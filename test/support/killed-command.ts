@@ -1,11 +1,32 @@
-// Runs the `divan` command and kills it at one of its system calls, with strace.
+// Runs the `divan` command and kills it at one of its system calls, with a preloaded library: a tracer would stop the command at each call.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { builtC } from './built-c.ts';
 import { endAfterTests } from './left-running.ts';
 import { launcher } from './node-process.ts';
 
-/** Resolves with false if the command ended before that call. `program`: another one than the command. */
+const name = 'killing-call.so';
+let folder: string | undefined;
+after(() => {
+  if (folder !== undefined) rmSync(folder, { recursive: true });
+});
+
+/** Built at the first call. */
+function library(): string {
+  if (folder !== undefined) return join(folder, name);
+  folder = mkdtempSync(join(tmpdir(), 'divan-killing-'));
+  return builtC('killing-call.c', join(folder, name), ['-shared', '-fPIC']);
+}
+
+/**
+ * Resolves with false if the command ended before that call. `calls`: names with commas between them, of those in killing-call.c;
+ * `program`: another one than the command. Needs a C compiler.
+ */
 export async function killedAtCall(
   calls: string,
   number: number,
@@ -13,10 +34,11 @@ export async function killedAtCall(
   environment: Record<string, string> = {},
   program = launcher,
 ): Promise<boolean> {
-  const inject = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`];
-  const kill = ['-e', `inject=${calls}:signal=KILL:when=${number}`];
-  const child = spawn('strace', [...inject, ...kill, process.execPath, program, ...args], {
-    env: { ...process.env, ...environment },
+  const child = spawn(process.execPath, [program, ...args], {
+    env: {
+      ...{ ...process.env, ...environment, LD_PRELOAD: library() },
+      ...{ DIVAN_KILL_CALLS: calls, DIVAN_KILL_AT: String(number) },
+    },
     stdio: 'ignore',
   });
   endAfterTests(child);

@@ -23,14 +23,9 @@ const probes: Record<
   | 'postgresql'
   | 'prometheus'
   | 'slapd'
-  | 'nats-server'
-  | 'strace',
+  | 'nats-server',
   { reason: string; works: () => unknown }
 > = {
-  strace: {
-    reason: 'needs strace, and the right to trace',
-    works: () => execFileSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' }),
-  },
   mount: {
     reason: 'needs the right to mount (root on Linux)',
     works: () =>
