@@ -1,7 +1,7 @@
 // Reading a vbucket's rows in seqno order, page by page, during commits. Run with every disk engine.
 import assert from 'node:assert/strict';
 import { CutReader } from '#kv/data/cut.ts';
-import type { DiskEngine } from '#kv/data/disk-engine.ts';
+import type { BackfillPage, DiskEngine } from '#kv/data/disk-engine.ts';
 import { cutsOf } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
 
@@ -50,6 +50,40 @@ export function describeDiskEngineBackfill(name: string, make: () => Promise<Dis
     assert.equal(rowsOf(first.batch).length + rest.rows.length, 3000);
     assert.equal(rest.rows.at(-1), '3001 k2999=new');
     assert.equal(rest.endSeqno, 3001);
+    await engine.stop();
+  });
+
+  it('reads small pages that are requested together, each from its own vbucket', async (disk) => {
+    const engine = disk.engine();
+    await engine.open(aBucket(disk));
+    const vbuckets = Array.from({ length: 100 }, (_, n) => 2 * n);
+    const docs = vbuckets.map((vb) => ({ vb, key: `k${vb}`, value: `v${vb}`, seqno: 3 }));
+    for (const doc of docs) await engine.commit(uuid, 0, cutsOf([doc], { endSeqno: 4 }));
+    const asked = [...vbuckets, 300];
+    const pages = await Promise.all(asked.map((vb) => engine.backfill(uuid, 0, vb, 0, 30_000)));
+    assert.deepEqual(
+      pages.map(({ batch, toSeqno, endSeqno }) => [...rowsOf(batch), toSeqno, endSeqno]),
+      [...vbuckets.map((vb) => [`3 k${vb}=v${vb}`, 4, 4]), [0, 0]],
+    );
+    await engine.stop();
+  });
+
+  it('a large document in one of them leaves the others incomplete at most', async (disk) => {
+    const engine = disk.engine();
+    await engine.open(aBucket(disk));
+    const value = 'v'.repeat(2 ** 20);
+    for (const vb of [0, 2, 4])
+      await engine.commit(uuid, 0, cutsOf([{ vb, key: `k${vb}`, value, seqno: 1 }]));
+    const complete = new Set<number>();
+    // Each round reads at least the first one.
+    for (let left = [0, 2, 4]; left.length > 0; left = left.filter((vb) => !complete.has(vb))) {
+      const pages = await Promise.all(left.map((vb) => engine.backfill(uuid, 0, vb, 0, 30_000)));
+      assert.deepEqual(rowsOf((pages[0] as BackfillPage).batch), [`1 k${left[0]}=${value}`]);
+      for (const [at, { toSeqno, endSeqno }] of pages.entries()) {
+        assert.equal(endSeqno, 1);
+        if (toSeqno === endSeqno) complete.add(left[at] as number);
+      }
+    }
     await engine.stop();
   });
 

@@ -23,7 +23,7 @@ export interface ChangeFeedOptions {
   progress: VbucketProgress;
   clock: Clock;
   /** Reads the rows of a vbucket; null in buckets without a disk. */
-  backfill: ((vb: number, afterSeqno: number) => Promise<BackfillPage>) | null;
+  backfill: ((vb: number, afterSeqno: number, targetBytes?: number) => Promise<BackfillPage>) | null;
 }
 
 const none: readonly Follower[] = [];
@@ -157,9 +157,9 @@ export class ChangeFeed implements ChangeSource {
     return 0;
   }
 
-  backfill(vb: number, afterSeqno: number): Promise<BackfillPage> {
+  backfill(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage> {
     const { backfill } = this.options;
-    return backfill ? backfill(vb, afterSeqno) : this.memory.page(vb, afterSeqno);
+    return backfill ? backfill(vb, afterSeqno, targetBytes) : this.memory.page(vb, afterSeqno, targetBytes);
   }
 
   backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage> {

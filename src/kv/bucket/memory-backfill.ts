@@ -55,6 +55,7 @@ export class MemoryBackfill {
   /** Of the page that is being made. */
   private inPlace = new Map<number, CutItem>();
   private inPlaceBytes = 0;
+  private targetBytes = pageTargetBytes;
   private readonly item: CutItem = emptyCutItem();
 
   constructor(
@@ -69,11 +70,12 @@ export class MemoryBackfill {
     this.withPending = withPending;
   }
 
-  async page(row: number, afterSeqno: number): Promise<BackfillPage> {
+  async page(row: number, afterSeqno: number, targetBytes = pageTargetBytes): Promise<BackfillPage> {
     let list = this.lists.get(row) ?? (await this.making.get(row));
     if (list === undefined || afterSeqno < list.from || afterSeqno >= list.upTo)
       list = await this.newList(row, afterSeqno, list);
     await this.work.turn();
+    this.targetBytes = Math.min(targetBytes, pageTargetBytes);
     return this.pageOf(row, afterSeqno, list);
   }
 
@@ -203,7 +205,7 @@ export class MemoryBackfill {
   }
 
   private isFull({ bytes }: CutWriter): boolean {
-    return bytes + this.inPlaceBytes >= pageTargetBytes;
+    return bytes + this.inPlaceBytes >= this.targetBytes;
   }
 }
 

@@ -42,5 +42,5 @@ export interface ChangeSource {
   /** As `backfill`, for copies: with durable writes that are not committed. */
   backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage>;
   /** Older changes: see DiskEngine. */
-  backfill(vb: number, afterSeqno: number): Promise<BackfillPage>;
+  backfill(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage>;
 }

@@ -123,6 +123,11 @@ export class CutWriter {
     return this.end;
   }
 
+  /** A cut was begun and not finished. */
+  get isOpen(): boolean {
+    return this.cutStart >= 0;
+  }
+
   /** Opens a cut. Its items follow, then `finish`. */
   begin(failoverBytes: number): void {
     assert(this.cutStart < 0, 'a cut is open');

@@ -101,6 +101,16 @@ export interface LargeItems {
   next: number | null;
 }
 
+/** The size of a page of rows: some 2,000 small rows, read in about 10 ms. */
+export const backfillPageBytes = 512 * 1024;
+
+export interface BackfillRequest {
+  vb: number;
+  afterSeqno: number;
+  /** The page ends with the row that reaches this size. */
+  targetBytes: number;
+}
+
 /** Part of a vbucket's rows, in the state of one read transaction. */
 export interface BackfillPage {
   /** One cut with the rows in seqno order, or nothing when there are none. */
@@ -185,10 +195,17 @@ export interface DiskEngine {
   /** Keys of live documents of one collection, ordered by vbucket and key, after `after`. */
   collectionKeys(bucketUuid: string, file: number, request: CollectionKeysRequest): Promise<DocumentKey[]>;
   /**
-   * Returns one page of a vbucket's rows after a seqno, read in one short transaction of a separate connection.
+   * Returns one page of a vbucket's rows after a seqno, read in one short transaction of a separate connection. It ends with the row
+   * that reaches `targetBytes`, by default `backfillPageBytes`. Small pages that are requested together are read together.
    * @throws DamagedFileError when a row fails its check.
    */
-  backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage>;
+  backfill(
+    bucketUuid: string,
+    file: number,
+    vb: number,
+    afterSeqno: number,
+    targetBytes?: number,
+  ): Promise<BackfillPage>;
   /** Removes all rows of a vbucket and its state, in one transaction. Cancels compactions of the bucket. */
   drop(bucketUuid: string, file: number, vb: number): Promise<DroppedDocuments>;
   /**

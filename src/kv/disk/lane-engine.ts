@@ -6,6 +6,7 @@ import {
   addSizes,
   type BackfillPage,
   type BucketFiles,
+  backfillPageBytes,
   type CollectionKeysRequest,
   type CompactOptions,
   type CompactResult,
@@ -23,6 +24,7 @@ import {
 import { type DocumentKey, decodeKeys, encodeKeys } from '../data/document-keys.ts';
 import type { DataFileSpec } from './adapters/file-format.ts';
 import { firstPage } from './adapters/page-reader.ts';
+import { BackfillCalls } from './backfill-calls.ts';
 import { CommitTurns } from './commit-turns.ts';
 import type { Lane } from './lane.ts';
 import { Compactions } from './lane-compactions.ts';
@@ -50,6 +52,9 @@ export class LaneEngine implements DiskEngine {
   /** By file, how many of the next urgent commits are written into rows at once, since a read had to wait for the log. */
   private readonly unloggedLeft = new Map<string, number>();
   private readonly turns = new WeakMap<Lane, CommitTurns>();
+  private readonly backfills = new BackfillCalls((bucketUuid, file, requests) =>
+    this.read(bucketUuid, file, (lane, spec) => lane.call('backfillPages', spec, requests)),
+  );
 
   constructor(startLane: (work: LaneWork) => Lane) {
     this.writers = new LanePool(() => startLane('write'), { keepsIdle: true });
@@ -141,8 +146,14 @@ export class LaneEngine implements DiskEngine {
     return await this.read(bucketUuid, file, (lane, spec) => lane.call('largeItems', spec, after));
   }
 
-  async backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage> {
-    return await this.read(bucketUuid, file, (lane, spec) => lane.call('backfillPage', spec, vb, afterSeqno));
+  async backfill(
+    bucketUuid: string,
+    file: number,
+    vb: number,
+    afterSeqno: number,
+    targetBytes = backfillPageBytes,
+  ): Promise<BackfillPage> {
+    return await this.backfills.page(bucketUuid, file, { vb, afterSeqno, targetBytes });
   }
 
   async reset(bucketUuid: string, incarnation: number): Promise<void> {

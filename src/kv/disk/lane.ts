@@ -10,7 +10,7 @@ export type LaneOperation =
   | 'releaseLog'
   | 'drop'
   | 'loadPage'
-  | 'backfillPage'
+  | 'backfillPages'
   | 'fetchItems'
   | 'expiredKeys'
   | 'collectionKeys'

@@ -203,11 +203,17 @@ class MemoryEngine implements DiskEngine {
     return { batch: stored.fetchItems(keys), failed: [] };
   }
 
-  async backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage> {
+  async backfill(
+    bucketUuid: string,
+    file: number,
+    vb: number,
+    afterSeqno: number,
+    targetBytes?: number,
+  ): Promise<BackfillPage> {
     const handle = this.usable(bucketUuid, file);
     const { damage } = handle.stored;
     if (damage !== null) throw new DamagedFileError({ file, path: handle.path, reason: damage });
-    return handle.stored.backfill(vb, afterSeqno);
+    return handle.stored.backfill(vb, afterSeqno, targetBytes);
   }
 
   async reset(bucketUuid: string, incarnation: number): Promise<void> {

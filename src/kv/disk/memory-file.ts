@@ -144,12 +144,12 @@ export class MemoryFile {
     return { batch: writer.take(), next: after === 0 ? 1 : null };
   }
 
-  backfill(vb: number, afterSeqno: number): BackfillPage {
+  backfill(vb: number, afterSeqno: number, targetBytes = batchTargetBytes): BackfillPage {
     const vbucket = this.vbuckets.get(vb);
     if (vbucket === undefined) return { batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 };
     const { highSeqno: endSeqno, purgeSeqno } = vbucket.record;
     const items = itemsBySeqno(vbucket).filter(({ seqno }) => seqno > afterSeqno);
-    const to = endOfBatch(items, 0, 0);
+    const to = endOfBatch(items, 0, batchTargetBytes - targetBytes);
     const writer = new CutWriter();
     const toSeqno = to < items.length ? (items[to - 1]?.seqno ?? 0) : endSeqno;
     const state = { ...stateOf(vbucket.record), startSeqno: items[0]?.seqno ?? 0, endSeqno: toSeqno };

@@ -14,6 +14,7 @@ import { isBarred } from '../stream/filter.ts';
 import { type ItemForm, MessageWriter } from '../stream/message-writer.ts';
 import { Stream, type StreamHost, type StreamOptions } from '../stream/stream.ts';
 import { ClientWatch } from './client-watch.ts';
+import { PageBudget } from './page-budget.ts';
 
 const producerLimits = {
   /** Bytes written at a time; afterwards other connections run. */
@@ -22,8 +23,6 @@ const producerLimits = {
   batchMessages: 1024,
   /** Above this many bytes that the operating system has not accepted, sending pauses. */
   unsentBytes: 1024 * 1024,
-  /** Pages of changes that are being read from disk or sent. */
-  pages: 4,
   /** Streams of one connection. */
   streams: 4096,
   /** While the client accepts nothing: how long pages stay in memory, and how long the connection stays open with unsent bytes. */
@@ -50,6 +49,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   readonly writer: MessageWriter;
   readonly controls: Controls = defaultControls();
   readonly figures = { itemsSent: 0, bytesSent: 0, bytesUnacked: 0, pages: 0 };
+  readonly pages = new PageBudget();
   private readonly options: ProducerOptions;
   private readonly streams = new Map<string, Stream>();
   private readonly readyStreams = new Set<Stream>();
@@ -204,25 +204,24 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.schedule();
   }
 
-  mayBackfill(stream: Stream): boolean {
-    if (this.figures.pages >= producerLimits.pages) {
-      this.waiting.add(stream);
-      return false;
-    }
-    this.figures.pages++;
-    // It no longer waits for a page. It may still be in the set, if a new change made it ready earlier.
-    this.waiting.delete(stream);
-    return true;
+  mayBackfill(stream: Stream): number {
+    const bytes = this.pages.take();
+    this.figures.pages = this.pages.pages;
+    // Without a page it waits for one. With one it may still be in the set, if a new change made it ready earlier.
+    if (bytes === 0) this.waiting.add(stream);
+    else this.waiting.delete(stream);
+    return bytes;
   }
 
-  backfillDone(): void {
-    this.figures.pages--;
+  backfillDone(heldBytes: number): void {
+    this.pages.giveBack(heldBytes);
+    this.figures.pages = this.pages.pages;
     this.wakeWaiting();
   }
 
   /** Wakes as many streams as there are free pages. A woken stream may not need its page any more, so `tick` calls this too. */
   private wakeWaiting(): void {
-    let free = producerLimits.pages - this.figures.pages;
+    let { free } = this.pages;
     for (const stream of this.waiting) {
       if (free-- <= 0) return;
       this.waiting.delete(stream);

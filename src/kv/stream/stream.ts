@@ -9,7 +9,7 @@ import { EndReason, type MarkerVersion, SnapshotFlag } from '#wire/dcp.ts';
 import type { Collections } from '../collections/collections.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
 import { type CutItem, CutReader, emptyCutItem } from '../data/cut.ts';
-import type { BackfillPage } from '../data/disk-engine.ts';
+import { type BackfillPage, backfillPageBytes } from '../data/disk-engine.ts';
 import { decodeEvent, isEventKey } from '../data/system-events.ts';
 import type { VbucketState } from '../data/vbucket-state.ts';
 import { formOf } from './event-forms.ts';
@@ -28,9 +28,14 @@ export interface StreamHost {
   sent(isDocument: boolean): boolean;
   /** Called when there may be something to send. */
   ready(stream: Stream): void;
-  /** Requests permission to read a page; the connection makes the stream ready when its turn comes. */
-  mayBackfill(stream: Stream): boolean;
-  backfillDone(): void;
+  /** The size of the page that the stream may read; 0: the connection makes it ready when its turn comes. */
+  mayBackfill(stream: Stream): number;
+  /** With the bytes that the page was accounted for. */
+  backfillDone(heldBytes: number): void;
+  readonly pages: {
+    hold(taken: number, pageBytes: number): number;
+    count(bytes: number, isWhole: boolean): void;
+  };
   ended(stream: Stream): void;
   nowMs(): number;
 }
@@ -69,6 +74,9 @@ export class Stream implements Follower {
   private page: BackfillPage | null = null;
   private reader: CutReader | null = null;
   private isFetching = false;
+  /** Size of the page that the stream may read, and the bytes that the connection accounts for it. */
+  private pageBytes = 0;
+  private heldBytes = 0;
   private stalledAtMs = -1;
   /** The last seqno that the client knows from a document or another message. */
   private reportedSeqno: number;
@@ -202,7 +210,7 @@ export class Stream implements Follower {
   private finishPage(page: BackfillPage, toSeqno: number): true {
     this.position = Math.max(this.position, toSeqno);
     const hasMore = page.toSeqno < page.endSeqno && this.position < this.options.endSeqno;
-    if (hasMore) this.readNextPage();
+    if (hasMore && this.pageBytes >= backfillPageBytes) this.readNextPage();
     else this.dropPage();
     return true;
   }
@@ -279,17 +287,18 @@ export class Stream implements Follower {
     const { source, diskOnly, address } = this.options;
     const { vb } = address;
     if (!diskOnly && source.storedSeqno(vb) <= this.position) return false;
-    if (host.mayBackfill(this)) void this.readPage(vb);
+    this.pageBytes = this.heldBytes = host.mayBackfill(this);
+    if (this.pageBytes > 0) void this.readPage(vb);
     return false;
   }
 
   private async readPage(vb: number): Promise<void> {
     this.isFetching = true;
     try {
-      this.take(await this.options.source.backfill(vb, this.position));
+      this.take(await this.options.source.backfill(vb, this.position, this.pageBytes));
     } catch {
       // The bucket reports why the file cannot be read; the client only gets the information that it cannot.
-      this.host.backfillDone();
+      this.host.backfillDone(this.heldBytes);
       this.endSoon(EndReason.backfillFailed);
     } finally {
       this.isFetching = false;
@@ -297,8 +306,11 @@ export class Stream implements Follower {
   }
 
   private take(page: BackfillPage): void {
+    const { pages } = this.host;
+    pages.count(page.batch.length, page.toSeqno === page.endSeqno);
+    this.heldBytes = pages.hold(this.heldBytes, page.batch.length);
     if (this.isEnded) {
-      this.host.backfillDone();
+      this.host.backfillDone(this.heldBytes);
       return;
     }
     this.page = page;
@@ -318,7 +330,7 @@ export class Stream implements Follower {
     if (this.page === null) return;
     this.page = null;
     this.reader = null;
-    this.host.backfillDone();
+    this.host.backfillDone(this.heldBytes);
   }
 }
 

@@ -17,9 +17,10 @@ export interface Storage {
 export function readerOf({
   disk,
   files,
-}: Storage): (vb: number, afterSeqno: number) => Promise<BackfillPage> {
+}: Storage): (vb: number, afterSeqno: number, targetBytes?: number) => Promise<BackfillPage> {
   const { bucketUuid, fileCount } = files;
-  return (vb, afterSeqno) => disk.backfill(bucketUuid, fileOf(vb, fileCount), vb, afterSeqno);
+  return (vb, afterSeqno, targetBytes) =>
+    disk.backfill(bucketUuid, fileOf(vb, fileCount), vb, afterSeqno, targetBytes);
 }
 
 /** Keys of expired documents, by file. */

@@ -1,50 +1,85 @@
 // Reads a vbucket's rows in seqno order over a separate read-only connection: neither it nor a commit waits for the other.
-// Each page is one short transaction, so that none delays a checkpoint.
+// Each call is one short transaction, so that none delays a checkpoint.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { CutWriter } from '#kv/data/cut.ts';
-import type { BackfillPage, VbucketRecord } from '../../data/disk-engine.ts';
+import {
+  type BackfillPage,
+  type BackfillRequest,
+  backfillPageBytes,
+  type CutBuffer,
+  type DamagedFile,
+  type VbucketRecord,
+} from '../../data/disk-engine.ts';
 import { backfillSql, shrinkSql, sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
+import type { DataFileSpec } from './file-format.ts';
 import { PackedRows } from './packed-rows.ts';
 import { arraysOf, RowReader } from './row-reader.ts';
 
-/** A page ends after this many bytes: some 2,000 small rows, read in about 10 ms. */
-const pageTargetBytes = 512 * 1024;
-/** SQLite's cache (a few MB at most) is freed at the end of a vbucket, if this many pages were read since the last time. */
-const shrinkAfterPages = 4;
+/** Several pages in one buffer. */
+export interface PackedPages {
+  readonly batch: CutBuffer;
+  /** In the order of the requests. */
+  readonly pages: readonly (PackedPage | DamagedFile)[];
+}
+
+/** A page whose rows are a part of the common buffer. */
+export interface PackedPage extends Omit<BackfillPage, 'batch' | 'inPlace'> {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** SQLite's cache (a few MB at most) is freed at the end of a vbucket, if pages of this size were read since the last time. */
+const shrinkAfterBytes = 4 * backfillPageBytes;
 
 export class BackfillReader {
+  private readonly spec: DataFileSpec;
   private readonly db: DatabaseSync;
   private readonly vbuckets: StatementSync;
   private readonly packed: PackedRows;
   private readonly reader: RowReader;
   private writer = new CutWriter(0);
-  private pagesSinceShrink = 0;
+  private bytesSinceShrink = 0;
 
-  constructor(path: string) {
-    this.db = new DatabaseSync(path, { readOnly: true });
+  constructor(spec: DataFileSpec) {
+    this.spec = spec;
+    this.db = new DatabaseSync(spec.path, { readOnly: true });
     this.db.exec(backfillSql);
     this.vbuckets = arraysOf(this.db, sql.vbucketsFrom);
     this.packed = new PackedRows(this.db, 'bySeqno');
     this.reader = new RowReader(this.db);
   }
 
-  readPage(vb: number, afterSeqno: number): BackfillPage {
-    // A failed page leaves its cut open, so each page begins with a new writer.
-    this.writer = new CutWriter(pageTargetBytes + (pageTargetBytes >> 3));
-    const page = this.inOneTransaction(() => {
-      const record = this.recordOf(vb);
-      if (record === null) return { batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 };
-      return this.readRows(record, afterSeqno);
-    });
-    this.pagesSinceShrink++;
-    if (page.toSeqno === page.endSeqno && this.pagesSinceShrink >= shrinkAfterPages) this.shrink();
-    return page;
+  readPages(requests: readonly BackfillRequest[]): PackedPages {
+    const bytes = requests.reduce((sum, { targetBytes }) => sum + targetBytes, 0);
+    this.writer = new CutWriter(bytes + (bytes >> 3));
+    // A document that is larger than its page leaves no room for the last pages, which are then empty.
+    const pages = this.inOneTransaction(() => requests.map((request) => this.readPage(request, bytes)));
+    this.bytesSinceShrink += bytes;
+    const isAllRead = pages.every((page) => 'reason' in page || page.toSeqno === page.endSeqno);
+    if (isAllRead && this.bytesSinceShrink >= shrinkAfterBytes) this.shrink();
+    return { batch: this.writer.takeAll(), pages };
   }
 
   close(): void {
     this.db.close();
+  }
+
+  private readPage(request: BackfillRequest, allBytes: number): PackedPage | DamagedFile {
+    const { vb, afterSeqno, targetBytes } = request;
+    const { writer } = this;
+    const start = writer.bytes;
+    try {
+      const record = this.recordOf(vb);
+      if (record === null) return { start, end: start, toSeqno: 0, endSeqno: 0, purgeSeqno: 0 };
+      const positions = this.readRows(record, afterSeqno, Math.min(start + targetBytes, allBytes));
+      return { start, end: writer.bytes, ...positions };
+    } catch (error) {
+      if (writer.isOpen) writer.abandon();
+      const { file, path } = this.spec;
+      return { file, path, reason: (error as Error).message };
+    }
   }
 
   private inOneTransaction<T>(read: () => T): T {
@@ -58,7 +93,7 @@ export class BackfillReader {
 
   private shrink(): void {
     this.db.exec(shrinkSql);
-    this.pagesSinceShrink = 0;
+    this.bytesSinceShrink = 0;
   }
 
   private recordOf(vb: number): VbucketRecord | null {
@@ -69,23 +104,23 @@ export class BackfillReader {
     return record;
   }
 
-  private readRows(record: VbucketRecord, afterSeqno: number): BackfillPage {
+  private readRows(record: VbucketRecord, afterSeqno: number, endBytes: number) {
     const { highSeqno: endSeqno, purgeSeqno, vb } = record;
     const { packed, writer } = this;
     const state = stateOf(record);
     writer.begin(state.failover.length);
     let toSeqno = afterSeqno;
     let isLast = false;
-    while (!isLast && writer.bytes < pageTargetBytes) {
+    while (!isLast && writer.bytes < endBytes) {
       packed.read(vb, toSeqno);
       let hasRow = false;
-      while (writer.bytes < pageTargetBytes && (hasRow = packed.next(vb))) toSeqno = this.writeRow(vb);
+      while (writer.bytes < endBytes && (hasRow = packed.next(vb))) toSeqno = this.writeRow(vb);
       isLast = !hasRow && packed.isLast;
     }
     state.startSeqno = Math.min(afterSeqno + 1, endSeqno);
     state.endSeqno = isLast ? endSeqno : toSeqno;
     writer.finish(state);
-    return { batch: writer.takeAll(), toSeqno: state.endSeqno, endSeqno, purgeSeqno };
+    return { toSeqno: state.endSeqno, endSeqno, purgeSeqno };
   }
 
   private writeRow(vb: number): number {

@@ -4,7 +4,7 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   addSizes,
-  type BackfillPage,
+  type BackfillRequest,
   type BucketFiles,
   DamagedFileError,
   type DiskSizes,
@@ -16,7 +16,7 @@ import {
   type OpenResult,
   type PurgedVbucket,
 } from '../../data/disk-engine.ts';
-import { BackfillReader } from './backfill-reader.ts';
+import { BackfillReader, type PackedPages } from './backfill-reader.ts';
 import {
   layoutPath,
   makeNextGeneration,
@@ -136,14 +136,14 @@ export class SqliteLane {
     return this.fetcherOf(spec).largeItems(after);
   }
 
-  /** As `fetchItems`, over another connection: a damaged row fails its backfill and nothing else. */
-  backfillPage(spec: DataFileSpec, vb: number, afterSeqno: number): BackfillPage {
+  /** As `fetchItems`, over another connection: a damaged row fails its page and nothing else. */
+  backfillPages(spec: DataFileSpec, requests: readonly BackfillRequest[]): PackedPages {
     const key = keyOf(spec.bucketUuid, spec.file);
     try {
       const present = this.backfills.get(key);
-      const reader = present ?? new BackfillReader(spec.path);
+      const reader = present ?? new BackfillReader(spec);
       if (!present) this.backfills.set(key, reader);
-      return reader.readPage(vb, afterSeqno);
+      return reader.readPages(requests);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw new DamagedFileError({ file: spec.file, path: spec.path, reason }, { cause: error });
