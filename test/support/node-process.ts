@@ -195,13 +195,17 @@ export const eventually = <T>(attempt: () => T | Promise<T>): Promise<T> =>
   eventuallyWithin(120_000, attempt);
 
 export async function eventuallyWithin<T>(timeoutMs: number, attempt: () => T | Promise<T>): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
+  const startedMs = performance.now();
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      const waitedMs = performance.now() - startedMs;
+      if (waitedMs > timeoutMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs(waitedMs)));
     }
   }
 }
+
+/** A tenth of what was waited: frequent attempts would take the processor time that the other processes need. */
+const pauseMs = (waitedMs: number): number => Math.min(Math.max(waitedMs / 10, 20), 150);
