@@ -1,12 +1,15 @@
 // Sets up a new node: its services, its memory, its administrator; or joins it to a cluster.
 import { useState } from 'preact/hooks';
-import { call } from '../api/client.ts';
+import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import { Button, Checkbox, Field } from '../kit/controls.tsx';
 import { Form } from '../kit/form.tsx';
 import { useForm } from '../kit/use-form.ts';
+import { asApiError } from '../kit/use-resource.ts';
 import { signIn } from '../shell/sign-in.tsx';
 import { offeredServices, ServicesChoice } from './services-choice.tsx';
+
+const [memberMs, pollMs] = [300_000, 500];
 
 export function SetUpForm({ onDone }: { onDone: () => void }) {
   const [joins, setJoins] = useState(false);
@@ -71,10 +74,14 @@ function NewClusterForm({ onDone }: { onDone: () => void }) {
 function JoinForm({ onDone }: { onDone: () => void }) {
   const form = useForm({ hostname: '', user: 'Administrator', password: '', services: offeredServices });
   const { services } = form.values;
+  const submit = async () => {
+    await call(routes.join, { form: { ...form.values, services: services.join(',') } });
+    await untilMember();
+  };
   return (
     <Form
       action={form}
-      onSubmit={() => call(routes.join, { form: { ...form.values, services: services.join(',') } })}
+      onSubmit={submit}
       onDone={onDone}
       buttons={
         <Button submit kind="main" disabled={form.isBusy}>
@@ -97,6 +104,23 @@ function JoinForm({ onDone }: { onDone: () => void }) {
         autocomplete="current-password"
       />
       <ServicesChoice chosen={services} onChange={(chosen) => form.set('services', chosen)} />
+      <div aria-live="polite">{form.isBusy && <p class="quiet">The node joins the cluster…</p>}</div>
     </Form>
+  );
+}
+
+/** Joining restarts the node, which has no cluster, or does not answer, until it is a member. */
+async function untilMember(): Promise<void> {
+  for (let waitedMs = 0; waitedMs < memberMs; waitedMs += pollMs) {
+    const status = await call(routes.cluster).then(
+      () => 200,
+      (error: unknown) => asApiError(error).status,
+    );
+    if (status !== 404 && status !== 0 && status < 500) return;
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+  throw new ApiError(
+    0,
+    'The node was accepted but does not answer as a member. See its output, and reload this page.',
   );
 }

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { assertAccessible, goTo, launchBrowser, openPage, signIn } from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
-import { NodeProcess } from '../../support/node-process.ts';
+import { eventually, NodeProcess } from '../../support/node-process.ts';
 
 describe('the console of a node', { skip: needs('chromium') }, () => {
   let browser: Browser;
@@ -56,8 +56,11 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
     await assertAccessible(page, 'create a bucket');
     await field.fill('orders');
     await dialog.getByLabel('Memory quota').fill('100');
+    await dialog.getByLabel('Allow flushing all documents').check();
     await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('rowheader', { name: 'orders' }).waitFor();
+    await flush(page, 'orders');
+    await compact(page, 'orders');
 
     await page.getByRole('button', { name: 'Delete orders' }).click();
     const confirm = dialog.getByRole('button', { name: 'Delete bucket' });
@@ -188,6 +191,46 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
     assert.deepEqual((await read()).xattrs, { owner: 1 });
     assert.deepEqual(problems, []);
   });
+
+  /** Removes the documents of a bucket by the console, once its name is typed. */
+  async function flush(page: Page, bucket: string): Promise<void> {
+    const documents = `/pools/default/buckets/${bucket}/docs`;
+    // The data service may not have the new bucket yet.
+    await eventually(async () =>
+      assert.equal((await node.request(`${documents}/a`, 'POST', { value: '1' })).status, 200),
+    );
+    await page.getByRole('row', { name: bucket }).getByRole('button', { name: 'Flush' }).click();
+    const dialog = page.getByRole('dialog');
+    const confirm = dialog.getByRole('button', { name: 'Remove all documents' });
+    assert.equal(await confirm.isDisabled(), true);
+    await dialog.getByLabel('Name').fill(bucket);
+    await confirm.click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.deepEqual(await (await node.request(documents)).json(), { rows: [] });
+  }
+
+  /** Compacts a bucket by the console, and cancels a compaction that takes time. */
+  async function compact(page: Page, bucket: string): Promise<void> {
+    // That of a bucket without documents ends at once: these are the tasks of a longer one.
+    let isRunning = false;
+    const statuses: number[] = [];
+    await page.route('**/pools/default/tasks', (route) => {
+      const task = { type: 'bucket_compaction', status: 'running', bucket, progress: 40 };
+      return isRunning ? route.fulfill({ json: [task] }) : route.continue();
+    });
+    await page.route(/BucketCompaction$|compactBucket$/, async (route) => {
+      const response = await route.fetch();
+      statuses.push(response.status());
+      isRunning = route.request().url().endsWith('compactBucket');
+      await route.fulfill({ response });
+    });
+    const row = page.getByRole('row', { name: bucket });
+    await row.getByRole('button', { name: 'Compact' }).click();
+    await row.getByRole('progressbar', { name: `Compaction of ${bucket}` }).waitFor();
+    await row.getByRole('button', { name: 'Cancel' }).click();
+    await row.getByRole('button', { name: 'Compact' }).waitFor();
+    assert.deepEqual(statuses, [200, 200]);
+  }
 
   async function signedIn() {
     const opened = await openPage(browser, node.ready.node.rest);
