@@ -23,6 +23,12 @@ export interface VbucketsRequest {
 
 export type BatchRequest = KeysRequest | VbucketsRequest;
 
+/** Names the slot for requests whose reply the service waits for, or, as null, says that a request is in it. */
+export type SlotMessage = { readonly kind: 'slot'; readonly memory: SharedArrayBuffer } | null;
+
+/** Offsets of a request in the slot: the parts of a KeysRequest. The keys follow the name of the bucket. */
+export const slotRequestAt = { collection: 0, bucketBytes: 4, bucket: 5 } as const;
+
 export interface BatchReply {
   readonly id: number;
   /** Null: the bucket or collection cannot be read in this way, or not now; a request through the data port gets the reason. */

@@ -11,7 +11,6 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { atMost } from '#ports/within.ts';
-import type { BatchRequest } from '#wire/document-batch.ts';
 import { frameBytesMax } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
@@ -232,13 +231,7 @@ export class DataService implements KvAdmin {
   }
 
   async serveBatches(port: BatchPort): Promise<void> {
-    const answer = (request: BatchRequest): void => {
-      const reply = this.batches.answer(request);
-      port.postMessage(reply, reply.entries === null ? [] : [reply.entries.buffer as ArrayBuffer]);
-    };
-    // Deferred, so that it shares the turns of the data thread with clients.
-    port.on('message', (request) => this.clock.soon(() => answer(request)));
-    port.unref();
+    this.batches.serve(port, this.clock);
   }
 
   async compact(bucketUuid: string, request: CompactionRequest): Promise<void> {

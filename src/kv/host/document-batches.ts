@@ -10,15 +10,19 @@ import {
   entryHeadBytes,
   type KeysRequest,
   keyHeadBytes,
+  slotRequestAt,
   type VbucketsRequest,
 } from '#wire/document-batch.ts';
+import { RequestSlot } from '#wire/request-slot.ts';
 import { Datatype, Status } from '#wire/status.ts';
+import type { BatchPort } from '../admin.ts';
 import { visitedSlotsMax } from '../bucket/keys/bucket-keys.ts';
 import { bodyOf, plainValue } from '../commands/values.ts';
 import { emptyItemView } from '../data/documents.ts';
 import { clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import type { Directory } from '../served/directory.ts';
 import type { BucketEngine, ServedBucket } from '../served/served-bucket.ts';
+import type { TurnClock } from '../turn-clock.ts';
 
 /** A batch of vbuckets ends after the one that reaches this size, or with which as many slots were visited as a turn allows. */
 const enoughBytes = 256 << 10;
@@ -27,6 +31,8 @@ const batchBytesMax = 2 << 20;
 const valueBytesMax = 128 << 10;
 /** Room beyond `batchBytesMax` for one value, and the keys of all other documents of a vbucket. */
 const restBytes = 3 << 20;
+
+type ReadableBucket = ServedBucket & { readonly engine: BucketEngine };
 
 export class DocumentBatches {
   private readonly directory: Directory;
@@ -41,28 +47,61 @@ export class DocumentBatches {
     this.tick = tick;
   }
 
-  answer(request: BatchRequest): BatchReply {
-    this.tick();
+  /** Answers the requests of a service. */
+  serve(port: BatchPort, clock: Pick<TurnClock, 'soon'>): void {
+    const answer = (request: BatchRequest): void => {
+      const reply = this.answer(request);
+      port.postMessage(reply, reply.entries === null ? [] : [reply.entries.buffer as ArrayBuffer]);
+    };
+    let slot: RequestSlot | null = null;
+    port.on('message', (message) => {
+      if (message === null) this.answerIn(slot as RequestSlot);
+      else if (message.kind === 'slot') slot = new RequestSlot(message.memory);
+      // Deferred, so that it shares the turns of the data thread with clients.
+      else clock.soon(() => answer(message));
+    });
+    port.unref();
+  }
+
+  private answer(request: BatchRequest): BatchReply {
     const { id } = request;
-    const bucket = this.directory.buckets.get(request.bucket);
-    const isReadable =
-      bucket?.spec.type !== 'cache' && bucket?.collections.get(request.collection) !== undefined;
-    if (!bucket?.engine || !isReadable) return { id, entries: null, vbuckets: 0 };
-    if (this.output.length === 0) this.output = Buffer.allocUnsafeSlow(batchBytesMax + restBytes);
-    this.end = 0;
+    const bucket = this.begin(request.bucket, request.collection);
+    if (bucket === null) return { id, entries: null, vbuckets: 0 };
     let vbuckets = 0;
-    if (request.kind === 'keys') this.readKeys(request, bucket, bucket.engine);
+    if (request.kind === 'keys') this.readKeys(request, bucket);
     else vbuckets = this.readVbuckets(request, bucket.engine);
     const entries = Buffer.allocUnsafeSlow(this.end);
     this.output.copy(entries, 0, 0, this.end);
     return { id, entries, vbuckets };
   }
 
+  /** Answers a request for few keys at once: another thread waits for it. */
+  private answerIn(slot: RequestSlot): void {
+    const bytes = slot.take();
+    if (bytes === null) return;
+    const collection = bytes.readUInt32BE(slotRequestAt.collection);
+    const keysAt = slotRequestAt.bucket + (bytes[slotRequestAt.bucketBytes] as number);
+    const bucket = this.begin(bytes.toString('utf8', slotRequestAt.bucket, keysAt), collection);
+    if (bucket !== null) this.readKeys({ collection, keys: bytes.subarray(keysAt) }, bucket);
+    slot.answer(bucket && this.output.subarray(0, this.end));
+  }
+
+  /** Begins an empty batch; null if the collection cannot be read in batches. */
+  private begin(name: string, collection: number): ReadableBucket | null {
+    this.tick();
+    const bucket = this.directory.buckets.get(name);
+    if (bucket?.spec.type === 'cache' || bucket?.collections.get(collection) === undefined) return null;
+    if (!bucket.engine) return null;
+    if (this.output.length === 0) this.output = Buffer.allocUnsafeSlow(batchBytesMax + restBytes);
+    this.end = 0;
+    return bucket as ReadableBucket;
+  }
+
   private readKeys(
-    { collection, keys }: KeysRequest,
-    bucket: ServedBucket,
-    { documents }: BucketEngine,
+    { collection, keys }: Pick<KeysRequest, 'collection' | 'keys'>,
+    bucket: ReadableBucket,
   ): void {
+    const { documents } = bucket.engine;
     const { view } = this;
     const counters = bucket.tally.of(collection);
     const buffer = Buffer.from(keys.buffer, keys.byteOffset, keys.length);

@@ -2,22 +2,19 @@
 // leaves out is read through the data port.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { DataPortError } from '#client/data-port-error.ts';
-import { vbucketOf, vbucketOfBytes } from '#client/document-key.ts';
 import { inflatedBytesMax } from '#client/fetched-document.ts';
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
-import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import {
   type BatchReply,
   type BatchRequest,
   Entry,
   EntryAt,
   entryHeadBytes,
-  type KeysRequest,
-  keyHeadBytes,
   type VbucketsRequest,
 } from '#wire/document-batch.ts';
 import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
+import { encodedKeys } from './encoded-keys.ts';
 
 /** This thread's end of a message channel. */
 export interface BatchChannel {
@@ -189,50 +186,4 @@ function inflated(bytes: Buffer, start: number, end: number): Buffer {
   const value = snappyInflate(bytes, start, end, inflatedBytesMax);
   if (value === null) throw new DataPortError('the data service sent a value that cannot be inflated');
   return value;
-}
-
-function encodedKeys(collection: number, ids: readonly string[]): KeysRequest['keys'] {
-  return asciiKeys(collection, ids) ?? unicodeKeys(collection, ids);
-}
-
-/** null: not all ids are ASCII, as they nearly always are. Encoded here, since calls out of JavaScript take longer than an id. */
-function asciiKeys(collection: number, ids: readonly string[]): KeysRequest['keys'] | null {
-  const idBytes = collectionIdBytes(collection);
-  let size = 0;
-  for (const id of ids) size += keyHeadBytes + idBytes + id.length;
-  const keys = Buffer.allocUnsafeSlow(size);
-  let at = 0;
-  for (const id of ids) {
-    const keyAt = writeCollectionId(keys, at + keyHeadBytes, collection);
-    const end = keyAt + id.length;
-    for (let index = 0; index < id.length; index++) {
-      const code = id.charCodeAt(index);
-      if (code > 0x7f) return null;
-      keys[keyAt + index] = code;
-    }
-    const vb = vbucketOfBytes(keys, keyAt, end);
-    const bytes = end - at - keyHeadBytes;
-    keys[at] = vb >> 8;
-    keys[at + 1] = vb;
-    keys[at + 2] = bytes >> 8;
-    keys[at + 3] = bytes;
-    at = end;
-  }
-  return keys;
-}
-
-function unicodeKeys(collection: number, ids: readonly string[]): KeysRequest['keys'] {
-  const idBytes = collectionIdBytes(collection);
-  let size = 0;
-  for (const id of ids) size += keyHeadBytes + idBytes + Buffer.byteLength(id);
-  const keys = Buffer.allocUnsafeSlow(size);
-  let at = 0;
-  for (const id of ids) {
-    const keyAt = writeCollectionId(keys, at + keyHeadBytes, collection);
-    const end = keyAt + keys.write(id, keyAt);
-    keys.writeUInt16BE(vbucketOf(id), at);
-    keys.writeUInt16BE(end - at - keyHeadBytes, at + 2);
-    at = end;
-  }
-  return keys;
 }

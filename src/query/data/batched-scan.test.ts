@@ -9,6 +9,7 @@ import { realClock } from '#ports/clock.ts';
 import type { DocumentWrite, ScanOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { EvictKey } from '#wire/commands/bucket.ts';
+import type { SlotMessage } from '#wire/document-batch.ts';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
@@ -16,6 +17,7 @@ import { printedSeed } from '../../../test/support/seed.ts';
 import { addressOf, adminAccount } from '../../../test/support/wire-clients.ts';
 import { BatchedDocuments } from './batched-documents.ts';
 import { BucketClients } from './bucket-clients.ts';
+import { QuickReads, type SlotChannel } from './quick-reads.ts';
 import { WireDocuments } from './wire-documents.ts';
 
 const orders: Keyspace = {
@@ -30,22 +32,38 @@ async function served() {
   const service = await startService();
   const { port1, port2 } = new MessageChannel();
   await service.service.serveBatches(port1);
-  const open = (batches: BatchedDocuments | null) => {
-    const clients = new BucketClients(realClock, batches);
+  const open = (batches: BatchedDocuments | null, quick: QuickReads | null = null) => {
+    const clients = new BucketClients(realClock, batches, quick);
     clients.use({ address: addressOf(service.port), account: adminAccount });
     return { clients, documents: new WireDocuments(clients) };
   };
   const [direct, batched] = [open(null), open(new BatchedDocuments(port2))];
+  const quick = open(null, new QuickReads(await slotChannel(service.service)));
   return {
     direct,
     batched,
+    quick,
     async [Symbol.asyncDispose]() {
       direct.clients.closeAll();
+      quick.clients.closeAll();
       batched.clients.closeAll();
       batched.clients.batches?.close();
       await service[Symbol.asyncDispose]();
     },
   };
+}
+
+type RunningService = Awaited<ReturnType<typeof startService>>;
+
+/** Answers at once: both ends are in one thread. */
+async function slotChannel(service: RunningService['service']): Promise<SlotChannel> {
+  const takers: ((message: SlotMessage) => void)[] = [];
+  await service.serveBatches({
+    on: (_event, take) => takers.push(take),
+    postMessage: () => {},
+    unref: () => {},
+  });
+  return { postMessage: (message) => takers[0]?.(message) };
 }
 
 const body = fc.oneof(
@@ -120,6 +138,16 @@ test('documents in batches are those of the data port, also large ones and those
     withoutExpiry(await read(batched.documents, ids)),
     withoutExpiry(await read(direct.documents, ids)),
   );
+  let quickReplies = 0;
+  for (let at = 0; at < ids.length; at += 30) {
+    const some = ids.slice(at, at + 30);
+    if (both.quick.clients.quick?.read('b', 8, some)) quickReplies++;
+    assert.deepEqual(
+      withoutExpiry(await read(both.quick.documents, some)),
+      withoutExpiry(await read(direct.documents, some)),
+    );
+  }
+  assert.ok(quickReplies > 0);
   const timed = { signal, expiration: true };
   assert.deepEqual(await scanned(batched.documents, timed), await scanned(direct.documents, timed));
   for (const keysOnly of [false, true]) {
@@ -140,6 +168,7 @@ test('what batches cannot read fails as through the data port, and leaving a sca
   const ids = Array.from({ length: 2_000 }, (_, at) => `k${at}`);
   const missingKeyspace = { ...orders, collectionId: 77 };
   await assert.rejects(documents.read(missingKeyspace, ids, { signal }), { code: 12003 });
+  await assert.rejects(both.quick.documents.read(missingKeyspace, ['k1'], { signal }), { code: 12003 });
   const writes = ids.map((id): DocumentWrite => {
     return { kind: 'upsert', id, bytes: Buffer.from('1'), cas: 0n, expiration: 0 };
   });

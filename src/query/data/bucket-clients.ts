@@ -8,6 +8,7 @@ import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.t
 import type { Clock } from '#ports/clock.ts';
 import type { BatchedDocuments } from './batched-documents.ts';
 import { BucketPositions, type CollectionPositions } from './bucket-positions.ts';
+import type { QuickReads } from './quick-reads.ts';
 
 export interface DataAccess {
   readonly address: WireAddress;
@@ -27,14 +28,17 @@ export class BucketClients {
   private readonly positions = new WeakMap<BucketClient, BucketPositions>();
   /** Documents of all buckets in batches; null: only through the data port. */
   readonly batches: BatchedDocuments | null;
+  /** Few documents at once; null: only through the data port. */
+  readonly quick: QuickReads | null;
   private readonly clock: Clock;
   private access: DataAccess | null = null;
   /** Null while this node is the only one. */
   private routes: ClusterRoutes | null = null;
 
-  constructor(clock: Clock, batches: BatchedDocuments | null = null) {
+  constructor(clock: Clock, batches: BatchedDocuments | null = null, quick: QuickReads | null = null) {
     this.clock = clock;
     this.batches = batches;
+    this.quick = quick;
   }
 
   /** Sets which nodes have which vbuckets; null: this one has all. */

@@ -23,8 +23,8 @@ import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
 const noBytes = Buffer.alloc(0);
-/** Fewer documents are pipelined on the connection: for those a message to the data thread costs as much. */
-const batchedFrom = 8;
+/** Fewer documents are read while this thread waits, or pipelined on the connection. */
+const batchedFrom = 32;
 /** Documents in one message. */
 const batchKeys = 256;
 
@@ -40,13 +40,37 @@ export class WireDocuments implements Documents {
     ids: readonly string[],
     options: ReadOptions,
   ): Promise<(StoredDocument | undefined)[]> {
+    const isPlain = !needsParts(options);
+    const entries = isPlain && ids.length < batchedFrom ? this.quickEntries(keyspace, ids) : null;
+    if (entries !== null) return this.withSingles(entries, keyspace, ids, options);
     return this.with(keyspace, (client) => {
-      if (needsParts(options)) return readParts(client, keyspace, ids, options);
+      if (!isPlain) return readParts(client, keyspace, ids, options);
       const { batches } = this.clients;
       if (batches === null || ids.length < batchedFrom) return readWhole(client, keyspace, ids, options);
       if (this.clients.isSpread) return this.readSpread(batches, client, keyspace, ids, options);
       return readBatched(batches, client, keyspace, ids, options);
     });
+  }
+
+  /** The entries of few documents of this node; null: they come through the data port. */
+  private quickEntries({ name, collectionId }: Keyspace, ids: readonly string[]): Buffer | null {
+    const { clients } = this;
+    if (clients.quick === null) return null;
+    if (clients.isSpread && !ids.every((id) => clients.isHere(name.bucket, id))) return null;
+    return clients.quick.read(name.bucket, collectionId, ids);
+  }
+
+  private async withSingles(
+    entries: Buffer,
+    keyspace: Keyspace,
+    ids: readonly string[],
+    options: ReadOptions,
+  ): Promise<(StoredDocument | undefined)[]> {
+    const found: (StoredDocument | undefined)[] = [];
+    const singles = takeEntries(entries, ids, found);
+    if (singles.length === 0) return found;
+    await this.with(keyspace, (client) => readSingles(client, keyspace, ids, options, { found, singles }));
+    return found;
   }
 
   /** In a cluster of several nodes: batches have only the documents of this node, the others come through the data port. */
@@ -128,29 +152,46 @@ async function readBatched(
   ids: readonly string[],
   options: ReadOptions,
 ): Promise<(StoredDocument | undefined)[]> {
-  const found = new Array<StoredDocument | undefined>(ids.length).fill(undefined);
+  const found: (StoredDocument | undefined)[] = [];
   const singles: number[] = [];
   for (let from = 0; from < ids.length; from += batchKeys) {
     const part = ids.slice(from, from + batchKeys);
     const { entries } = await batches.readKeys(keyspace.name.bucket, keyspace.collectionId, part);
     options.signal.throwIfAborted();
     if (entries === null) return await readWhole(client, keyspace, ids, options);
-    const reader = new EntryReader(entries);
-    for (const [at, id] of part.entries()) {
-      const entry = reader.read();
-      if (entry === Entry.found) found[from + at] = reader.document(id);
-      else if (entry !== Entry.missing) singles.push(from + at);
-    }
+    for (const at of takeEntries(entries, part, found)) singles.push(from + at);
   }
-  if (singles.length === 0) return found;
-  const rest = await readWhole(
-    client,
-    keyspace,
-    singles.map((at) => ids[at] as string),
-    options,
-  );
-  for (const [index, at] of singles.entries()) found[at] = rest[index];
+  if (singles.length > 0) await readSingles(client, keyspace, ids, options, { found, singles });
   return found;
+}
+
+/** Appends the documents of a reply; returns the indexes of the ids whose documents it leaves out. */
+function takeEntries(
+  entries: Uint8Array,
+  ids: readonly string[],
+  found: (StoredDocument | undefined)[],
+): number[] {
+  const reader = new EntryReader(entries);
+  const singles: number[] = [];
+  for (let at = 0; at < ids.length; at++) {
+    const entry = reader.read();
+    found.push(entry === Entry.found ? reader.document(ids[at] as string) : undefined);
+    if (entry !== Entry.found && entry !== Entry.missing) singles.push(at);
+  }
+  return singles;
+}
+
+/** Reads what a reply leaves out. */
+async function readSingles(
+  client: BucketClient,
+  keyspace: Keyspace,
+  ids: readonly string[],
+  options: ReadOptions,
+  { found, singles }: { readonly found: (StoredDocument | undefined)[]; readonly singles: readonly number[] },
+): Promise<void> {
+  const singleIds = singles.map((at) => ids[at] as string);
+  const rest = await readWhole(client, keyspace, singleIds, options);
+  for (const [index, at] of singles.entries()) found[at] = rest[index];
 }
 
 /** The refusal of an attribute name that the data service would read as a path; null: the write can be sent. */

@@ -9,6 +9,7 @@ import { collectGarbage } from '#ports/spare-memory.ts';
 import { BatchedDocuments } from '../data/batched-documents.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
+import { QuickReads } from '../data/quick-reads.ts';
 import { KnownFunctions } from '../functions/user-functions.ts';
 import { QueryHandler } from '../http/query-handler.ts';
 import type {
@@ -66,10 +67,12 @@ export class QueryRuntime {
   ): Promise<QueryRuntime> {
     const connected = await options.connectIndexes(start, ports.indexes);
     const callers = new KnownCallers(realRandom.bytes(32), options.sendMessage);
-    const [clients, keyspaces] = [
-      new BucketClients(realClock, ports.documents && new BatchedDocuments(ports.documents)),
-      new Keyspaces(),
+    const { documents } = ports;
+    const [batches, quick] = [
+      documents && new BatchedDocuments(documents),
+      documents && new QuickReads(documents),
     ];
+    const [clients, keyspaces] = [new BucketClients(realClock, batches, quick), new Keyspaces()];
     const changes = storedChanges(options.sendMessage);
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
