@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
+import { syncFolder, writePrivate } from '#ports/private-file.ts';
 import type { Random } from '#ports/random.ts';
 import { MembershipFile, natsFile } from './membership-file.ts';
-import { syncFolder, writePrivate } from './private-file.ts';
 import { StartError } from './start-error.ts';
 
 /** Set on folders that many users share, such as /tmp. */
@@ -95,7 +95,7 @@ export class DataFolder {
   /** The unique id of this folder. The first call stores it: the one that `existingId` returns, or a new one. */
   id(existingId: () => string | null = () => null): string {
     const path = join(this.path, idFile);
-    if (!existsSync(path)) writePrivate(path, Buffer.from(existingId() ?? this.random.uuid()));
+    if (!existsSync(path)) writePrivate(path, existingId() ?? this.random.uuid());
     return readFileSync(path, 'utf8');
   }
 
@@ -106,7 +106,7 @@ export class DataFolder {
   }
 
   keepNodeId(id: string): void {
-    writePrivate(join(this.path, nodeIdFile), Buffer.from(id));
+    writePrivate(join(this.path, nodeIdFile), id);
   }
 
   /** The store on NATS servers that this node uses, and its newest state seen; null without one. Throws for a damaged file. */
@@ -122,7 +122,7 @@ export class DataFolder {
   }
 
   keepNatsState(state: NatsState): void {
-    writePrivate(join(this.path, natsFile), Buffer.from(`${JSON.stringify(state)}\n`));
+    writePrivate(join(this.path, natsFile), `${JSON.stringify(state)}\n`);
   }
 
   /** The administrator that `divan up` created on first start, if any. */
@@ -142,7 +142,7 @@ export class DataFolder {
 
   /** Keeps the progress that an interrupted first start has recorded. */
   beginFirstStart(): void {
-    if (!this.firstStartPending) writePrivate(join(this.path, firstStartFile), Buffer.alloc(0));
+    if (!this.firstStartPending) writePrivate(join(this.path, firstStartFile), '');
   }
 
   /** How many statements of the init file the pending first start has run; they are not run again. */
@@ -151,7 +151,7 @@ export class DataFolder {
   }
 
   noteStatements(count: number): void {
-    writePrivate(join(this.path, firstStartFile), Buffer.from(String(count)));
+    writePrivate(join(this.path, firstStartFile), String(count));
   }
 
   endFirstStart(): void {
@@ -166,7 +166,7 @@ export class DataFolder {
 
   keepAdministrator(administrator: { username: string; password: string }): void {
     const sealed = this.secrets().seal(purpose, JSON.stringify(administrator));
-    writePrivate(join(this.path, passwordFile), Buffer.from(sealed));
+    writePrivate(join(this.path, passwordFile), sealed);
   }
 }
 

@@ -4,8 +4,8 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FounderJoinParameters, NatsJoinParameters } from '#cluster/joining/join-messages.ts';
+import { writePrivate } from '#ports/private-file.ts';
 import type { StoreHead } from '#replog/mirror/config-link.ts';
-import { writePrivate } from './private-file.ts';
 import { StartError } from './start-error.ts';
 
 const fileName = 'member.json';
@@ -103,7 +103,7 @@ export class MembershipFile {
   }
 
   write(membership: StoredMembership): void {
-    writePrivate(this.#path, Buffer.from(`${JSON.stringify(membership)}\n`));
+    writePrivate(this.#path, `${JSON.stringify(membership)}\n`);
   }
 
   /** Records that a founder is a member of another one's cluster from now on. A copy from before it was the founder is older than its store. */
@@ -115,7 +115,7 @@ export class MembershipFile {
 
   /** Records where the configuration will be once the last change of the present store says that it is there. */
   prepareMove(parameters: NatsJoinParameters): void {
-    writePrivate(join(this.#folder, moveName), Buffer.from(`${JSON.stringify(parameters)}\n`));
+    writePrivate(join(this.#folder, moveName), `${JSON.stringify(parameters)}\n`);
   }
 
   /** What the last `prepareMove` recorded. */
@@ -156,8 +156,7 @@ export class MembershipFile {
         throw new StartError(`the file ${path} cannot be read: ${(error as Error).message}`);
       }
     },
-    save: (head: StoreHead): void =>
-      writePrivate(join(this.#folder, seenName), Buffer.from(`${JSON.stringify(head)}\n`)),
+    save: (head: StoreHead): void => writePrivate(join(this.#folder, seenName), `${JSON.stringify(head)}\n`),
   };
 
   /** Where this node keeps a copy of the whole configuration. */

@@ -1,5 +1,6 @@
 // Files readable by their owner only, independent of the mode of their folder and of the umask.
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 const ownerOnly = 0o600;
 const others = 0o077;
@@ -12,4 +13,28 @@ export function keepPrivate(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) closeSync(openSync(path, 'ax', ownerOnly));
   else if ((found.mode & others) !== 0) chmodSync(path, found.mode & 0o700);
+}
+
+/** Replaces the file: its path has the earlier content or, complete and on disk, the new one. */
+export function writePrivate(path: string, content: string | Uint8Array): void {
+  const temporary = `${path}.tmp`;
+  const file = openSync(temporary, 'w', ownerOnly);
+  try {
+    writeFileSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+  syncFolder(dirname(path));
+}
+
+/** What was created, renamed and removed in the folder is on disk afterwards. */
+export function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncFolder } from '#ports/private-file.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 
 const bytesMaxDefault = 8 << 20;
@@ -114,14 +115,5 @@ export function writeWhole(path: string, text: string): void {
     closeSync(file);
   }
   renameSync(temporary, path);
-  syncEntries(dirname(path));
-}
-
-export function syncEntries(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  syncFolder(dirname(path));
 }

@@ -2,10 +2,11 @@
 // written, or removes what it left.
 import { lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { syncFolder } from '#ports/private-file.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { backupNamePattern } from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
-import { readJson, syncEntries, writeWhole } from './archive-file.adapter.ts';
+import { readJson, writeWhole } from './archive-file.adapter.ts';
 import type { Repository } from './repository.adapter.ts';
 
 export interface MergeIntent {
@@ -42,7 +43,7 @@ export function finishMerge(repository: Repository): void {
     repository.removeRests(end);
   }
   rmSync(path);
-  syncEntries(repository.path);
+  syncFolder(repository.path);
 }
 
 function readIntent(path: string): MergeIntent {

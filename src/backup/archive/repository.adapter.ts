@@ -11,6 +11,7 @@ import {
   lockFolder,
   shareFolder,
 } from '#ports/folder-lock.ts';
+import { syncFolder } from '#ports/private-file.ts';
 import { hexId, type Random, realRandom } from '#ports/random.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BlockOwner } from '../format/block.ts';
@@ -21,7 +22,7 @@ import {
   parseManifest,
 } from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
-import { readJson, readSmall, syncEntries, writeWhole } from './archive-file.adapter.ts';
+import { readJson, readSmall, writeWhole } from './archive-file.adapter.ts';
 import { DataReader } from './data-file.adapter.ts';
 import { isSameCode, RepositoryKeys } from './repository-keys.adapter.ts';
 
@@ -221,7 +222,7 @@ export class Repository {
     const partial = { id, name, startedAt, ...rest };
     mkdirSync(join(this.path, name), { mode: 0o700 });
     writeWhole(join(this.path, name, partialFile), `${JSON.stringify(partial)}\n`);
-    syncEntries(this.path);
+    syncFolder(this.path);
     return partial;
   }
 
@@ -270,7 +271,7 @@ export class Repository {
     const folder = join(this.path, name);
     if (existsSync(join(folder, manifestFile))) {
       rmSync(join(folder, manifestFile));
-      syncEntries(folder);
+      syncFolder(folder);
     }
     rmSync(folder, { recursive: true, force: true });
   }

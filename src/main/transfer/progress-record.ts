@@ -1,5 +1,6 @@
 // The progress of an import or export, in a file beside the data: a later one with `--resume` continues from it.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { writePrivate } from '#ports/private-file.ts';
 import { CommandError } from '../exit-status.ts';
 
 /** A command continues only if all of these are equal. */
@@ -35,15 +36,7 @@ export class ProgressRecord<T> {
   }
 
   write(state: T): void {
-    const temporary = `${this.path}.new`;
-    const file = openSync(temporary, 'w', 0o600);
-    try {
-      writeFileSync(file, JSON.stringify({ identity: this.identity, state }));
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(temporary, this.path);
+    writePrivate(this.path, JSON.stringify({ identity: this.identity, state }));
   }
 
   remove(): void {

@@ -1,15 +1,7 @@
 // A file that lists the collections in which transaction attempts may remain after a crash of the process.
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { writePrivate } from '#ports/private-file.ts';
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import type { AttemptCollections } from '../transactions/lost-attempts.ts';
 
@@ -34,7 +26,7 @@ export class StoredAttemptCollections implements AttemptCollections {
   add(collection: KeyspaceName): void {
     if (this.collections.has(nameOf(collection))) return;
     this.collections.set(nameOf(collection), collection);
-    write(this.path, JSON.stringify(this.all()));
+    writePrivate(this.path, JSON.stringify(this.all()));
   }
 
   clear(): void {
@@ -54,15 +46,4 @@ function read(path: string): readonly KeyspaceName[] {
   } catch {
     return [];
   }
-}
-
-function write(path: string, text: string): void {
-  const file = openSync(`${path}.new`, 'w', 0o600);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${path}.new`, path);
 }

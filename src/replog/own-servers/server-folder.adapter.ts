@@ -1,17 +1,7 @@
 // The folder of a node's own NATS server. All files are readable by their owner only: the server reads its password and its key from them.
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { writePrivate } from '#ports/private-file.ts';
 import type { Random } from '#ports/random.ts';
 import { type OwnServerSettings, type ServerPaths, serverConfiguration } from './server-settings.ts';
 
@@ -54,7 +44,7 @@ export class ServerFolder {
   renew(settings: OwnServerSettings): void {
     this.remove();
     makePrivate(this.path);
-    writeFile(this.#settingsPath, `${JSON.stringify(settings)}\n`);
+    writePrivate(this.#settingsPath, `${JSON.stringify(settings)}\n`);
   }
 
   /** Writes what the server reads. Its name is in its store, so that one with an emptied store is another server. */
@@ -62,12 +52,12 @@ export class ServerFolder {
     const { store, ca, cert, key } = this.#paths;
     makePrivate(store);
     const namePath = join(store, 'server-name');
-    if (!existsSync(namePath)) writeFile(namePath, `divan-${random.bytes(8).toString('hex')}`);
-    writeFile(ca, settings.tls.ca);
-    writeFile(cert, settings.tls.cert);
-    writeFile(key, settings.tls.key);
+    if (!existsSync(namePath)) writePrivate(namePath, `divan-${random.bytes(8).toString('hex')}`);
+    writePrivate(ca, settings.tls.ca);
+    writePrivate(cert, settings.tls.cert);
+    writePrivate(key, settings.tls.key);
     const name = readFileSync(namePath, 'utf8');
-    writeFile(this.configurationPath, serverConfiguration(settings, name, this.#paths));
+    writePrivate(this.configurationPath, serverConfiguration(settings, name, this.#paths));
   }
 
   remove(): void {
@@ -78,17 +68,4 @@ export class ServerFolder {
 function makePrivate(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   chmodSync(path, 0o700);
-}
-
-/** The file gets its name once it is complete and on disk. */
-function writeFile(path: string, text: string): void {
-  const temporary = `${path}.tmp`;
-  const file = openSync(temporary, 'w', 0o600);
-  writeFileSync(file, text);
-  fsyncSync(file);
-  closeSync(file);
-  renameSync(temporary, path);
-  const folder = openSync(dirname(path), 'r');
-  fsyncSync(folder);
-  closeSync(folder);
 }

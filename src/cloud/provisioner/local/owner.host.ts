@@ -1,6 +1,7 @@
 // The owner mark of a node's folder. Only folders with the mark of this cloud may be removed as remnants.
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writePrivate } from '#ports/private-file.ts';
 
 export interface Owner {
   /** The id of the cloud process that runs the node, from its own data folder. */
@@ -20,9 +21,7 @@ export function homeOfAll(nodesFolder: string): string | null {
 }
 
 export function writeOwner(folder: string, owner: Owner): void {
-  const path = join(folder, file);
-  writeFileSync(`${path}.tmp`, JSON.stringify(owner), { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
+  writePrivate(join(folder, file), JSON.stringify(owner));
 }
 
 export function readOwner(folder: string): Owner | null {

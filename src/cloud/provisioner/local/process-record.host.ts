@@ -1,9 +1,10 @@
 // Records the process of a node before it starts working, so that a later cloud process finds it. Process ids are reused, so the record
 // includes the start time.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
+import { writePrivate } from '#ports/private-file.ts';
 
 export interface ProcessRecord {
   readonly pid: number;
@@ -19,9 +20,7 @@ export function writeRecord(folder: string, pid: number): ProcessRecord {
   const started = startOf(pid);
   if (started === null) throw new Error('the process ended at once');
   const record = { pid, started };
-  const path = join(folder, file);
-  writeFileSync(`${path}.tmp`, JSON.stringify(record), { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
+  writePrivate(join(folder, file), JSON.stringify(record));
   return record;
 }
 
