@@ -6,9 +6,14 @@ import type { ServerVersion } from './server-rules.ts';
 const probeMs = 1_000;
 const infoLengthMax = 32_768;
 
+export interface ServerInfo extends ServerVersion {
+  /** JetStream is on. A server turns it off when it finds its disk full, until it is started again. */
+  readonly stores: boolean;
+}
+
 /** Null when the server cannot be reached or sends no INFO line. */
-export function probe(address: NatsAddress): Promise<ServerVersion | null> {
-  const { promise, resolve } = Promise.withResolvers<ServerVersion | null>();
+export function probe(address: NatsAddress): Promise<ServerInfo | null> {
+  const { promise, resolve } = Promise.withResolvers<ServerInfo | null>();
   const socket = connect(address);
   let text = '';
   socket.setTimeout(probeMs, () => socket.destroy());
@@ -16,7 +21,7 @@ export function probe(address: NatsAddress): Promise<ServerVersion | null> {
   socket.on('data', (chunk) => {
     text += chunk;
     if (!text.includes('\n') && text.length < infoLengthMax) return;
-    resolve(versionIn(text, showAddress(address)));
+    resolve(infoIn(text, showAddress(address)));
     socket.destroy();
   });
   socket.on('error', () => {}); // then it closes
@@ -24,13 +29,13 @@ export function probe(address: NatsAddress): Promise<ServerVersion | null> {
   return promise;
 }
 
-function versionIn(text: string, address: string): ServerVersion | null {
+function infoIn(text: string, address: string): ServerInfo | null {
   const line = /^INFO (\{.*\})/.exec(text)?.[1];
   if (line === undefined) return null;
   try {
-    const { version, cluster } = JSON.parse(line) as { version: unknown; cluster?: unknown };
+    const { version, cluster, jetstream } = JSON.parse(line) as Record<string, unknown>;
     const name = typeof cluster === 'string' && cluster !== '' ? cluster : undefined;
-    return { address, version: String(version), cluster: name };
+    return { address, version: String(version), cluster: name, stores: jetstream === true };
   } catch {
     return null;
   }

@@ -22,9 +22,11 @@ describe('rules for NATS servers', () => {
       );
   });
 
-  it('reads the version of a server from the line that it sends before the login', async (t) => {
-    const lines = ['INFO {"version":"2.10.1","cluster":"c"}\r\n', 'hello\n', 'INFO {broken\n'];
-    const expected = [{ version: '2.10.1', cluster: 'c' }, null, null];
+  it('reads from the line that a server sends before the login its version, and whether it stores', async (t) => {
+    const line = 'INFO {"version":"2.10.1","cluster":"c"';
+    const lines = [`${line}}\r\n`, `${line},"jetstream":true}\r\n`, 'hello\n', 'INFO {broken\n'];
+    const server = { version: '2.10.1', cluster: 'c' };
+    const expected = [{ ...server, stores: false }, { ...server, stores: true }, null, null];
     t.plan(lines.length + 1);
     for (const [i, line] of lines.entries()) {
       const listening = createServer((socket) => socket.on('error', () => {}).write(line)).listen(
@@ -33,10 +35,9 @@ describe('rules for NATS servers', () => {
       );
       await new Promise((resolve) => listening.once('listening', resolve));
       const { port } = listening.address() as AddressInfo;
-      const found = await probe({ host: '127.0.0.1', port });
+      const found = await probe({ host: '127.0.0.1', port }).finally(() => listening.close());
       const wanted = expected[i] ?? null;
       t.assert.deepEqual(found, wanted && { address: `127.0.0.1:${port}`, ...wanted });
-      listening.close();
     }
     t.assert.equal(await probe({ host: '127.0.0.1', port: 1 }), null);
   });

@@ -1,10 +1,12 @@
-// Runs a NATS server as a child of the node: it ends with the node, also where that is killed, and is started again when it ends by itself.
+// Runs a NATS server as a child of the node: it ends with the node, also where that is killed, and is started again when it ends by itself, or
+// when it stores nothing any more.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { PeriodicTask } from '#ports/periodic-task.ts';
 import type { Random } from '#ports/random.ts';
 import { probe } from '../nats/server-probe.adapter.ts';
 import { ServerFolder } from './server-folder.adapter.ts';
@@ -17,8 +19,11 @@ export interface OwnServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** The pause between checks whether the server stores; shorter in tests. */
+  readonly storeCheckMs?: number;
 }
 
+const storeCheckMs = 10_000;
 const startMs = 30_000;
 const stopMs = 10_000;
 const checkMs = 50;
@@ -106,7 +111,7 @@ export class OwnServer {
         await this.#endEarlier();
         if (stopping.aborted) return;
         this.#folder.prepare(settings, random);
-        const reason = await this.#runOnce(program);
+        const reason = await this.#runOnce(program, settings);
         if (stopping.aborted) return;
         log.error('nats_server.ended', { reason, log: this.#folder.lastLines });
       } catch (error) {
@@ -120,7 +125,7 @@ export class OwnServer {
   }
 
   /** Resolves with how it ended. */
-  async #runOnce(program: string): Promise<string> {
+  async #runOnce(program: string, settings: OwnServerSettings): Promise<string> {
     const command = [program, '-c', this.#folder.configurationPath];
     const child = spawn('/bin/sh', ['-c', untilInputCloses, 'nats-server', ...command], {
       // Ctrl-C in a terminal ends the node first.
@@ -137,9 +142,27 @@ export class OwnServer {
       printed = (printed + chunk).slice(-printedMax);
     });
     child.once('close', (code, signal) => resolve(`it ended with ${signal ?? code}: ${printed.trim()}`));
+    const checks = this.#checkStore(child, settings);
     return promise.finally(() => {
       this.#child = null;
+      void checks.stop();
     });
+  }
+
+  /** Ends the server once it stores nothing any more: it would continue without, and the cluster could not lose another one. */
+  #checkStore(child: ChildProcess, { advertised: host, port }: OwnServerSettings): PeriodicTask {
+    const { clock, log, storeCheckMs: everyMs = storeCheckMs } = this.#options;
+    const checks = new PeriodicTask({
+      ...{ everyMs, clock },
+      onError: (error) => log.warn('nats_server.not_checked', { reason: error.message }),
+    });
+    checks.start(async () => {
+      const found = await probe({ host, port });
+      if (found === null || found.stores || this.#child !== child) return;
+      log.error('nats_server.stores_nothing', { log: this.#folder.lastLines });
+      child.stdin?.end();
+    });
+    return checks;
   }
 
   /** Ends a server of this folder whose node was killed: two on one store would destroy it. */

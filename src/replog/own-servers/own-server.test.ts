@@ -1,6 +1,6 @@
 // A real NATS server as the child of this process.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -12,10 +12,11 @@ import { freePorts } from '../../../test/support/free-port.ts';
 import { natsServerPath } from '../../../test/support/nats-binary.ts';
 import { needs } from '../../../test/support/needs.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { probe } from '../nats/server-probe.adapter.ts';
 import { OwnServer } from './own-server.adapter.ts';
 import type { OwnServerSettings } from './server-settings.ts';
 
-async function aServer() {
+async function aServer(program = natsServerPath) {
   const folder = join(mkdtempSync(join(tmpdir(), 'divan-server-')), 'nats');
   const [port, routePort] = (await freePorts(2)) as [number, number];
   const { certificate, key } = await makeCertificate();
@@ -33,10 +34,11 @@ async function aServer() {
   const begin = (): OwnServer =>
     new OwnServer({
       folder,
-      program: async () => natsServerPath,
+      program: async () => program,
       clock: realClock,
       random: realRandom,
       log: silentLog,
+      storeCheckMs: 50,
     });
   const server = begin();
   return {
@@ -99,4 +101,40 @@ describe("a node's own NATS server", { skip: needs('nats-server') }, () => {
       await next.stop();
     }
   });
+});
+
+/** A program that tells its state as nats-server does: while the file "full" is in the folder of its store, JetStream is off from its start on. */
+const disabledProgram = `#!${process.execPath}
+const { existsSync, readFileSync, writeFileSync } = require('node:fs');
+const { createServer } = require('node:net');
+const { join } = require('node:path');
+const { jetstream, listen, pid_file } = JSON.parse(readFileSync(process.argv[3], 'utf8'));
+let isOff = false;
+writeFileSync(pid_file, String(process.pid));
+createServer((socket) => {
+  isOff ||= existsSync(join(jetstream.store_dir, 'full'));
+  socket.on('error', () => {});
+  socket.end('INFO ' + JSON.stringify({ version: '2.15.2', ...(isOff ? {} : { jetstream: true }) }) + '\\r\\n');
+}).listen(Number(listen.split(':')[1]), '127.0.0.1');
+`;
+
+it('a server that stores nothing since its disk was full is started again, until it stores', async () => {
+  const programs = mkdtempSync(join(tmpdir(), 'divan-program-'));
+  const program = join(programs, 'nats-server');
+  writeFileSync(program, disabledProgram, { mode: 0o700 });
+  await using made = await aServer(program);
+  const { server, settings, folder, pid } = made;
+  try {
+    await server.startNew(settings);
+    const stores = async () => (await probe({ host: settings.host, port: settings.port }))?.stores;
+    assert.equal(await stores(), true);
+    const first = pid();
+    const full = join(folder, 'store', 'full');
+    writeFileSync(full, '');
+    await eventually(() => assert.notEqual(pid(), first));
+    rmSync(full);
+    await eventually(async () => assert.equal(await stores(), true));
+  } finally {
+    rmSync(programs, { recursive: true });
+  }
 });

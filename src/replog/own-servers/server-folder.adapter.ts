@@ -37,7 +37,12 @@ export class ServerFolder {
   /** The end of the server's log, for the reason why it ended. */
   get lastLines(): string {
     if (!existsSync(this.#paths.log)) return '';
-    return readFileSync(this.#paths.log, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
+    const lines = readFileSync(this.#paths.log, 'utf8').trimEnd().split('\n');
+    // The node asks the server how it is, and hangs up before the handshake.
+    return lines
+      .filter((line) => !line.endsWith('TLS handshake error: EOF'))
+      .slice(-5)
+      .join('\n');
   }
 
   /** Begins anew with these settings, without anything that an earlier server stored. */
