@@ -64,19 +64,21 @@ const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
 
 /** Rewrites documents repeatedly, in no order of their keys. */
 class Source {
-  private seqno = 0;
+  private cutsWritten = 0;
+  /** By vbucket: its last seqno, which is also how many of its documents were written. */
+  private readonly seqnos = new Uint32Array(vbuckets);
+  /** In each vbucket. */
   private readonly documents: number;
   private readonly item: CutItem;
   private readonly writer = new CutWriter(1 << 23);
 
   constructor(documents: number) {
-    this.documents = documents;
+    this.documents = Math.ceil(documents / vbuckets);
     const buffer = Buffer.alloc(24 + valueBytes, 'v');
     const zero = { casHi: 1, casLo: 1, rev: 1, flags: 0, expiry: 0, datatype: 0, bits: 0, seqno: 0 };
     this.item = { buffer, keyStart: 0, keyEnd: 24, valueStart: 24, valueEnd: buffer.length, ...zero };
   }
 
-  /** A key belongs to the vbucket that is its remainder. */
   cuts(count: number): Uint8Array {
     const perVbucket = Math.ceil(count / 16);
     for (let left = count; left > 0; left -= perVbucket) this.cut(Math.min(left, perVbucket));
@@ -84,30 +86,31 @@ class Source {
   }
 
   private cut(count: number): void {
-    const vb = Math.floor(this.seqno / count) % vbuckets;
+    const vb = this.cutsWritten++ % vbuckets;
     const failover = Buffer.alloc(16);
-    const startSeqno = this.seqno + 1;
+    const before = this.seqnos[vb] as number;
     this.writer.begin(failover.length);
-    for (let i = 0; i < count; i++) {
-      this.item.seqno = ++this.seqno;
-      const key = Math.imul(this.seqno % this.documents, 0x9e3779b1) >>> 0;
+    for (let seqno = before + 1; seqno <= before + count; seqno++) {
+      this.item.seqno = seqno;
+      const key = Math.imul((seqno % this.documents) * vbuckets + vb, 0x9e3779b1) >>> 0;
       this.item.buffer.write(`\0key:${key.toString(16).padStart(19, '0')}`, 0, 'latin1');
       this.writer.item(this.item);
     }
+    this.seqnos[vb] = before + count;
     this.writer.finish({
       vb,
-      startSeqno,
-      endSeqno: this.seqno,
+      startSeqno: before + 1,
+      endSeqno: before + count,
       maxCasHi: 1,
       maxCasLo: 1,
       failover,
       maxDeletedRev: 0,
       purgeSeqno: 0,
       manifestUid: 0,
-      items: count,
+      items: Math.min(this.documents, before + count),
       deleted: 0,
-      snapStart: this.seqno,
-      snapEnd: this.seqno,
+      snapStart: before + count,
+      snapEnd: before + count,
       epoch: 1,
       copy: 0,
     });

@@ -4,6 +4,7 @@
 import type { CompactOptions, CompactResult, PurgedVbucket } from '../data/disk-engine.ts';
 import type { DataFileSpec } from './adapters/file-format.ts';
 import type { CopyPlan } from './adapters/sqlite-lane.ts';
+import type { CopyPace } from './copy-pace.ts';
 import type { Lane } from './lane.ts';
 import type { LanePool } from './lane-pool.ts';
 
@@ -21,11 +22,13 @@ interface Running {
 
 export class Compactions {
   private readonly copiers: LanePool;
+  private readonly pace: CopyPace;
   private readonly running = new Set<Running>();
   private lastSwitch: Promise<unknown> = Promise.resolve();
 
-  constructor(copiers: LanePool) {
+  constructor(copiers: LanePool, pace: CopyPace) {
     this.copiers = copiers;
+    this.pace = pace;
   }
 
   /** `lane` is the file's own. */
@@ -83,7 +86,7 @@ export class Compactions {
     const copyLane = copier.lane;
     try {
       await copyLane.call('beginCopy', plan, options.purgeBeforeSeconds);
-      await copyPages(copyLane, plan, options);
+      await this.copyPages(copyLane, plan, options);
       const state = await copyLane.call('suspendCopy', plan);
       return await this.inTurn(() => {
         options.signal.throwIfAborted();
@@ -101,17 +104,17 @@ export class Compactions {
     this.lastSwitch = turn.catch(() => {});
     return turn;
   }
-}
 
-async function copyPages(
-  lane: Lane,
-  plan: CopyPlan,
-  { signal, progress }: CompactOptions & { signal: AbortSignal },
-): Promise<void> {
-  for (;;) {
-    signal.throwIfAborted();
-    const { rowsCopied, rowsTotal, isFinished } = await lane.call('copyPage', plan);
-    progress?.(rowsCopied, rowsTotal);
-    if (isFinished) return;
+  private async copyPages(
+    lane: Lane,
+    plan: CopyPlan,
+    { signal, progress }: CompactOptions & { signal: AbortSignal },
+  ): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      const step = await this.pace.page(() => lane.call('copyPage', plan), signal);
+      progress?.(step.rowsCopied, step.rowsTotal);
+      if (step.isFinished) return;
+    }
   }
 }

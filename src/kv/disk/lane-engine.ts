@@ -2,6 +2,7 @@
 // of these lanes also manages the folders. Single documents and histories are read in lanes of their own, started when they are
 // needed.
 
+import type { Clock } from '#ports/clock.ts';
 import {
   addSizes,
   type BackfillPage,
@@ -26,6 +27,7 @@ import type { DataFileSpec } from './adapters/file-format.ts';
 import { firstPage } from './adapters/page-reader.ts';
 import { BackfillCalls } from './backfill-calls.ts';
 import { CommitTurns } from './commit-turns.ts';
+import { CopyPace } from './copy-pace.ts';
 import type { Lane } from './lane.ts';
 import { Compactions } from './lane-compactions.ts';
 import { type LaneLease, LanePool } from './lane-pool.ts';
@@ -41,6 +43,7 @@ export class LaneEngine implements DiskEngine {
   private readonly readers: LanePool;
   private readonly copiers: LanePool;
   private readonly compactions: Compactions;
+  private readonly pace: CopyPace;
   private readonly buckets = new Map<string, BucketFiles>();
   /** By bucket, the lane of each file. */
   private readonly fileLanes = new Map<string, readonly LaneLease[]>();
@@ -56,11 +59,12 @@ export class LaneEngine implements DiskEngine {
     this.read(bucketUuid, file, (lane, spec) => lane.call('backfillPages', spec, requests)),
   );
 
-  constructor(startLane: (work: LaneWork) => Lane) {
+  constructor(startLane: (work: LaneWork) => Lane, clock: Pick<Clock, 'monotonicMs' | 'sleep'>) {
     this.writers = new LanePool(() => startLane('write'), { keepsIdle: true });
     this.readers = new LanePool(() => startLane('read'), { keepsIdle: true });
     this.copiers = new LanePool(() => startLane('copy'), { keepsIdle: false });
-    this.compactions = new Compactions(this.copiers);
+    this.pace = new CopyPace(clock);
+    this.compactions = new Compactions(this.copiers, this.pace);
   }
 
   setThreads({ readers, writers, compactors }: DiskThreads): void {
@@ -109,7 +113,7 @@ export class LaneEngine implements DiskEngine {
     const lane = this.laneOf(bucketUuid, file);
     const isLogged = isUrgent && !this.isReadOften(keyOf(bucketUuid, file));
     if (isLogged) this.logged.set(keyOf(bucketUuid, file), null);
-    await lane.call('commit', bucketUuid, file, cuts, isLogged);
+    await this.pace.commit(() => lane.call('commit', bucketUuid, file, cuts, isLogged));
   }
 
   /** A copy for a compaction may have rows of the vbucket. */

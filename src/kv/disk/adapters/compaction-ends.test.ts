@@ -1,4 +1,4 @@
-// How a compaction of a SQLite file ends early: cancelled between two pages, without room, or when room runs out.
+// How a compaction of a SQLite file ends: cancelled between two pages, without room, when room runs out, or while commits outrun it.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { cutsOf, loaded } from '../../../../test/support/cuts.ts';
 import { needs } from '../../../../test/support/needs.ts';
 import type { BucketFiles, DiskEngine } from '../../data/disk-engine.ts';
 import { sqliteEngine } from './sqlite-engine.ts';
+import { SqliteLane } from './sqlite-lane.ts';
 
 const keepTombstones = { purgeBeforeSeconds: 0 };
 const oneFile = { bucketUuid: 'a'.repeat(32), incarnation: 1, fileCount: 1 };
@@ -100,6 +101,41 @@ test('a compaction does not begin without room for the copy, and ends when space
     await engine.stop();
   } finally {
     execFileSync('umount', ['--lazy', folder]);
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a copy that commits outrun says so, and ends while they go on', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-outrun-'));
+  let now = 0;
+  // Each page seems to take long, so that pages stay smaller than commits.
+  const lane = new SqliteLane({ monotonicMs: () => (now += 100) });
+  try {
+    lane.open(lane.prepare({ ...oneFile, folder: join(folder, 'b') }));
+    let seqno = 0;
+    const commit = (count: number): void => {
+      const docs = Array.from({ length: count }, () => ({
+        key: `key ${seqno % 2500}`,
+        value: 'v',
+        seqno: ++seqno,
+      }));
+      lane.commit(oneFile.bucketUuid, 0, cutsOf(docs), false);
+    };
+    commit(2500);
+    const plan = lane.planCopy(oneFile.bucketUuid, 0);
+    lane.beginCopy(plan, 0);
+    const seen: boolean[] = [];
+    for (let isFinished = false; !isFinished && seen.length < 500; commit(520)) {
+      const step = lane.copyPage(plan);
+      seen.push(step.isOutrun);
+      isFinished = step.isFinished;
+    }
+    assert.ok(seen.length < 500, 'the copy ends');
+    assert.deepEqual([seen[0], seen.at(-1)], [false, true]);
+    lane.switchFile(plan, lane.suspendCopy(plan));
+    assert.ok(namesIn({ ...oneFile, folder: join(folder, 'b') }).includes('data-0.2.db'));
+  } finally {
+    lane.stop();
     rmSync(folder, { recursive: true });
   }
 });

@@ -16,6 +16,8 @@ const syncBytes = 32 * 1024 * 1024;
 const restSeqnosMax = 2_000;
 /** Limit of passes; when commits outrun the copy, the last pass runs between two commits. */
 const passesMax = 12;
+/** A pass that has more than this share of the one before shows that commits outrun the copy. */
+const outrunShare = 0.75;
 /** Page cache of the copy, in KiB. */
 const cacheKib = 16_000;
 /** A key above every key. */
@@ -65,6 +67,8 @@ export interface CopyStep {
   /** An estimate, from the counts in the file. */
   rowsTotal: number;
   isFinished: boolean;
+  /** The last pass over later commits had hardly less to copy than the one before. */
+  isOutrun: boolean;
 }
 
 export class FileCopy {
@@ -83,9 +87,11 @@ export class FileCopy {
   private bigIds: number[] = [];
   /** Rows of one page; adapted to the time that a page takes. */
   private pageRows = rowsPerPage.first;
-  /** Vbuckets with commits since they were copied, and the number of passes over them. */
-  private behind: number[] = [];
+  /** Vbuckets with commits since they were copied, with the seqno up to which this pass copies them, and the number of passes. */
+  private behind: [number, number][] = [];
   private passes = 0;
+  private passSeqnos = Infinity;
+  private isOutrun = false;
   private rowsCopied = 0;
   private readonly rowsTotal: number;
   private syncedPages = 0;
@@ -122,8 +128,8 @@ export class FileCopy {
     else isFinished = this.catchUp(restSeqnosMax, startedMs);
     this.adaptPageSize(this.monotonicMs() - startedMs);
     this.syncIfDue();
-    const { rowsCopied, rowsTotal } = this;
-    return { rowsCopied, rowsTotal: Math.max(rowsCopied, rowsTotal), isFinished };
+    const { rowsCopied, rowsTotal, isOutrun } = this;
+    return { rowsCopied, rowsTotal: Math.max(rowsCopied, rowsTotal), isFinished, isOutrun };
   }
 
   /** Closes this connection. Another one continues from the returned state. */
@@ -212,7 +218,7 @@ export class FileCopy {
   private catchUp(remainingMax: number, startedMs: number): boolean {
     if (this.behind.length === 0 && !this.beginPass(remainingMax)) return true;
     this.db.exec('begin');
-    do this.copyBySeqno(this.behind.pop() as number);
+    do this.copyBySeqno(...(this.behind.pop() as [number, number]));
     while (this.behind.length > 0 && this.monotonicMs() - startedMs < pageTargetMs);
     this.db.exec('commit');
     return false;
@@ -225,20 +231,22 @@ export class FileCopy {
     const remaining = lagging.reduce((sum, vbucket) => sum + lagOf(vbucket), 0);
     if (remaining <= remainingMax || (remainingMax > 0 && this.passes >= passesMax)) return false;
     this.passes++;
-    this.behind = lagging.map(([vb]) => vb);
+    this.isOutrun ||= remaining > outrunShare * this.passSeqnos;
+    this.passSeqnos = remaining;
+    this.behind = lagging;
     return true;
   }
 
-  private copyBySeqno(vb: number): void {
+  /** Not further than `high`: a pass over a vbucket that is written steadily would not end. */
+  private copyBySeqno(vb: number, high: number): void {
     const after = this.positions.get(vb) ?? 0;
-    const high = this.number('high', vb) ?? 0;
     const bound = this.value('seqnoBound', vb, after, this.pageRows - 1) as number | undefined;
-    const to = bound ?? high;
+    const to = Math.min(bound ?? high, high);
     if (this.number('anyCopiedBig') === 1) this.statement('dropBigs').run(vb, after, to);
     this.statement('copySeqnos').run(vb, after, to);
     if (this.number('hasBig') === 1) this.bigIds.push(...this.numbers('bigBySeqno', vb, after, to));
     this.positions.set(vb, to);
-    if (bound !== undefined && to < high) this.behind.push(vb);
+    if (to < high) this.behind.push([vb, high]);
   }
 
   /** A missing value belongs to a version that was replaced: the newer version is copied later, with its value. */

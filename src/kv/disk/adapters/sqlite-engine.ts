@@ -6,7 +6,7 @@ import { LaneEngine } from '../lane-engine.ts';
 import { SqliteLane } from './sqlite-lane.ts';
 
 export function sqliteEngine(): DiskEngine {
-  return new LaneEngine(() => localLane(new SqliteLane(realClock)));
+  return new LaneEngine(() => localLane(new SqliteLane(realClock)), realClock);
 }
 
 function localLane(lane: SqliteLane): Lane {

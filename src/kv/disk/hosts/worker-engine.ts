@@ -1,6 +1,7 @@
 // The disk engine as the data service uses it: lanes in worker threads, so that no fsync stalls a client's request.
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { realClock } from '#ports/clock.ts';
 import { codeFile } from '#ports/code-place.ts';
 import { startWorker } from '#ports/worker.ts';
 import {
@@ -15,7 +16,7 @@ import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messag
 
 /** Each worker costs about 12 MB. One writes, one more starts at the first fetch, and one while a compaction runs. */
 export function workerDiskEngine(threads: Partial<DiskThreads> = {}): DiskEngine {
-  const engine = new LaneEngine((work) => new WorkerLane(work));
+  const engine = new LaneEngine((work) => new WorkerLane(work), realClock);
   engine.setThreads({ readers: 1, writers: 1, compactors: 1, ...threads });
   return engine;
 }

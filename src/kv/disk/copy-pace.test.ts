@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { deferred } from '#base/deferred.ts';
+import { runPromises } from '../../../test/support/advance-clock.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { CopyPace } from './copy-pace.ts';
+
+const noSignal = new AbortController().signal;
+
+function aPace() {
+  const clock = new ManualClock();
+  const pace = new CopyPace(clock);
+  let isDone = false;
+  /** Copies a page, which takes `ms`; the commits that a test begins run beside it. */
+  const page = (ms: number, { isOutrun = false, signal = noSignal } = {}): Promise<unknown> => {
+    isDone = false;
+    const copied = pace.page(async () => {
+      clock.advance(ms);
+      return { isOutrun };
+    }, signal);
+    return copied.finally(() => {
+      isDone = true;
+    });
+  };
+  const aCommit = () => {
+    const { promise, resolve } = deferred<void>();
+    const ended = pace.commit(() => promise);
+    const end = (): Promise<void> => {
+      resolve();
+      return ended;
+    };
+    return { end };
+  };
+  return { clock, page, aCommit, isDone: () => isDone };
+}
+
+describe('the pace of a copy', () => {
+  it('rests after a page as long as commits ran beside it', async () => {
+    const { clock, page, aCommit, isDone } = aPace();
+    const commits = [aCommit(), aCommit()];
+    const copied = page(10);
+    await runPromises();
+    assert.equal(clock.pending, 1);
+    clock.advance(9);
+    await runPromises();
+    assert.equal(isDone(), false);
+    clock.advance(1);
+    await copied;
+    for (const commit of commits) await commit.end();
+  });
+
+  it('does not rest where nobody writes', async () => {
+    const { clock, page, aCommit } = aPace();
+    await page(10);
+    const commit = aCommit();
+    clock.advance(500);
+    await commit.end();
+    await page(10);
+  });
+
+  it('rests a bounded time after a page that took long', async () => {
+    const { clock, page, aCommit } = aPace();
+    const commit = aCommit();
+    const copied = page(5000);
+    await runPromises();
+    clock.advance(30);
+    await copied;
+    await commit.end();
+  });
+
+  it('does not rest when commits outrun the copy, and ends a rest that is cancelled', async () => {
+    const { page, aCommit } = aPace();
+    const commit = aCommit();
+    await page(10, { isOutrun: true });
+    const cancellation = new AbortController();
+    const copied = page(10, { signal: cancellation.signal });
+    await runPromises();
+    cancellation.abort(new Error('enough'));
+    await assert.rejects(copied, /enough/);
+    await commit.end();
+  });
+
+  it('counts the time of a commit that fails', async () => {
+    const { clock, page } = aPace();
+    const pace = new CopyPace(clock);
+    await assert.rejects(
+      pace.commit(() => Promise.reject(new Error('full'))),
+      /full/,
+    );
+    await pace.page(async () => ({ isOutrun: false }), noSignal);
+    await page(10);
+    assert.equal(clock.pending, 0);
+  });
+});

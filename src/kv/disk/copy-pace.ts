@@ -1,0 +1,42 @@
+// How fast a compaction copies: beside commits it takes half of the time, so that who writes keeps at least two thirds of the rate. A page
+// is followed by a rest as long as commits ran beside it; where nobody writes, there is no rest.
+import type { Clock } from '#ports/clock.ts';
+
+/** A page that took longer waited for a processor or the disk itself: others were served meanwhile. */
+const restMsMax = 30;
+
+export class CopyPace {
+  private readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
+  private underWay = 0;
+  private busySinceMs = 0;
+  private endedBusyMs = 0;
+
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'sleep'>) {
+    this.clock = clock;
+  }
+
+  /** Runs a commit of any file: all share processors and disk with the copies. */
+  async commit<T>(run: () => Promise<T>): Promise<T> {
+    if (this.underWay++ === 0) this.busySinceMs = this.clock.monotonicMs();
+    try {
+      return await run();
+    } finally {
+      if (--this.underWay === 0) this.endedBusyMs += this.clock.monotonicMs() - this.busySinceMs;
+    }
+  }
+
+  /** Copies a page, and rests unless commits outrun the copy: it would not end. */
+  async page<T extends { isOutrun: boolean }>(copy: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const before = this.busyMs();
+    const step = await copy();
+    const restMs = Math.min(restMsMax, this.busyMs() - before);
+    if (restMs > 0 && !step.isOutrun) await this.clock.sleep(restMs, signal);
+    return step;
+  }
+
+  /** The time in which commits were under way. */
+  private busyMs(): number {
+    const present = this.underWay > 0 ? this.clock.monotonicMs() - this.busySinceMs : 0;
+    return this.endedBusyMs + present;
+  }
+}
