@@ -11,7 +11,7 @@ import { Output, type RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
 import { logInByScram } from './scram.ts';
-import { putRequest } from './write-request.ts';
+import { putRequest, writeOutput } from './write-request.ts';
 
 export interface WireAddress {
   host: string;
@@ -336,8 +336,7 @@ export class WireConnection implements RequestSender {
     const { output } = this;
     this.isFlushDue = false;
     if (output.end === 0 || this.reason !== null) return;
-    this.socket.write(Buffer.from(output.buffer.subarray(0, output.end)));
-    output.clear(false);
+    writeOutput(output, this.socket);
   }
 
   private receive(buffer: Buffer, bytes: number): void {

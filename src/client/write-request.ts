@@ -1,4 +1,5 @@
-// Encodes a request into a buffer of output.
+// Encodes a request into a buffer of output, and sends what the buffer has.
+import { freeBuffer } from '#base/free-buffer.ts';
 import { writeU32 } from '#wire/bytes.ts';
 import { headerBytes, Magic } from '#wire/frame.ts';
 import type { Output, RequestParts } from '#wire/output.ts';
@@ -30,4 +31,14 @@ export function putRequest(output: Output, parts: RequestParts, opaque: number):
     end += part.length;
   }
   output.end = end;
+}
+
+/** Sends what was put into the buffer, and empties it. */
+export function writeOutput(
+  output: Output,
+  socket: { write(bytes: Buffer, written: () => void): unknown },
+): void {
+  const bytes = Buffer.from(output.buffer.subarray(0, output.end));
+  socket.write(bytes, () => freeBuffer(bytes));
+  output.clear(false);
 }

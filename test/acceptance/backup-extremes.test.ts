@@ -1,7 +1,7 @@
 // Backups of what is large, many, spread over nodes, or gone before the end, and on disks that are full.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -9,6 +9,7 @@ import { findBackup } from '#backup/archive/repository.adapter.ts';
 import { runBackup } from '#backup/capture/run-backup.adapter.ts';
 import { BackupNode } from '#backup/node/backup-node.ts';
 import { BucketClient, type StoreRequest } from '#client/bucket-client.ts';
+import { vbucketOf } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
@@ -33,6 +34,13 @@ async function store(access: BackupNode, bucket: string, id: number, writes: Sto
     const notMyVbucket = 7;
     assert.ok(replies.every(({ status }) => status === 0 || status === notMyVbucket));
   }
+}
+
+/** Keys of the first vbuckets. */
+function keysIn(vbuckets: number, count: number): string[] {
+  const keys: string[] = [];
+  for (let n = 0; keys.length < count; n++) if (vbucketOf(`k${n}`) < vbuckets) keys.push(`k${n}`);
+  return keys;
 }
 
 const withAttribute = (name: string, bytes: number): NonNullable<StoreRequest['parts']> => ({
@@ -65,6 +73,25 @@ describe('backups of extremes', () => {
   async function succeeds(...args: string[]): Promise<void> {
     const { status, error } = await divan(...args);
     assert.deepEqual([status, error], [0, ''], args.join(' '));
+  }
+
+  /** The most memory of a command for objects and buffers; that for code depends on whether it runs from bundles. */
+  async function peakMb(...args: string[]): Promise<number> {
+    const file = join(scratch, 'peak');
+    const script = `import { writeFileSync } from 'node:fs';
+      let peak = 0;
+      const sample = () => {
+        const { heapTotal, external } = process.memoryUsage();
+        peak = Math.max(peak, heapTotal + external);
+      };
+      setInterval(sample, 1).unref();
+      process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(peak)));`;
+    const { status, error } = await runCommand(args, {
+      ...{ DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: administrator.password },
+      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}`,
+    });
+    assert.deepEqual([status, error], [0, ''], args.join(' '));
+    return Number(readFileSync(file, 'utf8')) / (1 << 20);
   }
 
   for (const bucketType of ['couchbase', 'ephemeral'])
@@ -109,6 +136,24 @@ describe('backups of extremes', () => {
     const scopes = await access.scopes('copy');
     assert.deepEqual([scopes.collections.length, scopes.scopes.length], [501, 5]);
     for (const bucket of ['many', 'copy']) await node.request(`/pools/default/buckets/${bucket}`, 'DELETE');
+  });
+
+  it('needs at most 80 MB for a task, however large the bucket is', async () => {
+    await access.createBucket('heavy', { ramQuotaMB: 300, replicaNumber: 0, flushEnabled: 1 });
+    // In as many vbuckets as there are streams at a time, so that each stream has more than a block.
+    const keys = keysIn(32, 1_600);
+    const writes = keys.map((key) => storing(key, JSON.stringify(`${key} text `.repeat(4_000))));
+    for (let from = 0; from < keys.length; from += 100)
+      await store(access, 'heavy', 0, writes.slice(from, from + 100));
+    const folder = join(scratch, 'heavy');
+    const backup = await peakMb('backup', folder, '--bucket', 'heavy');
+    await store(access, 'heavy', 0, writes.slice(0, 10));
+    await succeeds('backup', folder, '--bucket', 'heavy');
+    const merge = await peakMb('backup', 'merge', folder);
+    const restore = await peakMb('restore', folder, '--replace');
+    const isTooMuch = ([, mb]: [string, number]): boolean => mb > 80;
+    assert.deepEqual(Object.entries({ backup, merge, restore }).filter(isTooMuch), []);
+    await node.request('/pools/default/buckets/heavy', 'DELETE');
   });
 
   it('a bucket that is flushed or deleted meanwhile ends the backup with the reason', async () => {

@@ -1,6 +1,7 @@
 // The data file of one bucket in a backup: a header of 32 bytes ("DIVANBAK", u32 version, u32 bucket number, 16 bytes of backup id), then
 // blocks. The blocks of a vbucket are linked from the last to the first.
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, readSync, writeSync, writevSync } from 'node:fs';
+import { freeBuffer } from '#base/free-buffer.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import {
   type BlockHeader,
@@ -60,6 +61,7 @@ export class DataWriter {
     const bytes = parts[0].length + parts[1].length;
     const written = writevSync(this.file, parts, offset);
     if (written < bytes) this.writeAt(Buffer.concat(parts), offset, written);
+    freeBuffer(parts[1]);
     this.bytes += bytes;
     return offset;
   }
@@ -84,11 +86,30 @@ export class DataWriter {
   }
 }
 
-/** A block whose hash was checked. */
-export interface ReadBlock {
+/** A block whose hash was checked. Its memory is given back when it is disposed of. */
+export class ReadBlock implements Disposable {
   readonly header: BlockHeader;
+  private readonly path: string;
   /** Compressed frames, decrypted. */
-  readonly stored: Buffer;
+  private readonly stored: Buffer;
+  private plain: Buffer | null = null;
+
+  constructor(path: string, header: BlockHeader, stored: Buffer) {
+    this.path = path;
+    this.header = header;
+    this.stored = stored;
+  }
+
+  /** Valid until the block is disposed of. @throws ArchiveError */
+  frames(): Buffer {
+    this.plain ??= withPath(this.path, () => unpackBlock(this.header, this.stored));
+    return this.plain;
+  }
+
+  [Symbol.dispose](): void {
+    freeBuffer(this.stored);
+    if (this.plain !== null) freeBuffer(this.plain);
+  }
 }
 
 export class DataReader implements Disposable {
@@ -111,25 +132,22 @@ export class DataReader implements Disposable {
 
   /** Reads the header of a block only. @throws ArchiveError */
   header(offset: number): BlockHeader {
-    return this.withPath(() => readBlockHeader(this.read(offset, blockHeaderBytes), offset));
+    return withPath(this.path, () => readBlockHeader(this.read(offset, blockHeaderBytes), offset));
   }
 
   /** Reads a block and checks its hash. @throws ArchiveError */
   block(offset: number): ReadBlock {
-    return this.withPath(() => {
+    return withPath(this.path, () => {
       const start = this.read(offset, blockHeaderBytes);
       const header = readBlockHeader(start, offset);
       const stored = this.read(offset + blockHeaderBytes, header.storedBytes);
       if (stored.length < header.storedBytes)
         throw new ArchiveError(`the block at offset ${offset} is damaged: it is cut off`);
       checkBlock(this.owner, start, stored, offset);
-      return { header, stored: decryptBlock(this.owner, header, start, stored) };
+      const compressed = decryptBlock(this.owner, header, start, stored);
+      if (compressed !== stored) freeBuffer(stored);
+      return new ReadBlock(this.path, header, compressed);
     });
-  }
-
-  /** The frames of a block. @throws ArchiveError */
-  frames({ header, stored }: ReadBlock): Buffer {
-    return this.withPath(() => unpackBlock(header, stored));
   }
 
   [Symbol.dispose](): void {
@@ -147,14 +165,14 @@ export class DataReader implements Disposable {
     }
     return bytes.subarray(0, filled);
   }
+}
 
-  private withPath<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      if (!(error instanceof ArchiveError)) throw error;
-      throw new ArchiveError(`${this.path}: ${error.message}`);
-    }
+function withPath<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    throw new ArchiveError(`${path}: ${error.message}`);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   scryptSync,
   timingSafeEqual,
 } from 'node:crypto';
+import { freeBuffer } from '#base/free-buffer.ts';
 import type { Random } from '#ports/random.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { type BlockCipher, sealBytes } from '../format/block.ts';
@@ -161,7 +162,10 @@ const derived = (key: Buffer, salt: Buffer, purpose: string): Buffer =>
 function seal(key: Buffer, nonce: Buffer, about: Buffer, plain: Buffer): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
   cipher.setAAD(about);
-  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  const encrypted = cipher.update(plain);
+  const sealed = Buffer.concat([nonce, encrypted, cipher.final(), cipher.getAuthTag()]);
+  freeBuffer(encrypted);
+  return sealed;
 }
 
 /** Null if the bytes were changed or belong elsewhere. */
@@ -174,7 +178,9 @@ function unsealed(key: Buffer, about: Buffer, sealed: Buffer): Buffer | null {
   decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
   try {
     const plain = decipher.update(sealed.subarray(nonceBytes, sealed.length - tagBytes));
-    return Buffer.concat([plain, decipher.final()]);
+    // It has no bytes of its own in this mode: it checks the tag.
+    decipher.final();
+    return plain;
   } catch {
     return null;
   }

@@ -4,7 +4,7 @@ import { Frame, FrameKind, frameOffsets } from '../format/frame.ts';
 import type { CapturedVbucket } from '../format/manifest.ts';
 import type { DataReader, ReadBlock } from './data-file.adapter.ts';
 
-/** Checks that each block belongs to the vbucket and that none is missing. */
+/** Checks that each block belongs to the vbucket and that none is missing. The reader disposes of each. */
 function* blocksBackwards(
   data: DataReader,
   vb: number,
@@ -30,8 +30,8 @@ function* blocksBackwards(
 export function* documentsBackwards(data: DataReader, vb: number, record: CapturedVbucket): Generator<Frame> {
   const frame = new Frame();
   let seqno = record.to + 1;
-  for (const block of blocksBackwards(data, vb, record)) {
-    const plain = data.frames(block);
+  for (using block of blocksBackwards(data, vb, record)) {
+    const plain = block.frames();
     const offsets = frameOffsets(plain, block.header.frames);
     for (let index = offsets.length - 1; index >= 0; index--) {
       frame.move(plain, offsets[index] as number);
@@ -48,8 +48,8 @@ export function* documentsBackwards(data: DataReader, vb: number, record: Captur
 export function* documentsForwards(data: DataReader, vb: number, record: CapturedVbucket): Generator<Frame> {
   const frame = new Frame();
   for (const offset of blockOffsets(data, vb, record)) {
-    const block = data.block(offset);
-    const plain = data.frames(block);
+    using block = data.block(offset);
+    const plain = block.frames();
     for (const at of frameOffsets(plain, block.header.frames)) {
       frame.move(plain, at);
       if (frame.kind !== FrameKind.end) yield frame;

@@ -18,8 +18,9 @@ import type { CapturedVbucket, CountedVbucket } from '../format/manifest.ts';
 import type { DataRoute } from '../node/backup-node.ts';
 import { VbucketCapture } from './vbucket-capture.ts';
 
-/** Streams of one connection at a time; each has up to one block in memory. */
+/** Streams of all nodes at a time; each has up to one block in memory. */
 const streamsAtOnce = 32;
+const streamsOfNodeMin = 4;
 const busyMs = 30_000;
 const retryMs = 20;
 
@@ -48,7 +49,8 @@ export async function captureBucket(options: BucketCaptureOptions): Promise<Coun
   const nodes = await Promise.all(options.routes.map((route) => NodeCapture.open(route, options)));
   try {
     await Promise.all(nodes.map((node) => node.readEnds()));
-    await Promise.all(nodes.map((node) => node.run()));
+    const streams = Math.max(streamsOfNodeMin, Math.floor(streamsAtOnce / nodes.length));
+    await Promise.all(nodes.map((node) => node.run(streams)));
     await Promise.all(nodes.map((node) => node.checkHistories()));
   } catch (error) {
     throw await causeOf(error as Error, nodes);
@@ -121,14 +123,14 @@ class NodeCapture implements ChangeHandler {
     this.logs = await this.readLogs();
   }
 
-  async run(): Promise<void> {
+  async run(streams: number): Promise<void> {
     const waiting = [...this.route.vbuckets];
     const worker = async (): Promise<void> => {
       const frames = new FrameBuffer();
       for (let vb = waiting.shift(); vb !== undefined; vb = waiting.shift())
         await this.captureVbucket(vb, frames);
     };
-    await Promise.all(Array.from({ length: streamsAtOnce }, worker));
+    await Promise.all(Array.from({ length: streams }, worker));
   }
 
   private readLogs(): Promise<Map<number, FailoverEntry[]>> {

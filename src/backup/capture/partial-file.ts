@@ -28,11 +28,11 @@ function blockAt(
   offset: number,
 ): { vb: number; record: CountedVbucket | null; next: number } | null {
   try {
-    const block = data.block(offset);
+    using block = data.block(offset);
     const { header } = block;
     const next = nextOffset(header);
     if (!header.isLast) return { vb: header.vb, record: null, next };
-    const plain = data.frames(block);
+    const plain = block.frames();
     const frame = new Frame();
     frame.move(plain, frameOffsets(plain, header.frames).at(-1) as number);
     if (frame.kind !== FrameKind.end) return null;

@@ -53,8 +53,9 @@ export class VbucketCapture {
   }
 
   document(content: FrameContent): void {
-    if (this.frames.end >= blockBytes) this.writeBlock(false);
     this.frames.add(content);
+    // At once: the block of a large document is not kept until the next one comes.
+    if (this.frames.end >= blockBytes) this.writeBlock(false);
     if (content.kind === FrameKind.mutation) this.countDocument(content.collectionId);
     else this.deletions++;
     this.advance(content.seqno);

@@ -6,6 +6,7 @@
 // The hash covers the offset of the block, so that a block that was moved or comes from another backup is detected.
 import { createHash } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { freeBuffer } from '#base/free-buffer.ts';
 import { ArchiveError } from './archive-error.ts';
 import { frameHeaderBytes, frameKeyBytesMax, frameValueBytesMax } from './frame.ts';
 
@@ -56,12 +57,12 @@ export interface BlockHeader {
 
 export type NewBlock = Pick<BlockHeader, 'vb' | 'isLast' | 'frames' | 'previous' | 'offset'>;
 
-/** Compresses frames; the result is header and stored bytes. */
+/** Compresses frames; the result is header and stored bytes, whose memory the caller frees. */
 export function encodeDataBlock(owner: BlockOwner, block: NewBlock, frames: Buffer): [Buffer, Buffer] {
   const { cipher } = owner;
   const compressed = zstdCompressSync(frames, {
     params: { [constants.ZSTD_c_compressionLevel]: zstdLevel },
-    chunkSize: pieceFor(frames.length >> 2),
+    chunkSize: pieceFor(frames.length),
   });
   const header = Buffer.alloc(blockHeaderBytes);
   header.writeUInt32BE(magic, 0);
@@ -73,6 +74,7 @@ export function encodeDataBlock(owner: BlockOwner, block: NewBlock, frames: Buff
   header.writeBigUInt64BE(BigInt(block.previous), 20);
   header.writeBigUInt64BE(BigInt(block.offset), 28);
   const stored = cipher === null ? compressed : cipher.seal(identityOf(owner, header), compressed);
+  if (stored !== compressed) freeBuffer(compressed);
   hashOf(owner, header, stored).copy(header, hashOffset);
   return [header, stored];
 }
@@ -120,7 +122,7 @@ export function decryptBlock(
   return compressed;
 }
 
-/** The frames of a checked block; never more bytes than the header states. @throws ArchiveError */
+/** The frames of a checked block, whose memory the caller frees; never more bytes than the header states. @throws ArchiveError */
 export function unpackBlock({ plainBytes, offset }: BlockHeader, stored: Buffer): Buffer {
   let plain: Buffer;
   try {

@@ -2,6 +2,7 @@
 //   0 u32 bytes of the value      4 u16 bytes of the key      6 u8 kind      7 u8 datatype (1 JSON, 4 attributes in front)
 //   8 u32 collection id          12 u64 CAS                  20 u64 revision                28 u64 seqno
 //  36 u32 flags                  40 u32 expiry, or the time of a deletion
+import { freeBuffer } from '#base/free-buffer.ts';
 import { readU32, readU64, writeU32, writeU64 } from '#wire/bytes.ts';
 import { keyBytesMax } from '#wire/collection-id.ts';
 import { ArchiveError } from './archive-error.ts';
@@ -40,12 +41,14 @@ export interface FrameContent {
 }
 
 const initialBytes = 64 << 10;
+/** A block and its last document. */
+const keptBytes = (1 << 20) + (64 << 10);
 
 /** Collects the frames of one block in a growing buffer. */
 export class FrameBuffer {
   count = 0;
   end = 0;
-  private buffer: Buffer = Buffer.allocUnsafe(initialBytes);
+  private buffer: Buffer = Buffer.allocUnsafeSlow(initialBytes);
 
   get bytes(): Buffer {
     return this.buffer.subarray(0, this.end);
@@ -78,15 +81,20 @@ export class FrameBuffer {
     this.count = 0;
     this.end = 0;
     // The buffer of a large document is not kept.
-    if (this.buffer.length > 4 << 20) this.buffer = Buffer.allocUnsafe(initialBytes);
+    if (this.buffer.length > keptBytes) this.replace(initialBytes);
   }
 
   private reserve(bytes: number): void {
     const needed = this.end + bytes;
     if (needed <= this.buffer.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.buffer.length * 2));
-    this.buffer.copy(grown, 0, 0, this.end);
-    this.buffer = grown;
+    this.replace(Math.max(needed, Math.min(this.buffer.length * 2, keptBytes)));
+  }
+
+  private replace(size: number): void {
+    const { buffer, end } = this;
+    this.buffer = Buffer.allocUnsafeSlow(size);
+    buffer.copy(this.buffer, 0, 0, end);
+    freeBuffer(buffer);
   }
 }
 

@@ -12,11 +12,12 @@ import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { type Frame, FrameKind } from '../format/frame.ts';
 import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
+import { type SentPiece, SentValues } from './sent-values.ts';
 
 const inFlightMax = 1_024;
+/** Values in flight. */
 const bytesInFlightMax = 8 << 20;
-/** Estimate for the header and extras of a request. */
-const headBytes = 100;
+const pieceBytes = 256 << 10;
 const openMs = 30_000;
 /** A write that the bucket cannot take for this time ends the restore. */
 const stuckMs = 20_000;
@@ -32,6 +33,15 @@ export interface TargetOptions {
   signal: AbortSignal;
 }
 
+/** A write in flight. */
+interface SentWrite {
+  readonly vb: number;
+  readonly request: RequestParts;
+  readonly piece: SentPiece;
+  /** When the bucket first refused it; 0: it has not. */
+  refusedMs: number;
+}
+
 export class TargetBucket {
   /** Versions that conflict resolution refused: the bucket has them, or newer ones. */
   skipped = 0;
@@ -41,7 +51,7 @@ export class TargetBucket {
   private readonly byVbucket: readonly BucketClient[];
   private readonly requestOptions: number;
   private inFlight = 0;
-  private bytesInFlight = 0;
+  private readonly values = new SentValues(pieceBytes);
   private room: Deferred<void> | null = null;
   private failed: Error | null = null;
 
@@ -107,11 +117,11 @@ export class TargetBucket {
    */
   write(vb: number, frame: Frame, collectionId: number): Promise<void> | null {
     if (this.failed !== null) throw this.failed;
-    const request = this.requestOf(vb, frame, collectionId);
+    const piece = this.values.add(frame.value);
+    const value = piece.bytes.subarray(piece.end - frame.value.length, piece.end);
     this.inFlight++;
-    this.bytesInFlight += bytesOf(request);
-    this.send(vb, request, 0);
-    if (this.inFlight < inFlightMax && this.bytesInFlight < bytesInFlightMax) return null;
+    this.send({ vb, request: this.requestOf(vb, frame, collectionId, value), piece, refusedMs: 0 });
+    if (this.inFlight < inFlightMax && this.values.heldBytes < bytesInFlightMax) return null;
     this.room = deferred();
     return this.room.promise;
   }
@@ -149,8 +159,8 @@ export class TargetBucket {
     for (const client of this.clients) client.close();
   }
 
-  private requestOf(vb: number, frame: Frame, collectionId: number): RequestParts {
-    const { isDeletion, kind, flags, expiry, rev, casHi, casLo, value, datatype } = frame;
+  private requestOf(vb: number, frame: Frame, collectionId: number, value: Buffer): RequestParts {
+    const { isDeletion, kind, flags, expiry, rev, casHi, casLo, datatype } = frame;
     const meta = { flags, expiry: isDeletion ? 0 : expiry, rev, casHi, casLo };
     const kindOption = kind === FrameKind.expiration ? WithMetaOption.isExpiration : 0;
     const extras = withMetaExtras(meta, this.requestOptions | kindOption);
@@ -158,44 +168,43 @@ export class TargetBucket {
     return { opcode, vb, extras, key: documentKeyOfBytes(collectionId, frame.key), value, datatype };
   }
 
-  /** `sinceMs`: when the bucket first refused the request; 0: it has not. */
-  private send(vb: number, request: RequestParts, sinceMs: number): void {
-    const { connection } = this.byVbucket[vb] as BucketClient;
-    connection.send(request, (reply) => {
+  private send(write: SentWrite): void {
+    const { connection } = this.byVbucket[write.vb] as BucketClient;
+    connection.send(write.request, (reply) => {
       if (reply === null) this.fail(new ArchiveError(`the connection to bucket "${this.name}" was lost`));
-      else this.replied(vb, request, responseStatus(reply), sinceMs);
+      else this.replied(write, responseStatus(reply));
       return true;
     });
   }
 
-  private replied(vb: number, request: RequestParts, status: number, sinceMs: number): void {
+  private replied(write: SentWrite, status: number): void {
     if (status === Status.success) this.written++;
     else if (status === Status.keyExists) this.skipped++;
-    else if (this.mayRetry(status, sinceMs)) {
-      this.retry(vb, request, sinceMs);
+    else if (this.mayRetry(write, status)) {
+      this.retry(write);
       return;
     } else {
       this.fail(new ArchiveError(this.problemOf(status)));
       return;
     }
     this.inFlight--;
-    this.bytesInFlight -= bytesOf(request);
-    if (this.inFlight <= inFlightMax / 2 && this.bytesInFlight <= bytesInFlightMax / 2) this.releaseRoom();
+    this.values.release(write.piece);
+    if (this.inFlight <= inFlightMax / 2 && this.values.heldBytes <= bytesInFlightMax / 2) this.releaseRoom();
   }
 
-  private mayRetry(status: number, sinceMs: number): boolean {
+  private mayRetry({ refusedMs }: SentWrite, status: number): boolean {
     // The node may not know a new collection yet.
     const isTemporary = isTransient(status) || status === Status.unknownCollection;
     if (status === Status.notMyVbucket || !isTemporary || this.failed !== null) return false;
     const limitMs = status === Status.unknownCollection ? openMs / 3 : stuckMs;
-    return sinceMs === 0 || this.options.clock.monotonicMs() - sinceMs < limitMs;
+    return refusedMs === 0 || this.options.clock.monotonicMs() - refusedMs < limitMs;
   }
 
-  private retry(vb: number, request: RequestParts, sinceMs: number): void {
+  private retry(write: SentWrite): void {
     const { clock } = this.options;
-    const firstMs = sinceMs === 0 ? clock.monotonicMs() : sinceMs;
+    if (write.refusedMs === 0) write.refusedMs = clock.monotonicMs();
     clock.after(retryMs, () => {
-      if (this.failed === null) this.send(vb, request, firstMs);
+      if (this.failed === null) this.send(write);
     });
   }
 
@@ -223,6 +232,3 @@ export class TargetBucket {
 
 const isOpening = (status: number): boolean =>
   status === Status.noBucket || status === Status.noAccess || isTransient(status);
-
-const bytesOf = ({ key, value }: RequestParts): number =>
-  headBytes + (key?.length ?? 0) + (value?.length ?? 0);

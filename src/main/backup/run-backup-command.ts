@@ -2,6 +2,7 @@
 import { type BackupResult, runBackup } from '#backup/capture/run-backup.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
+import { keepHeapOfNewObjects } from '#ports/spare-memory.ts';
 import { backupOptions } from '../backup-options.ts';
 import { interruptible } from '../interruptible.ts';
 import { splitWords } from '../split-words.ts';
@@ -12,6 +13,7 @@ import { backupPassphrase } from './passphrase.ts';
 const folderDefault = './divan-backup';
 
 export async function runBackupCommand(args: readonly string[]): Promise<void> {
+  keepHeapOfNewObjects();
   const { archiveVerbs, runArchiveCommand } = await import('./archive-commands.ts');
   const verb = args[0];
   if (verb !== undefined && Object.hasOwn(archiveVerbs, verb)) return runArchiveCommand(verb, args.slice(1));

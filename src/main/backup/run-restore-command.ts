@@ -2,6 +2,7 @@
 import type { SelectionRequest } from '#backup/restore/document-selection.ts';
 import { type RestoreResult, runRestore } from '#backup/restore/run-restore.adapter.ts';
 import { realClock } from '#ports/clock.ts';
+import { keepHeapOfNewObjects } from '#ports/spare-memory.ts';
 import { type RestoreOptions, restoreOptions } from '../backup-options.ts';
 import { interruptible } from '../interruptible.ts';
 import { UsageError } from '../options.ts';
@@ -11,6 +12,7 @@ import { nodeOf, oneFolder } from './command-line.ts';
 import { backupPassphrase } from './passphrase.ts';
 
 export async function runRestoreCommand(args: readonly string[]): Promise<void> {
+  keepHeapOfNewObjects();
   const { words, options } = splitWords(args, restoreOptions);
   const folder = oneFolder(words, null);
   if (options.replace && options.resume)

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type SentPiece, SentValues } from './sent-values.ts';
+
+const textOf = ({ bytes, end }: SentPiece, length: number): string =>
+  bytes.toString('latin1', end - length, end);
+
+test('values stay as they were until their writes end, and their memory is used again', () => {
+  const values = new SentValues(1_000);
+  const slow = values.add(Buffer.alloc(100, 's'));
+  const slowEnd = slow.end;
+  const seen = new Set<Buffer>([slow.bytes]);
+  for (let round = 0; round < 500; round++) {
+    const piece = values.add(Buffer.alloc(300, round));
+    seen.add(piece.bytes);
+    assert.equal(textOf(piece, 300), String.fromCharCode(round % 256).repeat(300));
+    values.release(piece);
+  }
+  assert.equal(slow.bytes.toString('latin1', slowEnd - 100, slowEnd), 's'.repeat(100));
+  assert.equal(seen.size, 2);
+  assert.equal(values.heldBytes, 1_000);
+  values.release(slow);
+  assert.equal(values.heldBytes, 0);
+});
+
+test('counts whole pieces, also where one write is left in each, and gives large ones back', () => {
+  const values = new SentValues(1_000);
+  const [first, ...others] = Array.from({ length: 10 }, () => values.add(Buffer.alloc(400)));
+  for (const [index, piece] of others.entries()) if (index % 2 === 0) values.release(piece);
+  assert.equal(values.heldBytes, 5_000);
+  const large = values.add(Buffer.alloc(5_000, 'l'));
+  assert.equal(values.heldBytes, 10_000);
+  assert.equal(textOf(large, 5_000), 'l'.repeat(5_000));
+  values.release(large);
+  assert.equal(values.heldBytes, 5_000);
+  values.release(first as SentPiece);
+  for (const [index, piece] of others.entries()) if (index % 2 !== 0) values.release(piece);
+  assert.equal(values.heldBytes, 0);
+});
