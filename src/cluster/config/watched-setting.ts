@@ -2,32 +2,32 @@
 import { assert } from '#base/assert.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { Changing } from './until.ts';
+import { WatchedKeys } from './watched-keys.ts';
 
 export class WatchedSetting<T extends object> implements Changing {
   readonly #store: ConfigStore;
   readonly #key: string;
   readonly #defaults: T;
-  readonly #listeners = new Set<() => void>();
+  readonly #keys: WatchedKeys;
   #value: T | null = null;
-  #watch: { stop(): void } | null = null;
 
   /** The key as in `SettingsStore`. */
   constructor(store: ConfigStore, name: string, defaults: T) {
     this.#store = store;
     this.#key = `settings/${name}`;
     this.#defaults = defaults;
-  }
-
-  async start(): Promise<void> {
-    this.#value = this.#defaults;
-    this.#watch = await this.#store.watch(this.#key, (key, entry) => {
-      if (key === this.#key) this.#take(entry?.value as Partial<T> | undefined);
+    this.#keys = new WatchedKeys(store, this.#key, (key, entry) => {
+      if (key === this.#key) this.#value = { ...defaults, ...(entry?.value as Partial<T> | undefined) };
     });
   }
 
+  start(): Promise<void> {
+    this.#value = this.#defaults;
+    return this.#keys.start();
+  }
+
   stop(): void {
-    this.#watch?.stop();
-    this.#listeners.clear();
+    this.#keys.stop();
   }
 
   get value(): T {
@@ -44,12 +44,6 @@ export class WatchedSetting<T extends object> implements Changing {
   }
 
   onChange(listener: () => void): { stop(): void } {
-    this.#listeners.add(listener);
-    return { stop: () => void this.#listeners.delete(listener) };
-  }
-
-  #take(stored: Partial<T> | undefined): void {
-    this.#value = { ...this.#defaults, ...stored };
-    for (const listener of [...this.#listeners]) listener();
+    return this.#keys.onChange(listener);
   }
 }

@@ -6,8 +6,9 @@ import type {
   FunctionOutcome,
   FunctionScope,
 } from '#query/query.contract.ts';
-import { type ConfigStore, type Entry, update } from '#replog/config-store.ts';
+import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { WatchedKeys } from '../config/watched-keys.ts';
 import { type FunctionsState, functionsKey, noFunctions, type StoredFunction } from './functions-state.ts';
 
 const functionsMax = 1_000;
@@ -18,31 +19,27 @@ const parametersMax = 100;
 export class FunctionsService implements FunctionDefinitions {
   readonly #store: ConfigStore;
   readonly #view: ClusterView;
+  readonly #keys: WatchedKeys;
   #state: FunctionsState = noFunctions;
-  readonly #listeners = new Set<() => void>();
-  #watch: { stop(): void } | null = null;
 
   constructor({ store, view }: { store: ConfigStore; view: ClusterView }) {
     this.#store = store;
     this.#view = view;
-  }
-
-  async start(): Promise<void> {
-    this.#watch = await this.#store.watch(functionsKey, (key, entry: Entry | null) => {
-      if (key !== functionsKey) return;
-      this.#state = (entry?.value as FunctionsState | undefined) ?? noFunctions;
-      for (const listener of this.#listeners) listener();
+    this.#keys = new WatchedKeys(store, functionsKey, (key, entry) => {
+      if (key === functionsKey) this.#state = (entry?.value as FunctionsState | undefined) ?? noFunctions;
     });
   }
 
+  start(): Promise<void> {
+    return this.#keys.start();
+  }
+
   stop(): void {
-    this.#watch?.stop();
-    this.#listeners.clear();
+    this.#keys.stop();
   }
 
   onChange(changed: () => void): { stop(): void } {
-    this.#listeners.add(changed);
-    return { stop: () => this.#listeners.delete(changed) };
+    return this.#keys.onChange(changed);
   }
 
   all(): readonly FunctionDefinition[] {

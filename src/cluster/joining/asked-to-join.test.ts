@@ -4,20 +4,13 @@ import { describe, it } from 'node:test';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aMembership } from '../../../test/support/a-membership.ts';
 import { aCluster } from '../../../test/support/cluster.ts';
+import { answer, memberForm } from '../../../test/support/joining-calls.ts';
 import { aManager, type ManagerOptions } from '../../../test/support/manager.ts';
 import { bucketsKey, type ClusterState, clusterKey, noBuckets } from '../config/cluster-state.ts';
 import { ownVersion } from '../config/node-versions.ts';
-import { type RemoteAnswer, type RemoteCall, RemoteError } from './remote-node.ts';
+import { type RemoteCall, RemoteError } from './remote-node.ts';
 
 const otherId = 'fedcba9876543210fedcba9876543210';
-const memberForm = { hostname: 'https://10.0.0.2:18091', user: 'Administrator', password: 'password' };
-
-const answer = (status: number, body: string): RemoteAnswer => ({
-  status,
-  body,
-  localAddress: '10.0.0.1',
-  scheme: 'https',
-});
 
 describe('a node that is asked to join', () => {
   const engage = { clusterUuid: 'c', compatibility: 458_753, services: ['kv'], offer: 'o' };

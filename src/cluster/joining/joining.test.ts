@@ -6,6 +6,7 @@ import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import type { Channel } from '#replog/served/channel.ts';
 import { aMembership } from '../../../test/support/a-membership.ts';
 import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
+import { answer, memberForm } from '../../../test/support/joining-calls.ts';
 import { aManager, type ManagerOptions, managedCluster } from '../../../test/support/manager.ts';
 import { bucketsKey, type ClusterState, clusterKey, noBuckets } from '../config/cluster-state.ts';
 import { ownVersion } from '../config/node-versions.ts';
@@ -14,14 +15,6 @@ import { type CallRemote, type RemoteAnswer, RemoteError } from './remote-node.t
 
 const otherId = 'fedcba9876543210fedcba9876543210';
 const add = '/controller/addNode';
-const memberForm = { hostname: 'https://10.0.0.2:18091', user: 'Administrator', password: 'password' };
-
-const answer = (status: number, body: string): RemoteAnswer => ({
-  status,
-  body,
-  localAddress: '10.0.0.1',
-  scheme: 'https',
-});
 
 /** Answers each request of a manager. */
 function answeringChannel(): Channel {

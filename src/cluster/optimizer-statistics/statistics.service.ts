@@ -5,8 +5,9 @@ import type {
   StatisticsStore,
   StoredStatistics,
 } from '#query/query.contract.ts';
-import { type ConfigStore, type Entry, update } from '#replog/config-store.ts';
+import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { WatchedKeys } from '../config/watched-keys.ts';
 import {
   noStatistics,
   partsOfKey,
@@ -27,25 +28,23 @@ export class StatisticsService implements StatisticsStore {
   readonly #store: ConfigStore;
   readonly #view: ClusterView;
   readonly #byKey = new Map<string, StatisticsState>();
-  readonly #listeners = new Set<() => void>();
-  #watch: { stop(): void } | null = null;
+  readonly #keys: WatchedKeys;
 
   constructor({ store, view }: { store: ConfigStore; view: ClusterView }) {
     this.#store = store;
     this.#view = view;
-  }
-
-  async start(): Promise<void> {
-    this.#watch = await this.#store.watch(statisticsPrefix, (key, entry: Entry | null) => {
+    this.#keys = new WatchedKeys(store, statisticsPrefix, (key, entry) => {
       if (entry === null) this.#byKey.delete(key);
       else this.#byKey.set(key, entry.value as StatisticsState);
-      this.#report();
     });
   }
 
+  start(): Promise<void> {
+    return this.#keys.start();
+  }
+
   stop(): void {
-    this.#watch?.stop();
-    this.#listeners.clear();
+    this.#keys.stop();
   }
 
   all(): readonly StoredStatistics[] {
@@ -58,8 +57,7 @@ export class StatisticsService implements StatisticsStore {
   }
 
   onChange(changed: () => void): { stop(): void } {
-    this.#listeners.add(changed);
-    return { stop: () => this.#listeners.delete(changed) };
+    return this.#keys.onChange(changed);
   }
 
   async change(change: StatisticsChange): Promise<StatisticsOutcome> {
@@ -103,10 +101,6 @@ export class StatisticsService implements StatisticsStore {
     if (this.#view.buckets.byUuid[bucketUuid]?.state !== 'ready') return false;
     const { scopes } = this.#view.manifest(bucketUuid);
     return scopes.some(({ collections }) => collections.some(({ uid }) => uid === collectionUid));
-  }
-
-  #report(): void {
-    for (const listener of this.#listeners) listener();
   }
 }
 

@@ -1,13 +1,10 @@
 // Frames that version 0.2.0 wrote, and connections to its nodes.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { silentLog } from '#ports/log.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { aPeer, RecordingLink } from '../../../test/support/peer-connections.ts';
 import { earlierForm, isEarlierFrame } from './earlier-frames.ts';
 import { encodeFrame } from './frame-writer.ts';
 import { lengthBytes, type PeerMessage } from './frames.ts';
-import type { Link, LinkHandler } from './link.ts';
-import { PeerConnections } from './peers.ts';
 
 const shard = { bucket: 'b', shard: 3, epoch: 7 };
 const history = Buffer.alloc(16, 1);
@@ -82,42 +79,12 @@ it('writes one position a message, confirms every byte once, and omits what 0.2 
   assert.equal(earlierForm.encode({ kind: 'ended' }).length, 0);
 });
 
-class RecordingLink implements Link {
-  readonly node = 'b';
-  readonly unsentBytes = 0;
-  readonly sent: Buffer[] = [];
-  handler: LinkHandler | null = null;
-  closedFor: string | null = null;
-  send(bytes: Buffer): void {
-    this.sent.push(Buffer.from(bytes));
-  }
-  close(reason: string): void {
-    this.closedFor ??= reason;
-  }
-  receive(handler: LinkHandler): void {
-    this.handler = handler;
-  }
-}
-
 const hello = { kind: 'hello', node: 'b', boot: 'b 1' } as const;
 
 /** What a node sends after such a hello, and what it received in a message after it. */
 async function talk(first: Buffer, next: Buffer) {
   const received: PeerMessage[] = [];
-  const peers = new PeerConnections({
-    self: { node: 'a', boot: 'a 1' },
-    clock: new ManualClock(),
-    log: silentLog,
-    connect: () => new Promise(() => {}),
-    events: {
-      connected: () => {},
-      disconnected: () => {},
-      arrived: () => {},
-      received: (_, message) => received.push(message),
-      hasRoom: () => {},
-    },
-  });
-  peers.follow([{ node: 'b', host: '', port: 1 }]);
+  const peers = aPeer({ received: (_, message) => received.push(message) });
   const link = new RecordingLink();
   peers.accept(link);
   link.handler?.data(first);

@@ -1,49 +1,20 @@
 // Connections to other nodes over links of the test.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { aPeer, RecordingLink } from '../../../test/support/peer-connections.ts';
 import { encodeFrame } from './frame-writer.ts';
-import type { Link, LinkHandler } from './link.ts';
-import { PeerConnections } from './peers.ts';
-
-type Handler = LinkHandler;
-
-/** A link whose end no node notices, as while a network drops every packet. */
-class SilentLink implements Link {
-  readonly node = 'b';
-  readonly unsentBytes = 0;
-  handler: Handler | null = null;
-  closedFor: string | null = null;
-  send(): void {}
-  close(reason: string): void {
-    this.closedFor = reason;
-  }
-  receive(handler: Handler): void {
-    this.handler = handler;
-  }
-}
 
 const hello = encodeFrame({ kind: 'hello', node: 'b', boot: 'b 1', saysPromise: true });
 
 it('reports the loss of a connection that a new one replaces, so that every feed is opened again', () => {
   const events: string[] = [];
-  const peers = new PeerConnections({
-    self: { node: 'a', boot: 'a 1' },
-    clock: new ManualClock(),
-    log: silentLog,
-    connect: () => new Promise(() => {}),
-    events: {
-      connected: () => events.push('connected'),
-      disconnected: () => events.push('disconnected'),
-      arrived: () => {},
-      received: () => {},
-      hasRoom: () => {},
-    },
+  const peers = aPeer({
+    connected: () => events.push('connected'),
+    disconnected: () => events.push('disconnected'),
   });
-  peers.follow([{ node: 'b', host: '', port: 1 }]);
   for (let connection = 0; connection < 2; connection++) {
-    const link = new SilentLink();
+    const link = new RecordingLink();
     peers.accept(link);
     link.handler?.data(hello);
   }
@@ -53,21 +24,8 @@ it('reports the loss of a connection that a new one replaces, so that every feed
 
 it('sends on after bytes that the other node did not apply, as after those that it applied', () => {
   let hasRoom = 0;
-  const peers = new PeerConnections({
-    self: { node: 'a', boot: 'a 1' },
-    clock: new ManualClock(),
-    log: silentLog,
-    connect: () => new Promise(() => {}),
-    events: {
-      connected: () => {},
-      disconnected: () => {},
-      arrived: () => {},
-      received: () => {},
-      hasRoom: () => hasRoom++,
-    },
-  });
-  peers.follow([{ node: 'b', host: '', port: 1 }]);
-  const link = new SilentLink();
+  const peers = aPeer({ hasRoom: () => hasRoom++ });
+  const link = new RecordingLink();
   peers.accept(link);
   link.handler?.data(hello);
   const shard = { bucket: 'b', shard: 0, epoch: 1 };
@@ -105,22 +63,9 @@ it('closes a connection whose messages break the protocol, with the reason', () 
     ],
     'unknown form 9 of a frame': [hello, Buffer.from([0, 0, 0, 1, 9])],
   };
-  const peers = new PeerConnections({
-    self: { node: 'a', boot: 'a 1' },
-    clock,
-    log: silentLog,
-    connect: () => new Promise(() => {}),
-    events: {
-      connected: () => {},
-      disconnected: () => {},
-      arrived: () => {},
-      received: () => {},
-      hasRoom: () => {},
-    },
-  });
-  peers.follow([{ node: 'b', host: '', port: 1 }]);
+  const peers = aPeer({}, clock);
   for (const [reason, frames] of Object.entries(cases)) {
-    const link = new SilentLink();
+    const link = new RecordingLink();
     peers.accept(link);
     for (const frame of frames) link.handler?.data(frame);
     assert.equal(link.closedFor, reason);

@@ -1,0 +1,36 @@
+// Keys of the configuration that a service follows: it takes each change, then its listeners are called.
+import type { ConfigStore, Entry } from '#replog/config-store.ts';
+import type { Changing } from './until.ts';
+
+export class WatchedKeys implements Changing {
+  readonly #store: ConfigStore;
+  readonly #prefix: string;
+  readonly #take: (key: string, entry: Entry | null) => void;
+  readonly #listeners = new Set<() => void>();
+  #watch: { stop(): void } | null = null;
+
+  /** `take` gets `null` for a key that was deleted. */
+  constructor(store: ConfigStore, prefix: string, take: (key: string, entry: Entry | null) => void) {
+    this.#store = store;
+    this.#prefix = prefix;
+    this.#take = take;
+  }
+
+  /** Resolves when all present keys were taken. */
+  async start(): Promise<void> {
+    this.#watch = await this.#store.watch(this.#prefix, (key, entry) => {
+      this.#take(key, entry);
+      for (const listener of [...this.#listeners]) listener();
+    });
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+    this.#listeners.clear();
+  }
+
+  onChange(listener: () => void): { stop(): void } {
+    this.#listeners.add(listener);
+    return { stop: () => void this.#listeners.delete(listener) };
+  }
+}
