@@ -133,11 +133,15 @@ test('notifies once when an account is deleted, or its credentials or roles chan
     authenticator.whenChanged(byCertificate, () => notified.push('certificate'));
   };
   watch();
+  const changed = () => [byPassword, byCertificate].map((caller) => authenticator.hasChanged(caller));
   change({ ...jane });
   assert.deepEqual(notified.splice(0), []);
+  assert.deepEqual(changed(), [false, false]);
   change({ ...jane, credentialId: '2' });
   assert.deepEqual(notified.splice(0), ['password']);
+  assert.deepEqual(changed(), [true, false]);
   change({ ...jane, roles: [] });
+  assert.deepEqual(changed(), [true, true]);
   change(null);
   assert.deepEqual(notified.splice(0), ['certificate']);
   watch();

@@ -31,6 +31,8 @@ export interface Authority {
   impersonated?(by: Caller, name: string, domain: string): Caller | null;
   /** Calls back once when the caller's account is deleted or its credentials or roles change (at once if that has happened). */
   whenChanged?(caller: Caller, notify: () => void): { stop(): void };
+  /** Whether `whenChanged` would call back at once. */
+  hasChanged?(caller: Caller): boolean;
   /** Resolves with null for wrong credentials, after a delay that grows with each failure. */
   authenticate(attempt: { name: string; password: string; remoteAddress: string }): Promise<Caller | null>;
 }

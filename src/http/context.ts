@@ -5,11 +5,12 @@ import { parsePermission } from '#auth/permission.ts';
 import { plainAddress } from '#base/address.ts';
 import { assert } from '#base/assert.ts';
 import type { Context } from '#contract/route.ts';
+import type { RequestEnd } from './request-end.ts';
 
 export function contextOf(
   request: IncomingMessage,
   caller: Caller,
-  options: { provisioned: boolean; signal: AbortSignal },
+  options: { provisioned: boolean; end: Pick<RequestEnd, 'signal'> },
 ): Context {
   const socket = request.socket;
   const address = plainAddress(socket.localAddress ?? '127.0.0.1');
@@ -21,7 +22,9 @@ export function contextOf(
     remoteAddress: remoteAddress(request),
     tls: 'encrypted' in socket && socket.encrypted === true,
     headers: request.headers,
-    signal: options.signal,
+    get signal() {
+      return options.end.signal;
+    },
   };
 }
 
@@ -36,5 +39,13 @@ function permits(caller: Caller, text: string): boolean {
 
 /** The name in a Host header, without port; IPv6 stays in brackets. Null for anything but a name or an address. */
 function hostName(header: string | undefined): string | null {
-  return /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?$/.exec(header ?? '')?.[1] ?? null;
+  if (header === undefined) return null;
+  if (header !== lastHost.header) {
+    const name = /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?$/.exec(header)?.[1] ?? null;
+    lastHost = { header, name };
+  }
+  return lastHost.name;
 }
+
+/** Nearly all requests name the same host. */
+let lastHost: { readonly header: string; readonly name: string | null } = { header: '', name: null };

@@ -9,7 +9,7 @@ export interface Target {
 
 export function parseTarget(requestTarget: string): Target {
   // Proxies send the absolute form of the target.
-  const url = requestTarget.replace(/^https?:\/\/[^/?#]*/i, '');
+  const url = requestTarget[0] === '/' ? requestTarget : requestTarget.replace(/^https?:\/\/[^/?#]*/i, '');
   const end = url.search(/[?#]/);
   const path = end < 0 ? url : url.slice(0, end);
   const query = end < 0 || url[end] === '#' ? {} : parseForm(url.slice(end + 1).replace(/#.*$/s, ''));
@@ -18,10 +18,8 @@ export function parseTarget(requestTarget: string): Target {
 
 function splitPath(path: string): string[] | null {
   try {
-    return path
-      .split('/')
-      .filter((token) => token !== '')
-      .map(decodeURIComponent);
+    const tokens = path.split('/').filter((token) => token !== '');
+    return path.includes('%') ? tokens.map(decodeURIComponent) : tokens;
   } catch {
     return null; // URIError: broken percent-encoding or not UTF-8
   }

@@ -23,6 +23,7 @@ import { noRoute, renderError } from './errors.ts';
 import { httpRefusals } from './http.refusals.ts';
 import { parseTarget, type Target } from './path.ts';
 import { certificateOf } from './peer-certificates.host.ts';
+import { RequestEnd } from './request-end.ts';
 import type { RequestMeter } from './request-meter.ts';
 import { type Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
@@ -63,7 +64,7 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly target: Target;
   readonly out: ServerResponse;
-  readonly abort: AbortController;
+  readonly end: RequestEnd;
   route: string;
   path: string | null;
   user: string;
@@ -95,7 +96,7 @@ export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #router: Router;
   readonly #gate: AccessGate;
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Set<RequestEnd>();
   readonly #meters: UserMeters;
 
   constructor(options: PipelineOptions) {
@@ -111,12 +112,12 @@ export class Pipeline {
 
   async serve(request: IncomingMessage, out: ServerResponse): Promise<void> {
     const started = this.#options.clock.monotonicMs();
-    const abort = new AbortController();
+    const end = new RequestEnd();
     const target = parseTarget(request.url ?? '/');
     const exchange: Exchange = {
       request,
       target,
-      abort,
+      end,
       route: 'none',
       path: null,
       user: '',
@@ -124,12 +125,12 @@ export class Pipeline {
       out,
     };
     const entered = this.#options.throttle?.enter(target) ?? noCount;
-    this.#open.add(abort);
+    this.#open.add(end);
     this.#options.meter?.started();
     out.once('close', () => {
       this.#options.meter?.ended();
-      this.#open.delete(abort);
-      abort.abort(requestIsOver);
+      this.#open.delete(end);
+      end.end();
       if (typeof entered === 'function') entered();
     });
     const answer = typeof entered === 'function' ? await this.#answer(exchange) : entered;
@@ -149,7 +150,7 @@ export class Pipeline {
   #send(exchange: Exchange, out: ServerResponse, answer: Reply): void {
     const headers = this.#options.hooks.responseHeaders?.() ?? {};
     const sent = exchange.traffic?.sent ?? noCount;
-    const options = { signal: exchange.abort.signal, headers, sent };
+    const options = { end: exchange.end, headers, sent };
     if (answer.kind === 'stream') this.#endWhenAccessChanges(exchange, out);
     try {
       sendReply(out, answer, options);
@@ -160,15 +161,15 @@ export class Pipeline {
   }
 
   /** A stream ends when the account or the roles of its caller change: clients that still have access request it again. */
-  #endWhenAccessChanges({ caller, abort }: Exchange, out: ServerResponse): void {
+  #endWhenAccessChanges({ caller, end }: Exchange, out: ServerResponse): void {
     if (caller === null) return;
-    const watching = this.#options.authority.whenChanged?.(caller, () => abort.abort());
+    const watching = this.#options.authority.whenChanged?.(caller, () => end.end());
     out.once('close', () => watching?.stop());
   }
 
   /** Ends every open stream and aborts the signals of running handlers. */
   abortAll(): void {
-    for (const abort of this.#open) abort.abort();
+    for (const end of this.#open) end.end();
   }
 
   /** Null when the client has closed the connection. */
@@ -225,7 +226,7 @@ export class Pipeline {
       if (admission === null) throw this.#unauthenticated(request);
     }
     const { caller, provisioned: asOf } = admission;
-    const context = contextOf(request, caller, { provisioned: asOf, signal: exchange.abort.signal });
+    const context = contextOf(request, caller, { provisioned: asOf, end: exchange.end });
     return await this.#run(exchange, match, context, sent);
   }
 
@@ -242,13 +243,13 @@ export class Pipeline {
 
   /** Counts the request of a user with limits until its connection has its answer, and the bytes of both. */
   #limit(exchange: Exchange, route: RouteDefinition, { identity: { name }, limits }: Caller): void {
-    const { request, abort } = exchange;
+    const { request, end } = exchange;
     const serviceLimits = limits?.clusterManager;
-    if (serviceLimits === undefined || abort.signal.aborted) return;
+    if (serviceLimits === undefined || end.isOver) return;
     const declaredBytes = request.headers['content-length'];
     const reached = this.#meters.enter(name, serviceLimits, Number(declaredBytes ?? 0));
     if (reached.length > 0) throw generalRefusals.limitsExceeded({ limits: reached.join(',') });
-    abort.signal.addEventListener('abort', () => this.#meters.leave(name, 0));
+    end.signal.addEventListener('abort', () => this.#meters.leave(name, 0));
     const received = (bytes: number) => {
       if (declaredBytes === undefined) this.#meters.received(name, bytes);
     };
@@ -279,14 +280,7 @@ export class Pipeline {
   #isOutdated({ caller, provisioned }: Admission): boolean {
     const { authority } = this.#options;
     if (authority.provisioned() !== provisioned) return true;
-    if (caller.identity.domain === 'anonymous') return false;
-    let changed = false;
-    authority
-      .whenChanged?.(caller, () => {
-        changed = true;
-      })
-      .stop();
-    return changed;
+    return caller.identity.domain !== 'anonymous' && authority.hasChanged?.(caller) === true;
   }
 
   #unauthenticated({ headers }: IncomingMessage): AppError {
@@ -381,6 +375,4 @@ export class Pipeline {
   }
 }
 
-/** One for all requests: an error of its own for each would take longer than the rest of its end. */
-const requestIsOver = new DOMException('The request is over', 'AbortError');
 const noCount = (): void => {};

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import type { Reply } from '#contract/route.ts';
+import type { RequestEnd } from './request-end.ts';
 
 const standardHeaders = {
   Server: 'Divan',
@@ -15,7 +16,7 @@ const standardHeaders = {
 };
 
 export interface SendOptions {
-  readonly signal: AbortSignal;
+  readonly end: Pick<RequestEnd, 'signal'>;
   readonly headers: Readonly<Record<string, string>>;
   /** Called with the size of each part of the body. */
   readonly sent: (bytes: number) => void;
@@ -75,7 +76,7 @@ function sendForwarded(
 function sendStream(
   out: ServerResponse,
   texts: (signal: AbortSignal) => AsyncIterable<string>,
-  { signal, sent }: SendOptions,
+  { end: { signal }, sent }: SendOptions,
 ): void {
   out.setHeader('Content-Type', 'application/json; charset=utf-8');
   if (out.req.method === 'HEAD') return void out.end();

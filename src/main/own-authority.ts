@@ -21,6 +21,7 @@ export function withOwnAccount(authority: Authority, account: () => Account | nu
     byCertificate: (name) => authority.byCertificate(name),
     whenChanged: (caller, notify) =>
       own.has(caller) ? nothing : (authority.whenChanged?.(caller, notify) ?? nothing),
+    hasChanged: (caller) => !own.has(caller) && authority.hasChanged?.(caller) === true,
     async authenticate(attempt) {
       const expected = account();
       if (expected === null || attempt.name !== expected.username)
