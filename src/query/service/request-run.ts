@@ -239,6 +239,7 @@ export class RequestRun {
       for (;;) {
         const batch = await rows.next();
         if (batch === null) break;
+        if (batch.length === 0) continue;
         open();
         for (const row of batch) writer.row(engine.textOf(row));
         active.rows.count = writer.rows;

@@ -194,7 +194,7 @@ export interface Outcome {
 }
 
 export interface Execution {
-  /** Result rows in batches. Rejects with an SqlError. Leaving the loop early ends the statement and frees all resources. */
+  /** Result rows in batches, which may be empty. Rejects with an SqlError. Leaving the loop early ends the statement and frees all resources. */
   readonly rows: AsyncIterable<readonly Value[]>;
   readonly outcome: Outcome;
   /** The plan with `#stats` for `profile=timings`. */

@@ -5,7 +5,7 @@ import type { Value } from '../values/value.ts';
 import type { ExecuteContext, Execution } from './engine.ts';
 import type { StatsOf } from './explaining.ts';
 import type { Statement } from './inserting.ts';
-import { addPhases } from './meter.ts';
+import { addPhases, type Meter } from './meter.ts';
 import { emptyRow } from './row.ts';
 import { type Programs, Run, type SubqueryProgram } from './run.ts';
 
@@ -25,20 +25,21 @@ export function execute(
   const run = new Run(context, programs, evaluationOf);
   const { meter } = run;
   return {
-    rows: rowsOf(run, meter ? (each) => meter.rows(plan, statement(each)) : statement),
+    rows: meter ? meteredRows(run, meter, meter.rows(plan, statement(run))) : statement(run),
     outcome: run.outcome,
     timings: () => (meter ? explain((operator) => meter.statsOf(operator)) : null),
   };
 }
 
-async function* rowsOf(run: Run, statement: Statement): AsyncGenerator<readonly Value[]> {
-  run.context.signal.throwIfAborted();
+async function* meteredRows(
+  run: Run,
+  meter: Meter,
+  batches: AsyncIterable<readonly Value[]>,
+): AsyncGenerator<readonly Value[]> {
   try {
-    for await (const rows of statement(run)) {
-      if (rows.length > 0) yield rows;
-    }
+    yield* batches;
   } finally {
-    if (run.meter) addPhases(run.outcome, run.meter);
+    addPhases(run.outcome, meter);
   }
 }
 

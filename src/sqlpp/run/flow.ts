@@ -13,46 +13,37 @@ import { valueKey } from './keys.ts';
 import { compileAnswerRow, compileProjection } from './projection.ts';
 import { type Batch, Batcher, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
+import { afterEach, staged } from './stages.ts';
 
 export function filter(compiler: BlockCompiler, input: Pull, condition: Expression): Pull {
   const code = compiler.code(condition);
-  return async function* pullFiltered(run, seed) {
-    for await (const rows of input(run, seed)) {
-      const passing: Batch = [];
-      await run.each(rows, (row) => {
-        if (isTrue(code.run(row, run.evaluation))) passing.push(row);
-      });
-      if (passing.length > 0) yield passing;
-      await run.yieldIfDue();
-    }
-  };
+  return staged(input, (run, rows) => {
+    const passing: Batch = [];
+    const waiting = run.each(rows, (row) => {
+      if (isTrue(code.run(row, run.evaluation))) passing.push(row);
+    });
+    return waiting === undefined ? passing : waiting.then(() => passing);
+  });
 }
 
 export function letVariables(compiler: BlockCompiler, input: Pull, bindings: readonly SlotBinding[]): Pull {
   const codes = bindings.map(({ slot, expression }) => ({ slot, code: compiler.code(expression) }));
-  return async function* pullLet(run, seed) {
-    for await (const rows of input(run, seed)) {
-      await run.each(rows, (row) => {
-        for (const { slot, code } of codes) row[slot] = code.run(row, run.evaluation);
-      });
-      yield rows;
-    }
-  };
+  return staged(input, (run, rows) =>
+    afterEach(run, rows, (row) => {
+      for (const { slot, code } of codes) row[slot] = code.run(row, run.evaluation);
+    }),
+  );
 }
 
 export function project(compiler: BlockCompiler, input: Pull, projection: LogicalProjection): Pull {
   const asText = compiler.isAnswer(projection) ? compileAnswerRow(compiler, projection) : undefined;
   const evaluate = asText ?? compileProjection(compiler, projection);
   const { resultSlot } = projection;
-  return async function* pullProjected(run, seed) {
-    for await (const rows of input(run, seed)) {
-      await run.each(rows, (row) => {
-        row[resultSlot] = evaluate(run, row);
-      });
-      yield rows;
-      await run.yieldIfDue();
-    }
-  };
+  return staged(input, (run, rows) =>
+    afterEach(run, rows, (row) => {
+      row[resultSlot] = evaluate(run, row);
+    }),
+  );
 }
 
 export function distinct(input: Pull, slot: number): Pull {
@@ -137,13 +128,7 @@ export function fetchDocuments(compiler: BlockCompiler, input: Pull, node: Fetch
   const reader = new DocumentReader(compiler, node.source, true);
   const keyspace = node.keyspace.keyspace as Keyspace;
   const idSlot = node.source.idSlot as number;
-  return async function* pullFetched(run, seed) {
-    for await (const rows of input(run, seed)) {
-      const found = await readRows(run, reader, keyspace, rows, idSlot);
-      if (found.length > 0) yield found;
-      await run.yieldIfDue();
-    }
-  };
+  return staged(input, (run, rows) => readRows(run, reader, keyspace, rows, idSlot));
 }
 
 /** Adds documents to rows; drops rows without a document. */

@@ -58,11 +58,6 @@ export function functionKey({ parts }: FunctionName): string {
 /** Produces an operator's rows, starting with this row. Leaving the loop early ends all its inputs. */
 export type Pull = (run: Run, seed: Row) => AsyncIterable<Batch>;
 
-/** Measures the operator if the request has a profile. */
-export function measured(operator: object, pull: Pull): Pull {
-  return (run, seed) => run.meter?.rows(operator, pull(run, seed)) ?? pull(run, seed);
-}
-
 export interface SubqueryProgram {
   readonly block: Block;
   readonly resultSlot: number;

@@ -9,7 +9,7 @@ import { distinct, fetchDocuments, filter, letVariables, limit, offset, project,
 import { compileLettingHaving, group } from './grouping.ts';
 import { hashJoin } from './hash-join.ts';
 import { constantJoin, keyScanOf, lookupJoin, loopJoin } from './joining.ts';
-import { type FunctionProgram, functionKey, measured, type Pull, type SubqueryProgram } from './run.ts';
+import { type FunctionProgram, functionKey, type Pull, type SubqueryProgram } from './run.ts';
 import {
   catalogScan,
   collectionScan,
@@ -20,6 +20,7 @@ import {
   unionScan,
 } from './scans.ts';
 import { order } from './sorting.ts';
+import { measured } from './stages.ts';
 import { window } from './windowing.ts';
 import { type WithCode, withTerms } from './with-terms.ts';
 
