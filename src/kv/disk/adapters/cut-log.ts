@@ -32,6 +32,8 @@ export class CutLog {
   /** What the file contains up to `end`. */
   private readonly image = Buffer.alloc(cutLogBytes);
   private end = 0;
+  /** The cuts of each frame up to `end`. */
+  private frames: Uint8Array[] = [];
 
   /** Creates the file, or overwrites one whose frames are in rows. */
   constructor(spec: DataFileSpec) {
@@ -72,17 +74,20 @@ export class CutLog {
   /** The cuts of the frame written last are on disk afterwards. */
   sync(): void {
     fdatasyncSync(this.descriptor);
-    this.end += frameHeaderBytes + this.image.readUInt32BE(this.end);
+    const start = this.end + frameHeaderBytes;
+    this.end = start + this.image.readUInt32BE(this.end);
+    this.frames.push(this.image.subarray(start, this.end));
   }
 
   /** The cuts of all frames, oldest first; valid until the next `write`. */
   cuts(): Uint8Array[] {
-    return framesIn(this.image.subarray(0, this.end), this.seed).map(({ cuts }) => cuts);
+    return this.frames;
   }
 
   /** Called when all frames are in rows. */
   clear(): void {
     this.end = 0;
+    this.frames = [];
   }
 
   /** Frees the memory at once: the garbage collector would run late. */

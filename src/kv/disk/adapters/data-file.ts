@@ -30,6 +30,8 @@ const checkpointPagesMax = 8 * checkpointPages;
 /** A commit of at most this size that a client waits for goes to the log of cuts. */
 const loggedBytesMax = cutLogBytes / 4;
 
+type CheckpointMode = 'noop' | 'passive' | 'truncate';
+
 export class DataFile {
   readonly spec: DataFileSpec;
   private readonly db: DatabaseSync;
@@ -47,6 +49,8 @@ export class DataFile {
   private reader!: PageReader;
   /** Used every second for every file while statistics are read: kept, since preparing takes longer than running. */
   private pageCounts: { free: StatementSync; all: StatementSync } | null = null;
+  /** Prepared once: each commit uses one. */
+  private readonly checkpoints = new Map<CheckpointMode, StatementSync>();
   private truncateAtPages = checkpointPagesMax;
   /** Raised by each commit, also across reopening: a load detects commits in between by it. */
   private commits = 0;
@@ -292,8 +296,13 @@ export class DataFile {
     this.truncateAtPages = busy === 0 ? checkpointPagesMax : 2 * this.truncateAtPages;
   }
 
-  private walPages(mode: 'noop' | 'passive' | 'truncate'): { log: number; busy: number } {
-    return this.db.prepare(`pragma wal_checkpoint(${mode})`).get() as { log: number; busy: number };
+  private walPages(mode: CheckpointMode): { log: number; busy: number } {
+    let statement = this.checkpoints.get(mode);
+    if (statement === undefined) {
+      statement = this.db.prepare(`pragma wal_checkpoint(${mode})`);
+      this.checkpoints.set(mode, statement);
+    }
+    return statement.get() as { log: number; busy: number };
   }
 
   private checkedHeader(): Map<unknown, unknown> {
