@@ -39,6 +39,7 @@ function digestOfSources(): string {
     'src/cloud/clusters/instances.ts',
     'src/main/shell/plan-sentences.ts',
     'src/main/transfer/exact-json.ts',
+    'src/sqlpp/text/keywords.ts',
     'package-lock.json',
     'tools/build-console.ts',
   ];

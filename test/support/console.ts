@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContextOptions, chromium as engine, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium as engine,
+  type Locator,
+  type Page,
+} from 'playwright-core';
 import { chromium } from './needs.ts';
 import { administrator } from './node-process.ts';
 
@@ -89,6 +95,19 @@ export async function untilLoaded(page: Page): Promise<void> {
 export async function untilFocused(page: Page, heading: string): Promise<void> {
   await page.locator('main h1:focus', { hasText: heading }).waitFor();
 }
+
+interface Editable {
+  /** Of a plain field. */
+  readonly value?: string;
+  querySelectorAll(selector: string): Iterable<{ readonly textContent: string }>;
+}
+
+/** The text of an editor of statements or documents. */
+export const codeIn = (editor: Locator): Promise<string> =>
+  editor.evaluate((element: Editable) => {
+    const lines = Array.from(element.querySelectorAll('.cm-line'), ({ textContent }) => textContent);
+    return element.value ?? lines.join('\n');
+  });
 
 /** Presses the tab key until the focus is on what has this text. */
 export async function tabTo(page: Page, text: string): Promise<void> {

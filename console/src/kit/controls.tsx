@@ -60,7 +60,7 @@ export function EditAndDelete({ name, onOpen }: EditAndDeleteProps) {
   );
 }
 
-interface FieldProps {
+export interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (value: string) => void;

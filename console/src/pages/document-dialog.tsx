@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { StoredDocument } from '../api/types.ts';
+import { CodeField } from '../kit/code-field.tsx';
 import { Button, Field } from '../kit/controls.tsx';
 import { ConfirmByName, Dialog } from '../kit/dialog.tsx';
 import { size, time } from '../kit/format.ts';
@@ -136,7 +137,14 @@ function Editor({ path, stored, onClose }: EditorProps) {
       )}
       {isLarge && <Beginning text={text} />}
       {isEdited && (
-        <Field label="Document as JSON" value={text} onInput={setText} rows={14} mono problem={syntax} />
+        <CodeField
+          label="Document as JSON"
+          language="json"
+          value={text}
+          onInput={setText}
+          rows={14}
+          problem={syntax}
+        />
       )}
       {theirs && (
         <Conflict

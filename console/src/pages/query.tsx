@@ -2,6 +2,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { planSentences } from '../../../src/main/shell/plan-sentences.ts';
 import type { ApiError } from '../api/client.ts';
+import { CodeField } from '../kit/code-field.tsx';
 import { Button, Field } from '../kit/controls.tsx';
 import { objectProblem } from '../kit/json-text.ts';
 import { Page, Problem } from '../kit/notices.tsx';
@@ -59,12 +60,12 @@ export function Content() {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void run('run');
         }}
       >
-        <Field
+        <CodeField
           label="Statement"
+          language="sqlpp"
           value={statement}
           onInput={setStatement}
           rows={6}
-          mono
           hint="Ctrl+Enter runs it."
         />
         <Field

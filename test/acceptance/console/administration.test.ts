@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { assertAccessible, goTo, launchBrowser, openPage, signIn } from '../../support/console.ts';
+import { assertAccessible, codeIn, goTo, launchBrowser, openPage, signIn } from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
 import { eventuallyWithin, NodeProcess } from '../../support/node-process.ts';
 
@@ -61,7 +61,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     await page.reload();
     await page.getByText('Saved statements (1)').click();
     await page.getByRole('button', { name: 'By name', exact: true }).click();
-    assert.match(await page.getByLabel('Statement', { exact: true }).inputValue(), /^SELECT t.name/);
+    assert.match(await codeIn(page.getByLabel('Statement', { exact: true })), /^SELECT t.name/);
     await page.getByText('Statements before').click();
     await page.getByRole('button', { name: 'CREATE INDEX by_name ON travel(name)' }).waitFor();
 
@@ -74,6 +74,42 @@ describe('the console', { skip: needs('chromium') }, () => {
     assert.deepEqual(problems, []);
   });
 
+  it('colours statements in an editor that the tab key leaves, and takes them where the editor cannot be loaded', async () => {
+    await using opened = await signedIn();
+    const { page, problems } = opened;
+    await goTo(page, 'Query');
+    const statement = page.getByLabel('Statement', { exact: true });
+    await page.locator('.cm-content').waitFor();
+    await statement.fill('SELECT /* of\ntwo lines */ "text" AS `select`, 12.5 AS n');
+    const tokens = await page.evaluate<[text: string, colour: string][]>(`{
+      const { shadowRoot } = [...document.querySelectorAll('main div')].find((each) => each.shadowRoot);
+      const tokens = [...shadowRoot.querySelectorAll('.cm-line span')];
+      tokens.map((token) => [token.textContent, getComputedStyle(token).color]);
+    }`);
+    const texts = tokens.map(([text]) => text);
+    assert.deepEqual(texts, ['SELECT', '/* of', 'two lines */', '"text"', 'AS', '12.5', 'AS']);
+    assert.equal(new Set(tokens.map(([, colour]) => colour)).size, 4);
+    // What is typed over coloured text: the browser would keep the colour by an inline style.
+    await statement.press('Control+A');
+    await page.keyboard.type('SELECT 3');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('AS three');
+    assert.equal(await codeIn(statement), 'SELECT 3\nAS three');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('cell', { name: '3', exact: true }).waitFor();
+    await statement.focus();
+    await page.keyboard.press('Tab');
+    await page.getByLabel('Parameters').and(page.locator(':focus')).waitFor();
+    assert.deepEqual(problems, []);
+
+    await page.route('**/code-editor-*.js', (route) => route.abort());
+    await page.reload();
+    await statement.fill('SELECT 4 AS four');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('cell', { name: '4', exact: true }).waitFor();
+    assert.equal(await page.locator('.cm-content').count(), 0);
+  });
+
   it('advises on indexes, and infers the fields of a collection', async () => {
     await using opened = await signedIn();
     const { page, problems } = opened;
@@ -83,7 +119,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     await page.getByRole('region', { name: 'Advice' }).getByText('CREATE INDEX').first().waitFor();
     await assertAccessible(page, 'advice');
     await page.getByRole('button', { name: 'Use as statement' }).first().click();
-    assert.match(await page.getByLabel('Statement', { exact: true }).inputValue(), /^CREATE INDEX .*city/);
+    assert.match(await codeIn(page.getByLabel('Statement', { exact: true })), /^CREATE INDEX .*city/);
     await page.getByText('Fields of a collection').click();
     await page.getByLabel('Collection', { exact: true }).fill('travel');
     await page.getByRole('button', { name: 'Infer fields' }).click();

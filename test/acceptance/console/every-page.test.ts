@@ -53,6 +53,7 @@ describe('every page of the console', { skip: needs('chromium') }, () => {
         for (const title of titles) {
           await goTo(page, title);
           await untilLoaded(page);
+          if (title === 'Query') await page.locator('.cm-content').waitFor();
           await assertAccessible(page, title);
           await keepScreenshot(page, `${title}-${colorScheme}-${size}`);
         }
