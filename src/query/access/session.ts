@@ -40,7 +40,17 @@ export interface Session {
 }
 
 /** @throws SqlError 10000 when some credentials are wrong, or there are none */
-export async function openSession(
+export function openSession(
+  authority: Authority,
+  origin: RequestOrigin,
+  creds: readonly Credential[],
+): Session | Promise<Session> {
+  const { sender } = origin;
+  if (sender !== undefined && creds.length === 0) return sessionOf(sender.callers, sender.credential);
+  return openWithCreds(authority, origin, creds);
+}
+
+async function openWithCreds(
   authority: Authority,
   origin: RequestOrigin,
   creds: readonly Credential[],
@@ -48,12 +58,16 @@ export async function openSession(
   const { callers: sent, credential } = origin.sender ?? (await senderOf(authority, origin));
   const callers = [...sent];
   for (const cred of creds) callers.push(await authority.authenticate(cred, origin.remoteAddress));
+  return sessionOf(callers, credential ?? creds[0] ?? null);
+}
+
+function sessionOf(callers: readonly (Caller | null)[], credential: Credential | null): Session {
   if (!isAuthenticated({ callers })) throw sqlError(10000);
   const authenticated = callers as Caller[];
   const users = authenticated.map(({ identity: { domain, name } }) =>
     domain === 'local' ? name : `${domain}:${name}`,
   );
-  return { callers: authenticated, users, credential: credential ?? creds[0] ?? null };
+  return { callers: authenticated, users, credential };
 }
 
 const refused: Sender = { callers: [null], credential: null };

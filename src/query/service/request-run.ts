@@ -85,12 +85,14 @@ export class RequestRun {
     const request = readParameters(input.sent);
     this.active.request = request;
     this.answer.use(request);
-    const session = await openSession(service.deps.authority, input.origin, request.credentials);
+    const opened = openSession(service.deps.authority, input.origin, request.credentials);
+    const session = opened instanceof Promise ? await opened : opened;
     this.active.users = session.users;
     this.leaveLimits = enterLimits(service.meters, session.callers, input.sent.body.length);
     this.limitTime(request);
     // A statement that waits for its transaction does not hold a place of the service.
-    const named = await RequestTransaction.enter(service, request, session, this.ending.signal);
+    const entered = RequestTransaction.enter(service, request, session, this.ending.signal);
+    const named = entered instanceof Promise ? await entered : entered;
     try {
       await this.admit(named, request, session);
     } finally {
@@ -101,7 +103,8 @@ export class RequestRun {
   private async admit(named: RequestTransaction, request: QueryRequest, session: Session): Promise<void> {
     const { service } = this;
     const { signal } = this.ending;
-    if (!(await service.admission.enter(signal))) throw sqlErrorWith(1182, { isRetryable: true });
+    if (!service.admission.enterNow() && !(await service.admission.enter(signal)))
+      throw sqlErrorWith(1182, { isRetryable: true });
     const slices = (this.slices = service.slices.begin());
     try {
       signal.throwIfAborted();
@@ -133,7 +136,7 @@ export class RequestRun {
     this.active.state = 'running';
     const engine = (this.answer.engine = await service.deps.engine());
     if (named.transaction !== null || !request.transaction.isImplicit)
-      return await this.serveWithin(named, engine, request, session);
+      return this.serveWithin(named, engine, request, session);
     const begun = await RequestTransaction.begin(service, request, session, this.ending.signal);
     try {
       await this.serveWithin(begun, engine, request, session);
@@ -191,7 +194,7 @@ export class RequestRun {
     return { prepared: entry.prepared, entry, shownName: entry.name };
   }
 
-  private async runChosen(
+  private runChosen(
     engine: Engine,
     request: QueryRequest,
     session: Session,
@@ -215,7 +218,7 @@ export class RequestRun {
     const execution = engine.execute(prepared, context);
     answer.execution = execution;
     this.active.outcome = execution.outcome;
-    await this.send(engine, request, chosen, execution);
+    return this.send(engine, request, chosen, execution);
   }
 
   private async send(

@@ -32,14 +32,30 @@ export class RequestTransaction {
    * Waits until the transaction that the request names runs no other statement.
    * @throws SqlError when it does not exist or has ended, or the statement number is out of order
    */
-  static async enter(
+  static enter(
     service: QueryParts,
     request: QueryRequest,
     session: Session,
     signal: AbortSignal,
-  ): Promise<RequestTransaction> {
+  ): RequestTransaction | Promise<RequestTransaction> {
     const { id, statementNumber } = request.transaction;
     if (id === null || id === '') return new RequestTransaction(service, null, false);
+    return RequestTransaction.enterNamed(service, id, { statementNumber, session, signal });
+  }
+
+  private static async enterNamed(
+    service: QueryParts,
+    id: string,
+    {
+      statementNumber,
+      session,
+      signal,
+    }: {
+      statementNumber: QueryRequest['transaction']['statementNumber'];
+      session: Session;
+      signal: AbortSignal;
+    },
+  ): Promise<RequestTransaction> {
     const transaction = openOf(service, id, session);
     await transaction.enter(waitingMax, signal);
     const entered = new RequestTransaction(service, transaction, false);

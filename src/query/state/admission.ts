@@ -14,15 +14,18 @@ export class Admission {
     return this.waiting.length;
   }
 
+  /** Whether the request may run without waiting: then the caller must call `leave`. Else it calls `enter`. */
+  enterNow(): boolean {
+    if (this.running >= this.limits().running) return false;
+    this.running++;
+    return true;
+  }
+
   /** Resolves with false when the queue is full; rejects with the signal's reason. After true the caller must call `leave`. */
   async enter(signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    const limits = this.limits();
-    if (this.running < limits.running) {
-      this.running++;
-      return true;
-    }
-    if (this.waiting.length >= limits.waiting) return false;
+    if (this.enterNow()) return true;
+    if (this.waiting.length >= this.limits().waiting) return false;
     const slot = deferred<void>();
     this.waiting.push(slot);
     const abort = () => {

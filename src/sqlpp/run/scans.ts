@@ -52,14 +52,31 @@ export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
   const offset = scan.offset && compiler.code(scan.offset);
   const { idSlot } = scan.source;
   const isUnbounded = scan.spans.length === 0;
+  const keys = scan.covers.map((cover) => cover.position);
   return async function* pullIndex(run, seed) {
-    const found = await spansOf(run, spans, seed);
+    let found: StoredScan['spans'] = [];
+    const waiting = run.each(once, () => {
+      found = spans(run, seed);
+    });
+    if (waiting !== undefined) await waiting;
     if (found.length === 0 && !isUnbounded) return;
-    const bounds = await limits(run, seed, limit, offset);
+    const isLimited = limit !== undefined || offset !== undefined;
+    const bounds = isLimited ? await limits(run, seed, limit, offset) : unlimited;
     if (bounds.limit <= 0) return;
-    const batches = run.context.datastore.indexes.scan(
-      await storedScan(run, scan, { spans: found, ...bounds }),
-    );
+    const asked = run.context.consistency(scan.keyspace.keyspace as Keyspace);
+    const consistency = asked instanceof Promise ? await asked : asked;
+    const batches = run.context.datastore.indexes.scan({
+      index: scan.index,
+      spans: found,
+      keys,
+      isReverse: scan.isReverse,
+      isDistinct: scan.isDistinct,
+      offset: bounds.offset,
+      limit: bounds.limit,
+      consistency,
+      waitMs: run.context.scanWaitMs,
+      signal: run.context.signal,
+    });
     const phase = run.phase('indexScan');
     for await (const rows of batches) {
       phase.items += rows.length;
@@ -68,35 +85,6 @@ export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
         await run.yieldIfDue();
       }
     }
-  };
-}
-
-async function spansOf(
-  run: Run,
-  spans: ReturnType<typeof compileSpans>,
-  seed: Row,
-): Promise<StoredScan['spans']> {
-  let found: StoredScan['spans'] = [];
-  await run.each([0], () => {
-    found = spans(run, seed);
-  });
-  return found;
-}
-
-async function storedScan(
-  run: Run,
-  scan: IndexScan,
-  part: Pick<StoredScan, 'spans' | 'limit' | 'offset'>,
-): Promise<StoredScan> {
-  return {
-    index: scan.index,
-    isReverse: scan.isReverse,
-    keys: scan.covers.map((cover) => cover.position),
-    isDistinct: scan.isDistinct,
-    consistency: await run.context.consistency(scan.keyspace.keyspace as Keyspace),
-    waitMs: run.context.scanWaitMs,
-    signal: run.context.signal,
-    ...part,
   };
 }
 
@@ -109,6 +97,9 @@ function indexRow(seed: Row, idSlot: number, scan: IndexScan, entry: IndexRow): 
   for (const { slot, constant } of scan.constants) row[slot] = constant;
   return row;
 }
+
+const once = [null];
+const unlimited = { limit: Number.POSITIVE_INFINITY, offset: 0 };
 
 async function limits(
   run: Run,
