@@ -23,12 +23,18 @@ function refusal(status: number, body: unknown): ApiError {
   if (status === 403) return new ApiError(403, 'You do not have permission for this.');
   const sent = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
   const fields = fieldsOf(sent['errors']) ?? fieldsOf(sent);
+  if (typeof sent['msg'] === 'string')
+    return new ApiError(status, serviceMessage(sent['msg'], sent['extras']));
   const coded = messagesIn(sent['errors']);
   const texts = [coded, sent['errors'], body, sent['reason'], sent['message'], sent['error']].flat();
   const text = texts.find((each) => typeof each === 'string' && each !== '');
   if (text === undefined && fields) return new ApiError(status, Object.values(fields).join(' '), fields);
   return new ApiError(status, text === undefined ? `The node answers with status ${status}.` : String(text));
 }
+
+/** Of the backup service: what is wrong, and why. */
+const serviceMessage = (text: string, extras: unknown): string =>
+  typeof extras === 'string' ? `${text}: ${extras}` : text;
 
 /** The texts of errors of the query service, which are objects with a code. */
 function messagesIn(errors: unknown): string {

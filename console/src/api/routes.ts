@@ -4,6 +4,8 @@ import type { Call } from './request.ts';
 
 export type { Call };
 
+const backup = '/_p/backup/api/v1';
+const repositories = `${backup}/cluster/self/repository` as const;
 const collection = '/pools/default/buckets/:bucket/scopes/:scope/collections/:collection';
 
 export const routes = {
@@ -62,6 +64,19 @@ export const routes = {
   replication: 'GET /settings/replications/:replication',
   changeReplication: 'POST /settings/replications/:replication',
   deleteReplication: 'DELETE /controller/cancelXDCR/:replication',
+
+  backupPlans: `GET ${backup}/plan`,
+  backupRepositories: `GET ${backup}/cluster/self`,
+  createBackupRepository: `POST ${repositories}/active/:repository`,
+  archiveBackupRepository: `POST ${repositories}/active/:repository/archive`,
+  pauseBackups: `POST ${repositories}/active/:repository/pause`,
+  resumeBackups: `POST ${repositories}/active/:repository/resume`,
+  deleteBackupRepository: `DELETE ${repositories}/:state/:repository`,
+  backups: `GET ${repositories}/:state/:repository/info`,
+  backupTasks: `GET ${repositories}/:state/:repository/taskHistory`,
+  runBackup: `POST ${repositories}/active/:repository/backup`,
+  restoreBackup: `POST ${repositories}/:state/:repository/restore`,
+  deleteBackup: `DELETE ${repositories}/active/:repository/backups/:backup`,
 
   users: 'GET /settings/rbac/users',
   roles: 'GET /settings/rbac/roles',

@@ -12,6 +12,7 @@ export const pages: Pages = {
   query: { title: 'Query', load: () => import('../pages/query.tsx') },
   indexes: { title: 'Indexes', load: () => import('../pages/indexes.tsx') },
   xdcr: { title: 'Replication', load: () => import('../pages/xdcr.tsx') },
+  backups: { title: 'Backups', load: () => import('../pages/backups.tsx') },
   metrics: { title: 'Metrics', load: () => import('../pages/metrics.tsx') },
   security: { title: 'Security', load: () => import('../pages/security.tsx') },
   settings: { title: 'Settings', load: () => import('../pages/settings.tsx') },

@@ -1,8 +1,17 @@
 // Pages of the console beyond documents: queries, indexes, users, settings, metrics, servers, replication.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { assertAccessible, codeIn, goTo, launchBrowser, openPage, signIn } from '../../support/console.ts';
+import {
+  assertAccessible,
+  codeIn,
+  goTo,
+  keepScreenshot,
+  launchBrowser,
+  openPage,
+  signIn,
+} from '../../support/console.ts';
 import { needs } from '../../support/needs.ts';
 import { eventuallyWithin, NodeProcess } from '../../support/node-process.ts';
 
@@ -16,7 +25,7 @@ describe('the console', { skip: needs('chromium') }, () => {
   let node: NodeProcess;
   before(async () => {
     browser = await launchBrowser();
-    node = await NodeProcess.start({ args: ['--bucket', 'travel'] });
+    node = await NodeProcess.start({ args: ['--bucket', 'travel', '--services', 'kv,index,n1ql,backup'] });
     for (const name of ['Air A', 'Air B']) {
       const value = JSON.stringify({ name });
       const path = `/pools/default/buckets/travel/docs/${encodeURIComponent(name)}`;
@@ -126,6 +135,59 @@ describe('the console', { skip: needs('chromium') }, () => {
     await page.getByRole('rowheader', { name: 'name', exact: true }).waitFor();
     await page.getByRole('cell', { name: '100 %' }).waitFor();
     await assertAccessible(page, 'fields');
+    assert.deepEqual(problems, []);
+  });
+
+  it('creates a repository, backs up, shows what a restore would change, and restores', async () => {
+    await using opened = await signedIn();
+    const { page, problems } = opened;
+    const dialog = page.getByRole('dialog');
+    await goTo(page, 'Backups');
+    await page.getByRole('button', { name: 'Create a repository' }).click();
+    await dialog.getByLabel('Repository').fill('daily');
+    await dialog.getByLabel('Folder').fill('/etc');
+    await dialog.getByLabel('Bucket').selectOption('travel');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('invalid archive location: ').waitFor();
+    await assertAccessible(page, 'a repository');
+    await dialog.getByLabel('Folder').fill(join(node.dataDir, 'backups', 'daily'));
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('cell', { name: 'paused' }).waitFor();
+    await page.getByRole('link', { name: 'daily' }).click();
+    const rows = page.getByRole('region', { name: 'Backups' }).locator('tbody tr');
+    await page.getByRole('button', { name: 'Back up now' }).click();
+    await rows.nth(0).waitFor();
+    await page.getByRole('button', { name: 'Back up everything' }).click();
+    await rows.nth(1).waitFor();
+    await page.getByRole('img', { name: '2 backups by time' }).locator('circle').nth(1).waitFor();
+    await assertAccessible(page, 'backups of a repository');
+    await keepScreenshot(page, 'backups of a repository');
+
+    const path = '/pools/default/buckets/travel/docs/Air%20A';
+    assert.equal((await node.request(path, 'DELETE')).status, 200);
+    await page
+      .getByRole('button', { name: /^Restore/ })
+      .first()
+      .click();
+    const preview = dialog.getByRole('region', { name: 'What would change' });
+    await preview.getByText('new ones are written').waitFor();
+    await dialog.getByLabel('Also replace what has changed or was deleted since').check();
+    await preview.getByText('all are written').waitFor();
+    await preview.getByRole('rowheader', { name: 'travel._default._default' }).waitFor();
+    await assertAccessible(page, 'preview of a restore');
+    await keepScreenshot(page, 'preview of a restore');
+    await dialog.getByRole('button', { name: 'Restore' }).click();
+    await eventuallyWithin(waitMs, async () => assert.equal((await node.request(path)).status, 200));
+    await page.getByRole('region', { name: 'Tasks' }).getByRole('rowheader', { name: 'restore' }).waitFor();
+
+    await page.getByRole('link', { name: 'All repositories' }).click();
+    await page.getByRole('button', { name: 'Archive daily' }).click();
+    await dialog.getByRole('button', { name: 'Archive' }).click();
+    await page.getByRole('button', { name: 'Forget daily' }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('daily');
+    await dialog.getByRole('button', { name: 'Forget' }).click();
+    await page.getByText('There are no repositories.').waitFor();
     assert.deepEqual(problems, []);
   });
 
