@@ -38,6 +38,8 @@ export class FollowedIndex {
   private readonly document = new StreamDocument();
   /** Vbuckets whose stream is open: their indexed changes belong to the data service's history. */
   private readonly confirmed = new Uint8Array(vbucketCount);
+  /** How many vbuckets are not confirmed: read after every input. */
+  private unconfirmed = vbucketCount;
   /** Vbuckets whose first snapshot is being received. */
   private readonly isInFirstSnapshot = new Uint8Array(vbucketCount);
   /** Vbuckets whose position has changed since the last commit or publication. */
@@ -80,7 +82,7 @@ export class FollowedIndex {
 
   /** True when a build needs its target seqnos and all streams are open: earlier they could be of a history that has ended. */
   get needsTarget(): boolean {
-    return !this.isBuilt && this.target === null && this.confirmed.every((isConfirmed) => isConfirmed === 1);
+    return this.unconfirmed === 0 && this.target === null && !this.isBuilt;
   }
 
   get leftOut(): number {
@@ -128,7 +130,7 @@ export class FollowedIndex {
     const isOther = positions.uuid[vb] !== 0n && positions.uuid[vb] !== uuid;
     if (isOther) this.target = null;
     this.isInFirstSnapshot[vb] = Number(this.seqno(vb) === 0);
-    this.confirmed[vb] = 1;
+    this.setConfirmed(vb, 1);
     positions.uuid[vb] = uuid;
     this.moved.add(vb);
     return isOther;
@@ -136,9 +138,15 @@ export class FollowedIndex {
 
   /** Marks a vbucket (or all) as unconfirmed until its stream is open again: the data service may have another history. */
   markUnconfirmed(vb?: number): void {
-    this.confirmed.fill(0, vb ?? 0, vb === undefined ? vbucketCount : vb + 1);
-    for (let marked = vb ?? 0; marked < (vb === undefined ? vbucketCount : vb + 1); marked++)
+    for (let marked = vb ?? 0; marked < (vb === undefined ? vbucketCount : vb + 1); marked++) {
+      this.setConfirmed(marked, 0);
       this.setProgress(marked);
+    }
+  }
+
+  private setConfirmed(vb: number, isConfirmed: 0 | 1): void {
+    this.unconfirmed += (this.confirmed[vb] as number) - isConfirmed;
+    this.confirmed[vb] = isConfirmed;
   }
 
   snapshot(vb: number, start: number, end: number): void {
@@ -211,7 +219,7 @@ export class FollowedIndex {
     this.file.remove(vbuckets.size === vbucketCount ? null : vbuckets);
     for (const vb of vbuckets) {
       this.positions.clear(vb);
-      this.confirmed[vb] = 0;
+      this.setConfirmed(vb, 0);
       this.moved.delete(vb);
       this.setProgress(vb);
     }

@@ -52,15 +52,31 @@ export class BackfillCalls {
     if (this.open.get(key) === call) this.open.delete(key);
     try {
       const { batch, pages } = await this.read(bucketUuid, file, call.requests);
+      const free = lastOf(pages.length, () => freeMemory(batch));
       for (const [index, page] of pages.entries()) {
         const answer = call.answers[index];
         if ('reason' in page) answer?.reject(new DamagedFileError(page));
-        else answer?.resolve(pageOf(batch, page));
+        else answer?.resolve({ ...pageOf(batch, page), free });
+        if ('reason' in page) free();
       }
     } catch (error) {
       for (const answer of call.answers) answer.reject(error as Error);
     }
   }
+}
+
+/** A function that acts at the last of so many calls. */
+function lastOf(count: number, act: () => void): () => void {
+  let left = count;
+  return () => {
+    if (--left === 0) act();
+  };
+}
+
+/** The bytes of pages have memory of their own, since they come from another thread. */
+function freeMemory({ buffer, byteLength }: Uint8Array): void {
+  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
+  if (isWhole && !buffer.detached) buffer.transfer(0);
 }
 
 const pageOf = (batch: Uint8Array, { start, end, ...positions }: PackedPage): BackfillPage => ({

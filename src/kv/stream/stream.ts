@@ -10,6 +10,7 @@ import type { Collections } from '../collections/collections.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
 import { type CutItem, CutReader, emptyCutItem } from '../data/cut.ts';
 import { type BackfillPage, backfillPageBytes } from '../data/disk-engine.ts';
+import { ownMemoryBytes } from '../data/documents.ts';
 import { decodeEvent, isEventKey } from '../data/system-events.ts';
 import type { VbucketState } from '../data/vbucket-state.ts';
 import { formOf } from './event-forms.ts';
@@ -73,6 +74,8 @@ export class Stream implements Follower {
   private isOpen = false;
   private page: BackfillPage | null = null;
   private reader: CutReader | null = null;
+  /** The connection may still send a large value from the memory of the page. */
+  private hasAttached = false;
   private isFetching = false;
   /** Size of the page that the stream may read, and the bytes that the connection accounts for it. */
   private pageBytes = 0;
@@ -198,6 +201,7 @@ export class Stream implements Follower {
       if (reader.item.seqno > this.options.endSeqno) return this.finishPage(page, this.options.endSeqno);
       this.position = reader.item.seqno;
       const item = page.inPlace?.get(this.position) ?? reader.item;
+      this.hasAttached ||= item.valueEnd - item.valueStart >= ownMemoryBytes;
       if (!this.sendItem(item, page.endSeqno, SnapshotFlag.disk)) return true;
     }
     this.finishPage(page, Math.min(page.toSeqno, this.options.endSeqno));
@@ -217,8 +221,7 @@ export class Stream implements Follower {
 
   /** Continues with this vbucket before others: the disk still caches the pages that it has just read. */
   private readNextPage(): void {
-    this.page = null;
-    this.reader = null;
+    this.freePage();
     void this.readPage(this.options.address.vb);
   }
 
@@ -292,6 +295,13 @@ export class Stream implements Follower {
     return false;
   }
 
+  private freePage(): void {
+    if (!this.hasAttached) this.page?.free?.();
+    this.page = null;
+    this.reader = null;
+    this.hasAttached = false;
+  }
+
   private async readPage(vb: number): Promise<void> {
     this.isFetching = true;
     try {
@@ -310,6 +320,7 @@ export class Stream implements Follower {
     pages.count(page.batch.length, page.toSeqno === page.endSeqno);
     this.heldBytes = pages.hold(this.heldBytes, page.batch.length);
     if (this.isEnded) {
+      page.free?.();
       this.host.backfillDone(this.heldBytes);
       return;
     }
@@ -328,8 +339,7 @@ export class Stream implements Follower {
 
   private dropPage(): void {
     if (this.page === null) return;
-    this.page = null;
-    this.reader = null;
+    this.freePage();
     this.host.backfillDone(this.heldBytes);
   }
 }
