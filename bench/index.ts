@@ -8,7 +8,9 @@ if (wanted !== 'smoke' && !names.includes(wanted ?? '')) {
   console.log(`usage: npm run bench -- <${['smoke', ...names].join('|')}>`);
   process.exit(wanted === undefined ? 0 : 1);
 }
-for (const name of wanted === 'smoke' ? names : [wanted]) {
+// Groups of `peers` run these.
+const inPeers = ['many', 'mixed'];
+for (const name of wanted === 'smoke' ? names.filter((each) => !inPeers.includes(each)) : [wanted]) {
   console.log(`# ${name}`);
   const bench = (await import(`./${name}.bench.ts`)) as { run(options: { smoke: boolean }): Promise<void> };
   await bench.run({ smoke: wanted === 'smoke' });
