@@ -4,18 +4,19 @@ import { assert } from '#base/assert.ts';
 import type { FailoverEntry } from '../data/documents.ts';
 
 export const failoverEntriesMax = 25;
-const entryBytes = 16;
+/** The uuid, high and low, and the seqno, high and low. */
+const wordsOfEntry = 4;
+const entryBytes = 4 * wordsOfEntry;
 
 export class FailoverLogs {
   private readonly count: number;
   private readonly lengths: Uint8Array;
-  /** Four words an entry: uuid high and low, seqno high and low. */
   private readonly words: Uint32Array;
 
   constructor(vbucketCount: number) {
     this.count = vbucketCount;
-    this.lengths = new Uint8Array(new SharedArrayBuffer(vbucketCount));
-    this.words = new Uint32Array(new SharedArrayBuffer(vbucketCount * failoverEntriesMax * entryBytes));
+    this.lengths = new Uint8Array(vbucketCount);
+    this.words = new Uint32Array(vbucketCount * failoverEntriesMax * wordsOfEntry);
   }
 
   /** Adds an entry at `seqno`; entries at or above it are dropped, since their history was lost. */

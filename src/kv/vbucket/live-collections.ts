@@ -1,5 +1,5 @@
 // The live collections of a bucket: their ids, maximum times to live and numbers of items.
-// Counts are rows of shared arrays; an id is looked up in a small table, or a map when it is large.
+// Counts are rows of typed arrays; an id is looked up in a small table, or a map when it is large.
 
 import { rowsMax } from '../memory/layout.ts';
 
@@ -13,10 +13,10 @@ export interface CollectionSpec {
 }
 
 export class LiveCollections {
-  private readonly small = new Int16Array(new SharedArrayBuffer(2 * smallIds)).fill(-1);
+  private readonly small = new Int16Array(smallIds).fill(-1);
   private readonly large = new Map<number, number>();
-  private readonly maxTtls = new Int32Array(new SharedArrayBuffer(4 * slotsMax));
-  private readonly counts = new Float64Array(new SharedArrayBuffer(8 * slotsMax));
+  private readonly maxTtls = new Int32Array(slotsMax);
+  private readonly counts = new Float64Array(slotsMax);
   /** By slot: `counts` by vbucket; empty until the first document. */
   private readonly rowCounts: (Int32Array | undefined)[] = [];
   /** By slot: the latest seqno in each vbucket; empty until the first write. */
@@ -100,13 +100,13 @@ export class LiveCollections {
   }
 
   private beginSeqnos(slot: number): Float64Array {
-    const seqnos = new Float64Array(new SharedArrayBuffer(8 * rowsMax));
+    const seqnos = new Float64Array(rowsMax);
     this.highSeqnos[slot] = seqnos;
     return seqnos;
   }
 
   private beginRowCounts(slot: number): Int32Array {
-    const rows = new Int32Array(new SharedArrayBuffer(4 * rowsMax));
+    const rows = new Int32Array(rowsMax);
     this.rowCounts[slot] = rows;
     return rows;
   }

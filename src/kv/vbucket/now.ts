@@ -5,8 +5,8 @@ const Slot = { casHi: 0, casLo: 1, seconds: 2, lockTicks: 3, lockTicksUp: 4 } as
 const ticksPerSecond = 16;
 
 export class Now {
-  private readonly words = new Uint32Array(new SharedArrayBuffer(20));
-  private readonly monotonic = new Float64Array(new SharedArrayBuffer(8));
+  private readonly words = new Uint32Array(5);
+  private readonly monotonic = new Float64Array(1);
 
   /** The host calls this before it passes input on, and from timers. */
   set(wallMs: number, monotonicMs: number): void {

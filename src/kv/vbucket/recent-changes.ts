@@ -24,10 +24,10 @@ export class RecentChanges {
   constructor(rows: VbucketRows) {
     this.rows = rows;
     this.rings = new Array<Uint32Array>(rows.count).fill(noRing);
-    this.first = new Float64Array(new SharedArrayBuffer(8 * rows.count));
-    this.last = new Float64Array(new SharedArrayBuffer(8 * rows.count));
-    this.wanted = new Float64Array(new SharedArrayBuffer(8 * rows.count));
-    this.isChanged = new Uint8Array(new SharedArrayBuffer(rows.count));
+    this.first = new Float64Array(rows.count);
+    this.last = new Float64Array(rows.count);
+    this.wanted = new Float64Array(rows.count);
+    this.isChanged = new Uint8Array(rows.count);
   }
 
   /** Bytes of the rings. */
@@ -123,4 +123,4 @@ export class RecentChanges {
   }
 }
 
-const newRing = (length: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(4 * length));
+const newRing = (length: number): Uint32Array => new Uint32Array(length);

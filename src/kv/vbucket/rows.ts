@@ -1,8 +1,8 @@
-// The state of every vbucket of a bucket: one row each in typed arrays over shared memory, and nowhere else.
+// The state of every vbucket of a bucket: one row each in typed arrays, and nowhere else. Only the data thread reads them.
 import { VbucketState } from '../data/vbucket-state.ts';
 
-const floats = (count: number): Float64Array => new Float64Array(new SharedArrayBuffer(8 * count));
-const words = (count: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(4 * count));
+const floats = (count: number): Float64Array => new Float64Array(count);
+const words = (count: number): Uint32Array => new Uint32Array(count);
 
 export class VbucketRows {
   readonly count: number;
@@ -51,12 +51,12 @@ export class VbucketRows {
 
   constructor(count: number) {
     this.count = count;
-    this.state = new Uint8Array(new SharedArrayBuffer(count)).fill(VbucketState.active);
+    this.state = new Uint8Array(count).fill(VbucketState.active);
     this.epoch = floats(count);
     this.servedUntilMs = floats(count);
-    this.handingOver = new Uint8Array(new SharedArrayBuffer(count));
-    this.outOfSync = new Uint8Array(new SharedArrayBuffer(count));
-    this.copy = new Uint8Array(new SharedArrayBuffer(count));
+    this.handingOver = new Uint8Array(count);
+    this.outOfSync = new Uint8Array(count);
+    this.copy = new Uint8Array(count);
     this.snapStart = floats(count);
     this.snapEnd = floats(count);
     this.highSeqno = floats(count);
