@@ -14,9 +14,10 @@ import {
   type LoadedValues,
   type OpenedFile,
 } from '../../data/disk-engine.ts';
-import { connectionSql, formatVersion, pageBytes, sql } from '../schema.ts';
+import { connectionSql, formatVersion, pageBytes, shrinkSql, sql } from '../schema.ts';
 import { CutLog, cutLogBytes, cutLogPath, readCutLog, removeCutLog } from './cut-log.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
+import { PageCounts } from './page-counts.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
 import { RowWriter } from './row-writer.ts';
 
@@ -47,8 +48,7 @@ export class DataFile {
   private commitsEver = 0;
   private writer!: RowWriter;
   private reader!: PageReader;
-  /** Used every second for every file while statistics are read: kept, since preparing takes longer than running. */
-  private pageCounts: { free: StatementSync; all: StatementSync } | null = null;
+  private readonly pageCounts: PageCounts;
   /** Prepared once: each commit uses one. */
   private readonly checkpoints = new Map<CheckpointMode, StatementSync>();
   private truncateAtPages = checkpointPagesMax;
@@ -77,6 +77,7 @@ export class DataFile {
   private constructor(spec: DataFileSpec) {
     this.spec = spec;
     this.db = new DatabaseSync(spec.path, { timeout: busyTimeoutMs });
+    this.pageCounts = new PageCounts(this.db);
     this.place = new FilePlace(spec.path);
     this.lock = spec.lock ? new FilePlace(spec.lock.path, spec.lock.identity) : null;
   }
@@ -211,7 +212,7 @@ export class DataFile {
     try {
       const page = this.reader.readPage(cursor, this.commits, values);
       // The rows are in the caller's memory now: two megabytes of page cache per file are not worth keeping.
-      if (page.next === null) this.db.exec('pragma shrink_memory');
+      if (page.next === null) this.db.exec(shrinkSql);
       return page;
     } catch (error) {
       this.fail(error);
@@ -223,13 +224,8 @@ export class DataFile {
     const fileBytes =
       sizeOf(this.spec.path) + sizeOf(`${this.spec.path}-wal`) + sizeOf(cutLogPath(this.spec));
     if (this.failure !== null) return { fileBytes, dataBytes: 0, freeBytes: 0 };
-    const { free, all } = (this.pageCounts ??= {
-      free: this.db.prepare('pragma freelist_count'),
-      all: this.db.prepare('pragma page_count'),
-    });
-    const freePages = numberOf(free);
-    const dataPages = numberOf(all) - freePages;
-    return { fileBytes, dataBytes: dataPages * pageBytes, freeBytes: freePages * pageBytes };
+    const { all, free } = this.pageCounts.asOf(this.commits);
+    return { fileBytes, dataBytes: (all - free) * pageBytes, freeBytes: free * pageBytes };
   }
 
   /** Called when another file replaces this one. */
@@ -283,6 +279,8 @@ export class DataFile {
       this.db.exec('pragma wal_checkpoint(truncate)');
       removeCutLog(this.spec);
       this.counter = new CommitCounter(this.spec.path, this.commitsEver);
+      // The next file that is opened uses the memory of this one's page cache.
+      this.db.exec(shrinkSql);
       return { file: this.spec.file, clean: wasClean, vbuckets };
     } catch (error) {
       this.fail(error);
@@ -367,8 +365,6 @@ function checkCommitsOf(spec: DataFileSpec, header: ReadonlyMap<unknown, unknown
   const commits = inRows + readCutLog(spec, inRows).length;
   checkCommits(spec.path, { commits, isInUse: header.get('clean') !== CleanFlag.clean, hadWal });
 }
-
-const numberOf = (statement: StatementSync): number => Number(Object.values(statement.get() ?? {})[0]);
 
 /** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the log. Neither follows a failed fsync. */
 const isDiskFull = (error: unknown): boolean =>

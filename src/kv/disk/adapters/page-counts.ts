@@ -1,0 +1,41 @@
+// How many pages a data file has, and how many of them are free. Read every second for every file while statistics are read, and every
+// ten seconds otherwise: a file without commits in between is read once, and gives its page cache back, which SQLite begins with 160 KiB
+// for a single page.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { shrinkSql } from '../schema.ts';
+
+export class PageCounts {
+  private readonly db: DatabaseSync;
+  /** Kept, since preparing takes longer than running. */
+  private statements: { all: StatementSync; free: StatementSync } | null = null;
+  private known: { commits: number; all: number; free: number } | null = null;
+  private isShrunk = false;
+
+  constructor(db: DatabaseSync) {
+    this.db = db;
+  }
+
+  /** `commits` changes with every commit. */
+  asOf(commits: number): { all: number; free: number } {
+    const isIdle = this.known === null || this.known.commits === commits;
+    if (this.known?.commits !== commits) {
+      this.known = { commits, ...this.read() };
+      this.isShrunk = false;
+    }
+    if (isIdle && !this.isShrunk) {
+      this.db.exec(shrinkSql);
+      this.isShrunk = true;
+    }
+    return this.known;
+  }
+
+  private read(): { all: number; free: number } {
+    this.statements ??= {
+      all: this.db.prepare('pragma page_count'),
+      free: this.db.prepare('pragma freelist_count'),
+    };
+    return { all: numberOf(this.statements.all), free: numberOf(this.statements.free) };
+  }
+}
+
+const numberOf = (statement: StatementSync): number => Number(Object.values(statement.get() ?? {})[0]);
