@@ -31,6 +31,10 @@ const batchBytesMax = 2 << 20;
 const valueBytesMax = 128 << 10;
 /** Room beyond `batchBytesMax` for one value, and the keys of all other documents of a vbucket. */
 const restBytes = 3 << 20;
+/** The size of the first buffer. */
+const firstBytes = 64 << 10;
+
+const emptyOutput = Buffer.alloc(0);
 
 type ReadableBucket = ServedBucket & { readonly engine: BucketEngine };
 
@@ -38,9 +42,11 @@ export class DocumentBatches {
   private readonly directory: Directory;
   private readonly tick: () => void;
   private readonly view = emptyItemView();
-  /** Made with the first request; its pages take memory as they are written. */
-  private output = Buffer.alloc(0);
+  /** Empty after a reply that took it along. */
+  private output: Buffer<ArrayBuffer> = emptyOutput;
   private end = 0;
+  /** The size of the next buffer, so that most batches fit without another copy. */
+  private expectedBytes = firstBytes;
 
   constructor(directory: Directory, tick: () => void) {
     this.directory = directory;
@@ -70,9 +76,7 @@ export class DocumentBatches {
     let vbuckets = 0;
     if (request.kind === 'keys') this.readKeys(request, bucket);
     else vbuckets = this.readVbuckets(request, bucket.engine);
-    const entries = Buffer.allocUnsafeSlow(this.end);
-    this.output.copy(entries, 0, 0, this.end);
-    return { id, entries, vbuckets };
+    return { id, entries: this.takeOutput(), vbuckets };
   }
 
   /** Answers a request for few keys at once: another thread waits for it. */
@@ -92,9 +96,22 @@ export class DocumentBatches {
     const bucket = this.directory.buckets.get(name);
     if (bucket?.spec.type === 'cache' || bucket?.collections.get(collection) === undefined) return null;
     if (!bucket.engine) return null;
-    if (this.output.length === 0) this.output = Buffer.allocUnsafeSlow(batchBytesMax + restBytes);
+    if (this.output.length === 0) this.output = Buffer.allocUnsafeSlow(this.expectedBytes);
     this.end = 0;
     return bucket as ReadableBucket;
+  }
+
+  /** The batch, to be transferred with its buffer; a buffer that is mostly empty is kept instead. */
+  private takeOutput(): Buffer {
+    const { output, end } = this;
+    this.expectedBytes = Math.max(firstBytes, Math.ceil(end * 1.125));
+    if (2 * end < output.length) {
+      const entries = Buffer.allocUnsafeSlow(end);
+      output.copy(entries, 0, 0, end);
+      return entries;
+    }
+    this.output = emptyOutput;
+    return output.subarray(0, end);
   }
 
   private readKeys(
@@ -148,7 +165,7 @@ export class DocumentBatches {
 
   /** The document in the view. Compressed values stay so; extended attributes are left out. */
   private document(keyStart: number, keyBytes: number, keysOnly: boolean): void {
-    const { view, output } = this;
+    const { view } = this;
     let { buffer, valueStart: start, valueEnd: end, datatype } = view;
     if (keysOnly) end = start;
     else if ((datatype & Datatype.xattr) !== 0) {
@@ -162,6 +179,7 @@ export class DocumentBatches {
       return;
     }
     const at = this.head(Entry.found, keyBytes, end - start);
+    const { output } = this;
     output[at + EntryAt.datatype] = datatype;
     writeU32(output, at + EntryAt.flags, view.flags);
     writeU32(output, at + EntryAt.expiry, view.expiry);
@@ -178,12 +196,20 @@ export class DocumentBatches {
   }
 
   private head(entry: number, keyBytes: number, valueBytes: number): number {
-    const { output, end: at } = this;
+    const { end: at } = this;
     this.end = at + entryHeadBytes + (entry === Entry.vbucket ? 0 : keyBytes) + valueBytes;
-    assert(this.end <= output.length, 'a batch of documents is larger than its buffer');
+    if (this.end > this.output.length) this.grow(at);
+    const { output } = this;
     output[at] = entry;
     output.writeUInt16BE(keyBytes, at + EntryAt.keyBytes);
     writeU32(output, at + EntryAt.valueBytes, valueBytes);
     return at;
+  }
+
+  private grow(writtenBytes: number): void {
+    assert(this.end <= batchBytesMax + restBytes, 'a batch of documents is larger than batches may be');
+    const larger = Buffer.allocUnsafeSlow(Math.min(2 * this.end, batchBytesMax + restBytes));
+    this.output.copy(larger, 0, 0, writtenBytes);
+    this.output = larger;
   }
 }
