@@ -5,6 +5,8 @@ import { answerForData } from './buckets/every-node.ts';
 import { ClusterStore } from './config/cluster.store.ts';
 import type { ClusterView } from './config/cluster-view.ts';
 import { EngineMove } from './engine/engine-move.ts';
+import { ServerOffers } from './engine/server-offers.ts';
+import { ServerReplacement } from './engine/server-replacement.ts';
 import { FounderChange } from './founder/founder-change.ts';
 import { FounderHandover } from './founder/founder-handover.ts';
 import type { FounderJoinParameters } from './joining/join-messages.ts';
@@ -52,9 +54,11 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
     change: founderChange,
     stopServing,
   });
+  const offers = new ServerOffers({ ...options, peers, membership });
+  const replacement = new ServerReplacement({ ...options, view, peers, membership, offers });
   const engineMove = new EngineMove({
     ...options,
-    ...{ view, peers, membership, stopServing },
+    ...{ view, peers, membership, stopServing, offers, replacement },
     certificates: nodeCertificates,
   });
   peers.answer('ping', () => ({ wallMs: options.clock.wallMs() }));

@@ -44,6 +44,10 @@ export class OwnNatsServer {
     return this.#server.startNew({ ...task, host: this.#options.host });
   }
 
+  get name(): string | null {
+    return this.#server.name;
+  }
+
   stop(): Promise<void> {
     return this.#server.stop();
   }

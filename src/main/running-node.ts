@@ -18,7 +18,8 @@ import type { ConfigStore } from '#replog/config-store.ts';
 import type { StoreContent } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { withContents } from '#replog/nats/nats-files.adapter.ts';
-import { isNatsText } from '#replog/nats/nats-servers.ts';
+import { isNatsText, parseServers } from '#replog/nats/nats-servers.ts';
+import { NatsServerGroup } from '#replog/own-servers/server-group.adapter.ts';
 import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
 import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 import { MembershipFile } from './membership-file.ts';
@@ -53,7 +54,7 @@ export interface RunningNodeDeps {
   /** The raw key of the data folder, which is the cluster's on its founder. */
   folderKey(): Uint8Array;
   /** The NATS server that this node may run. */
-  server: Pick<OwnNatsServer, 'offer' | 'run'>;
+  server: Pick<OwnNatsServer, 'name' | 'offer' | 'remove' | 'run'>;
   /** A new start of the parts failed: nothing serves any more. */
   onLost(reason: Error): void;
   log: Log;
@@ -149,6 +150,13 @@ export class RunningNode {
       runServer: (task) => server.run(task),
       moveToServers: (move) => this.#moveToServers(move),
       useServers: (parameters) => this.#useServers(parameters),
+      serverName: () => server.name,
+      removeServer: () => server.remove(),
+      sourceChanged: (nats) => {
+        const { onNats } = this.#file;
+        if (onNats !== null) this.#file.write({ ...onNats, nats });
+      },
+      groupOf: ({ files, servers }) => new NatsServerGroup(parseServers(servers), files),
     };
   }
 

@@ -16,8 +16,10 @@ import type {
   NatsSource,
   ServerTask,
 } from '../joining/join-messages.ts';
-import { EngineMove } from './engine-move.ts';
+import { EngineMove, type EngineMoveDeps } from './engine-move.ts';
 import { engineKey, engineSecret } from './engine-record.ts';
+import { ServerOffers } from './server-offers.ts';
+import { ServerReplacement } from './server-replacement.ts';
 
 const secrets = new SecretBox(Buffer.alloc(32, 1), realRandom);
 const keyed = { certificate: 'certificate', key: 'key' };
@@ -47,7 +49,7 @@ async function aNode({ nodes, state, problem, isFounder = true, answers = {} }: 
   const own = new Map<string, (body: never, from: string) => unknown>();
   let source: NatsSource | null = null;
   const mirror = { problem: problem ?? null, head: null, state: { revision: 0, records: [] } };
-  const move = new EngineMove({
+  const parts: Omit<EngineMoveDeps, 'offers' | 'replacement'> = {
     ...{ store, clock, secrets, random: realRandom, log: silentLog },
     view: { cluster, activeNodes: nodes.filter(({ membership }) => membership === 'active') },
     identity: { nodeId: 'a', bootId: 'boot' },
@@ -71,6 +73,7 @@ async function aNode({ nodes, state, problem, isFounder = true, answers = {} }: 
           source = request.parameters.nats;
         },
         useServers: async (parameters) => void used.push(parameters),
+        ...{ serverName: () => null, removeServer: refusing, sourceChanged: refusing, groupOf: refusing },
       },
     },
     peers: {
@@ -81,7 +84,9 @@ async function aNode({ nodes, state, problem, isFounder = true, answers = {} }: 
         return (await answers[to]?.(name, body)) as Value;
       },
     },
-  });
+  };
+  const offers = new ServerOffers(parts);
+  const move = new EngineMove({ ...parts, offers, replacement: new ServerReplacement({ ...parts, offers }) });
   move.start();
   return { move, clock, store, run, moves, used, asked, own };
 }

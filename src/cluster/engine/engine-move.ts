@@ -24,8 +24,10 @@ import { nodeAddressOf } from '../peers/inter-node.ts';
 import type { NodeCertificates } from '../peers/node-certificates.ts';
 import type { Peers } from '../peers/peers.ts';
 import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
-import { engineKey, engineSecret, movedToServers } from './engine-record.ts';
-import { planServers, serversWanted } from './server-plan.ts';
+import { engineKey, engineRecordOf, engineSecret, movedToServers } from './engine-record.ts';
+import { type ServerOffers, takenPorts } from './server-offers.ts';
+import { planServers, serverSourceOf, serversWanted } from './server-plan.ts';
+import type { ServerReplacement } from './server-replacement.ts';
 
 export interface EngineMoveDeps {
   view: Pick<ClusterView, 'cluster' | 'activeNodes'>;
@@ -36,6 +38,8 @@ export interface EngineMoveDeps {
     'isFounder' | 'clusterKey' | 'engineTransfer' | 'founderTransfer' | 'natsSource'
   >;
   certificates: Pick<NodeCertificates, 'ownCredentials'>;
+  offers: ServerOffers;
+  replacement: Pick<ServerReplacement, 'replace' | 'start' | 'stop'>;
   secrets: SecretBox;
   peers: Pick<Peers, 'ask' | 'answer'>;
   /** Ends the connections on which this node serves the configuration. */
@@ -46,17 +50,9 @@ export interface EngineMoveDeps {
   log: Log;
 }
 
-type ServerPorts = Pick<ServerPlace, 'port' | 'routePort'>;
-
-interface OfferRequest {
-  /** Ports of other servers on the same machine. */
-  readonly taken: readonly number[];
-}
-
 const checkMs = 2_000;
 /** After an attempt that failed. */
 const againMs = 30_000;
-const offerMs = 10_000;
 /** The program is started, and may have to replace an earlier one. */
 const runMs = 60_000;
 const noticeMs = 5_000;
@@ -75,10 +71,6 @@ export class EngineMove {
       clock,
       onError: (error) => log.warn('engine.not_moved', { reason: error.message }),
     });
-    peers.answer(
-      'engine/offer',
-      ({ taken }: OfferRequest) => deps.membership.engineTransfer?.offer(taken) ?? null,
-    );
     peers.answer('engine/run', (task: ServerTask) => this.#run(task));
     peers.answer('engine/moved', (record: EngineRecord) => this.#follow(record));
     peers.answer('engine/record', async () => {
@@ -89,19 +81,21 @@ export class EngineMove {
 
   start(): void {
     if (this.#deps.membership.engineTransfer !== null) this.#checks.start(() => this.#check());
+    this.#deps.replacement.start();
   }
 
-  stop(): Promise<void> {
-    return this.#checks.stop();
+  async stop(): Promise<void> {
+    await this.#deps.replacement.stop();
+    await this.#checks.stop();
   }
 
-  /** Refuses that nodes leave whose servers the others need. One that was failed over is lost already. */
+  /** Refuses that nodes leave whose servers the others need, and no other node can run. One that was failed over is lost already. */
   async before(leaving: readonly NodeState[]): Promise<void> {
     const servers = (await this.#deps.store.get<EngineRecord>(engineKey))?.value.nodes ?? [];
-    const [node] = leaving.filter(
-      ({ uuid, membership }) => membership === 'active' && servers.includes(uuid),
-    );
-    if (node !== undefined) throw rebalanceRefusals.server({ otpNode: node.otpNode });
+    for (const { membership, otpNode, uuid } of leaving) {
+      if (membership !== 'active' || !servers.includes(uuid)) continue;
+      if (!(await this.#deps.replacement.replace(uuid, leaving))) throw rebalanceRefusals.server({ otpNode });
+    }
   }
 
   async #check(): Promise<void> {
@@ -121,52 +115,38 @@ export class EngineMove {
     const { membership, peers, secrets, identity, log } = this.#deps;
     const places = await this.#places();
     if (places === null) return;
-    const { tasks, source } = await planServers(places, this.#deps);
-    const nodes = [...tasks.keys()];
+    const { tasks, servers } = await planServers(places, this.#deps);
+    const record = engineRecordOf(servers, secrets);
     await Promise.all(
       [...tasks].map(([nodeId, task]) =>
         nodeId === identity.nodeId ? this.#run(task) : peers.ask(nodeId, 'engine/run', task, runMs),
       ),
     );
-    const record: EngineRecord = { nodes, source: secrets.seal(engineSecret, JSON.stringify(source)) };
     await membership.engineTransfer?.moveToServers({
-      parameters: this.#parameters(source),
+      parameters: this.#parameters(serverSourceOf(servers)),
       record,
       contentAfter: ({ records }) => movedToServers(records, record),
       committed: () => this.#deps.stopServing(),
     });
-    log.info('engine.moved', { nodes });
+    log.info('engine.moved', { nodes: record.nodes });
     await this.#announce(record);
   }
 
   /** The first nodes that can run a server; null: fewer than wanted. This node is one of them, so that it notices a wrong program first. */
   async #places(): Promise<ServerPlace[] | null> {
-    const { identity, view, log } = this.#deps;
+    const { identity, offers, view, log } = this.#deps;
     const isSelf = ({ uuid }: NodeState): boolean => uuid === identity.nodeId;
     const candidates = [...view.activeNodes].sort((a, b) => Number(isSelf(b)) - Number(isSelf(a)));
     const places: ServerPlace[] = [];
     for (const node of candidates) {
       const { host } = nodeAddressOf(node);
-      const ofMachine = places.filter((place) => place.host === host);
-      const taken = ofMachine.flatMap(({ port, routePort }) => [port, routePort]);
-      const offer = await this.#offerOf(node, taken);
+      const offer = await offers.of(node, takenPorts(host, places));
       if (offer === null && isSelf(node)) return null;
       if (offer !== null) places.push({ nodeId: node.uuid, host, ...offer });
       if (places.length === serversWanted) return places;
     }
     log.warn('engine.too_few_servers', { nodes: places.map(({ nodeId }) => nodeId), wanted: serversWanted });
     return null;
-  }
-
-  async #offerOf({ uuid, otpNode }: NodeState, taken: readonly number[]): Promise<ServerPorts | null> {
-    const { identity, membership, peers, log } = this.#deps;
-    if (uuid === identity.nodeId) return (await membership.engineTransfer?.offer(taken)) ?? null;
-    try {
-      return await peers.ask(uuid, 'engine/offer', { taken } satisfies OfferRequest, offerMs);
-    } catch (error) {
-      log.warn('engine.no_server_there', { node: otpNode, reason: (error as Error).message });
-      return null;
-    }
   }
 
   async #run(task: ServerTask): Promise<void> {

@@ -1,11 +1,23 @@
 // Where the configuration is when nodes of the cluster keep it on NATS servers of their own. Absent: at the founder, or on NATS servers that
 // an operator runs. Written to a founder's store it is the last change there: the configuration is on these servers from then on.
+import type { SecretBox } from '#auth/secret-box.ts';
 import type { StoredRecord } from '#replog/mirror/config-link.ts';
 import { type ClusterState, clusterKey } from '../config/cluster-state.ts';
 import type { EngineRecord } from '../joining/join-messages.ts';
+import { type ServerCluster, serverSourceOf } from './server-plan.ts';
 
 export const engineKey = 'engine/servers';
 export const engineSecret = 'servers of the configuration';
+
+export const engineRecordOf = (servers: ServerCluster, secrets: SecretBox): EngineRecord => ({
+  nodes: servers.places.map(({ nodeId }) => nodeId),
+  source: secrets.seal(engineSecret, JSON.stringify(serverSourceOf(servers))),
+  servers: secrets.seal(engineSecret, JSON.stringify(servers)),
+});
+
+/** Null: another node cannot take the place of one. */
+export const serversIn = ({ servers }: EngineRecord, secrets: SecretBox): ServerCluster | null =>
+  servers === undefined ? null : (JSON.parse(secrets.open(engineSecret, servers)) as ServerCluster);
 
 /** Servers whose store begins above every revision that a node can have seen. */
 export const firstRevisionAfter = (revision: number): number => revision + 2 ** 20;

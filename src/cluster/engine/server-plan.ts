@@ -1,7 +1,7 @@
 // Which servers the cluster's own NATS has, with an authority, certificates and a password that nothing else uses.
 import { isAddress } from '#base/address.ts';
 import type { Random } from '#ports/random.ts';
-import { addressText, serverUser } from '#replog/own-servers/server-settings.ts';
+import { addressText, serverUser, systemUser } from '#replog/own-servers/server-settings.ts';
 import type { AlternativeName, Issue, KeyedCertificate } from '../certificates/issue.ts';
 import type { NatsSource, ServerPlace, ServerTask } from '../joining/join-messages.ts';
 
@@ -9,40 +9,93 @@ import type { NatsSource, ServerPlace, ServerTask } from '../joining/join-messag
 export const serversWanted = 3;
 const bucket = 'divan';
 
+/** What all servers of a cluster have in common, and what another one needs to take the place of one. Secret. */
+export interface ServerCluster {
+  /** Its name. */
+  readonly cluster: string;
+  readonly password: string;
+  readonly systemPassword: string;
+  /** It signs nothing but certificates of these servers. */
+  readonly authority: KeyedCertificate;
+  readonly places: readonly ServerPlace[];
+}
+
 export interface ServerPlan {
   /** By node id. */
   readonly tasks: ReadonlyMap<string, ServerTask>;
-  /** For all nodes. */
-  readonly source: NatsSource;
+  readonly servers: ServerCluster;
 }
 
-export async function planServers(
-  places: readonly ServerPlace[],
-  { issue, random }: { issue: Issue; random: Random },
-): Promise<ServerPlan> {
-  const password = random.bytes(24).toString('base64url');
-  const cluster = `divan-${random.bytes(8).toString('hex')}`;
-  const routes = places.map(({ host, routePort: port }) => ({ host, port }));
-  const suffix = `servers ${random.bytes(4).toString('hex')}`;
-  const serial = (): string => `4${random.bytes(16).toString('hex').slice(1)}`;
+interface Means {
+  readonly issue: Issue;
+  readonly random: Random;
+}
+
+export async function planServers(places: readonly ServerPlace[], means: Means): Promise<ServerPlan> {
+  const { random } = means;
+  const password = (): string => random.bytes(24).toString('base64url');
+  const common = {
+    cluster: `divan-${random.bytes(8).toString('hex')}`,
+    password: password(),
+    systemPassword: password(),
+    places,
+  };
   let authority: KeyedCertificate | null = null;
   const tasks = new Map<string, ServerTask>();
-  for (const { nodeId, host, port, routePort } of places) {
-    const issued = await issue({
-      authority,
-      suffix,
-      serials: [serial(), serial(), serial()],
-      names: namesOf(host),
-      withRsa: false,
-    });
+  for (const place of places) {
+    const issued = await issueFor(place, authority, means);
     authority = issued.authority;
-    const { certificate: cert, key } = issued.node;
-    const tls = { ca: authority.certificate, cert, key };
-    tasks.set(nodeId, { cluster, port, routePort, advertised: host, routes, password, tls });
+    tasks.set(place.nodeId, taskOf(place, { ...common, authority }, issued.node));
   }
+  if (authority === null) throw new Error('there is no place for a server');
+  return { tasks, servers: { ...common, authority } };
+}
+
+/** Another node runs a server in place of one that is lost. */
+export async function planReplacement(
+  servers: ServerCluster,
+  { lost, place }: { lost: string; place: ServerPlace },
+  means: Means,
+): Promise<{ task: ServerTask; servers: ServerCluster }> {
+  const places = servers.places.map((old) => (old.nodeId === lost ? place : old));
+  const next = { ...servers, places };
+  const { node } = await issueFor(place, servers.authority, means);
+  return { task: taskOf(place, next, node), servers: next };
+}
+
+/** For all nodes. */
+export const serverSourceOf = (servers: ServerCluster): NatsSource => ({
+  servers: addressesOf(servers, serverUser, servers.password),
+  bucket,
+  files: { ca: { text: servers.authority.certificate } },
+});
+
+/** With the user that changes which servers belong to the cluster. */
+export const systemSourceOf = (servers: ServerCluster): NatsSource => ({
+  ...serverSourceOf(servers),
+  servers: addressesOf(servers, systemUser, servers.systemPassword),
+});
+
+function addressesOf({ places }: ServerCluster, user: string, password: string): string {
   const addresses = places.map(({ host, port }) => addressText({ host, port }));
-  const servers = `tls://${serverUser}:${password}@${addresses.join(',')}`;
-  return { tasks, source: { servers, bucket, files: { ca: { text: authority?.certificate ?? '' } } } };
+  return `tls://${user}:${password}@${addresses.join(',')}`;
+}
+
+function issueFor({ host }: ServerPlace, authority: KeyedCertificate | null, { issue, random }: Means) {
+  const serial = (): string => `4${random.bytes(16).toString('hex').slice(1)}`;
+  const suffix = `servers ${random.bytes(4).toString('hex')}`;
+  const serials: [string, string, string] = [serial(), serial(), serial()];
+  return issue({ authority, suffix, serials, names: namesOf(host), withRsa: false });
+}
+
+function taskOf(
+  { host, port, routePort }: ServerPlace,
+  { authority, cluster, password, places, systemPassword }: ServerCluster,
+  { certificate: cert, key }: KeyedCertificate,
+): ServerTask {
+  const routes = places.map((place) => ({ host: place.host, port: place.routePort }));
+  const tls = { ca: authority.certificate, cert, key };
+  return { cluster, port, routePort, advertised: host, routes, password, systemPassword, tls };
 }
 
 /** The NATS client checks the name "localhost" where it connects to an address. The authority signs nothing but these certificates. */

@@ -2,6 +2,7 @@
 import type { StoreContent, StoredRecord } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import type { NatsFiles } from '#replog/nats/nats-files.adapter.ts';
+import type { NatsServerGroup } from '#replog/own-servers/server-group.adapter.ts';
 import type { OwnServerSettings } from '#replog/own-servers/server-settings.ts';
 import type { NodeAddress, NodeCredentials } from '#replog/served/node-connect.adapter.ts';
 import type { AlternateAddresses, NodeNetwork, NodePaths, NodePorts } from '../config/cluster-state.ts';
@@ -124,7 +125,12 @@ export interface EngineRecord {
   readonly nodes: readonly string[];
   /** A NatsSource as JSON, encrypted under the cluster's key. */
   readonly source: string;
+  /** A ServerCluster as JSON, encrypted in the same way. */
+  readonly servers?: string;
 }
+
+/** Which servers the NATS cluster consists of. */
+export type ServerMembers = Pick<NatsServerGroup, 'members' | 'remove'>;
 
 /** The parts of the data folder and of the process with which the configuration goes to servers that nodes run themselves. */
 export interface EngineTransfer {
@@ -136,6 +142,14 @@ export interface EngineTransfer {
   moveToServers(move: MoveToServers): Promise<void>;
   /** A member uses the configuration on the servers from now on, durably. */
   useServers(parameters: NatsJoinParameters): Promise<void>;
+  /** The name of this node's server among the others; null: it has none. */
+  serverName(): string | null;
+  /** Stops the server of this node, and removes what it stored. */
+  removeServer(): Promise<void>;
+  /** Stores durably where the servers are from now on. */
+  sourceChanged(source: NatsSource): void;
+  /** `source` names the user that may see and change it. */
+  groupOf(source: NatsSource): ServerMembers;
 }
 
 export interface MoveToServers {

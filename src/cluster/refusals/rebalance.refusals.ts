@@ -34,7 +34,7 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
   },
   server: {
     as: 'text',
-    text: 'The node {otpNode} runs one of the three NATS servers that store the configuration, and cannot leave in this version. Fail it over first if it is lost.',
+    text: 'The node {otpNode} runs one of the three NATS servers that store the configuration, and no node that stays can run it. Add a node with --engine nats first, or fail this one over if it is lost.',
     when: 'A node of a cluster with `--engine nats` leaves.',
   },
 });

@@ -62,6 +62,11 @@ export class OwnServer {
     return this.#folder.settings !== null;
   }
 
+  /** Of this node's server among the others; null: it has none. */
+  get name(): string | null {
+    return this.exists ? this.#folder.name : null;
+  }
+
   /** Starts the server that this node has, if it has one. Does not wait until it serves: it may need the others. */
   async startExisting(): Promise<void> {
     const { settings } = this.#folder;

@@ -29,6 +29,7 @@ async function aServer(program = natsServerPath) {
     advertised: host,
     routes: [{ host, port: routePort }],
     password: 'secret',
+    systemPassword: 'system secret',
     tls: { ca: certificate, cert: certificate, key },
   };
   const begin = (): OwnServer =>

@@ -56,13 +56,20 @@ export class ServerFolder {
   prepare(settings: OwnServerSettings, random: Random): void {
     const { store, ca, cert, key } = this.#paths;
     makePrivate(store);
-    const namePath = join(store, 'server-name');
-    if (!existsSync(namePath)) writePrivate(namePath, `divan-${random.bytes(8).toString('hex')}`);
+    if (this.name === null) writePrivate(this.#namePath, `divan-${random.bytes(8).toString('hex')}`);
     writePrivate(ca, settings.tls.ca);
     writePrivate(cert, settings.tls.cert);
     writePrivate(key, settings.tls.key);
-    const name = readFileSync(namePath, 'utf8');
-    writePrivate(this.configurationPath, serverConfiguration(settings, name, this.#paths));
+    writePrivate(this.configurationPath, serverConfiguration(settings, this.name as string, this.#paths));
+  }
+
+  /** Of the server among the others; null: none has used the present store. */
+  get name(): string | null {
+    return existsSync(this.#namePath) ? readFileSync(this.#namePath, 'utf8') : null;
+  }
+
+  get #namePath(): string {
+    return join(this.#paths.store, 'server-name');
   }
 
   remove(): void {

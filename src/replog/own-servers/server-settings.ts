@@ -17,6 +17,8 @@ export interface OwnServerSettings {
   readonly routes: readonly NatsAddress[];
   /** With which nodes log in. */
   readonly password: string;
+  /** With which nodes log in to change which servers belong to the cluster. */
+  readonly systemPassword: string;
   readonly tls: ServerCertificate;
 }
 
@@ -38,13 +40,16 @@ export interface ServerPaths {
 
 /** The name with which nodes log in. */
 export const serverUser = 'divan';
+/** The name with which they change which servers belong to the cluster. */
+export const systemUser = 'divan-system';
+const systemAccount = 'SYSTEM';
 const storeMaxBytes = 1024 * 1024 * 1024;
 const payloadMaxBytes = 8 * 1024 * 1024;
 const logMaxBytes = 4 * 1024 * 1024;
 
 /** The server's configuration file. JSON is a form that it reads. */
 export function serverConfiguration(settings: OwnServerSettings, name: string, paths: ServerPaths): string {
-  const { cluster, host, port, routePort, advertised, routes, password } = settings;
+  const { cluster, host, port, routePort, advertised, routes, password, systemPassword } = settings;
   const certificates = { cert_file: paths.cert, key_file: paths.key, ca_file: paths.ca };
   const configuration = {
     server_name: name,
@@ -56,7 +61,9 @@ export function serverConfiguration(settings: OwnServerSettings, name: string, p
     logfile_max_num: 2,
     max_payload: payloadMaxBytes,
     tls: certificates,
-    authorization: { user: serverUser, password },
+    authorization: { users: [{ user: serverUser, password }] },
+    accounts: { [systemAccount]: { users: [{ user: systemUser, password: systemPassword }] } },
+    system_account: systemAccount,
     // The loss of power loses nothing that was acknowledged.
     jetstream: { store_dir: paths.store, max_file_store: storeMaxBytes, sync_interval: 'always' },
     cluster: {

@@ -1,0 +1,177 @@
+// Gives a server of the configuration to another node where its node was failed over or leaves, and removes servers from the group that no node
+// runs any more: a lost one counts until then, so that the loss of the next one could stop all changes.
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { PeriodicTask } from '#ports/periodic-task.ts';
+import type { Random } from '#ports/random.ts';
+import type { ConfigStore, Entry } from '#replog/config-store.ts';
+import type { Issue } from '../certificates/issue.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import type { EngineRecord, NodeMembership, ServerPlace, ServerTask } from '../joining/join-messages.ts';
+import { nodeAddressOf } from '../peers/inter-node.ts';
+import type { Peers } from '../peers/peers.ts';
+import { engineKey, engineRecordOf, serversIn } from './engine-record.ts';
+import { type ServerOffers, takenPorts } from './server-offers.ts';
+import { planReplacement, type ServerCluster, serverSourceOf, systemSourceOf } from './server-plan.ts';
+
+export interface ServerReplacementDeps {
+  view: Pick<ClusterView, 'activeNodes'>;
+  store: ConfigStore;
+  identity: NodeIdentity;
+  membership: Pick<NodeMembership, 'engineTransfer' | 'natsSource'>;
+  offers: ServerOffers;
+  secrets: SecretBox;
+  peers: Pick<Peers, 'ask' | 'answer'>;
+  issue: Issue;
+  random: Random;
+  clock: Clock;
+  log: Log;
+}
+
+const checkMs = 5_000;
+/** Between checks of the group, which ask all servers. */
+const groupMs = 60_000;
+/** After an attempt that failed. */
+const againMs = 30_000;
+/** A new server is in the record by then, or never. */
+const recordedMs = 180_000;
+const runMs = 60_000;
+const askMs = 5_000;
+
+export class ServerReplacement {
+  readonly #deps: ServerReplacementDeps;
+  readonly #checks: PeriodicTask;
+  #replaceAtMs = -Infinity;
+  #groupAtMs = -Infinity;
+  #ranAtMs = -Infinity;
+
+  constructor(deps: ServerReplacementDeps) {
+    this.#deps = deps;
+    const { clock, log, membership, peers } = deps;
+    this.#checks = new PeriodicTask({
+      ...{ everyMs: checkMs, clock },
+      onError: (error) => log.warn('engine.servers_not_checked', { reason: error.message }),
+    });
+    peers.answer('engine/server', () => membership.engineTransfer?.serverName() ?? null);
+    peers.answer('engine/replace', (task: ServerTask) => this.#run(task));
+  }
+
+  start(): void {
+    if (this.#deps.membership.engineTransfer !== null) this.#checks.start(() => this.#check());
+  }
+
+  stop(): Promise<void> {
+    return this.#checks.stop();
+  }
+
+  /** Starts a server on another node than these in place of that of `lost`. False: none can run one. */
+  async replace(lost: string, leaving: readonly NodeState[] = []): Promise<boolean> {
+    const { log, offers, secrets, store, view } = this.#deps;
+    const entry = await store.get<EngineRecord>(engineKey);
+    const servers = entry && serversIn(entry.value, secrets);
+    if (!entry || !servers?.places.some(({ nodeId }) => nodeId === lost)) return false;
+    for (const node of view.activeNodes) {
+      if (entry.value.nodes.includes(node.uuid) || leaving.some(({ uuid }) => uuid === node.uuid)) continue;
+      const { host } = nodeAddressOf(node);
+      const offer = await offers.of(node, takenPorts(host, servers.places));
+      if (offer === null) continue;
+      const place = { nodeId: node.uuid, host, ...offer };
+      if (!(await this.#begin({ entry, lost, place, servers }))) return false;
+      log.info('engine.server_replaced', { lost, node: node.otpNode });
+      this.#groupAtMs = -Infinity;
+      return true;
+    }
+    return false;
+  }
+
+  /** The write of the record decides; a server that it does not name is removed again. */
+  async #begin(change: {
+    entry: Entry<EngineRecord>;
+    lost: string;
+    place: ServerPlace;
+    servers: ServerCluster;
+  }): Promise<boolean> {
+    const { entry, place } = change;
+    const { identity, peers, secrets, store } = this.#deps;
+    const { task, servers } = await planReplacement(change.servers, change, this.#deps);
+    if (place.nodeId === identity.nodeId) await this.#run(task);
+    else await peers.ask(place.nodeId, 'engine/replace', task, runMs);
+    return (await store.put(engineKey, engineRecordOf(servers, secrets), entry.revision)) !== null;
+  }
+
+  async #run(task: ServerTask): Promise<void> {
+    const { clock, identity, membership, store } = this.#deps;
+    const record = (await store.get<EngineRecord>(engineKey))?.value;
+    if (record?.nodes.includes(identity.nodeId) !== false) throw new Error('this node has a server already');
+    this.#ranAtMs = clock.monotonicMs();
+    await membership.engineTransfer?.runServer(task);
+  }
+
+  async #check(): Promise<void> {
+    const { clock, identity, secrets, store } = this.#deps;
+    const record = (await store.get<EngineRecord>(engineKey))?.value;
+    const servers = record && serversIn(record, secrets);
+    if (!record || !servers) return;
+    this.#followSource(servers);
+    if (!record.nodes.includes(identity.nodeId)) await this.#removeOwn();
+    if (record.nodes.find((id) => this.#isActive(id)) !== identity.nodeId) return;
+    const lost = record.nodes.find((id) => !this.#isActive(id));
+    const now = clock.monotonicMs();
+    if (lost !== undefined && now >= this.#replaceAtMs) {
+      this.#replaceAtMs = now + againMs;
+      await this.replace(lost);
+    } else if (lost === undefined && now >= this.#groupAtMs) {
+      this.#groupAtMs = now + groupMs;
+      if (!(await this.#removeLost(record, servers))) this.#groupAtMs = now;
+    }
+  }
+
+  #isActive(id: string): boolean {
+    return this.#deps.view.activeNodes.some(({ uuid }) => uuid === id);
+  }
+
+  /** At its next start this node looks for the servers that there are now. */
+  #followSource(servers: ServerCluster): void {
+    const { log, membership } = this.#deps;
+    const source = serverSourceOf(servers);
+    const known = membership.natsSource();
+    if (known === null || known.servers === source.servers) return;
+    membership.engineTransfer?.sourceChanged(source);
+    log.info('engine.servers_changed', { nodes: servers.places.map(({ nodeId }) => nodeId) });
+  }
+
+  /** Another node has its place. */
+  async #removeOwn(): Promise<void> {
+    const { clock, log, membership } = this.#deps;
+    const { engineTransfer } = membership;
+    if (!engineTransfer?.serverName() || clock.monotonicMs() - this.#ranAtMs < recordedMs) return;
+    await engineTransfer.removeServer();
+    log.info('engine.own_server_removed', {});
+  }
+
+  /** False: not all servers that nodes run belong to the group yet. */
+  async #removeLost({ nodes }: EngineRecord, servers: ServerCluster): Promise<boolean> {
+    const { log, membership } = this.#deps;
+    const names = await Promise.all(nodes.map((id) => this.#nameOn(id)));
+    const group = membership.engineTransfer?.groupOf(systemSourceOf(servers));
+    const members = (await group?.members()) ?? [];
+    const isRun = (name: string | null): boolean =>
+      members.some((member) => member.name === name && member.isCurrent);
+    if (!names.every(isRun)) return false;
+    for (const { id, name } of members) {
+      if (names.includes(name)) continue;
+      await group?.remove(id);
+      log.info('engine.server_removed', { server: name });
+    }
+    return true;
+  }
+
+  async #nameOn(node: string): Promise<string | null> {
+    const { identity, membership, peers } = this.#deps;
+    if (node === identity.nodeId) return membership.engineTransfer?.serverName() ?? null;
+    return await peers.ask<string | null>(node, 'engine/server', null, askMs);
+  }
+}
