@@ -1,10 +1,6 @@
 // The features of the cluster manager and how they depend on each other. They are created here; manager.ts starts and stops them.
 import { Agent } from './agent/agent.ts';
-import { AlertList } from './alerts/alert-list.ts';
-import { AlertWatch } from './alerts/alert-watch.ts';
-import { AlertsService } from './alerts/alerts.service.ts';
-import { AlertsStore } from './alerts/alerts.store.ts';
-import { alertMailed } from './audit/audit-events.ts';
+import { alertsOf } from './alerts.feature.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { defaultAuditSettings } from './audit/audit-settings.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
@@ -31,6 +27,7 @@ import { nodesOf } from './nodes.feature.ts';
 import { StatisticsService } from './optimizer-statistics/statistics.service.ts';
 import { Orchestration } from './orchestrator/orchestration.ts';
 import { passwordPolicySetting } from './password-policy/password-policy.routes.ts';
+import type { InterNode } from './peers/inter-node.ts';
 import { securityParts } from './security/security.feature.ts';
 import { targetsOf } from './users/role-targets.ts';
 import { createUsers } from './users/users.feature.ts';
@@ -91,14 +88,7 @@ export function createFeatures(options: ClusterManagerOptions) {
   const product = productOf(options.release, options.edition);
   const { nodeFigures, snapshots } = nodesFeature.describedBy({ ...options, view, data, product });
   const isUser = (name: string) => users.identities.find(name) !== null;
-  const auditSettings = new WatchedSetting(store, 'audit', defaultAuditSettings);
-  const auditLog = new AuditLog({
-    ...options,
-    settings: auditSettings,
-    file: options.auditFile,
-    folder: logFolder(options),
-    failed: () => alertWatch.auditFailed(),
-  });
+  const { auditLog, auditSettings } = auditOf(options, () => alertWatch.auditFailed());
   const events = createEvents({
     ...options,
     view,
@@ -107,31 +97,10 @@ export function createFeatures(options: ClusterManagerOptions) {
     auditLog,
     onNotStored: () => alertWatch.auditFailed(),
   });
-  const alerts = new AlertsService({
-    ...options,
-    mailed: ({ kind }, recipients) =>
-      auditLog.record(alertMailed, {
-        user: { name: '@ns_server', domain: 'admin' },
-        from: null,
-        details: { alert: kind, recipients },
-      }),
-    lost: (event, reason) => events.log.record('mail_lost', { kind: event.kind, reason }),
-    store: new AlertsStore(new SettingsStore(store), options.secrets),
-    mailer: options.mailer(() => certificates.service.trusted()),
-  });
-  const alertList = new AlertList(options.clock);
-  const alertWatch = new AlertWatch({
-    ...options,
-    view,
-    data,
-    list: alertList,
+  const { alerts, alertList, alertWatch } = alertsOf(options, {
+    ...{ view, data, auditLog, events: events.log },
+    trusted: () => certificates.service.trusted(),
     peers: () => orchestration.peerHealth,
-    limits: () => alerts.limits(),
-    nameProblem: (name) => options.environment.nameProblem(name),
-    raised(kind, text) {
-      alerts.raise({ kind, text });
-      events.log.record('alert_raised', { kind, text });
-    },
   });
   const orchestration = new Orchestration({
     ...options,
@@ -142,16 +111,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     events: events.log,
     founderChange,
   });
-  const indexAdmin = options.indexes ?? noIndexService;
-  const indexes = new IndexesService({ ...options, view, indexAdmin });
-  const indexNodes = new IndexNodes({
-    ...options,
-    view,
-    nodeId: options.identity.nodeId,
-    peers: interNode.peers,
-    indexes,
-    indexAdmin,
-  });
+  const { indexAdmin, indexes, indexNodes } = indexesOf(options, view, interNode);
   const functions = new FunctionsService({ ...options, view });
   const statistics = new StatisticsService({ ...options, view });
   const xdcr = new Xdcr({
@@ -205,6 +165,26 @@ export function createFeatures(options: ClusterManagerOptions) {
       registry: options.metrics.registry,
     }),
   };
+}
+
+function auditOf(options: ClusterManagerOptions, failed: () => void) {
+  const auditSettings = new WatchedSetting(options.store, 'audit', defaultAuditSettings);
+  const auditLog = new AuditLog({
+    ...options,
+    settings: auditSettings,
+    file: options.auditFile,
+    folder: logFolder(options),
+    failed,
+  });
+  return { auditLog, auditSettings };
+}
+
+function indexesOf(options: ClusterManagerOptions, view: ClusterView, { peers }: InterNode) {
+  const indexAdmin = options.indexes ?? noIndexService;
+  const indexes = new IndexesService({ ...options, view, indexAdmin });
+  const { nodeId } = options.identity;
+  const indexNodes = new IndexNodes({ ...options, view, nodeId, peers, indexes, indexAdmin });
+  return { indexAdmin, indexes, indexNodes };
 }
 
 export const logFolder = ({ dataFolder }: ClusterManagerOptions): string => `${dataFolder}/logs`;
