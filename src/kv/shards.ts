@@ -95,8 +95,8 @@ export type ShardChange =
   | { readonly shard: number; readonly epoch: number; readonly kind: 'join'; readonly member: SyncMember }
   | { readonly shard: number; readonly epoch: number; readonly kind: 'leave'; readonly node: string };
 
-/** `done` and `refused` contain the map at that revision. `unknown`: the change may be made, also later. `unmade`: it was never sent to the store. */
+/** `done` and `refused` contain the map at that revision. `unknown`: the change may be made, also later. `unsent`: it was not sent to the store. */
 export type MapOutcome =
   | { readonly kind: 'done' | 'refused'; readonly revision: number; readonly shards: readonly ShardSpec[] }
   | { readonly kind: 'unknown'; readonly reason: string }
-  | { readonly kind: 'unmade'; readonly reason: string };
+  | { readonly kind: 'unsent'; readonly reason: string };

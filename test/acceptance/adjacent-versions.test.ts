@@ -59,7 +59,7 @@ async function vbucketAt(node: NodeProcess, kv: string): Promise<number> {
   return vBucketServerMap.vBucketMap.findIndex(([active]) => active === index);
 }
 
-/** Repeated until the node that serves the vbucket is found. */
+/** Sends the request to all nodes until the answer of the one that serves the vbucket passes the check. */
 const answered = (
   nodes: readonly NodeProcess[],
   request: RequestParts,

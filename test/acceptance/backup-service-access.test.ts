@@ -64,7 +64,7 @@ describe('the ports of the backup service', () => {
     assert.equal(plans.status, 200);
   });
 
-  it('serve this machine under strict encryption, where backups work on', async () => {
+  it('serve this machine under strict encryption, and backups continue to work', async () => {
     await using node = await NodeProcess.start({ args });
     const api = await withRepository(node);
     await store(node, 'k');

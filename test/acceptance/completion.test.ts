@@ -7,7 +7,7 @@ import { launcher } from '../support/node-process.ts';
 const scriptOf = (shell: string): string =>
   execFileSync(process.execPath, [launcher, 'completion', shell], { encoding: 'utf8' });
 
-/** What bash offers behind these words; the last one is being written. */
+/** What bash offers for the last of these words, which may be incomplete. */
 function offered(script: string, ...words: string[]): string[] {
   const list = ['divan', ...words].map((word) => `'${word}'`).join(' ');
   const text = `${script}\nCOMP_WORDS=(${list}); COMP_CWORD=${words.length}; _divan; printf '%s\\n' "\${COMPREPLY[@]}"`;

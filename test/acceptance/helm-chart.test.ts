@@ -1,5 +1,5 @@
-// The Helm chart and the image: what they render, that the commands of their containers are those of a cluster, and that nothing that
-// they name is unknown to a node. Kubernetes itself does not run here.
+// The Helm chart and the image: what they render, that the commands of their containers make a cluster, and that a node has
+// every option and port that they name. Kubernetes itself does not run here.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -20,7 +20,7 @@ async function whoami(node: NodeProcess, credentials: string): Promise<number> {
   return (await fetch(`${node.ready.node.rest}/whoami`, { headers })).status;
 }
 
-/** Connects the SDK over TLS: only there it uses PLAIN. */
+/** Connects the SDK over TLS, because it uses PLAIN only there. */
 async function connectSdk(node: NodeProcess, username: string, secret: string): Promise<Cluster> {
   const trustStorePath = join(node.dataDir, 'ca-for-sdk.pem');
   writeFileSync(trustStorePath, await (await node.request('/pools/default/certificate')).text());

@@ -14,7 +14,7 @@ import { chromium } from './needs.ts';
 import { administrator } from './node-process.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
-/** Ends only what hangs: a busy machine can be many times slower. */
+/** Only a test that hangs ends so: a busy machine can be many times slower. */
 const waitMs = 120_000;
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 

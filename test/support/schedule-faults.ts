@@ -21,7 +21,7 @@ const names = [
 export type Fault = (typeof names)[number];
 export const faultNames: readonly Fault[] = names;
 
-/** Of the store, in every schedule in some share of the calls. */
+/** Faults of the configuration store: in every schedule, some share of its calls is delayed, lost, late or answered with old values. */
 const storeFaults = (random: (below: number) => number): typeof calmStore => ({
   delayMaxMs: pick(random, [2, 20, 200]),
   lostRequestPercent: random(5),
@@ -182,7 +182,7 @@ export class ScheduleFaults {
     return stores.length > 0;
   }
 
-  /** Of a node that runs, is dead or is cut off now, perhaps because of the failover to come. */
+  /** Fails a node over, which may run, or has been restarted or cut off right before. */
   private failOver(name: string): boolean {
     const before = this.random(4);
     if (before === 0) this.restart(500 + this.random(12_000), name);
@@ -191,7 +191,7 @@ export class ScheduleFaults {
     return true;
   }
 
-  /** Of an active, and then of the node that was promoted in its place, perhaps before it has confirmed that. */
+  /** Fails the active of a shard over, and then the node that was promoted, perhaps before it has confirmed that. */
   private failOverTwice(): boolean {
     const { clock, current, random, shardCount } = this.cluster;
     const shard = random(shardCount);
@@ -217,7 +217,7 @@ export class ScheduleFaults {
     return true;
   }
 
-  /** Something happens to the active or its successor while a shard is being handed over. */
+  /** Disturbs the active or its successor while a shard moves from one to the other. */
   private breakHandover(): boolean {
     const isBack = this.cluster.state.nodes.every(({ membership }) => membership === 'active');
     if (isBack) void this.orchestrators.failOver([this.anyNodeName()], 'gracefulFailover');

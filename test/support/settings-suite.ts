@@ -1,5 +1,5 @@
 // The table-driven test of settings. For every parameter: each limit is written, read back, and read back again after a
-// restart; one past each limit, wrong types and a missing value are refused with the expected key and text, or read as the
+// restart; a value beyond each limit, wrong types and a missing value are refused with the expected key and text, or read as the
 // default, and change nothing. Run a table against the manager (fast, each value with a restart on the real store's file):
 //
 //   await using target = await managerTarget();

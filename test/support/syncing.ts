@@ -1,5 +1,5 @@
 // A program whose syncs are counted: commits five times to each kind of store in the folder given, and appends a line to the file of
-// counted syncs when a store begins.
+// counted syncs before the first commit to each.
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrate } from '#cloud/store/migrations.ts';

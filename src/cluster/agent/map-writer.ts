@@ -28,7 +28,7 @@ export class MapWriter {
   async change({ bucketUuid, changes }: MapChange): Promise<MapOutcome> {
     const problem = this.#store.problem ?? null;
     // Without a wait: a copy that answers again before the store does stays in the set, and nothing waits for an unknown outcome.
-    if (problem !== null && changes.every(isOfSet)) return { kind: 'unmade', reason: problem };
+    if (problem !== null && changes.every(isOfSet)) return { kind: 'unsent', reason: problem };
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       if (attempt > 0) await this.#clock.sleep(pauseMs * attempt);
       const outcome = await this.#attempt(mapKey(bucketUuid), changes);

@@ -236,7 +236,7 @@ export class BucketReplication {
     if (confirmed.length > 0) await bucket.writeStates(confirmed.flatMap(({ shard }) => this.rowsOf(shard)));
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
-    if (outcome.kind === 'unmade') {
+    if (outcome.kind === 'unsent') {
       this.isChanging = false;
       this.notBeforeMs = this.options.clock.monotonicMs() + storeRetryMs;
       for (const { shard } of changes) this.actives.get(shard)?.unchanged();
