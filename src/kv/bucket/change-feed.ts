@@ -3,10 +3,10 @@
 
 import type { Clock } from '#ports/clock.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
-import type { CutItem } from '../data/cut.ts';
+import { type CutItem, emptyCutItem } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import type { FailoverEntry } from '../data/documents.ts';
-import type { VbucketState } from '../data/vbucket-state.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 import { Bit } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
 import { pendingOf } from '../vbucket/pending.ts';
@@ -16,6 +16,7 @@ import type { DurableWrites } from './durability/durable-writes.ts';
 import type { VbucketProgress } from './durability/progress.ts';
 import { SlicedWork } from './keys/sliced.ts';
 import { MemoryBackfill } from './memory-backfill.ts';
+import { MemoryPage } from './memory-page.ts';
 
 export interface ChangeFeedOptions {
   vbuckets: Vbuckets;
@@ -35,6 +36,7 @@ export class ChangeFeed implements ChangeSource {
   private readonly followers: (Follower[] | undefined)[];
   private readonly memory: MemoryBackfill;
   private readonly memoryForCopies: MemoryBackfill;
+  private readonly item = emptyCutItem();
 
   constructor(options: ChangeFeedOptions) {
     this.options = options;
@@ -71,6 +73,13 @@ export class ChangeFeed implements ChangeSource {
     const isWhole = (rows.snapEnd[vb] as number) <= high;
     const whole = isWhole ? high : (rows.snapStart[vb] as number) - 1;
     return Math.min(whole, this.options.durableWrites.firstUnresolved(vb) - 1);
+  }
+
+  safeSeqno(vb: number): number {
+    const visible = this.visibleSeqno(vb);
+    // What the members have is known to the active only.
+    if (this.stateOf(vb) !== VbucketState.active) return visible;
+    return Math.min(visible, this.options.progress.committedSeqno(vb));
   }
 
   storedSeqno(vb: number): number {
@@ -124,13 +133,20 @@ export class ChangeFeed implements ChangeSource {
   }
 
   wholeEnd(vb: number, afterSeqno: number): number {
-    const visible = this.visibleSeqno(vb);
-    if (visible === this.highSeqno(vb)) return visible;
-    // A pending write may have replaced a version that a snapshot ending here would need.
-    for (let seqno = afterSeqno + 1; seqno <= visible; seqno++) {
-      if (this.addressOf(vb, seqno) === 0) return seqno - 1;
+    return this.wholeUpTo(vb, afterSeqno, this.safeSeqno(vb));
+  }
+
+  recentPage(vb: number, afterSeqno: number, targetBytes: number): BackfillPage | null {
+    const endSeqno = this.wholeUpTo(vb, afterSeqno, this.visibleSeqno(vb));
+    const page = new MemoryPage(vb, { targetBytes });
+    let toSeqno = afterSeqno;
+    while (toSeqno < endSeqno && !page.isFull) {
+      const seqno = this.next(vb, toSeqno, endSeqno, this.item);
+      if (seqno < 0) break;
+      if (seqno > 0) page.add(this.item);
+      toSeqno = seqno === 0 ? endSeqno : seqno;
     }
-    return visible;
+    return toSeqno > afterSeqno ? page.finish({ toSeqno, endSeqno, purgeSeqno: this.purgeSeqno(vb) }) : null;
   }
 
   next(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number {
@@ -165,6 +181,15 @@ export class ChangeFeed implements ChangeSource {
   backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage> {
     const { backfill } = this.options;
     return backfill ? backfill(vb, afterSeqno) : this.memoryForCopies.page(vb, afterSeqno);
+  }
+
+  private wholeUpTo(vb: number, afterSeqno: number, upTo: number): number {
+    if (upTo === this.highSeqno(vb)) return upTo;
+    // A later write may have replaced a version that a snapshot ending here would need.
+    for (let seqno = afterSeqno + 1; seqno <= upTo; seqno++) {
+      if (this.addressOf(vb, seqno) === 0) return seqno - 1;
+    }
+    return upTo;
   }
 
   private notify(): void {

@@ -1,17 +1,15 @@
 // Pages of the changes of a vbucket for streams where there is no disk: listed from memory by seqno in slices, since a vbucket may have a
 // million documents, and then read page by page from the list.
-import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+import { type CutItem, emptyCutItem } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
-import { ownMemoryBytes } from '../data/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
 import { pendingOf } from '../vbucket/pending.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { KeyWalk } from './keys/key-walk.ts';
 import type { SlicedWork, Steps } from './keys/sliced.ts';
+import { MemoryPage } from './memory-page.ts';
 
-/** A page is of one instant, so it is made in one piece: in about a millisecond. */
-const pageTargetBytes = 128 * 1024;
 /** Entries of the list that one page visits: their documents may have changed since. */
 const entriesPerPage = 2_048;
 /** Slots of the key index that one step visits. */
@@ -52,10 +50,6 @@ export class MemoryBackfill {
   /** Lists that are being made, for all streams that wait for one. */
   private readonly making = new Map<number, Promise<SeqnoList>>();
   private entries = 0;
-  /** Of the page that is being made. */
-  private inPlace = new Map<number, CutItem>();
-  private inPlaceBytes = 0;
-  private targetBytes = pageTargetBytes;
   private readonly item: CutItem = emptyCutItem();
 
   constructor(
@@ -70,13 +64,12 @@ export class MemoryBackfill {
     this.withPending = withPending;
   }
 
-  async page(row: number, afterSeqno: number, targetBytes = pageTargetBytes): Promise<BackfillPage> {
+  async page(row: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage> {
     let list = this.lists.get(row) ?? (await this.making.get(row));
     if (list === undefined || afterSeqno < list.from || afterSeqno >= list.upTo)
       list = await this.newList(row, afterSeqno, list);
     await this.work.turn();
-    this.targetBytes = Math.min(targetBytes, pageTargetBytes);
-    return this.pageOf(row, afterSeqno, list);
+    return this.pageOf(row, afterSeqno, list, targetBytes);
   }
 
   private async newList(row: number, from: number, before: SeqnoList | undefined): Promise<SeqnoList> {
@@ -139,73 +132,52 @@ export class MemoryBackfill {
     return { from, upTo, runs, entries, overtaken };
   }
 
-  private pageOf(row: number, afterSeqno: number, list: SeqnoList): BackfillPage {
-    const writer = new CutWriter();
-    writer.begin(0);
-    this.inPlace = new Map();
-    this.inPlaceBytes = 0;
+  private pageOf(row: number, afterSeqno: number, list: SeqnoList, targetBytes?: number): BackfillPage {
+    const page = new MemoryPage(row, { withLargeValues: this.withPending, targetBytes });
     for (const run of list.runs) skipTo(run, afterSeqno);
     let toSeqno = afterSeqno;
     for (let left = entriesPerPage; ; left--) {
       const run = firstOf(list.runs);
       if (run === null) {
-        toSeqno = this.writeNewest(writer, row, list.upTo);
+        toSeqno = this.writeNewest(page, row, list.upTo);
         break;
       }
-      if (left === 0 || this.isFull(writer)) break;
+      if (left === 0 || page.isFull) break;
       const seqno = run.seqnos[run.next] as number;
       // A walk through an index that grows visits some keys twice.
-      if (seqno > toSeqno) this.write(writer, row, seqno, run.hashes[run.next] as number);
+      if (seqno > toSeqno) this.write(page, row, seqno, run.hashes[run.next] as number);
       toSeqno = seqno;
       run.next++;
     }
     const endSeqno = this.visibleSeqno(row);
     // Others may read a list that fits; a larger one is made again for them.
     if (toSeqno >= endSeqno && this.entries > entriesMax) this.drop(row);
-    writer.finish(stateOfVbucket(row));
-    return {
-      batch: writer.takeAll(),
-      inPlace: this.inPlace,
-      toSeqno,
-      endSeqno,
-      purgeSeqno: this.vbuckets.rows.purgeSeqno[row] as number,
-    };
+    return page.finish({ toSeqno, endSeqno, purgeSeqno: this.vbuckets.rows.purgeSeqno[row] as number });
   }
 
   /** Writes the changes since the list was made, as far as the recent changes in memory contain them; returns the last seqno. */
-  private writeNewest(writer: CutWriter, row: number, upTo: number): number {
+  private writeNewest(page: MemoryPage, row: number, upTo: number): number {
     const { recent } = this.vbuckets;
     const visible = this.visibleSeqno(row);
     if (visible <= upTo) return visible;
     if (!recent.covers(row, upTo)) return upTo;
     let seqno = upTo;
-    while (seqno < visible && !this.isFull(writer)) {
+    while (seqno < visible && !page.isFull) {
       seqno++;
-      this.write(writer, row, seqno, recent.hash(row, seqno));
+      this.write(page, row, seqno, recent.hash(row, seqno));
     }
     return seqno;
   }
 
   /** Writes nothing if the document has changed since. */
-  private write(writer: CutWriter, row: number, seqno: number, hash: number): void {
+  private write(page: MemoryPage, row: number, seqno: number, hash: number): void {
     const { index, items } = this.vbuckets;
     const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
     const pending = slot < 0 && this.withPending ? pendingOf(this.vbuckets, row, hash, seqno) : 0;
     const address = slot < 0 ? pending : index.address(row, slot);
     if (address === 0) return;
-    const { item } = this;
-    fillCutItem(items, address, item);
-    const valueBytes = item.valueEnd - item.valueStart;
-    if (valueBytes >= ownMemoryBytes && !this.withPending) {
-      this.inPlace.set(seqno, { ...item });
-      this.inPlaceBytes += valueBytes;
-      item.valueEnd = item.valueStart;
-    }
-    writer.item(item);
-  }
-
-  private isFull({ bytes }: CutWriter): boolean {
-    return bytes + this.inPlaceBytes >= this.targetBytes;
+    fillCutItem(items, address, this.item);
+    page.add(this.item);
   }
 }
 

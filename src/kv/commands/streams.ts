@@ -142,7 +142,7 @@ function beginStream(
   const highSeqno = source.highSeqno(frame.vb);
   const client = resumptionOf(request);
   if ((flags & StreamFlag.fromLatest) !== 0) {
-    client.startSeqno = client.snapStart = client.snapEnd = source.visibleSeqno(frame.vb);
+    client.startSeqno = client.snapStart = client.snapEnd = source.safeSeqno(frame.vb);
   }
   const requestedEnd = readSeqno(frame.buffer, frame.extrasStart + 16);
   const endSeqno = (flags & StreamFlag.toLatest) !== 0 ? highSeqno : requestedEnd;

@@ -21,6 +21,11 @@ export interface ChangeSource {
   highSeqno(vb: number): number;
   /** The seqno before the first unresolved durable write: later changes may still be withdrawn. */
   visibleSeqno(vb: number): number;
+  /**
+   * The seqno up to which clients may see changes: no unresolved durable write is before it, and every member of the in-sync set has
+   * received everything up to it, so that no failover among the members takes any of it back.
+   */
+  safeSeqno(vb: number): number;
   /** The seqno up to which a backfill can read at present. */
   storedSeqno(vb: number): number;
   purgeSeqno(vb: number): number;
@@ -30,8 +35,13 @@ export interface ChangeSource {
   unfollow(vb: number, follower: Follower): void;
   /** Whether memory still has all changes after `afterSeqno`. */
   hasRecent(vb: number, afterSeqno: number): boolean;
-  /** The last seqno up to which everything after `afterSeqno` is in memory, resolved and not replaced by a pending write. */
+  /** The last safe seqno up to which everything after `afterSeqno` is in memory and not replaced by a later write. */
   wholeEnd(vb: number, afterSeqno: number): number;
+  /**
+   * The changes in memory after `afterSeqno` as they are now, those that copies have not received included: they may be sent once the
+   * end of the page is safe. Null when the next one is on disk only, or replaced by a durable write that is not resolved.
+   */
+  recentPage(vb: number, afterSeqno: number, targetBytes: number): BackfillPage | null;
   /**
    * Fills `item` with the next change after `afterSeqno` and up to `endSeqno` that was not replaced. Returns its seqno, 0 when
    * there is none, -1 when its value is on disk only.

@@ -73,6 +73,7 @@ export class Stream implements Follower {
   private announcedEnd = 0;
   private isOpen = false;
   private page: BackfillPage | null = null;
+  private isRecentPage = false;
   private reader: CutReader | null = null;
   /** The connection may still send a large value from the memory of the page. */
   private hasAttached = false;
@@ -129,7 +130,7 @@ export class Stream implements Follower {
     if (this.options.diskOnly) return this.beginBackfill();
     const { source, address } = this.options;
     const { vb } = address;
-    if (this.position >= source.visibleSeqno(vb)) return false;
+    if (this.position >= source.safeSeqno(vb)) return false;
     return source.hasRecent(vb, this.position) ? this.sendRecent() : this.beginBackfill();
   }
 
@@ -137,7 +138,7 @@ export class Stream implements Follower {
   sendPosition(): void {
     const isBusy = this.isEnded || this.isOpen || this.page !== null;
     if (isBusy || this.position <= this.reportedSeqno || !this.host.reportsSeqnos) return;
-    this.announce(this.position, SnapshotFlag.memory);
+    this.announce(this.position);
     this.closeSnapshot(this.position);
   }
 
@@ -178,7 +179,7 @@ export class Stream implements Follower {
   private sendRecent(): boolean {
     const { source, address, endSeqno } = this.options;
     const end = source.wholeEnd(address.vb, this.position);
-    if (end === this.position) return this.stall();
+    if (end === this.position) return this.takeRecentPage() || this.stall();
     this.stalledAtMs = -1;
     const last = Math.min(end, endSeqno);
     for (;;) {
@@ -186,7 +187,7 @@ export class Stream implements Follower {
       if (seqno < 0) return this.beginBackfill();
       if (seqno === 0) break;
       this.position = seqno;
-      if (!this.sendItem(this.item, end, SnapshotFlag.memory)) return true;
+      if (!this.sendItem(this.item, end)) return true;
     }
     this.position = last;
     if (last === end) this.closeSnapshot(end);
@@ -194,15 +195,15 @@ export class Stream implements Follower {
   }
 
   private sendPage(page: BackfillPage): boolean {
-    // The rows were read before their durable writes were resolved here.
-    if (page.endSeqno > this.options.source.visibleSeqno(this.options.address.vb)) return false;
+    // The rows were read before their durable writes were resolved here, or before the copies had received them.
+    if (page.endSeqno > this.options.source.safeSeqno(this.options.address.vb)) return false;
     const reader = (this.reader ??= openPage(page));
     while (reader.nextItem()) {
       if (reader.item.seqno > this.options.endSeqno) return this.finishPage(page, this.options.endSeqno);
       this.position = reader.item.seqno;
       const item = page.inPlace?.get(this.position) ?? reader.item;
       this.hasAttached ||= item.valueEnd - item.valueStart >= ownMemoryBytes;
-      if (!this.sendItem(item, page.endSeqno, SnapshotFlag.disk)) return true;
+      if (!this.sendItem(item, page.endSeqno)) return true;
     }
     this.finishPage(page, Math.min(page.toSeqno, this.options.endSeqno));
     if (this.position >= page.endSeqno) this.closeSnapshot(page.endSeqno);
@@ -226,24 +227,24 @@ export class Stream implements Follower {
   }
 
   /** Sends an item if the filter includes it; false when no more may be sent now. */
-  private sendItem(item: CutItem, snapshotEnd: number, flag: number): boolean {
+  private sendItem(item: CutItem, snapshotEnd: number): boolean {
     const { host, options } = this;
-    if (isEventKey(item.buffer, item.keyStart)) return this.sendEvent(item, snapshotEnd, flag);
+    if (isEventKey(item.buffer, item.keyStart)) return this.sendEvent(item, snapshotEnd);
     if (!passes(options.filter, host.collections, item.buffer, item.keyStart)) return true;
-    this.announce(snapshotEnd, flag);
+    this.announce(snapshotEnd);
     host.writer.item(options.address, item, options.form);
     this.reportedSeqno = item.seqno;
     return host.sent(true);
   }
 
   /** Ends the stream with the last of its collections; returns false then, too. */
-  private sendEvent(item: CutItem, snapshotEnd: number, flag: number): boolean {
+  private sendEvent(item: CutItem, snapshotEnd: number): boolean {
     const { host, options } = this;
     const event = decodeEvent(item.buffer, item.valueStart, item.valueEnd);
     const form = passesEvent(options.filter, event) ? formOf(event, host.eventTables) : null;
     let hasRoom = true;
     if (form !== null) {
-      this.announce(snapshotEnd, flag);
+      this.announce(snapshotEnd);
       host.writer.event(options.address, item.seqno, event.kind, form);
       this.reportedSeqno = item.seqno;
       hasRoom = host.sent(true);
@@ -255,10 +256,11 @@ export class Stream implements Follower {
   }
 
   /** Announces how far the snapshot reaches, unless that was announced. */
-  private announce(end: number, flag: number): void {
+  private announce(end: number): void {
     if (this.isOpen && end <= this.announcedEnd) return;
     const { host, snapStart } = this;
     const { address, source } = this.options;
+    const flag = this.page === null || this.isRecentPage ? SnapshotFlag.memory : SnapshotFlag.disk;
     const flags = this.isOpen ? flag : flag | SnapshotFlag.checkpoint;
     const purge = source.purgeSeqno(address.vb);
     host.writer.marker(address, { start: snapStart, end, flags, version: host.markerVersion, purge });
@@ -276,6 +278,28 @@ export class Stream implements Follower {
     this.host.writer.seqnoAdvanced(this.options.address, end);
     this.host.sent(false);
     this.reportedSeqno = end;
+  }
+
+  /**
+   * Later writes, which copies have not received, have replaced what a snapshot would need. With a key that is always written this never
+   * ends, so the stream takes the changes as they are now, and sends them once the copies have them.
+   */
+  private takeRecentPage(): boolean {
+    const { host } = this;
+    const { source, address } = this.options;
+    const { vb } = address;
+    if (source.safeSeqno(vb) === source.visibleSeqno(vb)) return false;
+    this.pageBytes = this.heldBytes = host.mayBackfill(this);
+    if (this.pageBytes === 0) return false;
+    this.page = source.recentPage(vb, this.position, this.pageBytes);
+    if (this.page === null) {
+      host.backfillDone(this.heldBytes);
+      return false;
+    }
+    this.heldBytes = host.pages.hold(this.heldBytes, this.page.batch.length);
+    this.isRecentPage = true;
+    this.stalledAtMs = -1;
+    return true;
   }
 
   /** Waits for durable writes to be resolved; after `stallMs` reads persisted changes, which can always be read. */
@@ -325,6 +349,7 @@ export class Stream implements Follower {
       return;
     }
     this.page = page;
+    this.isRecentPage = false;
     if (this.missesTombstones(page)) this.endSoon(EndReason.rollback);
     else this.host.ready(this);
   }

@@ -1,0 +1,51 @@
+// A page of a vbucket's changes made from memory at one instant. Large documents stay where they are, since their memory does not change.
+import { type CutItem, CutWriter, stateOfVbucket } from '../data/cut.ts';
+import type { BackfillPage } from '../data/disk-engine.ts';
+import { ownMemoryBytes } from '../data/documents.ts';
+
+/** A page is of one instant, so it is made in one piece: in about a millisecond. */
+const pageTargetBytes = 128 * 1024;
+
+export interface MemoryPageOptions {
+  /** The page is sent as it is, so it contains large documents too. */
+  withLargeValues?: boolean;
+  /** The size of the page, where it is smaller than usual. */
+  targetBytes?: number | undefined;
+}
+
+export class MemoryPage {
+  private readonly vb: number;
+  private readonly withLargeValues: boolean;
+  private readonly targetBytes: number;
+  private readonly writer = new CutWriter();
+  private readonly inPlace = new Map<number, CutItem>();
+  private inPlaceBytes = 0;
+
+  constructor(vb: number, { withLargeValues = false, targetBytes }: MemoryPageOptions = {}) {
+    this.vb = vb;
+    this.withLargeValues = withLargeValues;
+    this.targetBytes = Math.min(targetBytes ?? pageTargetBytes, pageTargetBytes);
+    this.writer.begin(0);
+  }
+
+  get isFull(): boolean {
+    return this.writer.bytes + this.inPlaceBytes >= this.targetBytes;
+  }
+
+  /** Adds a change with a later seqno than the one before. The item is changed. */
+  add(item: CutItem): void {
+    const valueBytes = item.valueEnd - item.valueStart;
+    if (valueBytes >= ownMemoryBytes && !this.withLargeValues) {
+      this.inPlace.set(item.seqno, { ...item });
+      this.inPlaceBytes += valueBytes;
+      item.valueEnd = item.valueStart;
+    }
+    this.writer.item(item);
+  }
+
+  /** Call once, after the last change. */
+  finish(ends: Pick<BackfillPage, 'toSeqno' | 'endSeqno' | 'purgeSeqno'>): BackfillPage {
+    this.writer.finish(stateOfVbucket(this.vb));
+    return { batch: this.writer.takeAll(), inPlace: this.inPlace, ...ends };
+  }
+}
