@@ -140,6 +140,7 @@ const unmentioned: { may: readonly Who[]; url: string; sent?: Sent }[] = [
   { may: everyone, url: '/openapi.json' },
   { may: everyone, url: '/docs/api' },
   { may: everyone, url: '/docs/' },
+  { may: everyone, url: '/docs/images/console-query.webp' },
   { may: everyone, url: '/docs/search' },
   { may: everyone, url: '/docs/glossary' },
   { may: everyone, url: '/docs/guides/query' },

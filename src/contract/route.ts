@@ -75,8 +75,8 @@ export interface Answer {
   /** The schema of a JSON body; a `stream` sends it again after each change. */
   readonly json?: JsonSchema;
   readonly stream?: boolean;
-  /** The media type of a text body, or of the alternative to a JSON body. */
-  readonly text?: 'text/plain' | 'text/html' | 'text/css' | 'text/javascript' | 'text/yaml';
+  /** The media type of a body that is not JSON, or of the alternative to a JSON body. */
+  readonly text?: 'image/webp' | 'text/plain' | 'text/html' | 'text/css' | 'text/javascript' | 'text/yaml';
 }
 
 /**

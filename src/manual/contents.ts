@@ -14,6 +14,9 @@ export interface ManualSection {
   readonly pages: readonly ManualPage[];
 }
 
+/** The path of a picture from the root of the project; the manual serves no other files. */
+export const imageFile = /^docs\/images\/[a-z\d-]+\.webp$/;
+
 const guide = (name: string, title: string): ManualPage => ({
   path: `guides/${name}`,
   file: `docs/guides/${name}.md`,

@@ -1,4 +1,4 @@
-// The frame of each page of the manual: the list of pages and the search field. It has no scripts and no outside resources.
+// The frame of each page of the manual: the list of pages and the search field. It has no scripts and nothing of other sites.
 import { createHash } from 'node:crypto';
 import { escapeHtml } from '#base/html.ts';
 import { type ManualPage, manualContents } from './contents.ts';
@@ -23,14 +23,15 @@ code{background:var(--soft);padding:.1em .25em;border-radius:3px}
 pre{overflow:auto;background:var(--soft);padding:.7rem;border-radius:6px}
 pre code{background:none;padding:0}
 table{border-collapse:collapse;display:block;overflow:auto}
+img{display:block;max-width:100%;height:auto;margin:1rem 0;border:1px solid var(--line);border-radius:6px}
 td,th{border-top:1px solid var(--line);padding:.3rem .8rem .3rem 0;text-align:left;vertical-align:top}
 .skip{position:absolute;left:-99rem}
 .skip:focus{left:1rem}
 @media(max-width:50rem){body{display:flex;flex-direction:column}header{display:contents}form{padding:1rem 1rem 0}main{order:1;padding:1rem}nav{order:2;columns:2;padding:1rem;border-top:1px solid var(--line)}}
 `;
 
-/** Content-Security-Policy: the own style sheet, and the form of the search. */
-export const manualPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
+/** Content-Security-Policy: the own style sheet and pictures, and the form of the search. */
+export const manualPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
 
 export interface ManualView {
   readonly title: string;

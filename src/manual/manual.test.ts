@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import { realClock } from '#ports/clock.ts';
 import { manualPages } from './contents.ts';
@@ -8,7 +8,7 @@ import { Manual } from './manual.ts';
 import { readManualFile } from './manual-files.adapter.ts';
 import { renderPage } from './render.ts';
 import { ManualIndex } from './search.ts';
-import { manualSite } from './site.ts';
+import { manualImage, manualSite } from './site.ts';
 
 test('the contents name every page of docs/, and no other', async () => {
   const files = manualPages.map(({ file }) => file).filter((file) => file.startsWith('docs/'));
@@ -62,6 +62,28 @@ test('every link to another page or heading leads somewhere', async () => {
       links++;
     }
   assert.ok(links > 500, `${links} links`);
+});
+
+test('every picture of docs/images is in a page and small, and pages have no others', async () => {
+  const files = globSync('docs/images/*').sort();
+  const shown = new Set<string>();
+  for (const { file } of manualPages)
+    for (const [, src] of (await renderPage(readFileSync(file, 'utf8'), file, realClock)).matchAll(
+      /<img src="\/([^"]+)" alt="[^"]+">/g,
+    ))
+      shown.add(src as string);
+  assert.deepEqual([...shown].sort(), files);
+  assert.ok(files.length > 0 && files.length <= 6, `${files.length} pictures`);
+  for (const file of files) assert.ok(statSync(file).size < 60_000, `${file}: ${statSync(file).size} bytes`);
+});
+
+test('shows pictures of the manual, and no other images', async () => {
+  const images =
+    '![A list](../images/a-list.webp) ![](../images/x.svg) ![](https://example.com/a.webp) ![](../../a.webp)';
+  const html = await renderPage(images, 'docs/guides/cloud.md', realClock);
+  assert.equal(html, '<p><img src="/docs/images/a-list.webp" alt="A list">   </p>\n');
+  for (const name of ['none.webp', '..%2Fglossary.md', '../glossary.md', 'a.png'])
+    assert.equal(await manualImage(name), null, name);
 });
 
 test('renders tables, code, anchors and links; HTML in a page is text', async () => {

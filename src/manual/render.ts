@@ -2,7 +2,7 @@
 import { Marked, type Tokens } from 'marked';
 import { escapeHtml } from '#base/html.ts';
 import { type Clock, nextTurn } from '#ports/clock.ts';
-import { manualPages } from './contents.ts';
+import { imageFile, manualPages } from './contents.ts';
 import { anchorOf, splitSource } from './headings.ts';
 
 export type PauseClock = Pick<Clock, 'soon'>;
@@ -33,8 +33,10 @@ function rendererOf(file: string): Marked {
         const target = targetOf(href, file);
         return target === null ? text : `<a href="${escapeHtml(target)}">${text}</a>`;
       },
-      // The manual serves pages only; what a plot shows is in the table beside it.
-      image: () => '',
+      image({ href, text }: Tokens.Image): string {
+        const image = imageOf(href, file);
+        return image === null ? '' : `<img src="${image}" alt="${escapeHtml(text)}">`;
+      },
       // Pages hold no HTML: what looks like it, such as <name>, is text.
       html: ({ text }: Tokens.HTML | Tokens.Tag): string => escapeHtml(text),
     },
@@ -42,13 +44,21 @@ function rendererOf(file: string): Marked {
   return marked;
 }
 
+/** Null: no picture of the manual. What a plot shows is in the table beside it. */
+function imageOf(href: string, file: string): string | null {
+  const wanted = fileOf(href, file);
+  return imageFile.test(wanted) ? wanted.replace(/^docs/, '/docs') : null;
+}
+
+const fileOf = (path: string, from: string): string => new URL(path, `file:///${from}`).pathname.slice(1);
+
 /** Null: the file is not a page of the manual. */
 function targetOf(href: string, file: string): string | null {
   if (/^https?:/.test(href)) return href;
   const [path = '', anchor] = href.split('#') as [string, string?];
   const suffix = anchor === undefined ? '' : `#${anchor}`;
   if (path === '') return suffix;
-  const wanted = new URL(path, `file:///${file}`).pathname.slice(1);
+  const wanted = fileOf(path, file);
   const page = manualPages.find((other) => other.file === wanted || other.file === `${wanted}/README.md`);
   return page === undefined ? null : `/docs/${page.path}${suffix}`;
 }

@@ -9,6 +9,11 @@ export interface ManualAnswer {
   readonly html: string;
 }
 
+export interface ManualImage {
+  readonly headers: Record<string, string>;
+  readonly bytes: Buffer;
+}
+
 /** `path` is below `/docs/`; `query` is what to search for, on the page `search`. */
 export type ManualSite = (path: string, query?: string) => Promise<ManualAnswer>;
 
@@ -39,6 +44,15 @@ export function manualSite(clock: PauseClock, load = loadManual): ManualSite {
     };
     return { status: page === null ? 404 : 200, headers, html: await (page ?? manual.missing()) };
   };
+}
+
+/** `name` is below `/docs/images/`. Null: there is no such picture. */
+export async function manualImage(name: string): Promise<ManualImage | null> {
+  const { readManualImage } = await import('./manual-files.adapter.ts');
+  const bytes = await readManualImage(name);
+  if (bytes === null) return null;
+  const headers = { 'Content-Type': 'image/webp', 'Content-Length': String(bytes.length) };
+  return { bytes, headers: { ...headers, 'Content-Security-Policy': "default-src 'none'" } };
 }
 
 async function loadManual(clock: PauseClock): Promise<LoadedManual> {

@@ -8,7 +8,7 @@ import { UnwritableError } from '#base/unwritable-error.ts';
 import { readConsoleFile } from '#console/console-files.adapter.ts';
 import { ConsoleSite } from '#console/console-site.ts';
 import type { ApiDocument } from '#contract/api-document.ts';
-import { manualSite } from '#manual/site.ts';
+import { manualImage, manualSite } from '#manual/site.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { DiskReserve } from '#ports/disk-reserve.ts';
 import { handleShares } from '#ports/handles.ts';
@@ -114,6 +114,10 @@ function addManual(app: FastifyInstance, clock: Clock): void {
     return html;
   };
   app.get('/docs', (_request, reply) => show(reply, '', ''));
+  app.get<{ Params: { image: string } }>('/docs/images/:image', async ({ params }, reply) => {
+    const image = await manualImage(params.image);
+    return image === null ? show(reply, 'images', '') : reply.headers(image.headers).send(image.bytes);
+  });
   app.get<{ Params: { '*': string }; Querystring: { q?: unknown } }>('/docs/*', ({ params, query }, reply) =>
     show(reply, params['*'], query.q),
   );

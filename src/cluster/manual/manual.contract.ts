@@ -29,6 +29,15 @@ export const SearchManual = defineRoute({
   doc: 'The parts of the manual that contain all words of `q`.',
 });
 
+export const GetManualImage = defineRoute({
+  ...shared,
+  id: 'manual.image',
+  path: '/docs/images/:image',
+  answer: { text: 'image/webp' },
+  otherStatuses: { 404: 'There is no such picture.' },
+  doc: 'A picture of the manual.',
+});
+
 export const GetManualPage = defineRoute({
   ...shared,
   id: 'manual.page',

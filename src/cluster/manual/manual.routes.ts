@@ -1,8 +1,8 @@
 // Serves the manual.
 import { type BoundRoute, bind, type Reply, reply } from '#contract/route.ts';
-import { manualSite } from '#manual/site.ts';
+import { manualImage, manualSite } from '#manual/site.ts';
 import type { Clock } from '#ports/clock.ts';
-import { GetManual, GetManualPage, SearchManual } from './manual.contract.ts';
+import { GetManual, GetManualImage, GetManualPage, SearchManual } from './manual.contract.ts';
 
 export function manualRoutes(clock: Clock): BoundRoute[] {
   const site = manualSite(clock);
@@ -13,6 +13,15 @@ export function manualRoutes(clock: Clock): BoundRoute[] {
   return [
     bind(GetManual, () => page('')),
     bind(SearchManual, ({ query }) => page('search', query.q)),
+    bind(GetManualImage, async ({ params }) => {
+      const image = await manualImage(params['image'] as string);
+      if (image === null) return page('images');
+      return { kind: 'forwarded', status: 200, headers: image.headers, source: onePart(image.bytes) };
+    }),
     bind(GetManualPage, ({ params }) => page(params['page'] as string)),
   ];
+}
+
+async function* onePart(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
 }

@@ -10,6 +10,8 @@ test('serves the manual to clients without credentials, before the node is provi
   const found = await get('/docs/search?q=covering');
   const missing = await get('/docs/guides/none');
   const same = await get('/docs');
+  const image = await get('/docs/images/console-query.webp');
+  const noImage = await get('/docs/images/none.webp');
   await manager.stop();
   assert.equal(first.status, 200);
   assert.equal(first.headers['content-type'], 'text/html; charset=utf-8');
@@ -19,4 +21,6 @@ test('serves the manual to clients without credentials, before the node is provi
   assert.equal(missing.status, 404);
   assert.match(missing.text, /No such page/);
   assert.equal(same.text, first.text);
+  assert.deepEqual([image.status, image.headers['content-type']], [200, 'image/webp']);
+  assert.deepEqual([noImage.status, noImage.headers['content-type']], [404, first.headers['content-type']]);
 });

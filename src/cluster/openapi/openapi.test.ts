@@ -79,6 +79,7 @@ function urlsOf({ id, path }: RouteDefinition): string[] {
   // Some reads know nodes by name, some by address.
   if (id === 'nodes.get') return ['/nodes/ns_1%40cb.local'];
   if (id === 'ui.asset') return [consoleScript()];
+  if (id === 'manual.image') return ['/docs/images/console-query.webp'];
   if (id === 'manual.page') return ['/docs/glossary', '/docs/guides/query'];
   if (id.startsWith('data_settings.'))
     return [path.replace(':node', 'self').replace(':setting', 'verbosity')];

@@ -178,7 +178,9 @@ function contentOf(
     }),
     // YAML readers treat such a string as another type.
     ...(answer?.text && {
-      [answer.text]: { schema: answer.text === 'text/yaml' ? {} : { type: 'string' } },
+      [answer.text]: {
+        schema: answer.text === 'text/yaml' || answer.text === 'image/webp' ? {} : { type: 'string' },
+      },
     }),
   };
   return Object.keys(content).length > 0 ? { content } : {};

@@ -114,6 +114,14 @@ describe('every page of the console', { skip: needs('chromium') }, () => {
     assert.notEqual(await ground(), dark);
   });
 
+  it('has pictures in the manual', async () => {
+    await using opened = await openPage(browser, `${node.ready.node.rest}/docs/guides/console`);
+    const { page, problems } = opened;
+    const widths = await page.evaluate<number[]>('[...document.images].map((image) => image.naturalWidth)');
+    assert.ok(widths.length > 0 && widths.every((width) => width > 0), widths.join(', '));
+    assert.deepEqual(problems, []);
+  });
+
   it('needs at most 120 kB of compressed script before the first view', async () => {
     const bytes = await firstViewScriptBytes(browser, node.ready.node.rest);
     assert.ok(bytes > 0 && bytes <= scriptBytesMax, `${bytes} bytes`);
