@@ -11,6 +11,8 @@ import { endAfterTests } from './left-running.ts';
 
 /** The content of the ready file (docs/reference/command-line.md). */
 export interface Ready {
+  /** The process to signal. */
+  pid?: number;
   node: NodeAddresses;
   username?: string;
   password?: string;
