@@ -1,14 +1,18 @@
-// Clusters of two and three nodes, all on this machine: what copies and `majority` cost, how long a start, a restart and failovers take,
-// and what an idle node needs. Each line ends with the limit that it is measured against.
+// Clusters of two and three nodes, all on this machine: what copies and `majority` cost, also with the configuration on NATS servers, how fast
+// shards move, how long a start, a restart and failovers take, and what an idle node needs. Each line ends with the limit that it is measured against.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../test/support/free-port.ts';
 import { joinNodes, rebalance } from '../test/support/join-nodes.ts';
+import { natsServerPath, natsVersionOf } from '../test/support/nats-binary.ts';
+import { NatsCluster } from '../test/support/nats-servers.ts';
 import { NodeProcess } from '../test/support/node-process.ts';
 import type { ClusterLoad, ClusterLoadResult } from './support/cluster-load.ts';
+import { fillBucket } from './support/fill-bucket.ts';
 import { untilWritten } from './support/first-write.ts';
+import { ShardWriters } from './support/shard-writers.ts';
 
 const generator = fileURLToPath(new URL('./support/cluster-load.ts', import.meta.url));
 const firstArgs = ['--services', 'kv', '--memory-quota', '512'];
@@ -22,6 +26,8 @@ interface Terse {
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const seconds = smoke ? 0.3 : 4;
   await pair(seconds, roundsOf(smoke));
+  await rebalanced(smoke);
+  await onNats(smoke, seconds);
   await three(smoke);
 }
 
@@ -165,6 +171,72 @@ async function oneAtATime(nodes: readonly NodeProcess[], seconds: number): Promi
   );
 }
 
+const atOf = (sorted: readonly number[], share: number): string =>
+  (sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN).toFixed(0);
+
+/** Half of the shards move to a node that joins, while clients write to some vbuckets. */
+async function rebalanced(smoke: boolean): Promise<void> {
+  const [count, bytes] = [smoke ? 1_024 : 100_000, 1_000];
+  await using first = await NodeProcess.start({ args: firstArgs });
+  await using second = await unprovisioned();
+  await createBucket(first, bucket, 0);
+  await fillBucket([first], bucket, { actives: new Array(vbucketCount).fill(0), count, bytes });
+  const sample = Array.from({ length: 32 }, (_, index) => index * 32 + (index % 2));
+  const writers = new ShardWriters([first, second], bucket, sample);
+  try {
+    await post(first, '/controller/addNode', { hostname: second.ready.node.rest, user: '', password: '' });
+    writers.figures();
+    await new Promise((resolve) => setTimeout(resolve, smoke ? 300 : 4_000));
+    const before = writers.figures();
+    const beganMs = performance.now();
+    await rebalance(first);
+    const tookMs = performance.now() - beganMs;
+    const { handoversMs, rate } = writers.figures();
+    const share = (await activesOf(first, bucket)).filter((port) => port === portOf(second.ready.node.kv));
+    const moved = (count * bytes * share.length) / vbucketCount / 1e6;
+    print(
+      'rebalance',
+      `${moved.toFixed(0)} MB in ${tookMs.toFixed(0)} ms, ${((moved * 1000) / tookMs).toFixed(0)} MB/s (limit 60 MB/s)`,
+    );
+    print(
+      'writes meanwhile',
+      `${rate.toFixed(0)}/s, ${(rate / before.rate).toFixed(2)}× of before (limit 0.5×)`,
+    );
+    print(
+      'handover of a shard',
+      `no write for ${atOf(handoversMs, 0.5)} ms in the median of ${handoversMs.length}, ${atOf(handoversMs, 0.99)} ms at the 99th percentile (limits 50 and 250 ms)`,
+    );
+  } finally {
+    await writers.stop();
+  }
+}
+
+/** Two nodes whose configuration is on three NATS servers, which all stop for a while. */
+async function onNats(smoke: boolean, seconds: number): Promise<void> {
+  if (natsVersionOf(natsServerPath) === null) {
+    print('on NATS', 'not measured: npm run nats-server builds the server');
+    return;
+  }
+  await using nats = await NatsCluster.start({ count: 3 });
+  await using first = await NodeProcess.start({ args: [...firstArgs, '--engine', nats.url] });
+  await using second = await unprovisioned();
+  const nodes = [first, second];
+  await joinNodes(first, [second]);
+  await createBucket(first, bucket, 1);
+  const load = { inFlight: 32, durable: true };
+  await measure(nodes, { ...load, seconds });
+  const before = await measure(nodes, { ...load, seconds });
+  print('majority on NATS', `${rates(before)} (limits 60,000/s and a median of 1 ms)`);
+  for (const server of nats.servers) server.pause();
+  const stopped = await measure(nodes, { ...load, seconds: smoke ? seconds : 30 });
+  for (const server of nats.servers) server.resume();
+  const share = (stopped.p99Ms / before.p99Ms).toFixed(2);
+  print(
+    'all NATS servers stopped',
+    `${rates(stopped)}, ${stopped.failures} failed, p99 ${share}× of before (limits 0 and 1.5×)`,
+  );
+}
+
 async function three(smoke: boolean): Promise<void> {
   const ports = await fixedPorts();
   const beganMs = performance.now();
@@ -186,6 +258,10 @@ async function three(smoke: boolean): Promise<void> {
   print('idle memory', `${[first, second, third].map(residentMb).join(', ')} MB resident (limit 175 a node)`);
   await measure([first, second, third], { ...writes, seconds: smoke ? 0.3 : 5 });
   const others = [first, second];
+  const documents = smoke ? 1_000 : 1_000_000;
+  const allPorts = [first, second, third].map(({ ready }) => portOf(ready.node.kv));
+  const actives = (await activesOf(first, bucket)).map((active) => allPorts.indexOf(active));
+  await fillBucket([first, second, third], bucket, { actives, count: documents, bytes: 32 });
   await failedOver(others, third, port);
   await using again = await NodeProcess.start({ dataDir: third.dataDir, ports });
   await post(first, '/controller/reAddNode', { otpNode: await nameOf(first, port) });
@@ -203,7 +279,10 @@ async function failedOver(others: readonly NodeProcess[], node: NodeProcess, por
   const beganMs = performance.now();
   const answered = post(first, '/controller/failOver', { otpNode });
   await untilWritten(others, { bucket, vb });
-  print('failover of a stopped node', `first write after ${sinceMs(beganMs)} (limit 1000 ms)`);
+  print(
+    'failover of a stopped node',
+    `first write after ${sinceMs(beganMs)} (limit 1000 ms, with 1,000,000 documents)`,
+  );
   await answered;
 }
 

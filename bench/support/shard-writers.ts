@@ -1,0 +1,93 @@
+// Writes to some vbuckets of a cluster, one request of each in flight, at whichever node serves the vbucket: shows how fast clients write while
+// shards move, and for how long a vbucket takes no write while its shard is handed over.
+import { Status } from '../../src/wire/status.ts';
+import { dataClient, set } from '../../test/support/data-client.ts';
+import type { KvConnection } from '../../test/support/kv-connection.ts';
+import type { NodeProcess } from '../../test/support/node-process.ts';
+
+export interface WriterFigures {
+  /** Successful writes a second. */
+  readonly rate: number;
+  /** Of the vbuckets that moved meanwhile, sorted: the longest time without a successful write. */
+  readonly handoversMs: readonly number[];
+}
+
+interface Written {
+  readonly vb: number;
+  /** The index of the node that took the last write. */
+  at: number;
+  lastMs: number;
+  longestMs: number;
+  moves: number;
+  isStopped: boolean;
+}
+
+export class ShardWriters {
+  private readonly nodes: readonly NodeProcess[];
+  private readonly bucket: string;
+  private readonly writers: Written[];
+  private readonly running: Promise<void>[];
+  private count = 0;
+  private sinceMs = performance.now();
+
+  /** The nodes are all that may serve the vbuckets, now or later. */
+  constructor(nodes: readonly NodeProcess[], bucket: string, vbuckets: readonly number[]) {
+    this.nodes = nodes;
+    this.bucket = bucket;
+    this.writers = vbuckets.map((vb) => ({
+      ...{ vb, at: 0, lastMs: performance.now(), longestMs: 0, moves: 0, isStopped: false },
+    }));
+    this.running = this.writers.map((writer) => this.run(writer));
+  }
+
+  /** What happened since the last call. */
+  figures(): WriterFigures {
+    const now = performance.now();
+    const rate = (this.count * 1000) / (now - this.sinceMs);
+    const moved = this.writers.filter(({ moves }) => moves > 0);
+    const handoversMs = moved.map(({ longestMs }) => longestMs).sort((a, b) => a - b);
+    for (const writer of this.writers) Object.assign(writer, { longestMs: 0, moves: 0 });
+    this.count = 0;
+    this.sinceMs = now;
+    return { rate, handoversMs };
+  }
+
+  async stop(): Promise<void> {
+    for (const writer of this.writers) writer.isStopped = true;
+    await Promise.all(this.running);
+  }
+
+  private async run(writer: Written): Promise<void> {
+    const clients = new Map<number, KvConnection>();
+    const request = set('written', 'v'.repeat(256), { vb: writer.vb });
+    try {
+      for (let at = 0; !writer.isStopped; ) {
+        const client = clients.get(at) ?? (await this.client(at));
+        if (client !== null) clients.set(at, client);
+        const status = (await client?.ask(request))?.status;
+        if (status === Status.success) this.note(writer, at);
+        else {
+          // As a client does, which then asks the next node.
+          at = (at + 1) % this.nodes.length;
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      }
+    } finally {
+      for (const client of clients.values()) client.close();
+    }
+  }
+
+  /** Null: the node does not have the bucket yet. */
+  private client(at: number): Promise<KvConnection | null> {
+    return dataClient(this.nodes[at] as NodeProcess, this.bucket).catch(() => null);
+  }
+
+  private note(writer: Written, at: number): void {
+    const now = performance.now();
+    writer.longestMs = Math.max(writer.longestMs, now - writer.lastMs);
+    writer.lastMs = now;
+    if (writer.at !== at) writer.moves++;
+    writer.at = at;
+    this.count++;
+  }
+}
