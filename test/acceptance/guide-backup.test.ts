@@ -56,11 +56,15 @@ describe('the backup guide', () => {
 
   const run = async (command: string): Promise<string> => {
     const { rest, backup = '' } = node.ready.node;
-    const here = `curl() { '${process.execPath}' curl.mjs "$@"; }\n${command}`
-      .replaceAll('http://127.0.0.1:8091', rest)
+    const here = `curl() { '${process.execPath}' curl.mjs "$@"; }
+openssl() { '${process.execPath}' -p 'crypto.randomBytes(24).toString("base64")'; }
+divan() { '${process.execPath}' '${launcher}' "$@"; }
+${command}`
+      .replaceAll(/http:\/\/(127.0.0.1|old-node|new-node):8091/g, rest)
+      .replaceAll('/etc/', `${scratch}/`)
       .replaceAll('http://127.0.0.1:8097', backup)
       .replaceAll('/var/backups', scratch)
-      .replaceAll('npx divan', `'${process.execPath}' '${launcher}'`);
+      .replaceAll('npx divan', 'divan');
     const env = { ...process.env, DIVAN_PASSWORD: administrator.password, DIVAN_URL: rest };
     const { stdout } = await promisify(execFile)('sh', ['-c', here], { cwd: scratch, env });
     assert.doesNotMatch(stdout, /"status":[45]|"errors"/, command);
@@ -82,6 +86,44 @@ describe('the backup guide', () => {
       mutations.map(([key]) => key),
       ['_default._default/first'],
     );
+  });
+
+  it('backs up each night, and merges', async () => {
+    writeFileSync(join(scratch, 'divan-backup.env'), `DIVAN_PASSWORD=${administrator.password}\n`);
+    const commands = commandsOf('Nightly backups').map((line) => line.replace(/^[\d*-]+( [\d*-]+){4} /, ''));
+    assert.equal(commands.length, 5);
+    const [nightly = '', weekly = '', daily = '', merge = '', mergeDays = ''] = commands;
+    assert.match(await run(nightly), /^full backup/m);
+    assert.match(await run(daily), /^incremental backup/m);
+    const newest = JSON.parse(await run('divan backup list /var/backups/divan --json')).at(-1).name;
+    assert.match(await run(merge.replace(/--end \S+/, `--end ${newest}`)), /^2 backups merged/m);
+    assert.match(await run(weekly), /^full backup/m);
+    await run(mergeDays);
+  });
+
+  it('moves data to other names', async () => {
+    const [save = '', ...restores] = commandsOf('Move data to another node');
+    assert.equal(restores.length, 3);
+    const scopes = '/pools/default/buckets/travel/scopes';
+    assert.equal((await node.request(scopes, 'POST', { name: 'inventory' })).status, 200);
+    const airline = { name: 'airline' };
+    assert.equal((await node.request(`${scopes}/inventory/collections`, 'POST', airline)).status, 200);
+    await run(save);
+    for (const command of restores) await run(command);
+    const copy = await stateOf(backupNode(node), 'travel_copy');
+    assert.ok(copy.has('_default._default/first'));
+    const { collections } = await backupNode(node).scopes('shop');
+    assert.ok(collections.some(({ scope, name }) => `${scope}.${name}` === 'stock.airlines'));
+    for (const bucket of ['travel_copy', 'shop'])
+      assert.equal((await node.request(`/pools/default/buckets/${bucket}`, 'DELETE')).status, 200);
+  });
+
+  it('encrypts with a passphrase from a file and from the environment', async () => {
+    const commands = commandsOf('Encrypted backups').map((line) =>
+      line.replace('/var/backups/divan', '/var/backups/sealed'),
+    );
+    assert.equal(commands.length, 3);
+    for (const command of commands) await run(command);
   });
 
   it('makes a plan and a repository, backs up, shows and restores', async () => {
