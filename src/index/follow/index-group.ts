@@ -34,6 +34,8 @@ export interface GroupOptions {
 const everyVbucket = Array.from({ length: vbucketCount }, (_, vb) => vb);
 /** The shortest interval between commits of a busy stream, or the duration of a commit if that is longer. */
 const commitEveryMs = { least: 2, most: 50 } as const;
+/** Fewer changes are committed after the shortest interval: what made the last commit long was not its work. */
+const busyChanges = 64;
 /** Changes after which the group commits at once. */
 const changesMax = 4_096;
 const retryMs = 1_000;
@@ -159,7 +161,7 @@ export class IndexGroup implements FollowerHandler {
     if (!this.indexes.some((index) => index.isCommitDue)) return;
     const uncommitted = this.indexes.reduce((most, index) => Math.max(most, index.uncommitted), 0);
     const { least, most } = commitEveryMs;
-    const pauseMs = Math.min(Math.max(least, this.commitTookMs), most);
+    const pauseMs = uncommitted < busyChanges ? least : Math.min(Math.max(least, this.commitTookMs), most);
     const dueInMs = this.lastCommitMs + pauseMs - clock.monotonicMs();
     if (dueInMs <= 0 || uncommitted >= changesMax) this.commit();
     else
