@@ -27,6 +27,8 @@ function rowOf(keyspace: KeyspaceName, { expressions }: StoredStatistics): Plain
   const value = {
     ...{ namespace: 'default', bucket, scope, keyspace: collection },
     docCount: newest.documents,
+    ...(newest.keyBytes !== undefined && { avgDocKeySize: newest.keyBytes }),
+    ...(newest.documentBytes !== undefined && { avgDocSize: newest.documentBytes }),
     distributionKeys: expressions.map(({ expression }) => expression).sort(),
   };
   return { id: keyspaceText(keyspace), value };

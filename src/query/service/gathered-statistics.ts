@@ -94,11 +94,13 @@ class Gathering {
       rows: this.options.sampleSize,
       bytes: memoryQuotaBytes === 0 ? sampleBytesMax : Math.min(sampleBytesMax, memoryQuotaBytes),
     };
-    const sample = new ValueSample(
-      limits,
-      this.keys.map(({ isArray }) => isArray),
+    const sample = new ValueSample(limits, [
+      ...this.keys.map(({ isArray }) => isArray),
+      ...sizes.map(() => false),
+    ]);
+    const values = [...this.keys.map(({ value }) => value), ...sizes].map(
+      (value, position) => `${value} AS \`${position}\``,
     );
-    const values = this.keys.map(({ value }, position) => `${value} AS \`${position}\``);
     const text = `SELECT ${values.join(', ')} FROM ${from} AS ${quoted(documentAlias)}`;
     const chance = () => context.random();
     for await (const batch of this.batchesOf(text))
@@ -129,6 +131,8 @@ class Gathering {
       expression,
       documents: seen,
       sampled: size,
+      keyBytes: average(sample.valuesAt(this.keys.length).map((id) => Buffer.byteLength(String(id)))),
+      documentBytes: average(sample.valuesAt(this.keys.length + 1).map(Number)),
       perDocument: size === 0 ? 0 : count / size,
       resolution,
       gatheredMs: this.scope.context.clockMs(),
@@ -149,6 +153,14 @@ class Gathering {
     }
   }
 }
+
+/** Expressions beside the keys: the id of the document, and its length in bytes. */
+const sizes = [`META(${quoted(documentAlias)}).id`, `ENCODED_SIZE(${quoted(documentAlias)})`] as const;
+
+const average = (values: readonly number[]): number => {
+  const known = values.filter(Number.isFinite);
+  return known.length === 0 ? 0 : Math.round(known.reduce((sum, value) => sum + value, 0) / known.length);
+};
 
 interface SampledValues {
   readonly values: readonly unknown[];

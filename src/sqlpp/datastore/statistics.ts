@@ -19,6 +19,9 @@ export interface ExpressionStatistics {
   readonly documents: number;
   /** Documents whose values were read. */
   readonly sampled: number;
+  /** The averages of the sampled documents; absent in statistics of earlier versions. */
+  readonly keyBytes?: number;
+  readonly documentBytes?: number;
   /** Values that are not MISSING, for each document; of an array key, elements. */
   readonly perDocument: number;
   /** The number of different values in the collection. */
