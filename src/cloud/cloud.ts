@@ -80,30 +80,9 @@ export interface Cloud {
 const drainTimeoutMs = 5_000;
 
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
-  const { store, provisioner } = options;
   const { tenantId } = await insertInitialRows(options);
-  const tokens = new TokenStore(options);
-  const operations = new OperationsStore(options);
-  const nodes = new ClusterNodes(options);
-  const allowlist = new AllowlistService({ ...options, nodes, entries: new AllowlistStore(options) });
-  const plans = {
-    create: createCluster({ ...options, nodes, allowlist }),
-    scale: scaleCluster({ ...options, nodes, allowlist }),
-    delete: deleteCluster({ ...options, nodes, allowlist }),
-  };
-  const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
-  const clusters = new ClustersService(options);
-  const capacity = new Capacity(options);
-  const partsOfChanges = { ...options, operations, nodes, capacity, wake: () => worker.wake() };
-  const lifecycle = new ClusterLifecycleService(partsOfChanges);
-  const scaling = new ClusterScaleService(partsOfChanges);
-  const unconfirmed = new UnconfirmedUserChanges(options);
-  const databaseUsers = new DatabaseUsersService({ ...options, unconfirmed });
-  const ready = new ReadyClusters({ nodes, operations });
-  const uses = new TokenUses({ ...options, tokens });
-  const limit = new RateLimit(options.requestsPerSecond, options.clock);
-  const snapshots = new StoreSnapshots(options.state);
-  const authenticator = new TokenAuthenticator({ ...options, tokens, uses, limit, snapshots });
+  const parts = partsOf(options);
+  const { allowlist, authenticator, databaseUsers, nodes, tokens, unconfirmed, worker } = parts;
   const api = createApi({
     ...options,
     authenticate: ({ headers, method, url }) =>
@@ -114,18 +93,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
         target: url,
         host: headers.host,
       }),
-    find: (kind, id) => findSubject(store, kind, id),
-    operations: boundOperations(options, {
-      tenantId,
-      clusters,
-      lifecycle,
-      scaling,
-      nodes,
-      ready,
-      databaseUsers,
-      allowlist,
-      plans,
-    }),
+    find: (kind, id) => findSubject(options.store, kind, id),
+    operations: boundOperations(options, { ...parts, tenantId }),
   });
   await resumeNodes({ ...options, nodes });
   await worker.start();
@@ -136,19 +105,55 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   return {
     api,
     startToken: await startTokenOf(tokens, options.home),
-    async stop() {
-      // Give requests in progress a limited time: one that never arrives completely would block the stop.
-      const timer = options.clock.after(drainTimeoutMs, () => api.server.closeAllConnections());
-      await api.close();
-      timer.cancel();
-      await worker.stop();
-      await allowlist.stop();
-      await unconfirmed.stop();
-      await uses.stop();
-      await provisioner.close();
-      await store.destroy();
-    },
+    stop: () => stopAll(options, api, parts),
   };
+}
+
+/** The parts of the cloud, in order of their dependencies; `startCloud` starts them. */
+function partsOf(options: CloudOptions) {
+  const tokens = new TokenStore(options);
+  const operations = new OperationsStore(options);
+  const nodes = new ClusterNodes(options);
+  const allowlist = new AllowlistService({ ...options, nodes, entries: new AllowlistStore(options) });
+  const plans = {
+    create: createCluster({ ...options, nodes, allowlist }),
+    scale: scaleCluster({ ...options, nodes, allowlist }),
+    delete: deleteCluster({ ...options, nodes, allowlist }),
+  };
+  const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
+  const capacity = new Capacity(options);
+  const partsOfChanges = { ...options, operations, nodes, capacity, wake: () => worker.wake() };
+  const unconfirmed = new UnconfirmedUserChanges(options);
+  const uses = new TokenUses({ ...options, tokens });
+  const limit = new RateLimit(options.requestsPerSecond, options.clock);
+  const snapshots = new StoreSnapshots(options.state);
+  return {
+    ...{ tokens, nodes, allowlist, plans, worker, unconfirmed, uses },
+    clusters: new ClustersService(options),
+    lifecycle: new ClusterLifecycleService(partsOfChanges),
+    scaling: new ClusterScaleService(partsOfChanges),
+    databaseUsers: new DatabaseUsersService({ ...options, unconfirmed }),
+    ready: new ReadyClusters({ nodes, operations }),
+    authenticator: new TokenAuthenticator({ ...options, tokens, uses, limit, snapshots }),
+  };
+}
+
+/** Requests first, then what works for them, the database last. */
+async function stopAll(
+  { clock, provisioner, store }: CloudOptions,
+  api: Cloud['api'],
+  { allowlist, unconfirmed, uses, worker }: ReturnType<typeof partsOf>,
+): Promise<void> {
+  // Give requests in progress a limited time: one that never arrives completely would block the stop.
+  const timer = clock.after(drainTimeoutMs, () => api.server.closeAllConnections());
+  await api.close();
+  timer.cancel();
+  await worker.stop();
+  await allowlist.stop();
+  await unconfirmed.stop();
+  await uses.stop();
+  await provisioner.close();
+  await store.destroy();
 }
 
 /** Issues the token of this start, after it has revoked that of an earlier one. */
