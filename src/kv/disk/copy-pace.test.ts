@@ -49,6 +49,20 @@ describe('the pace of a copy', () => {
     for (const commit of commits) await commit.end();
   });
 
+  it('adds short rests up', async () => {
+    const { clock, page, aCommit, isDone } = aPace();
+    const commit = aCommit();
+    await page(6);
+    const copied = page(6);
+    await runPromises();
+    clock.advance(11);
+    await runPromises();
+    assert.equal(isDone(), false);
+    clock.advance(1);
+    await copied;
+    await commit.end();
+  });
+
   it('does not rest where nobody writes', async () => {
     const { clock, page, aCommit } = aPace();
     await page(10);

@@ -4,12 +4,15 @@ import type { Clock } from '#ports/clock.ts';
 
 /** A page that took longer waited for a processor or the disk itself: others were served meanwhile. */
 const restMsMax = 30;
+/** Shorter rests are added up: each ends with waiting for a processor, and small vbuckets make small pages. */
+const restMsMin = 10;
 
 export class CopyPace {
   private readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   private underWay = 0;
   private busySinceMs = 0;
   private endedBusyMs = 0;
+  private owedMs = 0;
 
   constructor(clock: Pick<Clock, 'monotonicMs' | 'sleep'>) {
     this.clock = clock;
@@ -29,8 +32,11 @@ export class CopyPace {
   async page<T extends { isOutrun: boolean }>(copy: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const before = this.busyMs();
     const step = await copy();
-    const restMs = Math.min(restMsMax, this.busyMs() - before);
-    if (restMs > 0 && !step.isOutrun) await this.clock.sleep(restMs, signal);
+    this.owedMs = step.isOutrun ? 0 : this.owedMs + Math.min(restMsMax, this.busyMs() - before);
+    if (this.owedMs < restMsMin) return step;
+    const restMs = this.owedMs;
+    this.owedMs = 0;
+    await this.clock.sleep(restMs, signal);
     return step;
   }
 
