@@ -233,7 +233,7 @@ export class BackupNode {
   private clientOptions(bucket: string, server: string): BucketClientOptions {
     const { host, username, password, localAddress, authority } = this.access;
     const { host: name, port } = hostAndPortOf(server);
-    if (!(port > 0 && port <= 65_535))
+    if (!(Number.isInteger(port) && port > 0 && port <= 65_535))
       throw new ArchiveError(`bucket "${bucket}": the node names "${server}" as the address of a data port`);
     return {
       address: {
