@@ -328,8 +328,10 @@ export class ActiveShard {
       delayed,
       clock,
       diverged: (vbs) => this.diverged.set(node, vbs),
-      failed: (reason) =>
-        log.error('replication.copy_refused', { bucket: ref.bucket, shard: ref.shard, node, reason }),
+      failed: (reason) => {
+        log.error('replication.feed_failed', { bucket: ref.bucket, shard: ref.shard, node, reason });
+        this.openLater(node);
+      },
     });
   }
 }

@@ -174,3 +174,20 @@ test('a copy joins the set once it has what the active has committed', async () 
   replication.close();
   await b.bucket.stop();
 });
+
+test('the feed of a copy that failed is opened again', async () => {
+  const { b, opens, received, replication } = await replicated(activeAt(2, 'd'));
+  b.tick(200);
+  const first = opens.get('d') ?? assert.fail('it asks the copy for its position');
+  const row = { vb: 0, high: 0, persisted: 0, failover: '' };
+  const opened = { kind: 'opened', bucket: 'b', shard: 0, epoch: 2 } as const;
+  received('d', { ...opened, feed: first, rows: [row, row] });
+  for (let i = 0; i < 20; i++) b.tick(200);
+  const second = opens.get('d') ?? 0;
+  assert.ok(second > first);
+  received('d', { ...opened, feed: second, rows: [row] });
+  for (let i = 0; i < 20; i++) b.tick(200);
+  assert.equal(opens.get('d'), second, 'it is fed');
+  replication.close();
+  await b.bucket.stop();
+});
