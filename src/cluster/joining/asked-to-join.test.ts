@@ -1,6 +1,7 @@
 // A node that a cluster asks to join, and one that asks a cluster.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aMembership } from '../../../test/support/a-membership.ts';
 import { aCluster } from '../../../test/support/cluster.ts';
@@ -115,6 +116,23 @@ describe('a node that is asked to join', () => {
     assert.deepEqual(await joined(memberForm, { callRemote: async () => answer(404, 'Not found.') }), [
       'Node attempting to join an older cluster. Some of the selected services are not available.',
     ]);
+  });
+
+  it('neither joins nor is added before it knows its ports', async () => {
+    const { request, store } = await aManager({ provisioned: false, membership: aMembership() });
+    await update<ClusterState>(store, clusterKey, aCluster(), (state) => ({
+      ...state,
+      nodes: state.nodes.map((node) => ({ ...node, ports: { ...node.ports, kv: 0, mgmt: 0 } })),
+    }));
+    const refused = [400, ['The node is starting; try again.']];
+    const join = await request('/node/controller/doJoinCluster', {
+      method: 'POST',
+      form: memberForm,
+      as: null,
+    });
+    assert.deepEqual([join.status, join.body], refused);
+    const added = await request('/engageCluster2', { method: 'POST', json: engage, as: null });
+    assert.deepEqual([added.status, added.body], refused);
   });
 
   it('joins by the host and the port of a member, whichever scheme the port has', async () => {

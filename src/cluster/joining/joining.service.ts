@@ -72,7 +72,7 @@ export class JoiningService {
     if (membership.engineProblem !== null) throw joiningRefusals.invalid([membership.engineProblem]);
     if (request.compatibility < compatibility) throw joiningRefusals.olderCluster();
     checkVersion(this.#deps.version, nodeVersion(request));
-    if (view.self.ports.kv === 0) throw joiningRefusals.starting();
+    this.#checkStarted();
     const exchange = new SealedExchange(random);
     this.#engagement = { request, exchange, untilMs: clock.monotonicMs() + engagedMs };
     const { ports, paths, hostname, alternate, network } = view.self;
@@ -145,6 +145,7 @@ export class JoiningService {
   async join(form: Form): Promise<void> {
     const { provisioned, view, membership } = this.#deps;
     if (provisioned() || view.cluster.nodes.length > 1) throw joiningRefusals.joinProvisioned();
+    this.#checkStarted();
     const { target, user, password, services } = readJoinForm(form);
     if (membership.engineProblem !== null) throw joiningRefusals.invalid([membership.engineProblem]);
     const ended = new AbortController();
@@ -195,6 +196,11 @@ export class JoiningService {
       if (error instanceof RemoteError) throw joiningRefusals.joinUnreachable({ reason: error.message });
       throw error;
     }
+  }
+
+  /** A node that has just left another cluster does not know its ports yet, and could not say where it is. */
+  #checkStarted(): void {
+    if (this.#deps.view.self.ports.kv === 0) throw joiningRefusals.starting();
   }
 
   #ownUrl({ scheme, localAddress }: RemoteAnswer, name: string | undefined): string {
