@@ -181,6 +181,8 @@ for (const type of ['seqno', 'lww'])
       const written = (name: string) =>
         range(0, 600 + 100 * round).map((document) => ({
           ...document,
+          // Written at the same moment, two versions may be equal in all else: then each node would keep its own.
+          flags: flags + (name === 'one' ? 0 : 1),
           value: Buffer.from(JSON.stringify({ name, round })),
         }));
       const removed = range(0, 600).filter((_, index) => index % 7 === round);
