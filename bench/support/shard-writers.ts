@@ -25,15 +25,17 @@ interface Written {
 export class ShardWriters {
   private readonly nodes: readonly NodeProcess[];
   private readonly bucket: string;
+  private readonly pauseMs: number;
   private readonly writers: Written[];
   private readonly running: Promise<void>[];
   private count = 0;
   private sinceMs = performance.now();
 
-  /** The nodes are all that may serve the vbuckets, now or later. */
-  constructor(nodes: readonly NodeProcess[], bucket: string, vbuckets: readonly number[]) {
+  /** The nodes are all that may serve the vbuckets, now or later. `pauseMs`: after each write. */
+  constructor(nodes: readonly NodeProcess[], bucket: string, vbuckets: readonly number[], pauseMs: number) {
     this.nodes = nodes;
     this.bucket = bucket;
+    this.pauseMs = pauseMs;
     this.writers = vbuckets.map((vb) => ({
       ...{ vb, at: 0, lastMs: performance.now(), longestMs: 0, moves: 0, isStopped: false },
     }));
@@ -65,12 +67,12 @@ export class ShardWriters {
         const client = clients.get(at) ?? (await this.client(at));
         if (client !== null) clients.set(at, client);
         const status = (await client?.ask(request))?.status;
-        if (status === Status.success) this.note(writer, at);
-        else {
-          // As a client does, which then asks the next node.
-          at = (at + 1) % this.nodes.length;
-          await new Promise((resolve) => setTimeout(resolve, 1));
-        }
+        const isWritten = status === Status.success;
+        if (isWritten) this.note(writer, at);
+        // As a client does, which then asks the next node.
+        else at = (at + 1) % this.nodes.length;
+        const pauseMs = isWritten ? this.pauseMs : 1;
+        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     } finally {
       for (const client of clients.values()) client.close();
