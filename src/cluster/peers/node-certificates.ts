@@ -7,6 +7,7 @@ import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { NodeCredentials } from '#replog/served/node-connect.adapter.ts';
 import type { Issue, KeyedCertificate } from '../certificates/issue.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
+import { WatchedKeys } from '../config/watched-keys.ts';
 
 const key = 'nodeCertificates';
 const purpose = 'key of a node certificate';
@@ -28,30 +29,27 @@ export interface NodeCertificatesDeps {
 
 export class NodeCertificates {
   readonly #deps: NodeCertificatesDeps;
-  readonly #listeners = new Set<() => void>();
+  readonly #keys: WatchedKeys;
   #state: StoredNodeCertificates | null = null;
   #own: { stored: KeyedCertificate; credentials: NodeCredentials } | null = null;
-  #watch: { stop(): void } | null = null;
 
   constructor(deps: NodeCertificatesDeps) {
     this.#deps = deps;
-  }
-
-  async start(): Promise<void> {
-    this.#watch = await this.#deps.store.watch(key, (_, entry) => {
+    this.#keys = new WatchedKeys(deps.store, key, (_, entry) => {
       this.#state = (entry?.value as StoredNodeCertificates | undefined) ?? null;
-      for (const listener of [...this.#listeners]) listener();
     });
   }
 
+  start(): Promise<void> {
+    return this.#keys.start();
+  }
+
   stop(): void {
-    this.#watch?.stop();
-    this.#listeners.clear();
+    this.#keys.stop();
   }
 
   onChange(listener: () => void): { stop(): void } {
-    this.#listeners.add(listener);
-    return { stop: () => void this.#listeners.delete(listener) };
+    return this.#keys.onChange(listener);
   }
 
   /** Null while this node is alone in its cluster and never added another. */

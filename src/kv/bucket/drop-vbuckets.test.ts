@@ -23,6 +23,7 @@ const manifest = {
     },
   ],
 };
+const rules = { quotaBytes: 2 ** 28, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 };
 const droppedVbucket = 5;
 const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
   Array.from({ length: 64 }, (_, shard) => ({
@@ -58,12 +59,7 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
         ...(policy !== 'ephemeral' && { storage: { disk: disk.engine(), files }, evictionPolicy: policy }),
         manifest,
         shards: shards(state, epoch),
-        rules: {
-          quotaBytes: 2 ** 28,
-          maxTtl: 0,
-          durabilityMinLevel: DurabilityLevel.none,
-          replicaNumber: 0,
-        },
+        rules,
       }).start();
     const b = await start('active', 1);
     fill(b, 'v'.repeat(3000));
@@ -109,12 +105,6 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
 test('a vbucket that the disk does not remove stays as it is, after a restart too, and can be removed later', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
-  const rules = {
-    quotaBytes: 2 ** 28,
-    maxTtl: 0,
-    durabilityMinLevel: DurabilityLevel.none,
-    replicaNumber: 0,
-  };
   const start = (used: DiskEngine, state: ShardSpec['state']) =>
     new BucketUnderTest({
       ...{ storage: { disk: used, files }, manifest, rules },
@@ -145,12 +135,6 @@ test('a vbucket that the disk does not remove stays as it is, after a restart to
 test('a bucket that stops ends its removals first, so that none of them concerns an engine after it', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
-  const rules = {
-    quotaBytes: 2 ** 28,
-    maxTtl: 0,
-    durabilityMinLevel: DurabilityLevel.none,
-    replicaNumber: 0,
-  };
   const b = await new BucketUnderTest({
     ...{ storage: { disk: engine, files }, manifest, rules, shards: shards('active', 1) },
   }).start();
