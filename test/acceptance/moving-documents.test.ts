@@ -2,18 +2,15 @@
 // end all copies are equal.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, type Collection, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies, heldBy } from '../support/cluster-copies.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
-/** Between two writes of a writer: the nodes need the processors as well. */
-const pauseMs = 5;
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1', 'n_2@127.0.0.1'];
 
-/** Writes and removes documents with at most one operation per key at a time, with pauses, and records what was acknowledged. */
+/** Writes and removes documents with at most one operation per key at a time, and records what was acknowledged. */
 class Load {
   readonly acknowledged = new Map<string, number | null>();
   readonly failures: unknown[] = [];
@@ -53,7 +50,6 @@ class Load {
       }
       this.count++;
       this.longestMs = Math.max(this.longestMs, performance.now() - startedMs);
-      await pause(pauseMs);
     }
   }
 }

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { type Collection, DurabilityLevel } from 'couchbase';
 import { natsServerPath } from '../support/nats-binary.ts';
 import { needs } from '../support/needs.ts';
@@ -75,7 +74,6 @@ function writing(collection: Collection): { stop(): Promise<number> } {
     for (let at = 0; ; at++) {
       if (isStopped) return at;
       await collection.upsert(keyOf(at), at, majority);
-      await pause(5);
     }
   };
   const running = run();
