@@ -8,6 +8,7 @@ import { CopyFeed, copyKey } from './copy-feed.ts';
 import type { DelayedWork } from './delayed-work.ts';
 import type { Opened, ReportedPosition, ShardRef } from './frames.ts';
 import { Handover } from './handover.ts';
+import { JoiningCopy } from './joining-copy.ts';
 import type { PeerConnections } from './peers.ts';
 
 export interface ActiveShardOptions {
@@ -58,11 +59,14 @@ export class ActiveShard {
   /** The change under way. */
   private change: ShardChange | null = null;
   private readonly handover: Handover;
+  private readonly joining: JoiningCopy;
 
   constructor(options: ActiveShardOptions) {
     this.options = options;
     this.spec = options.spec;
     this.sinceMs = options.clock.monotonicMs();
+    this.handover = new Handover(options);
+    this.joining = new JoiningCopy(options);
     const { bucket, rows, tookOver } = options;
     const { highSeqno } = bucket.rows;
     // Positions that members reported in an earlier epoch may have been rolled back.
@@ -70,7 +74,6 @@ export class ActiveShard {
       for (const row of rows) bucket.progress.discardCopy(row, copyKey(member));
     if (tookOver) this.takeOverSeqnos = new Map(rows.map((row) => [row, highSeqno[row] as number]));
     for (const row of rows) bucket.progress.beginMembers(row, this.syncSet());
-    this.handover = new Handover(options);
   }
 
   get epoch(): number {
@@ -80,6 +83,11 @@ export class ActiveShard {
   /** Requests for the shard wait until it is taken over or handed over. */
   get holdsRequests(): boolean {
     return this.takeOverSeqnos !== null || this.handover.isUnderWay;
+  }
+
+  /** Whether requests for the shard, or its commits, wait for something that the next check may find. */
+  get isSoonChecked(): boolean {
+    return this.holdsRequests || this.joining.member !== null;
   }
 
   follow(spec: ShardSpec): void {
@@ -158,6 +166,7 @@ export class ActiveShard {
   serve(): void {
     this.emptyDiverged();
     this.feedCopies();
+    this.followJoining();
     // Until the outcome of a request to stop is known, the successor may serve already.
     if (this.change?.kind !== 'stop')
       this.handover.follow(this.successor() !== null && this.takeOverSeqnos === null);
@@ -186,8 +195,7 @@ export class ActiveShard {
 
   /** The change of the in-sync set or of the active that is due; null: none. */
   wantedChange(): ShardChange | null {
-    const { clock, peers, ref, rows } = this.options;
-    const { shard, epoch } = ref;
+    const { shard, epoch } = this.options.ref;
     const members = this.spec.inSync ?? [];
     const successor = this.successor();
     if (successor !== null && this.handover.isComplete())
@@ -198,20 +206,8 @@ export class ActiveShard {
       return { shard, epoch, kind: 'leave', node };
     }
     if (this.handover.isUnderWay) return null;
-    for (const [node, { feed }] of this.copies) {
-      const { boot } = feed;
-      if (boot === null || !feed.isFollowing || members.some((member) => member.node === node)) continue;
-      // Without a promise of this process the shard would not be served until its next answer.
-      if (peers.needsPromise && peers.servesUntilMs(node) <= clock.monotonicMs()) continue;
-      const { progress } = this.options.bucket;
-      if (
-        rows.every(
-          (row) => progress.receivedSeqno(row, copyKey({ node, boot })) >= progress.committedSeqno(row),
-        )
-      )
-        return { shard, epoch, kind: 'join', member: { node, boot } };
-    }
-    return null;
+    const member = this.joinDue();
+    return member === null ? null : { shard, epoch, kind: 'join', member };
   }
 
   /** Until the outcome of the change is known, the larger set counts. */
@@ -233,6 +229,34 @@ export class ActiveShard {
     this.updateMembers();
   }
 
+  /** The copy that may join the set now. Where there is none, commits may begin to wait for one. */
+  private joinDue(): SyncMember | null {
+    const candidates = this.candidates();
+    const complete = this.joining.complete(candidates);
+    if (complete === null && !this.holdsRequests && this.joining.begin(candidates)) this.updateMembers();
+    return complete;
+  }
+
+  /** While requests wait for the shard, they do not wait for a copy that is not a member. */
+  private followJoining(): void {
+    if (this.joining.member === null) return;
+    this.joining.follow(this.holdsRequests ? [] : this.candidates());
+    if (this.joining.member === null) this.updateMembers();
+  }
+
+  /** The copies outside of the set that receive each change as it is made. */
+  private candidates(): SyncMember[] {
+    const { clock, peers } = this.options;
+    const members = this.spec.inSync ?? [];
+    return [...this.copies].flatMap(([node, { feed }]) => {
+      const { boot } = feed;
+      if (boot === null || !feed.isFollowing || members.some((member) => member.node === node)) return [];
+      // Without a promise of this process the shard would not be served until its next answer.
+      if (peers.needsPromise && peers.servesUntilMs(node) <= clock.monotonicMs()) return [];
+      return [{ node, boot }];
+    });
+  }
+
   /** The member to which the shard is to be handed over, if it is connected with the boot that is a member. */
   private successor(): SyncMember | null {
     const { peers } = this.options;
@@ -248,7 +272,9 @@ export class ActiveShard {
     const members = this.spec.inSync ?? [];
     const leaves = this.change?.kind === 'leave';
     const isFrozen = leaves && members.length - 1 < this.options.bucket.progress.majority;
-    return { others: this.others().map(copyKey), size: Math.max(1, members.length), isFrozen };
+    const { member } = this.joining;
+    const others = new Set([...this.others(), ...(member === null ? [] : [member])].map(copyKey));
+    return { others: [...others], size: Math.max(1, members.length), isFrozen };
   }
 
   /** The other members, of the larger set. */

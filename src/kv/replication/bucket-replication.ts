@@ -201,15 +201,16 @@ export class BucketReplication {
     if (this.isClosed) return;
     this.options.tick();
     for (const active of this.actives.values()) active.serve();
-    this.checkSoon();
-    if (this.isChanging || this.options.clock.monotonicMs() < this.notBeforeMs) return;
-    const changes = this.isMapUnknown ? [] : this.wantedChanges();
+    const mayChange = !this.isChanging && this.options.clock.monotonicMs() >= this.notBeforeMs;
+    const changes = mayChange && !this.isMapUnknown ? this.wantedChanges() : [];
     // Before anything is removed the map is written as it is, because a read may be stale.
-    if (changes.length > 0 || this.isMapUnknown || this.leftovers().length > 0) void this.change(changes);
+    if (mayChange && (changes.length > 0 || this.isMapUnknown || this.leftovers().length > 0))
+      void this.change(changes);
+    this.checkSoon();
   }
 
   private checkSoon(): void {
-    if (this.soonTimer !== null || ![...this.actives.values()].some((active) => active.holdsRequests)) return;
+    if (this.soonTimer !== null || ![...this.actives.values()].some((active) => active.isSoonChecked)) return;
     this.soonTimer = this.options.clock.after(waitingCheckMs, () => {
       this.soonTimer = null;
       this.checkShards();

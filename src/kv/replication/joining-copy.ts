@@ -1,0 +1,88 @@
+// Which copy of a shard joins its in-sync set next. A copy joins with everything that is committed. A shard that is written without a pause always
+// has more than its copies, and with a set of one node all of it is committed: so commits wait for the copy first, as if it were a member.
+import type { Clock } from '#ports/clock.ts';
+import type { SyncMember } from '../admin.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+import { copyKey } from './copy-feed.ts';
+
+/** The longest time for which commits wait for a copy that is not a member. */
+const durationMsMax = 500;
+const retryMs = 2_000;
+/** Commits wait only for a copy that receives a change within about this time. */
+const closeMs = 300;
+
+export interface JoiningCopyOptions {
+  /** The vbuckets of the shard. */
+  rows: readonly number[];
+  bucket: Bucket;
+  clock: Clock;
+}
+
+export class JoiningCopy {
+  private readonly options: JoiningCopyOptions;
+  private counted: { readonly member: SyncMember; readonly sinceMs: number } | null = null;
+  private notBeforeMs = -Infinity;
+  /** By copy: the seqnos that the shard had at a time. */
+  private readonly marks = new Map<string, { readonly seqnos: readonly number[]; readonly ms: number }>();
+
+  constructor(options: JoiningCopyOptions) {
+    this.options = options;
+  }
+
+  /** The copy for which commits wait although it is not a member; null: none. */
+  get member(): SyncMember | null {
+    return this.counted?.member ?? null;
+  }
+
+  /** No longer waits for a copy that needs too long, or that is no candidate any more. Called at each check, whether or not the map can be changed. */
+  follow(candidates: readonly SyncMember[]): void {
+    if (this.counted === null) return;
+    const now = this.options.clock.monotonicMs();
+    const key = copyKey(this.counted.member);
+    const isLate = now - this.counted.sinceMs > durationMsMax;
+    if (isLate) this.notBeforeMs = now + retryMs;
+    if (isLate || !candidates.some((candidate) => copyKey(candidate) === key)) this.end();
+  }
+
+  /** The candidate that has everything that is committed. */
+  complete(candidates: readonly SyncMember[]): SyncMember | null {
+    return candidates.find((candidate) => this.hasCommitted(candidate)) ?? null;
+  }
+
+  /** Whether commits begin to wait for a candidate: one that receives changes soon after they are made. */
+  begin(candidates: readonly SyncMember[]): boolean {
+    const now = this.options.clock.monotonicMs();
+    if (this.counted !== null || now < this.notBeforeMs) return false;
+    const member = candidates.filter((candidate) => this.isClose(candidate))[0];
+    if (member === undefined) return false;
+    this.counted = { member, sinceMs: now };
+    return true;
+  }
+
+  private end(): void {
+    this.counted = null;
+    this.marks.clear();
+  }
+
+  private hasCommitted(member: SyncMember): boolean {
+    const { progress } = this.options.bucket;
+    const key = copyKey(member);
+    return this.options.rows.every((row) => progress.receivedSeqno(row, key) >= progress.committedSeqno(row));
+  }
+
+  /** Whether the copy has received what the shard had shortly before. */
+  private isClose(member: SyncMember): boolean {
+    const { bucket, clock, rows } = this.options;
+    const key = copyKey(member);
+    const mark = this.marks.get(key);
+    const now = clock.monotonicMs();
+    if (
+      mark &&
+      rows.every((row, index) => bucket.progress.receivedSeqno(row, key) >= (mark.seqnos[index] as number))
+    )
+      return true;
+    if (mark === undefined || now - mark.ms > closeMs)
+      this.marks.set(key, { seqnos: rows.map((row) => bucket.rows.highSeqno[row] as number), ms: now });
+    return false;
+  }
+}
