@@ -28,6 +28,7 @@ const entries = [
   'kv/heavy/hosts/heavy-worker',
   'kv/host/data-thread',
   'main/query-thread',
+  'query/javascript/hosts/javascript-thread',
   'testing/testing',
   'xdcr/host/xdcr-thread',
 ];

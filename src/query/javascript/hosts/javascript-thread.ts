@@ -1,0 +1,21 @@
+// Entry of a thread for functions in JavaScript: runs one job after the other.
+import { parentPort } from 'node:worker_threads';
+import { assert } from '#base/assert.ts';
+import type { JavaScriptJob, JavaScriptStart } from '../javascript-messages.ts';
+import { Sandbox } from '../sandbox.adapter.ts';
+
+assert(parentPort !== null, 'functions in JavaScript run in a worker thread');
+const port = parentPort;
+
+let sandbox: Promise<Sandbox> | null = null;
+
+port.on('message', (message: JavaScriptStart | JavaScriptJob) => {
+  if (message.kind !== 'start') return void answer(message);
+  const interrupt = new Int32Array(message.interrupt);
+  sandbox = Sandbox.load(() => Atomics.load(interrupt, 0) > 0);
+});
+
+async function answer(job: JavaScriptJob): Promise<void> {
+  assert(sandbox !== null, 'the thread was not started');
+  port.postMessage((await sandbox).run(job));
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { JavaScriptJob, JavaScriptReply, JavaScriptStart } from './javascript-messages.ts';
+import { JavaScriptFailure, JavaScriptThreads } from './javascript-threads.ts';
+
+class FakeWorker extends EventEmitter {
+  readonly jobs: JavaScriptJob[] = [];
+  interrupt: Int32Array | null = null;
+  isTerminated = false;
+
+  postMessage(message: JavaScriptStart | JavaScriptJob): void {
+    if (message.kind === 'start') this.interrupt = new Int32Array(message.interrupt);
+    else this.jobs.push(message);
+  }
+
+  terminate(): Promise<void> {
+    this.isTerminated = true;
+    return Promise.resolve();
+  }
+
+  reply(reply: JavaScriptReply = { kind: 'returned', text: '{}' }): void {
+    this.emit('message', reply);
+  }
+
+  get isInterrupted(): boolean {
+    return this.interrupt?.[0] === 1;
+  }
+}
+
+function aPool(threadsMax = 1) {
+  const workers: FakeWorker[] = [];
+  const clock = new ManualClock();
+  const startThread = (): FakeWorker => {
+    const worker = new FakeWorker();
+    workers.push(worker);
+    return worker;
+  };
+  const threads = new JavaScriptThreads({ startThread, clock, threadsMax });
+  const library = { file: 'functions/l.js', code: '' };
+  const job = { kind: 'call', library, name: 'f', arguments: '[]', undefinedAt: [] } as const;
+  const run = (session = 's', signal = new AbortController().signal) => threads.run({ job, session, signal });
+  const worker = (at: number): FakeWorker => {
+    const found = workers[at];
+    assert.ok(found);
+    return found;
+  };
+  return { threads, clock, workers, worker, run };
+}
+
+const libraries = ({ jobs }: FakeWorker) =>
+  jobs.map((job) => (job.kind === 'call' && job.library === null ? 'kept' : 'sent'));
+
+test('a thread starts with the first job, runs one at a time, and ends after a time without jobs', async () => {
+  const { threads, clock, workers, worker, run } = aPool();
+  assert.equal(threads.count, 0);
+  const first = run();
+  const second = run();
+  assert.equal(workers.length, 1);
+  assert.equal(worker(0).jobs.length, 1);
+  worker(0).reply();
+  assert.deepEqual(await first, { kind: 'returned', text: '{}' });
+  assert.equal(worker(0).jobs.length, 2);
+  clock.advance(60_000);
+  assert.equal(worker(0).isTerminated, false, 'a job runs');
+  worker(0).reply();
+  await second;
+  clock.advance(30_000);
+  assert.equal(worker(0).isTerminated, true);
+  const third = run();
+  worker(1).reply();
+  await third;
+  threads.stop();
+});
+
+test('a session finds the library of its last call, unless that failed or another session came between', async () => {
+  const { worker, run, threads } = aPool();
+  const outcomes: JavaScriptReply[] = [
+    { kind: 'returned', text: '{}' },
+    { kind: 'thrown', exception: '1', stack: null },
+    { kind: 'returned', text: '{}' },
+  ];
+  for (const reply of outcomes) {
+    const done = run('a');
+    worker(0).reply(reply);
+    await done;
+  }
+  for (const session of ['b', 'a']) {
+    const done = run(session);
+    worker(0).reply();
+    await done;
+  }
+  assert.deepEqual(libraries(worker(0)), ['sent', 'kept', 'sent', 'sent', 'sent']);
+  threads.stop();
+});
+
+test('an aborted job fails at once and is interrupted; a thread that does not react is replaced', async () => {
+  const { clock, worker, workers, run, threads } = aPool();
+  const ending = new AbortController();
+  const endless = run('a', ending.signal);
+  const waiting = run('b');
+  ending.abort(new Error('cancelled'));
+  await assert.rejects(endless, /cancelled/);
+  assert.equal(worker(0).isInterrupted, true);
+  assert.equal(workers.length, 1, 'the thread may still react');
+  clock.advance(1_000);
+  assert.equal(worker(0).isTerminated, true);
+  worker(1).reply();
+  await waiting;
+  const second = new AbortController();
+  const interrupted = run('c', second.signal);
+  second.abort(new Error('cancelled'));
+  await assert.rejects(interrupted, /cancelled/);
+  worker(1).reply({ kind: 'interrupted' });
+  clock.advance(1_000);
+  assert.equal(worker(1).isTerminated, false, 'it reacted');
+  const last = run();
+  assert.equal(worker(1).isInterrupted, false);
+  worker(1).reply();
+  await last;
+  threads.stop();
+});
+
+test('an aborted job that waits for a thread never reaches one', async () => {
+  const { worker, run, threads } = aPool();
+  const running = run();
+  const ending = new AbortController();
+  const waiting = run('b', ending.signal);
+  ending.abort(new Error('cancelled'));
+  await assert.rejects(waiting, /cancelled/);
+  await assert.rejects(run('c', AbortSignal.abort(new Error('before'))), /before/);
+  worker(0).reply();
+  await running;
+  assert.equal(worker(0).jobs.length, 1);
+  threads.stop();
+});
+
+test('a job has a limit of time without one of its request', async () => {
+  const { clock, worker, run, threads } = aPool();
+  const endless = run();
+  clock.advance(120_000);
+  await assert.rejects(
+    endless,
+    (error: Error) => error instanceof JavaScriptFailure && /120 sec/.test(error.message),
+  );
+  assert.equal(worker(0).isInterrupted, true);
+  threads.stop();
+});
+
+test('a thread that fails fails its job; the next job gets another thread', async () => {
+  const failures: [(worker: FakeWorker) => void, RegExp][] = [
+    [(worker) => worker.emit('error', new Error('out of memory')), /out of memory/],
+    [(worker) => worker.emit('exit'), /ended/],
+    [(worker) => worker.reply({ kind: 'broken', reason: 'RangeError' }), /RangeError/],
+  ];
+  for (const [fail, text] of failures) {
+    const { worker, run, threads } = aPool();
+    const lost = run();
+    const next = run();
+    fail(worker(0));
+    await assert.rejects(lost, text);
+    worker(1).reply();
+    await next;
+    threads.stop();
+  }
+});
+
+test('more jobs than can wait are refused, and stopping fails what runs and waits', async () => {
+  const { worker, run, threads } = aPool(2);
+  const accepted = Array.from({ length: 102 }, () => run());
+  await assert.rejects(run(), /more than 100 calls wait/);
+  threads.stop();
+  for (const result of await Promise.allSettled(accepted)) assert.equal(result.status, 'rejected');
+  assert.deepEqual([worker(0).isTerminated, worker(1).isTerminated], [true, true]);
+  await assert.rejects(run(), /stops/);
+});

@@ -1,0 +1,184 @@
+// A few threads for functions in JavaScript: each starts when it is first needed, runs one job at a time, and ends after a time
+// without jobs. A job that does not react to its interruption loses its thread.
+
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import {
+  type JavaScriptJob,
+  type JavaScriptReply,
+  type JavaScriptStart,
+  javaScriptLimits,
+} from './javascript-messages.ts';
+
+/** The part of a worker that is used here. */
+export interface JavaScriptWorker {
+  postMessage(message: JavaScriptStart | JavaScriptJob): void;
+  on(event: 'message', take: (reply: JavaScriptReply) => void): unknown;
+  on(event: 'error', take: (error: Error) => void): unknown;
+  on(event: 'exit', take: () => void): unknown;
+  terminate(): Promise<unknown>;
+}
+
+export interface JavaScriptThreadsOptions {
+  readonly startThread: () => JavaScriptWorker;
+  readonly clock: Clock;
+  readonly threadsMax: number;
+}
+
+export interface JavaScriptRun {
+  readonly job: JavaScriptJob;
+  /** Calls of the same session may use the thread's library as the last of them left it. */
+  readonly session?: string;
+  readonly signal: AbortSignal;
+}
+
+/** How long a thread may take to react to an interruption. */
+const graceMs = 1_000;
+const idleMs = 30_000;
+const waitingMax = 100;
+
+/** Why a job has no reply. */
+export class JavaScriptFailure extends Error {}
+
+interface Waiting extends JavaScriptRun {
+  readonly reply: Deferred<JavaScriptReply>;
+  stopListening: () => void;
+}
+
+class Thread {
+  readonly worker: JavaScriptWorker;
+  readonly interrupt = new Int32Array(new SharedArrayBuffer(4));
+  running: Waiting | null = null;
+  /** The session whose library the thread has. */
+  session: string | undefined;
+  timer: Timer | null = null;
+
+  constructor(worker: JavaScriptWorker) {
+    this.worker = worker;
+    worker.postMessage({ kind: 'start', interrupt: this.interrupt.buffer });
+  }
+}
+
+export class JavaScriptThreads {
+  private readonly options: JavaScriptThreadsOptions;
+  private readonly threads = new Set<Thread>();
+  private readonly waiting: Waiting[] = [];
+  private isStopped = false;
+
+  constructor(options: JavaScriptThreadsOptions) {
+    this.options = options;
+  }
+
+  get count(): number {
+    return this.threads.size;
+  }
+
+  /** Rejects with a JavaScriptFailure, or with the signal's reason. */
+  run(run: JavaScriptRun): Promise<JavaScriptReply> {
+    if (run.signal.aborted) return Promise.reject(run.signal.reason as Error);
+    if (this.isStopped) return Promise.reject(new JavaScriptFailure('the query service stops'));
+    if (this.waiting.length >= waitingMax)
+      return Promise.reject(new JavaScriptFailure(`more than ${waitingMax} calls wait for a thread`));
+    const reply = deferred<JavaScriptReply>();
+    const waiting: Waiting = { ...run, reply, stopListening: () => {} };
+    const abort = (): void => this.end(waiting, run.signal.reason as Error);
+    run.signal.addEventListener('abort', abort, { once: true });
+    waiting.stopListening = () => run.signal.removeEventListener('abort', abort);
+    this.waiting.push(waiting);
+    this.next();
+    return reply.promise;
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    for (const waiting of this.waiting.splice(0)) this.fail(waiting, 'the query service stops');
+    for (const thread of this.threads) this.lose(thread, 'the query service stops');
+  }
+
+  /** Gives waiting jobs to free threads. */
+  private next(): void {
+    while (this.waiting.length > 0) {
+      const thread = this.freeThread(this.waiting[0]?.session);
+      if (thread === null) return;
+      this.begin(thread, this.waiting.shift() as Waiting);
+    }
+  }
+
+  /** A thread that has the session's library, else any free one, else a new one. */
+  private freeThread(session: string | undefined): Thread | null {
+    const free = [...this.threads].filter(({ running }) => running === null);
+    const fitting = free.find((thread) => session !== undefined && thread.session === session) ?? free[0];
+    if (fitting !== undefined) return fitting;
+    return this.threads.size < this.options.threadsMax ? this.start() : null;
+  }
+
+  private start(): Thread {
+    const thread = new Thread(this.options.startThread());
+    this.threads.add(thread);
+    thread.worker.on('message', (reply) => this.take(thread, reply));
+    thread.worker.on('error', (error) => this.lose(thread, `its thread failed: ${error.message}`));
+    thread.worker.on('exit', () => this.lose(thread, 'its thread ended'));
+    return thread;
+  }
+
+  private begin(thread: Thread, waiting: Waiting): void {
+    const { job, session } = waiting;
+    thread.timer?.cancel();
+    thread.running = waiting;
+    Atomics.store(thread.interrupt, 0, 0);
+    const isKnown = session !== undefined && thread.session === session;
+    thread.session = session;
+    thread.worker.postMessage(job.kind === 'call' && isKnown ? { ...job, library: null } : job);
+    thread.timer = this.options.clock.after(javaScriptLimits.callMs, () =>
+      this.end(
+        waiting,
+        new JavaScriptFailure(`it ran for more than ${javaScriptLimits.callMs / 1000} seconds`),
+      ),
+    );
+  }
+
+  /** Ends a job early: its caller gets the reason at once, its thread is free when it reacts. */
+  private end(waiting: Waiting, reason: Error): void {
+    waiting.stopListening();
+    waiting.reply.reject(reason);
+    const at = this.waiting.indexOf(waiting);
+    if (at >= 0) this.waiting.splice(at, 1);
+    for (const thread of this.threads) if (thread.running === waiting) this.interrupt(thread);
+  }
+
+  private interrupt(thread: Thread): void {
+    Atomics.store(thread.interrupt, 0, 1);
+    thread.timer?.cancel();
+    thread.timer = this.options.clock.after(graceMs, () => this.lose(thread, 'it could not be interrupted'));
+  }
+
+  private take(thread: Thread, reply: JavaScriptReply): void {
+    const { running } = thread;
+    if (running === null || !this.threads.has(thread)) return;
+    if (reply.kind === 'broken') {
+      this.lose(thread, `the engine failed: ${reply.reason}`);
+      return;
+    }
+    if (reply.kind !== 'returned') thread.session = undefined;
+    running.stopListening();
+    running.reply.resolve(reply);
+    thread.running = null;
+    thread.timer?.cancel();
+    thread.timer = this.options.clock.after(idleMs, () => this.lose(thread, 'its thread ended'));
+    this.next();
+  }
+
+  /** Ends a thread. Waiting jobs get another one. */
+  private lose(thread: Thread, reason: string): void {
+    if (!this.threads.delete(thread)) return;
+    thread.timer?.cancel();
+    void thread.worker.terminate();
+    if (thread.running !== null) this.fail(thread.running, reason);
+    if (!this.isStopped) this.next();
+  }
+
+  private fail(waiting: Waiting, reason: string): void {
+    waiting.stopListening();
+    waiting.reply.reject(new JavaScriptFailure(reason));
+  }
+}
