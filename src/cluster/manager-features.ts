@@ -15,6 +15,7 @@ import { WatchedSetting } from './config/watched-setting.ts';
 import { Listening } from './encryption/listening.ts';
 import { createEvents } from './events/events.feature.ts';
 import { FunctionsService } from './functions/functions.service.ts';
+import { LibrariesService } from './functions/libraries.service.ts';
 import { IndexNodes } from './indexes/index-nodes.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
@@ -113,6 +114,7 @@ export function createFeatures(options: ClusterManagerOptions) {
   });
   const { indexAdmin, indexes, indexNodes } = indexesOf(options, view, interNode);
   const functions = new FunctionsService({ ...options, view });
+  const libraries = new LibrariesService({ ...options, view });
   const statistics = new StatisticsService({ ...options, view });
   const xdcr = new Xdcr({
     ...options,
@@ -151,6 +153,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     indexes,
     indexNodes,
     functions,
+    libraries,
     statistics,
     xdcr,
     logCollection: new LogCollection({ ...options, files: options.bundleFiles }),

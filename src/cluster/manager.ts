@@ -19,7 +19,7 @@ import type { Throttle } from '#http/throttle.ts';
 import type { IndexDefinitions } from '#index/index.contract.ts';
 import { rangeRoutes } from '#metrics/range/range.routes.ts';
 import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
-import type { FunctionDefinitions, StatisticsStore } from '#query/query.contract.ts';
+import type { FunctionDefinitions, FunctionLibraries, StatisticsStore } from '#query/query.contract.ts';
 import type { Agent } from './agent/agent.ts';
 import type { AlertSink } from './alerts/alerts.service.ts';
 import { auditRoutes } from './audit/audit.routes.ts';
@@ -108,6 +108,7 @@ export interface ClusterManager {
   readonly indexNodes: Pick<IndexNodes, 'readyElsewhere'>;
   /** Functions of statements; known after `open`. */
   readonly functions: FunctionDefinitions;
+  readonly libraries: FunctionLibraries;
   /** Statistics of the query planner; known after `open`. */
   readonly statistics: StatisticsStore;
   readonly product: Product;
@@ -176,6 +177,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     indexes: features.indexes,
     indexNodes: features.indexNodes,
     functions: features.functions,
+    libraries: features.libraries,
     statistics: features.statistics,
     product,
     alerts,
@@ -254,6 +256,7 @@ function lifecycle(
     clients,
     features.indexes,
     features.functions,
+    features.libraries,
     features.statistics,
     features.auditSettings,
     features.nodeCertificates,

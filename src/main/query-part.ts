@@ -17,7 +17,7 @@ import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.
 import type { QueryPorts, QueryReport, QueryStart, QueryState } from '#query/host/query-messages.ts';
 import { queryMetrics } from '#query/host/query-metrics.ts';
 import { WorkerQuery } from '#query/host/worker-query.ts';
-import type { FunctionDefinitions, StatisticsStore } from '#query/query.contract.ts';
+import type { FunctionDefinitions, FunctionLibraries, StatisticsStore } from '#query/query.contract.ts';
 import { clusterLayoutOf } from './cluster-layout.ts';
 import type { NodeOptions } from './node-options.ts';
 import { indexFolder, type OwnServices } from './own-services.ts';
@@ -29,6 +29,7 @@ export interface QueryPartOptions {
     readonly indexes: IndexDefinitions;
     readonly indexNodes: IndexLinksOptions['indexNodes'];
     readonly functions: FunctionDefinitions;
+    readonly libraries: FunctionLibraries;
     readonly statistics: StatisticsStore;
   };
   readonly services: OwnServices;
@@ -74,6 +75,7 @@ export class QueryPart {
     this.worker = new WorkerQuery({
       ...deps,
       functions: definitions.functions,
+      libraries: definitions.libraries,
       statistics: definitions.statistics,
       indexPort: () => this.links.connect(),
       startThread: () =>

@@ -1,5 +1,5 @@
-// The interface of query service and cluster manager for user-defined functions and statistics of the planner, in plain data. The
-// manager stores them; the query thread gets all of them whenever one changes.
+// The interface of query service and cluster manager for user-defined functions, their libraries and statistics of the planner, in plain data. The
+// manager stores them; the query thread gets all of a kind whenever one of it changes.
 import type { ExpressionStatistics } from '#sqlpp/datastore/statistics.ts';
 
 /** A bucket's scope by names; null for a global function. */
@@ -11,8 +11,10 @@ export interface FunctionDefinition {
   readonly parameters: readonly string[];
   /** The function takes any number of arguments, as the array `args`. */
   readonly isVariadic: boolean;
-  /** A SQL++ expression. */
+  /** A SQL++ expression; with a library the name of the JavaScript function in it. */
   readonly body: string;
+  /** The library of a function in JavaScript, as CREATE FUNCTION named it; absent: the body is SQL++. */
+  readonly library?: string;
 }
 
 export type FunctionChange =
@@ -25,6 +27,29 @@ export interface FunctionDefinitions {
   /** Resolves when the change is stored. */
   change(change: FunctionChange): Promise<FunctionOutcome>;
   all(): readonly FunctionDefinition[];
+  /** Called after each change, also one by another node. */
+  onChange(changed: () => void): { stop(): void };
+}
+
+/** JavaScript code whose functions CREATE FUNCTION makes known to SQL++. */
+export interface FunctionLibrary {
+  /** Null for a library that functions of every scope may use. */
+  readonly scope: FunctionScope;
+  readonly name: string;
+  readonly code: string;
+}
+
+export type LibraryChange =
+  /** Replaces the library of this name. */
+  | { readonly kind: 'store'; readonly library: FunctionLibrary }
+  | { readonly kind: 'delete'; readonly scope: FunctionScope; readonly name: string };
+
+export type LibraryOutcome = 'done' | 'not found' | { readonly refused: string };
+
+export interface FunctionLibraries {
+  /** Resolves when the change is stored. */
+  change(change: LibraryChange): Promise<LibraryOutcome>;
+  all(): readonly FunctionLibrary[];
   /** Called after each change, also one by another node. */
   onChange(changed: () => void): { stop(): void };
 }

@@ -15,6 +15,8 @@ export const since = {
   ownNatsServers: 2,
   /** Nodes of 0.2 do not send what they have to another cluster. */
   replicationToOtherClusters: 2,
+  /** Nodes of 0.2 would run the name of a JavaScript function as SQL++. */
+  functionsInJavaScript: 2,
 } as const;
 
 type Versioned = Pick<NodeState, 'version'>;

@@ -1,4 +1,4 @@
-// Key `functions`: the functions that users defined in SQL++. Names and their number are one invariant.
+// Key `functions`: the functions that users defined by statements. Names and their number are one invariant.
 
 export const functionsKey = 'functions';
 
@@ -9,6 +9,8 @@ export interface StoredFunction {
   parameters: string[];
   isVariadic: boolean;
   body: string;
+  /** Of a function in JavaScript. */
+  library?: string;
 }
 
 export interface FunctionsState {

@@ -1,4 +1,4 @@
-// Functions that users define in SQL++, in the configuration. Functions of a deleted scope are removed.
+// Functions that users define by statements, in the configuration. Functions of a deleted scope are removed.
 import type {
   FunctionChange,
   FunctionDefinition,
@@ -9,12 +9,16 @@ import type {
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { WatchedKeys } from '../config/watched-keys.ts';
+import { javaScriptProblem } from './functions-in-javascript.ts';
 import { type FunctionsState, functionsKey, noFunctions, type StoredFunction } from './functions-state.ts';
+import { isSameScope, shownScope, storedScope } from './stored-scope.ts';
 
 const functionsMax = 1_000;
 const nameMax = 220;
 const bodyMax = 64 << 10;
 const parametersMax = 100;
+/** Names of a bucket, a scope and a library. */
+const libraryPathMax = 500;
 
 export class FunctionsService implements FunctionDefinitions {
   readonly #store: ConfigStore;
@@ -46,17 +50,17 @@ export class FunctionsService implements FunctionDefinitions {
     return this.#state.functions.flatMap((stored) => {
       const scope = this.#shownScope(stored);
       if (scope === 'gone') return [];
-      const { name, parameters, isVariadic, body } = stored;
-      return [{ scope, name, parameters, isVariadic, body }];
+      const { name, parameters, isVariadic, body, library } = stored;
+      return [{ scope, name, parameters, isVariadic, body, ...(library !== undefined && { library }) }];
     });
   }
 
   async change(change: FunctionChange): Promise<FunctionOutcome> {
     const { scope, name } = change.kind === 'create' ? change.definition : change;
-    const wanted = this.#storedScope(scope);
+    const wanted = storedScope(this.#view, scope);
     if (wanted === 'gone')
       return change.kind === 'drop' ? 'not found' : { refused: 'its scope does not exist' };
-    const problem = change.kind === 'create' ? problemOf(change.definition) : null;
+    const problem = change.kind === 'create' ? this.#problemOf(change.definition) : null;
     if (problem !== null) return { refused: problem };
     let outcome: FunctionOutcome = 'done';
     const { value } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
@@ -76,23 +80,15 @@ export class FunctionsService implements FunctionDefinitions {
     return outcome;
   }
 
-  #storedScope(scope: FunctionScope): StoredFunction['scope'] | 'gone' {
-    if (scope === null) return undefined;
-    const bucket = this.#view.liveBucket(scope.bucket);
-    const found = bucket && this.#view.manifest(bucket.uuid).scopes.find(({ name }) => name === scope.scope);
-    return bucket && found ? { bucketUuid: bucket.uuid, scopeUid: found.uid } : 'gone';
+  #problemOf(definition: FunctionDefinition): string | null {
+    const problem = definition.library === undefined ? null : javaScriptProblem(this.#view);
+    return problem ?? problemOf(definition);
   }
 
   #shownScope({ scope }: StoredFunction): FunctionScope | 'gone' {
-    if (scope === undefined) return null;
-    const bucket = this.#view.buckets.byUuid[scope.bucketUuid];
-    const found = this.#view.manifest(scope.bucketUuid).scopes.find(({ uid }) => uid === scope.scopeUid);
-    return bucket?.state === 'ready' && found ? { bucket: bucket.name, scope: found.name } : 'gone';
+    return shownScope(this.#view, scope);
   }
 }
-
-const isSameScope = (a: StoredFunction['scope'], b: StoredFunction['scope']): boolean =>
-  a?.bucketUuid === b?.bucketUuid && a?.scopeUid === b?.scopeUid;
 
 function outcomeOf(change: FunctionChange, exists: boolean, others: number): FunctionOutcome {
   if (change.kind === 'drop') return exists ? 'done' : 'not found';
@@ -100,13 +96,22 @@ function outcomeOf(change: FunctionChange, exists: boolean, others: number): Fun
   return others < functionsMax ? 'done' : { refused: `a cluster has at most ${functionsMax} functions` };
 }
 
-function problemOf({ name, body, parameters }: FunctionDefinition): string | null {
+function problemOf({ name, body, parameters, library = '' }: FunctionDefinition): string | null {
   if (name === '' || Buffer.byteLength(name) > nameMax) return `a name has 1 to ${nameMax} bytes`;
   if (Buffer.byteLength(body) > bodyMax) return `a body has at most ${bodyMax} bytes`;
+  if (Buffer.byteLength(library) > libraryPathMax)
+    return `the name of a library has at most ${libraryPathMax} bytes`;
   return parameters.length <= parametersMax ? null : `a function has at most ${parametersMax} parameters`;
 }
 
 const storedOf = (
-  { name, parameters, isVariadic, body }: FunctionDefinition,
+  { name, parameters, isVariadic, body, library }: FunctionDefinition,
   scope: StoredFunction['scope'],
-): StoredFunction => ({ name, ...(scope && { scope }), parameters: [...parameters], isVariadic, body });
+): StoredFunction => ({
+  name,
+  ...(scope && { scope }),
+  parameters: [...parameters],
+  isVariadic,
+  body,
+  ...(library !== undefined && { library }),
+});

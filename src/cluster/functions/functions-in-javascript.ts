@@ -1,0 +1,11 @@
+// Functions in JavaScript wait until every node of the cluster knows them.
+import type { ClusterView } from '../config/cluster-view.ts';
+import { olderNodes, releaseName, since } from '../config/node-versions.ts';
+
+/** Why the cluster cannot have any yet; null: it can. */
+export function javaScriptProblem({ cluster }: Pick<ClusterView, 'cluster'>): string | null {
+  const version = since.functionsInJavaScript;
+  const older = olderNodes(cluster.nodes, version);
+  if (older.length === 0) return null;
+  return `functions in JavaScript need version ${releaseName(version)} on all nodes, and these are older: ${older.join(', ')}`;
+}

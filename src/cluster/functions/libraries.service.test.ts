@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { FunctionsService } from './functions.service.ts';
+import { LibrariesService, libraryLimits } from './libraries.service.ts';
+import { librariesPrefix } from './libraries-state.ts';
+
+function aService(store = new MemoryConfigStore()) {
+  const scopes = [
+    { name: 's', uid: '8' },
+    { name: 't', uid: '9' },
+  ];
+  const nodes: { version?: number; otpNode: string }[] = [{ version: 2, otpNode: 'n1' }];
+  const bucket = { uuid: 'u', name: 'b', state: 'ready' };
+  const view = {
+    cluster: { nodes },
+    buckets: { byUuid: { u: bucket } },
+    liveBucket: (name: string) => (name === 'b' ? bucket : undefined),
+    manifest: () => ({ scopes }),
+  } as never;
+  const [service, functions] = [new LibrariesService({ store, view }), new FunctionsService({ store, view })];
+  return { store, service, functions, scopes, nodes };
+}
+
+const inScope = (scope: string) => ({ bucket: 'b', scope });
+const stored = (scope: ReturnType<typeof inScope> | null, name: string, code = 'x') =>
+  ({ kind: 'store', library: { scope, name, code } }) as const;
+
+test('stores, replaces and deletes libraries by scope and name, and reports changes of another node', async () => {
+  const { store, service } = aService();
+  const { service: other } = aService(store);
+  await service.start();
+  await other.start();
+  let reports = 0;
+  other.onChange(() => reports++);
+  for (const change of [stored(null, 'a'), stored(inScope('s'), 'a', 'y'), stored(null, 'a', 'z')])
+    assert.equal(await service.change(change), 'done');
+  const wanted = [
+    { scope: null, name: 'a', code: 'z' },
+    { scope: inScope('s'), name: 'a', code: 'y' },
+  ];
+  assert.deepEqual(service.all(), wanted);
+  assert.deepEqual(other.all(), wanted);
+  assert.equal(reports, 3);
+  assert.equal(await other.change({ kind: 'delete', scope: null, name: 'a' }), 'done');
+  assert.equal(await service.change({ kind: 'delete', scope: null, name: 'a' }), 'not found');
+  assert.deepEqual(service.all(), wanted.slice(1));
+});
+
+test('refuses names, sizes and numbers above the limits, and scopes that do not exist', async () => {
+  const { service } = aService();
+  await service.start();
+  const refusal = async (...of: Parameters<typeof stored>): Promise<string> => {
+    const outcome = await service.change(stored(...of));
+    assert.ok(typeof outcome === 'object', JSON.stringify(of).slice(0, 80));
+    return outcome.refused;
+  };
+  const { nameLength, codeBytes, bytes, count } = libraryLimits;
+  for (const name of ['', 'a/b', '-a', 'a.b', 'é', 'x'.repeat(nameLength + 1)])
+    assert.match(await refusal(null, name), /library: a name has/);
+  assert.match(await refusal(null, 'a', 'é'.repeat(codeBytes / 2 + 1)), /at most 131072 bytes/);
+  assert.match(await refusal(inScope('z'), 'a'), /scope: it does not exist/);
+  for (let at = 0; at < bytes / codeBytes; at++)
+    assert.equal(await service.change(stored(null, `l${at}`, 'x'.repeat(codeBytes))), 'done');
+  assert.match(await refusal(null, 'one-more'), /all libraries have at most/);
+  assert.equal(await service.change(stored(null, 'l0', 'y'.repeat(codeBytes))), 'done');
+  for (let at = 0; at < count; at++) await service.change(stored(null, `l${at}`, 'x'));
+  assert.match(await refusal(null, 'one-more'), /at most 500 libraries/);
+});
+
+test('a library ends with its scope, also when a scope of the same name follows', async () => {
+  const { store, service, scopes } = aService();
+  await service.start();
+  await service.change(stored(inScope('s'), 'a'));
+  scopes[0] = { name: 's', uid: 'c' };
+  assert.deepEqual(service.all(), []);
+  assert.equal(await service.change({ kind: 'delete', scope: inScope('s'), name: 'a' }), 'not found');
+  assert.deepEqual(await store.list(librariesPrefix), []);
+});
+
+test('libraries and functions in JavaScript wait until every node knows them', async () => {
+  const { service, functions, nodes } = aService();
+  await service.start();
+  await functions.start();
+  nodes.push({ otpNode: 'n2' });
+  const definition = { scope: null, name: 'f', parameters: [], isVariadic: true, body: 'f' };
+  const create = (library?: string) =>
+    functions.change({
+      kind: 'create',
+      definition: { ...definition, ...(library !== undefined && { library }) },
+      replaces: true,
+    });
+  for (const outcome of [await service.change(stored(null, 'a')), await create('a')])
+    assert.match(typeof outcome === 'object' ? outcome.refused : '', /version 0\.3 on all nodes.*older: n2/);
+  assert.equal(await create(), 'done');
+  nodes.pop();
+  assert.deepEqual([await service.change(stored(null, 'a')), await create('a')], ['done', 'done']);
+  assert.deepEqual(
+    functions.all().map(({ library }) => library),
+    ['a'],
+  );
+});
