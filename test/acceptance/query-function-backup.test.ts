@@ -70,6 +70,29 @@ test("a copy of a bucket's functions is restored into the same scopes, or into o
   assert.equal((await call('POST', path, (await call('GET', '/api/v1/backup')).body)).status, 200);
 });
 
+test('a copy has functions in JavaScript with their libraries, which follow them into another scope', async () => {
+  const path = '/evaluator/v1/libraries/own?bucket=shop&scope=t';
+  const library = async (method: string, body?: string): Promise<number> => {
+    const { username, password } = administrator;
+    const headers = { authorization: `Basic ${btoa(`${username}:${password}`)}` };
+    const url = `${node.process.ready.node.query}${path}`;
+    return (await fetch(url, { method, headers, ...(body !== undefined && { body }) })).status;
+  };
+  assert.equal(await library('POST', 'function one() { return 1; }'), 200);
+  for (const [name, place] of Object.entries({ near: './own', far: 'shop/t/own' }))
+    await rows(`CREATE FUNCTION default:shop.t.${name}() LANGUAGE JAVASCRIPT AS "one" AT "${place}"`);
+  const backup = '/api/v1/bucket/shop/backup';
+  const { body: copy } = await call('GET', `${backup}?include=t`);
+  for (const name of ['near', 'far']) await rows(`DROP FUNCTION default:shop.t.${name}`);
+  assert.equal(await library('DELETE'), 200);
+  assert.equal((await call('POST', `${backup}?remap=t:z`, copy)).status, 200);
+  assert.deepEqual(await rows('SELECT RAW default:shop.z.near() + default:shop.z.far()'), [2]);
+  assert.equal((await call('POST', backup, copy)).status, 200);
+  assert.deepEqual(await rows('SELECT RAW default:shop.t.near() + default:shop.t.far()'), [2]);
+  for (const scope of ['t', 'z'])
+    for (const name of ['near', 'far']) await rows(`DROP FUNCTION default:shop.${scope}.${name}`);
+});
+
 test('refuses what is no copy of functions, and callers who may not manage functions', async () => {
   const { body: copy } = await call('GET', '/api/v1/backup');
   const [first] = copy.udfs as unknown as [{ identity: object; definition: object }];
@@ -84,7 +107,21 @@ test('refuses what is no copy of functions, and callers who may not manage funct
       3000,
       /syntax error/,
     ],
-    [{ ...copy, udfs: [{ ...first, definition: { '#language': 'javascript' } }] }, 10108, /disabled/],
+    [{ ...copy, udfs: [{ ...first, definition: { '#language': 'golang' } }] }, 10108, /disabled/],
+    [
+      { ...copy, udfs: [{ ...first, definition: { '#language': 'javascript' } }] },
+      1040,
+      /library: it must be/,
+    ],
+    [
+      { ...copy, udfs: [{ ...first, definition: { '#language': 'javascript', library: './a/b' } }] },
+      10114,
+      /library path/,
+    ],
+    [{ ...copy, libraries: [{ name: 'x', bucket: 'shop', scope: '', code: 'x' }] }, 1040, /bucket and scope/],
+    [{ ...copy, libraries: [{ name: 'x', bucket: '', scope: '', code: 'x(' }] }, 1040, /x: SyntaxError/],
+    [{ ...copy, libraries: [{ name: '', bucket: '', scope: '', code: 'x' }] }, 1040, /name: it must be/],
+    [{ ...copy, libraries: [{ name: 'x', bucket: '', scope: '' }] }, 1040, /code: it must be/],
   ];
   for (const [body, code, text] of wrong) {
     const { body: answer } = await call('POST', '/api/v1/backup', body);

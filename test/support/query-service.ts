@@ -8,7 +8,10 @@ import type { AnswerSink } from '#query/answer/answer-writer.ts';
 import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
 import { BucketClients } from '#query/data/bucket-clients.ts';
 import { Keyspaces } from '#query/data/keyspaces.ts';
+import { KnownLibraries } from '#query/functions/known-libraries.ts';
 import { KnownFunctions } from '#query/functions/user-functions.ts';
+import { JavaScriptFunctions } from '#query/javascript/javascript-functions.ts';
+import { JavaScriptThreads } from '#query/javascript/javascript-threads.ts';
 import type { Credential } from '#query/request/query-request.ts';
 import type { SentRequest } from '#query/request/read-parameters.ts';
 import { QueryService } from '#query/service/query-service.ts';
@@ -85,6 +88,11 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     authenticate: ({ user, password }: Credential) =>
       Promise.resolve(password !== 'password' ? null : user === 'admin' ? admin : nobody),
   };
+  const libraries = new KnownLibraries();
+  const startThread = (): never => {
+    throw new Error('the test service runs no functions in JavaScript');
+  };
+  const threads = new JavaScriptThreads({ startThread, clock, threadsMax: 1 });
   const service = new QueryService({
     engine: () => Promise.resolve(engine),
     authority,
@@ -92,6 +100,9 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     keyspaces,
     functions: new KnownFunctions(),
     changeFunction: nothing,
+    libraries,
+    changeLibraries: nothing,
+    javaScript: new JavaScriptFunctions({ threads, libraries }),
     statistics: new KnownStatistics(),
     changeStatistics: nothing,
     indexes: { of: () => [], scan: () => [] as never, count: nothing, figures: nothing },

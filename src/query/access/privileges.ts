@@ -74,6 +74,26 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
     role: (target) =>
       target === '' ? 'query_execute_global_functions' : `query_execute_functions on ${target}`,
   },
+  'external function': {
+    object: 'n1ql.udf_external',
+    operation: 'manage',
+    isLocal: true,
+    what: () => 'manage external functions',
+    role: (target) =>
+      target === ''
+        ? 'query_manage_global_external_functions'
+        : `query_manage_external_functions on ${target}`,
+  },
+  'execute external function': {
+    object: 'n1ql.udf_external',
+    operation: 'execute',
+    isLocal: true,
+    what: () => 'execute external functions',
+    role: (target) =>
+      target === ''
+        ? 'query_execute_global_external_functions'
+        : `query_execute_external_functions on ${target}`,
+  },
   transaction: {
     object: 'n1ql',
     operation: 'execute',
@@ -82,6 +102,14 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
     role: () => 'query_select',
   },
 };
+
+/** The rights to a function, by its library; without one it is in SQL++. */
+export const functionActions = (
+  library: string | undefined,
+): { readonly manage: Privilege['action']; readonly execute: Privilege['action'] } =>
+  library === undefined
+    ? { manage: 'function', execute: 'execute function' }
+    : { manage: 'external function', execute: 'execute external function' };
 
 /** Keyspaces of the catalog that every user may read; they have only rows that the user may see. */
 const openKeyspaces: ReadonlySet<string> = new Set([

@@ -10,6 +10,7 @@ import { transactionRow } from '../catalog/transaction-rows.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { changeSettings, shownSettings } from '../state/settings.ts';
 import { backUpFunctions, restoreFunctions } from './function-backup.ts';
+import { answerLibraries } from './libraries.ts';
 import { statistic, statistics } from './statistics.ts';
 import { vitals } from './vitals.ts';
 
@@ -142,6 +143,9 @@ export async function answerAdmin(
   origin: RequestOrigin,
 ): Promise<AdminAnswer> {
   if (path === '/admin/ping') return json(200, { status: 'OK' });
+  const library = libraryOf(path);
+  if (library !== null)
+    return await answerLibrary(service, { method, path, body, search }, { origin, name: library });
   const names: string[] = [];
   const route = routeOf(method, path, names);
   if (route === null) return { status: 404, text: '404 page not found\n', isText: true };
@@ -151,6 +155,30 @@ export async function answerAdmin(
     const parameters = new URLSearchParams(search);
     const answer = await route(service, names, { body, session, parameters });
     return answer === notFound ? json(404, {}) : json(200, answer);
+  } catch (error) {
+    return json(statusOf(error), { errors: [errorEntry(error, false)] });
+  }
+}
+
+/** The name after the path of libraries; empty: all libraries. */
+function libraryOf(path: string): string | null {
+  if (path === librariesPath || path === `${librariesPath}/`) return '';
+  if (!path.startsWith(`${librariesPath}/`)) return null;
+  return decoded(path.slice(librariesPath.length + 1));
+}
+
+const librariesPath = '/evaluator/v1/libraries';
+
+async function answerLibrary(
+  service: QueryParts,
+  { method, body, search }: AdminRequest,
+  { origin, name }: { readonly origin: RequestOrigin; readonly name: string },
+): Promise<AdminAnswer> {
+  try {
+    const session = await openSession(service.deps.authority, origin, []);
+    const parameters = new URLSearchParams(search);
+    const answer = await answerLibraries(service, session, { method, name, body, parameters });
+    return { ...answer, isText: answer.status !== 200 };
   } catch (error) {
     return json(statusOf(error), { errors: [errorEntry(error, false)] });
   }

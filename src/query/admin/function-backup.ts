@@ -1,17 +1,19 @@
-// Copies of user-defined functions for backup tools: all global ones, or those of a bucket's scopes, and their restore.
+// Copies of user-defined functions and their libraries for backup tools: all global ones, or those of a bucket's scopes, and their restore.
 import { scopeKeyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parseExpression } from '#sqlpp/text/parser.ts';
 import { isHeld } from '../access/privileges.ts';
 import type { Session } from '../access/session.ts';
 import { functionRow } from '../catalog/function-rows.ts';
-import type { FunctionDefinition, FunctionScope } from '../query.contract.ts';
+import { libraryPath, libraryPlace } from '../functions/known-libraries.ts';
+import type { FunctionDefinition, FunctionLibrary, FunctionScope } from '../query.contract.ts';
 import type { QueryParts } from '../state/parts.ts';
+import { checkRight, shownLibrary } from './libraries.ts';
 
 /** The published marks of a copy. */
 const magic = '4D6172636F2072756C6573';
 const version = '0x01';
-const functionsMax = 10_000;
+const itemsMax = 10_000;
 
 export interface CopiedFunctions {
   /** null: the global functions. */
@@ -19,40 +21,67 @@ export interface CopiedFunctions {
   readonly parameters: URLSearchParams;
 }
 
+/** The libraries are an addition to the published copy. */
 export function backUpFunctions(
   service: QueryParts,
   session: Session,
   { bucket, parameters }: CopiedFunctions,
 ): object {
-  const isWanted = scopeFilter(parameters);
-  const chosen = service.deps.functions
-    .all()
-    .filter(({ scope }) => (scope?.bucket ?? null) === bucket && (scope === null || isWanted(scope.scope)));
-  checkAccess(session, bucket, chosen);
-  return { udfMagic: magic, version, udfs: chosen.map((definition) => functionRow(definition).value) };
+  const isChosen = choiceOf(bucket, parameters);
+  const isCopied = (item: Scoped): boolean => isChosen(item) && (item.scope?.bucket ?? null) === bucket;
+  const functions = service.deps.functions.all().filter(isCopied);
+  const libraries = service.deps.libraries.all().filter(isCopied);
+  checkAccess(session, bucket, functions);
+  for (const { scope } of libraries) checkRight(session, scope);
+  return {
+    udfMagic: magic,
+    version,
+    udfs: functions.map((definition) => functionRow(definition).value),
+    ...(libraries.length > 0 && { libraries: libraries.map(shownLibrary) }),
+  };
 }
 
-/** Functions of another kind than the request's are skipped; existing ones are replaced. */
+/** Functions and libraries of another kind than the request's are skipped; existing ones are replaced. */
 export async function restoreFunctions(
   service: QueryParts,
   session: Session,
   { bucket, parameters }: CopiedFunctions,
   body: string,
 ): Promise<void> {
-  const isWanted = scopeFilter(parameters);
+  const copy = copyOf(body);
+  const isChosen = choiceOf(bucket, parameters);
   const renamed = renames(parameters);
-  const definitions = definitionsOf(body).flatMap((definition) => {
-    const { scope } = definition;
-    if ((scope === null) !== (bucket === null)) return [];
-    if (scope === null || bucket === null) return [definition];
-    if (!isWanted(scope.scope)) return [];
-    return [{ ...definition, scope: { bucket, scope: renamed.get(scope.scope) ?? scope.scope } }];
-  });
-  checkAccess(session, bucket, definitions);
-  for (const definition of definitions) {
+  const placeOf = ({ scope }: Scoped): FunctionScope =>
+    scope === null || bucket === null ? null : { bucket, scope: renamed.get(scope.scope) ?? scope.scope };
+  const functions = definitionsOf(copy)
+    .filter(isChosen)
+    .map((definition) => movedTo(definition, placeOf(definition)));
+  const libraries = librariesOf(copy)
+    .filter(isChosen)
+    .map((library) => ({ ...library, scope: placeOf(library) }));
+  checkAccess(session, bucket, functions);
+  for (const { scope } of libraries) checkRight(session, scope);
+  for (const library of libraries) await restoreLibrary(service, library);
+  for (const definition of functions) {
     const outcome = await service.deps.changeFunction({ kind: 'create', definition, replaces: true });
     if (typeof outcome === 'object') throw sqlError(10103, definition.name, outcome.refused);
   }
+}
+
+async function restoreLibrary(service: QueryParts, library: FunctionLibrary): Promise<void> {
+  const problem = await service.deps.javaScript.problemOf(library);
+  if (problem !== null) throw sqlError(1040, `libraries: ${libraryPath(library)}: ${problem}`);
+  const outcome = await service.deps.changeLibraries({ kind: 'store', library });
+  if (typeof outcome === 'object')
+    throw sqlError(1040, `libraries: ${libraryPath(library)}: ${outcome.refused}`);
+}
+
+/** The function in another scope, with the library of that scope. */
+function movedTo(definition: FunctionDefinition, scope: FunctionScope): FunctionDefinition {
+  const { library } = definition;
+  const place = library?.includes('/') ? libraryPlace(library, definition.scope) : null;
+  if (library === undefined || place === null || library.startsWith('./')) return { ...definition, scope };
+  return { ...definition, scope, library: libraryPath({ scope, name: place.name }) };
 }
 
 function checkAccess(
@@ -60,7 +89,9 @@ function checkAccess(
   bucket: string | null,
   functions: readonly FunctionDefinition[],
 ): void {
-  const scopes: FunctionScope[] = bucket === null ? [null] : functions.map(({ scope }) => scope);
+  const inlined = functions.filter(({ library }) => library === undefined);
+  const scopes: FunctionScope[] = bucket === null ? [null] : inlined.map(({ scope }) => scope);
+  for (const { scope, library } of functions) if (library !== undefined) checkRight(session, scope);
   for (const scope of scopes) {
     const target = scope === null ? {} : { keyspace: scopeKeyspace(scope) };
     if (isHeld(session.callers, { action: 'function', ...target })) continue;
@@ -71,6 +102,16 @@ function checkAccess(
       `User does not have credentials to manage functions. Add role ${role}${where} to allow it.`,
     );
   }
+}
+
+interface Scoped {
+  readonly scope: FunctionScope;
+}
+
+/** Chooses what is global, or for a bucket what is in the scopes that the request names. */
+function choiceOf(bucket: string | null, parameters: URLSearchParams): (item: Scoped) => boolean {
+  const isWanted = scopeFilter(parameters);
+  return ({ scope }) => (scope === null) === (bucket === null) && (scope === null || isWanted(scope.scope));
 }
 
 /** `include` and `exclude` name scopes, with commas between them. */
@@ -93,20 +134,40 @@ function renames(parameters: URLSearchParams): ReadonlyMap<string, string> {
   );
 }
 
-function definitionsOf(body: string): FunctionDefinition[] {
+function copyOf(body: string): Readonly<Record<string, unknown>> {
   const copy = objectOf(parsed(body), 'body');
   if (copy['udfMagic'] !== magic) throw wrongField('udfMagic', `"${magic}", which marks a copy of functions`);
   if (copy['version'] !== version) throw wrongField('version', `"${version}"`);
-  const { udfs } = copy;
-  const list = Array.isArray(udfs) ? (udfs as unknown[]) : [udfs];
-  if (list.length > functionsMax) throw wrongField('udfs', `at most ${functionsMax} functions`);
-  return list.map((item, at) => definitionOf(objectOf(item, `udfs[${at}]`), `udfs[${at}]`));
+  return copy;
+}
+
+function definitionsOf({ udfs }: Readonly<Record<string, unknown>>): FunctionDefinition[] {
+  return listOf(udfs, 'udfs').map((item, at) => definitionOf(objectOf(item, `udfs[${at}]`), `udfs[${at}]`));
+}
+
+/** Copies of published servers have no libraries. */
+function librariesOf({ libraries = [] }: Readonly<Record<string, unknown>>): FunctionLibrary[] {
+  return listOf(libraries, 'libraries').map((item, at) => {
+    const { name, bucket, scope, code } = objectOf(item, `libraries[${at}]`);
+    if (typeof bucket !== 'string' || typeof scope !== 'string' || (bucket === '') !== (scope === ''))
+      throw wrongField(`libraries[${at}]: bucket and scope`, 'two names, or two empty texts');
+    if (typeof name !== 'string' || name === '') throw wrongField(`libraries[${at}]: name`, 'a text');
+    if (typeof code !== 'string' || code === '') throw wrongField(`libraries[${at}]: code`, 'a text');
+    return { name, code, scope: bucket === '' ? null : { bucket, scope } };
+  });
+}
+
+function listOf(value: unknown, name: string): unknown[] {
+  const list = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (list.length > itemsMax) throw wrongField(name, `at most ${itemsMax} of them`);
+  return list;
 }
 
 function definitionOf(item: Readonly<Record<string, unknown>>, at: string): FunctionDefinition {
   const identity = objectOf(item['identity'], `${at}.identity`);
   const definition = objectOf(item['definition'], `${at}.definition`);
-  if (definition['#language'] !== 'inline') throw sqlError(10108, String(definition['#language']));
+  const language = definition['#language'];
+  if (language !== 'inline' && language !== 'javascript') throw sqlError(10108, String(language));
   const text = (from: Readonly<Record<string, unknown>>, name: string): string => {
     const value = from[name];
     if (typeof value !== 'string' || value === '') throw wrongField(`${at}: ${name}`, 'a text');
@@ -116,11 +177,17 @@ function definitionOf(item: Readonly<Record<string, unknown>>, at: string): Func
   const isVariadic = parameters === null || parameters === undefined;
   if (!isVariadic && !isTexts(parameters))
     throw wrongField(`${at}.definition.parameters`, 'an array of names, or null');
-  const body = text(definition, 'text');
-  parseExpression(body);
   const isGlobal = identity['type'] === 'global';
   const scope = isGlobal ? null : { bucket: text(identity, 'bucket'), scope: text(identity, 'scope') };
-  return { scope, name: text(identity, 'name'), parameters: isVariadic ? [] : parameters, isVariadic, body };
+  const signature = { name: text(identity, 'name'), parameters: isVariadic ? [] : parameters, isVariadic };
+  if (language === 'javascript') {
+    const library = text(definition, 'library');
+    if (libraryPlace(library, scope) === null) throw sqlError(10114, library);
+    return { scope, ...signature, body: text(definition, 'object'), library };
+  }
+  const body = text(definition, 'text');
+  parseExpression(body);
+  return { scope, ...signature, body };
 }
 
 const isTexts = (value: unknown): value is string[] =>

@@ -1,7 +1,12 @@
 // User-defined functions in a query thread. Statements find them by a path, or by a name in the scope of the query context and
 // then among the global ones.
-import type { UserFunction, UserFunctions } from '#sqlpp/run/engine.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { ExternalFunction, UserFunction, UserFunctions } from '#sqlpp/run/engine.ts';
+import type { Value } from '#sqlpp/values/value.ts';
 import type { FunctionDefinition, FunctionScope } from '../query.contract.ts';
+
+/** Runs a function that is in another language than SQL++. */
+type CallExternal = (definition: FunctionDefinition, values: readonly Value[]) => Promise<Value>;
 
 export class KnownFunctions {
   /** Incremented by every change. */
@@ -20,8 +25,21 @@ export class KnownFunctions {
   }
 
   /** Lookup for statements with this query context. */
-  lookupFor(queryContext: FunctionScope): UserFunctions {
-    return { find: (path) => this.find(path, queryContext) };
+  lookupFor(queryContext: FunctionScope, call?: CallExternal): UserFunctions {
+    return {
+      find: (path) => this.find(path, queryContext),
+      ...(call && { call: (external, values) => this.call(external, values, call) }),
+    };
+  }
+
+  private async call(
+    { name, scope }: ExternalFunction,
+    values: readonly Value[],
+    call: CallExternal,
+  ): Promise<Value> {
+    const definition = this.byKey.get(keyOf(scope ?? null, name));
+    if (definition === undefined) throw sqlError(10101, name);
+    return await call(definition, values);
   }
 
   private find(path: readonly string[], queryContext: FunctionScope): UserFunction | undefined {
@@ -33,7 +51,8 @@ export class KnownFunctions {
           this.byKey.get(keyOf(null, path.at(-1) ?? '')));
     if (found === undefined) return undefined;
     const { parameters, isVariadic, body } = found;
-    return { language: 'inline', parameters, isVariadic, body, ...(found.scope && { scope: found.scope }) };
+    const language = found.library === undefined ? 'inline' : 'javascript';
+    return { language, parameters, isVariadic, body, ...(found.scope && { scope: found.scope }) };
   }
 }
 

@@ -16,6 +16,7 @@ import type {
   QueryStart,
   QueryState,
   StoredCall,
+  StoredReply,
 } from './query-messages.ts';
 import type { QueryRuntime } from './query-runtime.ts';
 
@@ -48,9 +49,8 @@ export class QueryHost {
     if (call.kind === 'caller') return this.runtime?.callers.answer(call.callId, call.caller, call.watch);
     if (call.kind === 'discard') return this.runtime?.callers.discard(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
-    if (call.kind === 'functions' || call.kind === 'statistics') return this.takeStored(call);
-    if (call.kind === 'functions changed' || call.kind === 'statistics changed')
-      return this.runtime?.takeChange(call);
+    if (isStored(call)) return this.takeStored(call);
+    if (isStoredReply(call)) return this.runtime?.takeChange(call);
     const { id } = call;
     try {
       this.options.sendMessage({ kind: 'result', id, result: await this.act(call) });
@@ -166,6 +166,14 @@ export class QueryHost {
     this.runtime?.close();
   }
 }
+
+const isStored = (call: QueryCall): call is StoredCall =>
+  call.kind === 'functions' || call.kind === 'libraries' || call.kind === 'statistics';
+
+const isStoredReply = (call: QueryCall): call is StoredReply =>
+  call.kind === 'functions changed' ||
+  call.kind === 'libraries changed' ||
+  call.kind === 'statistics changed';
 
 const wantedHosts = (host: string, isForThisMachineOnly: boolean): readonly string[] =>
   isForThisMachineOnly ? loopbackHosts(host) : [host];

@@ -12,7 +12,10 @@ import type { BucketState } from '../data/keyspaces.ts';
 import type {
   FunctionChange,
   FunctionDefinition,
+  FunctionLibrary,
   FunctionOutcome,
+  LibraryChange,
+  LibraryOutcome,
   StatisticsChange,
   StatisticsOutcome,
   StoredStatistics,
@@ -95,6 +98,10 @@ export type QueryCall =
   | { readonly kind: 'functions'; readonly functions: readonly FunctionDefinition[] }
   /** The reply to a change of functions, after the functions. */
   | { readonly kind: 'functions changed'; readonly callId: number; readonly outcome: FunctionOutcome }
+  /** All libraries: before the port to the index service, and after each change. */
+  | { readonly kind: 'libraries'; readonly libraries: readonly FunctionLibrary[] }
+  /** The reply to a change of libraries, after the libraries. */
+  | { readonly kind: 'libraries changed'; readonly callId: number; readonly outcome: LibraryOutcome }
   /** All statistics of the planner: before the port to the index service, and after each change. */
   | { readonly kind: 'statistics'; readonly statistics: readonly StoredStatistics[] }
   /** The reply to a change of statistics, after the statistics. */
@@ -103,10 +110,13 @@ export type QueryCall =
   | { readonly kind: 'discard'; readonly watch: number };
 
 /** What the main thread stores for all query threads of the cluster. */
-export type StoredCall = Extract<QueryCall, { kind: 'functions' | 'statistics' }>;
+export type StoredCall = Extract<QueryCall, { kind: 'functions' | 'libraries' | 'statistics' }>;
 
 /** The replies to changes of it. */
-export type StoredReply = Extract<QueryCall, { kind: 'functions changed' | 'statistics changed' }>;
+export type StoredReply = Extract<
+  QueryCall,
+  { kind: 'functions changed' | 'libraries changed' | 'statistics changed' }
+>;
 
 export type QueryQuestion =
   | { readonly name: string; readonly password: string; readonly remoteAddress: string }
@@ -124,8 +134,9 @@ export type QueryMessage =
   | LogMessage
   | { readonly kind: 'authenticate'; readonly callId: number; readonly question: QueryQuestion }
   | { readonly kind: 'change function'; readonly callId: number; readonly change: FunctionChange }
+  | { readonly kind: 'change libraries'; readonly callId: number; readonly change: LibraryChange }
   | { readonly kind: 'change statistics'; readonly callId: number; readonly change: StatisticsChange }
-  /** Sent once, at the first request: asks for the port of the index service, and for the stored functions and statistics. */
+  /** Sent once, at the first request: asks for the port of the index service, and for the stored functions, libraries and statistics. */
   | { readonly kind: 'connect indexes' }
   | { readonly kind: 'audit'; readonly statement: AuditedStatement }
   /** The thread has dropped this caller from its cache. */

@@ -1,20 +1,27 @@
 // Assembles the parts that answer requests. Loaded with the first request, so that an idle node needs no memory for them.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { MessagePort } from 'node:worker_threads';
+import type { MessagePort, Worker } from 'node:worker_threads';
 import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
+import { codeFile } from '#ports/code-place.ts';
 import { realRandom } from '#ports/random.ts';
 import { collectGarbage } from '#ports/spare-memory.ts';
+import { startWorker } from '#ports/worker.ts';
 import { BatchedDocuments } from '../data/batched-documents.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
 import { QuickReads } from '../data/quick-reads.ts';
+import { KnownLibraries } from '../functions/known-libraries.ts';
 import { KnownFunctions } from '../functions/user-functions.ts';
 import { QueryHandler } from '../http/query-handler.ts';
+import { JavaScriptFunctions } from '../javascript/javascript-functions.ts';
+import { JavaScriptThreads } from '../javascript/javascript-threads.ts';
 import type {
   FunctionChange,
   FunctionOutcome,
+  LibraryChange,
+  LibraryOutcome,
   StatisticsChange,
   StatisticsOutcome,
 } from '../query.contract.ts';
@@ -35,6 +42,7 @@ export class QueryRuntime {
   private readonly clients: BucketClients;
   private readonly keyspaces: Keyspaces;
   private readonly changes: StoredChanges;
+  private readonly threads: JavaScriptThreads;
   private readonly service: QueryService;
   private state: QueryState;
 
@@ -45,6 +53,7 @@ export class QueryRuntime {
       clients: BucketClients;
       keyspaces: Keyspaces;
       changes: StoredChanges;
+      threads: JavaScriptThreads;
       service: (known: () => QueryState) => QueryService;
     },
   ) {
@@ -54,6 +63,7 @@ export class QueryRuntime {
     this.clients = parts.clients;
     this.keyspaces = parts.keyspaces;
     this.changes = parts.changes;
+    this.threads = parts.threads;
     this.service = parts.service(() => this.state);
     this.handler = new QueryHandler(this.service, realClock);
     this.take(null, state);
@@ -79,6 +89,7 @@ export class QueryRuntime {
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
     const attemptCollections = new StoredAttemptCollections(start.dataFolder);
     const startedMs = realClock.monotonicMs();
+    const threads = new JavaScriptThreads({ startThread, clock: realClock, threadsMax: javaScriptThreads() });
     const service = (currentState: () => QueryState) =>
       new QueryService({
         engine: options.engine,
@@ -91,6 +102,9 @@ export class QueryRuntime {
         indexRevision: () => connected.revision(),
         functions: changes.functions,
         changeFunction: (change) => changes.ofFunctions.request(change),
+        libraries: changes.libraries,
+        changeLibraries: (change) => changes.ofLibraries.request(change),
+        javaScript: new JavaScriptFunctions({ threads, libraries: changes.libraries }),
         statistics: changes.statistics,
         changeStatistics: (change) => changes.ofStatistics.request(change),
         rest: {
@@ -110,7 +124,7 @@ export class QueryRuntime {
         processFigures: () => figures(realClock.monotonicMs() - startedMs),
         node: () => currentState().node,
       });
-    return new QueryRuntime(start, state, { callers, clients, keyspaces, changes, service });
+    return new QueryRuntime(start, state, { callers, clients, keyspaces, changes, threads, service });
   }
 
   follow(state: QueryState): void {
@@ -121,11 +135,13 @@ export class QueryRuntime {
 
   takeStored(call: StoredCall): void {
     if (call.kind === 'functions') this.changes.functions.set(call.functions);
+    else if (call.kind === 'libraries') this.changes.libraries.set(call.libraries);
     else this.changes.statistics.set(call.statistics);
   }
 
   takeChange(reply: StoredReply): void {
     if (reply.kind === 'functions changed') this.changes.ofFunctions.answer(reply.callId, reply.outcome);
+    else if (reply.kind === 'libraries changed') this.changes.ofLibraries.answer(reply.callId, reply.outcome);
     else this.changes.ofStatistics.answer(reply.callId, reply.outcome);
   }
 
@@ -141,6 +157,7 @@ export class QueryRuntime {
 
   stop(): void {
     this.service.stop();
+    this.threads.stop();
   }
 
   close(): void {
@@ -171,6 +188,8 @@ export class QueryRuntime {
 interface StoredChanges {
   readonly functions: KnownFunctions;
   readonly ofFunctions: MainChanges<FunctionChange, FunctionOutcome>;
+  readonly libraries: KnownLibraries;
+  readonly ofLibraries: MainChanges<LibraryChange, LibraryOutcome>;
   readonly statistics: KnownStatistics;
   readonly ofStatistics: MainChanges<StatisticsChange, StatisticsOutcome>;
 }
@@ -178,11 +197,23 @@ interface StoredChanges {
 const storedChanges = (sendMessage: QueryHostOptions['sendMessage']): StoredChanges => ({
   functions: new KnownFunctions(),
   ofFunctions: new MainChanges((callId, change) => sendMessage({ kind: 'change function', callId, change })),
+  libraries: new KnownLibraries(),
+  ofLibraries: new MainChanges((callId, change) => sendMessage({ kind: 'change libraries', callId, change })),
   statistics: new KnownStatistics(),
   ofStatistics: new MainChanges((callId, change) =>
     sendMessage({ kind: 'change statistics', callId, change }),
   ),
 });
+
+/** Few, so that busy functions leave processors to statements; two, so that one of them does not stop all functions. */
+const javaScriptThreads = (): number => Math.min(4, Math.max(2, availableParallelism() - 1));
+
+/** The engine of the sandbox uses more of the thread's stack than of its own, which has a limit. */
+const startThread = (): Worker =>
+  startWorker(codeFile('query/javascript/hosts/javascript-thread'), {
+    name: 'functions in JavaScript',
+    resourceLimits: { maxYoungGenerationSizeMb: 4, stackSizeMb: 16 },
+  });
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 

@@ -7,7 +7,11 @@ import type { AuditedStatement } from '../audit.contract.ts';
 import type {
   FunctionChange,
   FunctionDefinitions,
+  FunctionLibraries,
+  FunctionLibrary,
   FunctionOutcome,
+  LibraryChange,
+  LibraryOutcome,
   StatisticsChange,
   StatisticsOutcome,
   StatisticsStore,
@@ -27,6 +31,7 @@ export interface WorkerQueryOptions {
   readonly startThread: () => Worker;
   readonly authority: () => Authority;
   readonly functions: FunctionDefinitions;
+  readonly libraries: FunctionLibraries;
   readonly statistics: StatisticsStore;
   /** Creates the thread's port to the index service. */
   readonly indexPort: () => MessagePort;
@@ -47,6 +52,8 @@ export class WorkerQuery {
   private readonly waiting = new Map<number, Deferred<unknown>>();
   private readonly watches = new Map<number, { stop(): void }>();
   private followed: readonly { stop(): void }[] = [];
+  /** Null until the thread has asked for what is stored. */
+  private sentLibraries: readonly FunctionLibrary[] | null = null;
   private lastId = 0;
   private lastWatch = 0;
   private lost: Error | null = null;
@@ -66,6 +73,7 @@ export class WorkerQuery {
 
   /** Resolves when the thread has applied the state: later requests see its buckets and collections. */
   async follow(state: QueryState): Promise<void> {
+    this.followScopes();
     try {
       await this.call({ kind: 'follow', state });
     } catch (error) {
@@ -115,6 +123,9 @@ export class WorkerQuery {
       case 'change function':
         void this.changeFunction(message.callId, message.change);
         return;
+      case 'change libraries':
+        void this.changeLibraries(message.callId, message.change);
+        return;
       case 'change statistics':
         void this.changeStatistics(message.callId, message.change);
         return;
@@ -141,20 +152,44 @@ export class WorkerQuery {
     this.worker.postMessage({ kind: 'functions changed', callId, outcome } satisfies QueryCall);
   }
 
-  /** Sends the thread every change of the functions and statistics, which any node of the cluster may store. */
+  /** Sends the thread every change of the functions, libraries and statistics, which any node of the cluster may store. */
   private followStored(): void {
-    const { functions, statistics } = this.options;
+    const { functions, libraries, statistics } = this.options;
     this.followed = [
       functions.onChange(() => this.sendFunctions()),
+      libraries.onChange(() => this.sendLibraries()),
       statistics.onChange(() => this.sendStatistics()),
     ];
     this.sendFunctions();
+    this.sendLibraries();
     this.sendStatistics();
   }
 
   private sendFunctions(): void {
     const functions = this.options.functions.all();
     this.worker.postMessage({ kind: 'functions', functions } satisfies QueryCall);
+  }
+
+  private sendLibraries(): void {
+    const libraries = this.options.libraries.all();
+    this.sentLibraries = libraries;
+    this.worker.postMessage({ kind: 'libraries', libraries } satisfies QueryCall);
+  }
+
+  /** The libraries of a scope end with it, which the state of the node reports. */
+  private followScopes(): void {
+    if (this.sentLibraries === null) return;
+    const named = ({ scope, name }: FunctionLibrary) => `${scope?.bucket}/${scope?.scope}/${name}`;
+    const present = this.options.libraries.all().map(named);
+    if (present.join() !== this.sentLibraries.map(named).join()) this.sendLibraries();
+  }
+
+  private async changeLibraries(callId: number, change: LibraryChange): Promise<void> {
+    const outcome = await this.options.libraries
+      .change(change)
+      .catch((error: Error): LibraryOutcome => ({ refused: error.message }));
+    this.sendLibraries();
+    this.worker.postMessage({ kind: 'libraries changed', callId, outcome } satisfies QueryCall);
   }
 
   private sendStatistics(): void {

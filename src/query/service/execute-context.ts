@@ -37,6 +37,7 @@ export function executeContext(parts: ContextParts): ExecuteContext {
   const { clock, random, settings, scratch, collectGarbage, functions, clients, node } = service.deps;
   const consistency = new RequestConsistency(consistencyIn(transaction, request), clients, { clock, signal });
   const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
+  const sandboxSession = service.deps.javaScript.newSession();
   const context: ExecuteContext = {
     datastore: parts.datastore,
     positional: parts.parameters.positional,
@@ -59,7 +60,9 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     errorLimit: request.errorLimit ?? settings.errorLimit,
     signal,
     ...(request.queryContext !== null && { queryContext: request.queryContext }),
-    userFunctions: functions.lookupFor(request.queryContext),
+    userFunctions: functions.lookupFor(request.queryContext, (definition, values) =>
+      service.deps.javaScript.call(definition, values, { session: sandboxSession, signal }),
+    ),
     users: session.users,
     special: (name) => requestFunction(name, node(), session.users),
     isProfiled: parts.isProfiled,

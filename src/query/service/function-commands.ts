@@ -2,6 +2,7 @@
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { FunctionName, PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Value } from '#sqlpp/values/value.ts';
+import { libraryPlace } from '../functions/known-libraries.ts';
 import type { FunctionChange, FunctionScope } from '../query.contract.ts';
 import type { CommandScope } from './command-scope.ts';
 
@@ -25,9 +26,10 @@ function changeOf(command: CreateFunction | DropFunction): FunctionChange {
   const { name } = command.name;
   const scope = scopeOf(command.name);
   if (command.kind === 'DROP_FUNCTION') return { kind: 'drop', scope, name };
-  if (command.language !== 'inline') throw sqlError(10108, 'JavaScript');
-  const { parameters, isVariadic, body, replaces } = command;
-  return { kind: 'create', definition: { scope, name, parameters, isVariadic, body }, replaces };
+  const { parameters, isVariadic, body, library, replaces } = command;
+  if (library !== undefined && libraryPlace(library, scope) === null) throw sqlError(10114, library);
+  const definition = { scope, name, parameters, isVariadic, body, ...(library !== undefined && { library }) };
+  return { kind: 'create', definition, replaces };
 }
 
 export async function* executeFunction(

@@ -10,10 +10,14 @@ import type { Authority } from '../access/session.ts';
 import type { StatementAudit } from '../audit.contract.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
+import type { KnownLibraries } from '../functions/known-libraries.ts';
 import type { KnownFunctions } from '../functions/user-functions.ts';
+import type { JavaScriptFunctions } from '../javascript/javascript-functions.ts';
 import type {
   FunctionChange,
   FunctionOutcome,
+  LibraryChange,
+  LibraryOutcome,
   StatisticsChange,
   StatisticsOutcome,
 } from '../query.contract.ts';
@@ -44,6 +48,10 @@ export interface QueryServiceDeps {
   readonly functions: KnownFunctions;
   /** Stores a change of functions; resolves when `functions` includes it. */
   readonly changeFunction: (change: FunctionChange) => Promise<FunctionOutcome>;
+  readonly libraries: KnownLibraries;
+  /** Stores a change of libraries; resolves when `libraries` includes it. */
+  readonly changeLibraries: (change: LibraryChange) => Promise<LibraryOutcome>;
+  readonly javaScript: JavaScriptFunctions;
   readonly statistics: KnownStatistics;
   /** Stores a change of statistics; resolves when `statistics` includes it. */
   readonly changeStatistics: (change: StatisticsChange) => Promise<StatisticsOutcome>;

@@ -109,6 +109,8 @@ export const texts = {
   10104: "Incorrect number of arguments supplied to function '{}'",
   10108: '{} functions are disabled',
   10109: "Error executing function '{}' {}",
+  10114:
+    "Invalid javascript library path: {}. Use a root level path, the same path as the function scope, or a local path ('./library')",
   10200: '{}',
   10201: 'Invalid query_context specified: {}',
   10500: 'Advisor: Session not found.',

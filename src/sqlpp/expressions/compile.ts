@@ -130,9 +130,8 @@ class Compiler implements Compiling {
       case 'call':
         return compileCall(node, this);
       case 'user call': {
-        const { name } = node;
         const list = node.arguments.map((item) => this.compileDeepParsed(item));
-        return (row, context) => context.userCall(name, evaluateAll(list, row, context));
+        return (row, context) => context.userCall(node, evaluateAll(list, row, context));
       }
       case 'subquery':
         return this.subquery(node);

@@ -1,5 +1,5 @@
 // The context of evaluating an expression, in addition to the row. It is synchronous: an expression never waits.
-import type { Call, FunctionName, Subquery } from '../tree/query.ts';
+import type { Call, Subquery, UserCall } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
 
 export interface EvaluationContext {
@@ -21,7 +21,7 @@ export interface EvaluationContext {
    */
   subquery(node: Subquery, values: readonly Value[]): Value;
   /** Calls a user-defined function; may throw to suspend. */
-  userCall(name: FunctionName, values: readonly Value[]): Value;
+  userCall(call: UserCall, values: readonly Value[]): Value;
   /** Calls functions that need the service: ADVISOR, INFER_VALUE, CURL, VERSION, CURRENT_USERS, NODE_NAME and others. */
   special(call: Call, values: readonly Value[]): Value;
 }

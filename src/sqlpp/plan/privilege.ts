@@ -14,6 +14,8 @@ export interface Privilege {
     | 'grant'
     | 'function'
     | 'execute function'
+    | 'external function'
+    | 'execute external function'
     | 'transaction';
   /** Absent: the whole cluster. `collection` is empty for a scope. */
   readonly keyspace?: KeyspaceName;

@@ -3,7 +3,13 @@
 import { sqlError } from '../errors/sql-error.ts';
 import type { Call, Expression, Field, Identifier, RangeBinding, Subquery, UserCall } from '../tree/query.ts';
 import type { Source } from './block.ts';
-import { type InlineCall, type NameResolver, near, type ResolvedSubquery } from './resolving.ts';
+import {
+  type ExternalCall,
+  type InlineCall,
+  type NameResolver,
+  near,
+  type ResolvedSubquery,
+} from './resolving.ts';
 import { aliasOf, type Scope, slotOf } from './scope.ts';
 import { mapChildren } from './walk.ts';
 
@@ -142,9 +148,7 @@ function bindRanges(
 
 function resolveUserCall(resolver: NameResolver, node: UserCall, scope: Scope): Expression {
   const mapped = mapChildren(node, (child) => resolveExpression(resolver, child, scope)) as UserCall;
-  const inline = resolver.inlineFunction(node);
-  if (!inline) return mapped;
-  const call: InlineCall = { ...mapped, inline };
+  const call: InlineCall | ExternalCall = { ...mapped, ...resolver.userFunction(node) };
   return call;
 }
 

@@ -19,16 +19,16 @@ export interface Directory {
 
 /** User-defined functions. */
 export interface Functions {
-  find(path: readonly string[]):
-    | {
-        readonly parameters: readonly string[];
-        readonly isVariadic: boolean;
-        readonly language: 'inline' | 'javascript';
-        readonly body: string;
-        /** The scope of the function; absent for a global one. */
-        readonly scope?: { readonly bucket: string; readonly scope: string };
-      }
-    | undefined;
+  find(path: readonly string[]): FoundFunction | undefined;
+}
+
+interface FoundFunction {
+  readonly parameters: readonly string[];
+  readonly isVariadic: boolean;
+  readonly language: 'inline' | 'javascript';
+  readonly body: string;
+  /** The scope of the function; absent for a global one. */
+  readonly scope?: { readonly bucket: string; readonly scope: string };
 }
 
 /** The value of an expression that reads no row, if it is known. */
@@ -115,7 +115,7 @@ export class Resolver implements NameResolver {
     return { namespace, parts, at: name.at };
   }
 
-  inlineFunction({ name, at, arguments: args }: UserCall): InlineFunction | undefined {
+  userFunction({ name, at, arguments: args }: UserCall): ReturnType<NameResolver['userFunction']> {
     const path = name.parts.join('.');
     const found = this.#functions?.find(name.parts);
     if (!found)
@@ -123,9 +123,20 @@ export class Resolver implements NameResolver {
         3000,
         `Invalid function ${path}${near(this.text, at)} (resolving to ${name.namespace ?? 'default'}:${path})`,
       );
-    this.require('execute function', found.scope && scopeKeyspace(found.scope));
-    if (found.language !== 'inline') return undefined;
+    const isExternal = found.language !== 'inline';
+    const action = isExternal ? 'execute external function' : 'execute function';
+    this.require(action, found.scope && scopeKeyspace(found.scope));
     if (!found.isVariadic && found.parameters.length !== args.length) throw sqlError(10104, path);
+    if (!isExternal) return { inline: this.#inlineFunction(path, found) };
+    return { external: { name: name.parts.at(-1) ?? '', ...(found.scope && { scope: found.scope }) } };
+  }
+
+  /** The language of the function with this whole name: bucket and scope are empty for a global one. */
+  functionLanguage(path: readonly [string, string, string]): FoundFunction['language'] | undefined {
+    return this.#functions?.find(path)?.language;
+  }
+
+  #inlineFunction(path: string, found: FoundFunction): InlineFunction {
     const cached = this.#inlined.get(path);
     if (cached) return cached;
     if (this.#inlining.has(path)) throw sqlError(10109, path, 'it calls itself');

@@ -15,10 +15,11 @@ export interface NameResolver {
   keyspaceName(path: KeyspacePath): KeyspaceName;
   /** The keyspace path in the value of a parameter. */
   namedPath(name: Expression): KeyspacePath | undefined;
-  /** The body of a user-defined SQL++ function, with its parameters in slots; undefined for another language. */
-  inlineFunction(call: UserCall): InlineFunction | undefined;
+  /** The user-defined function of a call. */
+  userFunction(call: UserCall): Pick<InlineCall, 'inline'> | Pick<ExternalCall, 'external'>;
 }
 
+/** The body of a SQL++ function, with its parameters in slots. */
 export interface InlineFunction {
   readonly block: Block;
   readonly parameters: readonly number[];
@@ -34,6 +35,22 @@ export interface InlineCall extends UserCall {
 
 export function isInline(node: UserCall): node is InlineCall {
   return 'inline' in node;
+}
+
+/** A function in another language than SQL++, by its whole name: the rights were checked for this one. */
+export interface ExternalFunction {
+  readonly name: string;
+  /** Absent for a global function. */
+  readonly scope?: { readonly bucket: string; readonly scope: string };
+}
+
+/** A call of a function in another language. */
+export interface ExternalCall extends UserCall {
+  readonly external: ExternalFunction;
+}
+
+export function isExternal(node: UserCall): node is ExternalCall {
+  return 'external' in node;
 }
 
 /** A resolved subquery. `correlation` has the outer expressions of the values that the inner block captures. */

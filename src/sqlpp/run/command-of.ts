@@ -68,12 +68,12 @@ export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedC
     case 'create function':
       return {
         command: functionOf(resolver, tree),
-        privileges: [functionPrivilege(resolver, tree, 'function')],
+        privileges: privilegesToCreate(resolver, tree),
       };
     case 'drop function':
       return {
         command: { kind: 'DROP_FUNCTION', name: functionName(resolver, tree.name), isLenient: tree.ifExists },
-        privileges: [functionPrivilege(resolver, tree, 'function')],
+        privileges: [functionPrivilege(resolver, tree, manages[presentKind(resolver, tree) ?? 'inline'])],
       };
     case 'execute function':
       return {
@@ -86,7 +86,7 @@ export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedC
             return value.value;
           }),
         },
-        privileges: [functionPrivilege(resolver, tree, 'execute function')],
+        privileges: [functionPrivilege(resolver, tree, executes[presentKind(resolver, tree) ?? 'inline'])],
       };
     case 'begin transaction':
       return transaction({ kind: 'START_TRANSACTION' });
@@ -144,10 +144,30 @@ function functionName(resolver: Resolver, { namespace = 'default', parts }: Func
   return context ? { namespace, ...context, name } : { namespace, bucket: '', scope: '', name };
 }
 
+type FunctionKind = keyof typeof manages;
+
+const manages = { inline: 'function', external: 'external function' } as const;
+const executes = { inline: 'execute function', external: 'execute external function' } as const;
+
+/** The kind of the function with this name; undefined: there is none. */
+function presentKind(resolver: Resolver, tree: { readonly name: FunctionPath }): FunctionKind | undefined {
+  const { bucket, scope, name } = functionName(resolver, tree.name);
+  const language = resolver.functionLanguage([bucket, scope, name]);
+  return language === 'javascript' ? 'external' : language;
+}
+
+/** A function that replaces one of the other kind needs the right to both. */
+function privilegesToCreate(resolver: Resolver, tree: CreateFunction): Privilege[] {
+  const created: FunctionKind = tree.body.language === 'inline' ? 'inline' : 'external';
+  const replaced = tree.isReplacing ? presentKind(resolver, tree) : undefined;
+  const kinds = new Set([created, replaced ?? created]);
+  return [...kinds].map((kind) => functionPrivilege(resolver, tree, manages[kind]));
+}
+
 function functionPrivilege(
   resolver: Resolver,
   tree: { readonly name: FunctionPath },
-  action: 'function' | 'execute function',
+  action: (typeof manages | typeof executes)[FunctionKind],
 ): Privilege {
   const { bucket, scope } = functionName(resolver, tree.name);
   return bucket === '' ? { action } : { action, keyspace: scopeKeyspace({ bucket, scope }) };

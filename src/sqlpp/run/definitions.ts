@@ -26,7 +26,7 @@ export function definitionStatement(
   context: PrepareContext,
   prepareValue: PrepareValue,
 ): Prepared {
-  const resolver = new Resolver(text, context.datastore, context.queryContext);
+  const resolver = new Resolver(text, context.datastore, context.queryContext, context.userFunctions);
   if ('using' in tree && tree.using !== undefined && tree.using !== 'gsi')
     throw sqlError(16003, `USING ${tree.using.toUpperCase()}: indexes of this node are those of USING GSI`);
   switch (tree.kind) {

@@ -5,10 +5,12 @@ import type { Consistency, IndexAdmin, Indexes } from '../datastore/indexes.ts';
 import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
 import type { CollectionStatistics } from '../datastore/statistics.ts';
 import type { Privilege } from '../plan/privilege.ts';
+import type { ExternalFunction } from '../plan/resolving.ts';
 import type { Value } from '../values/value.ts';
 import type { PlainCommand } from './commands.ts';
 
 export type { Privilege } from '../plan/privilege.ts';
+export type { ExternalFunction } from '../plan/resolving.ts';
 
 /** The data that statements read and write. Statements of a transaction get a datastore that includes the transaction's writes. */
 export interface Datastore {
@@ -60,16 +62,17 @@ export interface UserFunction {
   readonly parameters: readonly string[];
   readonly isVariadic: boolean;
   readonly language: 'inline' | 'javascript';
+  /** A SQL++ expression; for another language the name of the function in its library. */
   readonly body: string;
   /** The scope of the function; absent for a global one. */
   readonly scope?: { readonly bucket: string; readonly scope: string };
-  /** Source of a function in JavaScript. */
-  call?(args: readonly Value[]): Promise<Value>;
 }
 
 export interface UserFunctions {
   /** Named as in the statement; resolved with the query context by the service. */
   find(path: readonly string[]): UserFunction | undefined;
+  /** Calls a function in another language than SQL++; absent while a statement is prepared. */
+  call?(external: ExternalFunction, values: readonly Value[]): Promise<Value>;
 }
 
 export type StatementKind =

@@ -62,7 +62,7 @@ function evaluationOf(run: Run): EvaluationContext {
     uuid: () => context.uuid(),
     timeZone: context.timeZone ?? 'UTC',
     subquery: (node, values) => run.subquery(node, values),
-    userCall: (name, values) => run.userCall(name, values),
+    userCall: (call, values) => run.userCall(call, values),
     special: (call, values) => run.special(call.name, values),
   };
 }

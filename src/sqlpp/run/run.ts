@@ -2,13 +2,18 @@
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../expressions/context.ts';
 import type { Block } from '../plan/block.ts';
-import type { InlineFunction, ResolvedSubquery } from '../plan/resolving.ts';
-import type { FunctionName, Subquery } from '../tree/query.ts';
+import {
+  type ExternalFunction,
+  type InlineFunction,
+  isExternal,
+  type ResolvedSubquery,
+} from '../plan/resolving.ts';
+import type { FunctionName, Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
 import type { Code } from './code.ts';
-import type { ExecuteContext, Outcome, Phase, UserFunction } from './engine.ts';
+import type { ExecuteContext, Outcome, Phase } from './engine.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { type Batch, emptyRow, type Row } from './row.ts';
@@ -30,15 +35,19 @@ class SubqueryNeeded {
 /** Thrown when an expression needs the result of a function that is asynchronous. */
 class CallNeeded {
   readonly key: string;
-  readonly called: Pick<UserFunction, 'call'>;
-  readonly values: readonly Value[];
+  readonly result: () => Promise<Value>;
+  /** Whether the result is for one row only; else for the whole statement. */
+  readonly isForRow: boolean;
 
-  constructor(key: string, called: Pick<UserFunction, 'call'>, values: readonly Value[]) {
+  constructor(key: string, result: () => Promise<Value>, { isForRow }: { readonly isForRow: boolean }) {
     this.key = key;
-    this.called = called;
-    this.values = values;
+    this.result = result;
+    this.isForRow = isForRow;
   }
 }
+
+/** Results of asynchronous functions, by function and arguments. */
+type CallResults = Map<string, Value>;
 
 export interface FunctionProgram {
   readonly inline: InlineFunction;
@@ -88,8 +97,10 @@ export class Run {
   readonly evaluation: EvaluationContext;
   readonly meter: Meter | undefined;
   readonly #programs: Programs;
-  /** Results of asynchronous functions, by function and arguments. */
-  readonly #callResults = new Map<string, Value>();
+  /** Results for the whole statement. */
+  readonly #callResults: CallResults = new Map();
+  /** Results for the row that is evaluated: a function in another language may return another one for the next row. */
+  #rowResults: CallResults | null = null;
   #callDepth = 0;
   /** Rows of subqueries, by subquery and captured values. */
   readonly #subqueryRows = new Map<object, Map<string, Value>>();
@@ -165,10 +176,11 @@ export class Run {
   }
 
   /** For expressions: calls a user-defined function. */
-  userCall(name: FunctionName, values: readonly Value[]): Value {
-    const key = functionKey(name);
+  userCall(call: UserCall, values: readonly Value[]): Value {
+    if (isExternal(call)) return this.#externalCall(call.external, values);
+    const key = functionKey(call.name);
     const program = this.#programs.functions.get(key);
-    if (!program) return this.#foreignCall(key, name, values);
+    if (!program) throw sqlError(10101, key);
     if (++this.#callDepth > callDepthMax) throw sqlError(10109, key, 'calls are nested too deeply');
     try {
       const { inline, code } = program;
@@ -184,28 +196,33 @@ export class Run {
   }
 
   /** A function in another language is asynchronous, so the expression is evaluated again with its result. */
-  #foreignCall(key: string, name: FunctionName, values: readonly Value[]): Value {
-    const call = `${key} ${valueKey(values)}`;
-    if (this.#callResults.has(call)) return this.#callResults.get(call);
-    const found = this.context.userFunctions?.find(name.parts);
-    if (!found?.call) throw sqlError(10101, key);
-    throw new CallNeeded(call, found, values);
+  #externalCall(external: ExternalFunction, values: readonly Value[]): Value {
+    const { name, scope } = external;
+    const key = JSON.stringify([name, scope?.bucket, scope?.scope, valueKey(values)]);
+    if (this.#rowResults?.has(key)) return this.#rowResults.get(key);
+    const { userFunctions } = this.context;
+    const result = async () => {
+      if (!userFunctions?.call) throw sqlError(10101, name);
+      return await userFunctions.call(external, values);
+    };
+    throw new CallNeeded(key, result, { isForRow: true });
   }
 
   /** Calls a function of the service. ADVISOR is asynchronous, as user functions in other languages are. */
   special(name: string, values: readonly Value[]): Value {
     const { advisor, special } = this.context;
     if (name !== 'advisor' || !advisor) return special?.(name, values) ?? null;
-    const key = ` advisor ${valueKey(values)}`;
+    const key = valueKey(values);
     if (this.#callResults.has(key)) return this.#callResults.get(key);
-    throw new CallNeeded(key, { call: ([statements]) => advisor(statements) }, values);
+    throw new CallNeeded(key, () => advisor(values[0]), { isForRow: false });
   }
 
   /** Computes the result that an expression needs, and caches it. */
-  async provide(needed: SubqueryNeeded | CallNeeded): Promise<void> {
+  async #provide(needed: SubqueryNeeded | CallNeeded, rowResults: CallResults): Promise<void> {
     if (needed instanceof SubqueryNeeded) return this.#runSubquery(needed);
+    const { key, isForRow } = needed;
     if (this.#callResults.size >= cachedResultsMax) this.#callResults.clear();
-    this.#callResults.set(needed.key, await needed.called.call?.(needed.values));
+    (isForRow ? rowResults : this.#callResults).set(key, await needed.result());
   }
 
   async #runSubquery({ node, values, key }: SubqueryNeeded): Promise<void> {
@@ -249,6 +266,7 @@ export class Run {
   each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> | undefined {
     // Synchronous until a row needs a subquery: most never do.
     let at = 0;
+    this.#rowResults = null;
     try {
       for (; at < items.length; at++) work(items[at] as T, at);
       return undefined;
@@ -265,11 +283,17 @@ export class Run {
   ): Promise<void> {
     let at = from;
     let error = thrown;
+    const rowResults: CallResults = new Map();
     for (;;) {
       if (!(error instanceof SubqueryNeeded || error instanceof CallNeeded)) throw error;
-      await this.provide(error);
+      await this.#provide(error, rowResults);
+      // Set again after each wait: meanwhile other rows may have been evaluated.
+      this.#rowResults = rowResults;
       try {
-        for (; at < items.length; at++) work(items[at] as T, at);
+        for (; at < items.length; at++) {
+          work(items[at] as T, at);
+          rowResults.clear();
+        }
         return;
       } catch (next) {
         error = next;
