@@ -40,6 +40,13 @@ async function rows(
   return answer.results;
 }
 
+async function storeLibrary(node: NodeProcess, code: string): Promise<void> {
+  const { username, password } = administrator;
+  const headers = { authorization: `Basic ${btoa(`${username}:${password}`)}` };
+  const url = `${node.ready.node.query}/evaluator/v1/libraries/lib`;
+  assert.equal((await fetch(url, { method: 'POST', headers, body: code })).status, 200);
+}
+
 const requestPlus = { scan_consistency: 'request_plus' };
 
 interface Pool {
@@ -102,6 +109,8 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
     // Every query thread has answered: it follows changes from its first request on.
     for (const node of all()) await rows(node, 'SELECT 1');
     await rows(first, 'CREATE FUNCTION twice(x) { x * 2 }');
+    await storeLibrary(first, 'function half(x) { return x / 2; }');
+    await rows(third, 'CREATE FUNCTION half(x) LANGUAGE JAVASCRIPT AS "half" AT "lib"');
     await rows(second, 'UPDATE STATISTICS FOR b(n)');
     const known = 'SELECT RAW distributionKeys FROM system:dictionary';
     for (const node of all())
@@ -109,6 +118,13 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
         assert.deepEqual(await rows(node, 'SELECT RAW twice(4)'), [8]);
         assert.deepEqual(await rows(node, known), [['`n`']]);
       });
+    await eventuallyWithin(waitLimitMs, async () =>
+      assert.deepEqual(await rows(second, 'SELECT RAW half(4)'), [2]),
+    );
+    await storeLibrary(third, 'function half(x) { return -x; }');
+    await eventuallyWithin(waitLimitMs, async () =>
+      assert.deepEqual(await rows(second, 'SELECT RAW half(4)'), [-4]),
+    );
     await rows(third, 'DROP FUNCTION twice');
     await rows(third, 'ANALYZE b DELETE STATISTICS');
     for (const node of all())

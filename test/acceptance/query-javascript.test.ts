@@ -83,6 +83,46 @@ test('a function runs in expressions, in EXECUTE FUNCTION and in prepared statem
   assert.equal((await codeOf('CREATE INDEX i ON shop(same(a))')) > 0, true);
 });
 
+test('a function gives the same rows in every clause as one in SQL++', async () => {
+  await rows(
+    'INSERT INTO shop VALUES ("k2", {"n": 1, "a": [1, 2]}), ("k4", {"n": 2, "a": [3]}), ("k6", {"n": 4})',
+  );
+  await rows('CREATE INDEX n ON shop(n)');
+  const statements = [
+    'SELECT RAW t.n FROM shop t WHERE t.n = F(1)',
+    'SELECT RAW t.n FROM shop t WHERE t.n IN [F(1), F(2)] AND F(t.n) > 2 ORDER BY F(-t.n)',
+    'SELECT RAW t.n FROM shop t USE KEYS "k" || TO_STRING(F(2))',
+    'SELECT RAW COUNT(*) FROM shop t GROUP BY F(t.n) HAVING SUM(F(t.n)) > 2 ORDER BY F(t.n)',
+    'SELECT RAW t.n FROM shop t WHERE t.n > 0 ORDER BY t.n LIMIT F(1) OFFSET F(0.5)',
+    'SELECT RAW x FROM shop t UNNEST t.a AS x WHERE F(x) > 2 ORDER BY x',
+    'SELECT RAW [l.n, r.n] FROM shop l JOIN shop r ON r.n = F(l.n) ORDER BY l.n',
+    'SELECT RAW [l.n, r.n] FROM shop l LEFT JOIN shop r USE HASH(build) ON r.n = F(l.n) ORDER BY l.n',
+    'SELECT RAW ARRAY F(v) FOR v IN t.a WHEN F(v) > 2 END FROM shop t WHERE t.n > 0 ORDER BY t.n',
+    'SELECT RAW v FROM shop t LET v = F(F(t.n)) WHERE v > 4 ORDER BY v',
+    'WITH w AS (SELECT RAW F(t.n) FROM shop t) SELECT RAW ARRAY_SORT(w)',
+    'SELECT RAW (SELECT RAW F(u.n + F(t.n)) FROM shop u ORDER BY u.n)[0] FROM shop t ORDER BY t.n',
+    'SELECT t.n, SUM(F(t.n)) OVER (PARTITION BY F(t.n) % 4 ORDER BY F(t.n)) AS w FROM shop t ORDER BY t.n',
+    'SELECT RAW F(x) FROM ARRAY_RANGE(0, 300) x WHERE F(x) % 7 = 0',
+    'UPDATE shop t SET t.m = F(t.n) WHERE F(t.n) > 4 RETURNING RAW F(t.m)',
+    'INSERT INTO shop (KEY k, VALUE v) SELECT "i" || TO_STRING(F(x)) AS k, {"n": F(x + 99)} AS v FROM [1, 2] x RETURNING RAW n',
+    'MERGE INTO shop t USING [1, 2] AS s ON KEY "k" || TO_STRING(F(s)) WHEN MATCHED THEN UPDATE SET t.q = F(s) RETURNING RAW t.q',
+    'DELETE FROM shop t WHERE F(t.n) >= 100 RETURNING RAW F(t.n)',
+  ];
+  const answers = async (definition: string): Promise<unknown[]> => {
+    await rows(definition);
+    const found = [];
+    for (const statement of statements) found.push([statement, await rows(statement)]);
+    return found;
+  };
+  const inline = await answers('CREATE FUNCTION F(x) { x * 2 }');
+  await library('POST', '/two', 'function double(x) { return typeof x === "number" ? x * 2 : null; }');
+  const replaced = 'CREATE OR REPLACE FUNCTION F(x) LANGUAGE JAVASCRIPT AS "double" AT "two"';
+  assert.deepEqual(await answers(replaced), inline);
+  await rows('DROP FUNCTION F');
+  assert.equal((await library('DELETE', '/two')).status, 200);
+  await rows('DELETE FROM shop');
+});
+
 test('values are JSON: MISSING is undefined, and integers above 2^53 become doubles', async () => {
   assert.deepEqual(await rows('SELECT RAW kinds(MISSING, NULL, 1, "x", [], TRUE)'), [
     ['undefined', 'null', 'number', 'string', 'object', 'boolean'],

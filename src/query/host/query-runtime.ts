@@ -1,13 +1,11 @@
 // Assembles the parts that answer requests. Loaded with the first request, so that an idle node needs no memory for them.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { MessagePort, Worker } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
-import { codeFile } from '#ports/code-place.ts';
 import { realRandom } from '#ports/random.ts';
 import { collectGarbage } from '#ports/spare-memory.ts';
-import { startWorker } from '#ports/worker.ts';
 import { BatchedDocuments } from '../data/batched-documents.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
@@ -15,6 +13,7 @@ import { QuickReads } from '../data/quick-reads.ts';
 import { KnownLibraries } from '../functions/known-libraries.ts';
 import { KnownFunctions } from '../functions/user-functions.ts';
 import { QueryHandler } from '../http/query-handler.ts';
+import { startJavaScriptThread } from '../javascript/hosts/start-javascript-thread.ts';
 import { JavaScriptFunctions } from '../javascript/javascript-functions.ts';
 import { JavaScriptThreads } from '../javascript/javascript-threads.ts';
 import type {
@@ -89,7 +88,11 @@ export class QueryRuntime {
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
     const attemptCollections = new StoredAttemptCollections(start.dataFolder);
     const startedMs = realClock.monotonicMs();
-    const threads = new JavaScriptThreads({ startThread, clock: realClock, threadsMax: javaScriptThreads() });
+    const threads = new JavaScriptThreads({
+      startThread: startJavaScriptThread,
+      clock: realClock,
+      threadsMax: javaScriptThreads(),
+    });
     const service = (currentState: () => QueryState) =>
       new QueryService({
         engine: options.engine,
@@ -207,13 +210,6 @@ const storedChanges = (sendMessage: QueryHostOptions['sendMessage']): StoredChan
 
 /** Few, so that busy functions leave processors to statements; two, so that one of them does not stop all functions. */
 const javaScriptThreads = (): number => Math.min(4, Math.max(2, availableParallelism() - 1));
-
-/** The engine of the sandbox uses more of the thread's stack than of its own, which has a limit. */
-const startThread = (): Worker =>
-  startWorker(codeFile('query/javascript/hosts/javascript-thread'), {
-    name: 'functions in JavaScript',
-    resourceLimits: { maxYoungGenerationSizeMb: 4, stackSizeMb: 16 },
-  });
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 

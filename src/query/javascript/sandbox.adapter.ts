@@ -2,9 +2,11 @@
 // there are no modules, no input and output, no timers. Only this file uses the library.
 import {
   newQuickJSWASMModuleFromVariant,
+  newVariant,
   type QuickJSContext,
   type QuickJSHandle,
   type QuickJSRuntime,
+  type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 import {
@@ -25,6 +27,15 @@ interface Session {
   readonly invoke: QuickJSHandle;
 }
 
+/** The part that is used of a global object that Node's types lack. */
+declare const WebAssembly: { Memory: new (pages: { initial: number; maximum: number }) => object };
+
+/**
+ * Pages of 64 KiB for the engine and its stack, and for twice what it counts as memory of the code: while strings grow, gaps between them
+ * are lost.
+ */
+const enginePages = { initial: 256, maximum: (javaScriptLimits.memoryBytes >> 16) * 2 };
+
 export class Sandbox {
   private readonly engine: QuickJSWASMModule;
   private readonly isInterrupted: () => boolean;
@@ -37,7 +48,11 @@ export class Sandbox {
 
   /** `isInterrupted` is asked again and again while code runs. */
   static async load(isInterrupted: () => boolean): Promise<Sandbox> {
-    const engine = await newQuickJSWASMModuleFromVariant(import('@jitl/quickjs-wasmfile-release-sync'));
+    // The types describe the CommonJS form of the module, in which the variant is one level deeper.
+    const variant = (await import('@jitl/quickjs-wasmfile-release-sync'))
+      .default as unknown as QuickJSSyncVariant;
+    const wasmMemory = new WebAssembly.Memory(enginePages);
+    const engine = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmMemory }));
     return new Sandbox(engine, isInterrupted);
   }
 

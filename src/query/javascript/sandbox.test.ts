@@ -52,10 +52,10 @@ test('interrupts endless loops, of code and of regular expressions', () => {
     'for (;;) try { null.x; } catch {}',
     'return /^(a+)+$/.test("a".repeat(40) + "b");',
   ]) {
-    questions = 50;
+    questions = 5;
     assert.deepEqual(call(`function f() { ${body} }`), { kind: 'interrupted' }, body);
   }
-  questions = 50;
+  questions = 5;
   assert.deepEqual(call('for (;;); function f() {}'), { kind: 'interrupted' });
   questions = 1_000;
   assert.equal(returned(call('function f() { return 1; }')), 1);
@@ -101,7 +101,7 @@ test('a library that changes built-in objects harms only itself', () => {
     Function.prototype.call = Function.prototype.apply = null;
     Error.prototype.toString = () => { for (;;); };`;
   assert.equal(call(`${hostile} function f() { return { a: 1 }; }`).kind, 'refused');
-  questions = 50;
+  questions = 5;
   assert.deepEqual(call(`${hostile} function f() { throw new Error('x'); }`), { kind: 'interrupted' });
   questions = 1_000;
   assert.deepEqual(returned(call('function f(a) { return { a, b: [1].map(String) }; }', [1])), {
