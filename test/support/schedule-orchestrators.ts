@@ -73,7 +73,7 @@ export class ScheduleOrchestrators {
     if (process === undefined) throw new Error('it does not run');
     const { boot, bucket } = process.node;
     const isReady = bucket.state === 'ready';
-    return { boot, shards: isReady ? shardPositions(bucket.rows, this.cluster.shardCount) : [] };
+    return { boot, shards: isReady ? shardPositions(bucket.columns, this.cluster.shardCount) : [] };
   }
 
   /** One of them takes the next term, while the other continues until it reads of that. */

@@ -151,7 +151,7 @@ function differenceAt(vb: number, cluster: ScheduledCluster, active: ReplicatedN
         return `${copy.name} has ${found} of ${vb} ${key}, and its active ${active.name} ${expected}`;
     }
     const [has, should] = [copy, active].map(({ bucket }) =>
-      String([bucket.rows.highSeqno[vb], bucket.rows.items[vb]]),
+      String([bucket.columns.highSeqno[vb], bucket.columns.items[vb]]),
     );
     if (has !== should)
       return `${copy.name} has vbucket ${vb} up to ${has}, and its active ${active.name} up to ${should}`;

@@ -110,9 +110,9 @@ export class BucketParts {
       clock,
       spend: options.spend,
       persistent: type === 'native',
-      onDirty: (row) => this.flusher?.noteDirty(row, false),
+      onDirty: (vb) => this.flusher?.noteDirty(vb, false),
     });
-    this.progress = new VbucketProgress(this.vbuckets.rows, clock, this.rules);
+    this.progress = new VbucketProgress(this.vbuckets.columns, clock, this.rules);
     this.durableWrites = new DurableWrites({
       vbuckets: this.vbuckets,
       progress: this.progress,
@@ -124,7 +124,7 @@ export class BucketParts {
     this.residency = new Residency(this.vbuckets, policy);
     this.changes = this.makeChanges();
     this.keeper = this.makeKeeper(policy);
-    this.expirer = new Expirer(this.vbuckets, (row) => this.flusher?.noteDirty(row, false));
+    this.expirer = new Expirer(this.vbuckets, (vb) => this.flusher?.noteDirty(vb, false));
     this.fetches = storage ? this.makeFetches(storage) : null;
     this.warmUp = storage ? this.makeWarmUp(storage) : null;
     this.documents = this.makeDocuments();
@@ -145,12 +145,12 @@ export class BucketParts {
   }
 
   private makeFlusher(storage: Storage): Flusher {
-    const { rows } = this.vbuckets;
+    const { columns } = this.vbuckets;
     return new Flusher({
       disk: storage.disk,
       bucketUuid: storage.files.bucketUuid,
       fileCount: storage.files.fileCount,
-      rows,
+      columns,
       cutter: this.cutter,
       clock: this.options.clock,
       log: this.options.log,
@@ -189,7 +189,7 @@ export class BucketParts {
       tick: () => this.tick(),
       isPersistent: this.hooks.isPersistent,
       isServed: this.hooks.isServed,
-      onDirty: (row) => this.flusher?.noteDirty(row, false),
+      onDirty: (vb) => this.flusher?.noteDirty(vb, false),
     });
   }
 
@@ -218,8 +218,8 @@ export class BucketParts {
       timings: this.timings,
       tick: () => this.tick(),
       take: (request, item) => takeFetched(intake, request, item),
-      noteAbsent: (row, key) => residency.noteAbsent(row, key),
-      noteDamaged: (row) => this.noteDamagedRow(files, fileOf(row, files.fileCount)),
+      noteAbsent: (vb, key) => residency.noteAbsent(vb, key),
+      noteDamaged: (vb) => this.noteDamagedRow(files, fileOf(vb, files.fileCount)),
     });
   }
 
@@ -238,14 +238,14 @@ export class BucketParts {
       events: this.events,
       durableWrites: this.durableWrites,
       progress: this.progress,
-      onDirty: (row, isUrgent) => flusher?.noteDirty(row, isUrgent),
-      onWatched: (row) => flusher?.writeSoon(row),
+      onDirty: (vb, isUrgent) => flusher?.noteDirty(vb, isUrgent),
+      onWatched: (vb) => flusher?.writeSoon(vb),
     });
   }
 
   private makeApplier(): Applier {
     const { drift, events, fetches, flusher, keeper, residency, rules, vbuckets } = this;
-    const onDirty = (row: number): void => flusher?.noteDirty(row, false);
+    const onDirty = (vb: number): void => flusher?.noteDirty(vb, false);
     return new Applier({
       rules,
       vbuckets,

@@ -3,8 +3,8 @@ import type { EngineActivity, MemoryFigures } from '../activity.ts';
 import type { CountedState, VbucketCounts } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { headerBytes } from '../memory/layout.ts';
+import type { VbucketColumns } from '../vbucket/columns.ts';
 import type { LiveCollections } from '../vbucket/live-collections.ts';
-import type { VbucketRows } from '../vbucket/rows.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { Timings } from './timings.ts';
 
@@ -27,25 +27,25 @@ export interface BucketStats {
 
 /** Before all keys are loaded, the files' own count is the lower limit. */
 export function countsOf(
-  rows: VbucketRows,
+  columns: VbucketColumns,
   collections: LiveCollections,
   expectedItems: number,
 ): Pick<BucketStats, 'items' | 'tombstones' | 'dirtyItems' | 'vbuckets' | 'collectionItems'> {
   const vbuckets = {
-    active: countsIn(rows, VbucketState.active),
-    replica: countsIn(rows, VbucketState.replica),
-    pending: countsIn(rows, VbucketState.pending),
+    active: countsIn(columns, VbucketState.active),
+    replica: countsIn(columns, VbucketState.replica),
+    pending: countsIn(columns, VbucketState.pending),
   };
   const hasCopies = vbuckets.replica.vbuckets + vbuckets.pending.vbuckets > 0;
   const inCollections = hasCopies
-    ? collections.itemCountsOf((row) => rows.state[row] === VbucketState.active)
+    ? collections.itemCountsOf((vb) => columns.state[vb] === VbucketState.active)
     : collections.itemCounts();
   const counts = [...inCollections].map(([id, count]) => [id.toString(16), count] as const);
   return {
     vbuckets,
     items: Math.max(vbuckets.active.items, expectedItems),
-    tombstones: sum(rows.tombstones),
-    dirtyItems: sum(rows.dirtyCount),
+    tombstones: sum(columns.tombstones),
+    dirtyItems: sum(columns.dirtyCount),
     collectionItems: Object.fromEntries(counts),
   };
 }
@@ -60,13 +60,13 @@ export interface Counted {
 }
 
 export const activityOf = (
-  vbuckets: Pick<Vbuckets, 'rows' | 'heap' | 'index'>,
+  vbuckets: Pick<Vbuckets, 'columns' | 'heap' | 'index'>,
   { memUsed, ...counted }: Counted,
   { commit, fetch, fetchWait }: Timings,
 ): EngineActivity => ({
   ...counted,
-  tombstones: sum(vbuckets.rows.tombstones),
-  dirtyBytes: sum(vbuckets.rows.dirtyBytes),
+  tombstones: sum(vbuckets.columns.tombstones),
+  dirtyBytes: sum(vbuckets.columns.dirtyBytes),
   memory: memoryOf(vbuckets, memUsed),
   commit: commit.figures(),
   fetchWait: fetchWait.figures(),
@@ -74,10 +74,10 @@ export const activityOf = (
 });
 
 function memoryOf(
-  { rows, heap, index }: Pick<Vbuckets, 'rows' | 'heap' | 'index'>,
+  { columns, heap, index }: Pick<Vbuckets, 'columns' | 'heap' | 'index'>,
   used: number,
 ): MemoryFigures {
-  const resident = sum(rows.items) + sum(rows.tombstones) - sum(rows.nonResidentItems);
+  const resident = sum(columns.items) + sum(columns.tombstones) - sum(columns.nonResidentItems);
   return {
     items: heap.usedBytes,
     meta: Math.max(resident, 0) * headerBytes + index.bytes,
@@ -85,12 +85,12 @@ function memoryOf(
   };
 }
 
-function countsIn({ items, state }: VbucketRows, counted: VbucketState): VbucketCounts {
+function countsIn({ items, state }: VbucketColumns, counted: VbucketState): VbucketCounts {
   const counts = { vbuckets: 0, items: 0 };
-  for (let row = 0; row < state.length; row++) {
-    if (state[row] !== counted) continue;
+  for (let vb = 0; vb < state.length; vb++) {
+    if (state[vb] !== counted) continue;
     counts.vbuckets++;
-    counts.items += items[row] as number;
+    counts.items += items[vb] as number;
   }
   return counts;
 }

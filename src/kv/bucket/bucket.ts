@@ -7,8 +7,8 @@ import { Status } from '#wire/status.ts';
 import type { EngineActivity } from '../activity.ts';
 import type { EvictionPolicy, Manifest, ShardSpec, WarmUpReport } from '../admin.ts';
 import { type BucketFiles, type DamagedFile, type DiskSizes, noSizes } from '../data/disk-engine.ts';
+import type { VbucketColumns } from '../vbucket/columns.ts';
 import { figuresOf, type VbucketFigures } from '../vbucket/figures.ts';
-import type { VbucketRows } from '../vbucket/rows.ts';
 import { type BucketOptions, BucketParts } from './bucket-parts.ts';
 import { activityOf, type BucketStats, countsOf } from './bucket-stats.ts';
 import type { ChangeFeed } from './change-feed.ts';
@@ -118,7 +118,7 @@ export class Bucket {
     this.parts.collections.clearCounts();
     await this.resetFiles(incarnation);
     await this.nextTurn();
-    this.readable = this.allRows();
+    this.readable = this.allVbuckets();
     this.beginHistories();
     await this.nextTurn();
     this.serve();
@@ -130,50 +130,50 @@ export class Bucket {
   }
 
   /** Until when vbuckets that become active are served; set where other nodes have copies of them. */
-  servedUntilMs: (row: number) => number = () => Infinity;
+  servedUntilMs: (vb: number) => number = () => Infinity;
 
-  serveUntil(rows: readonly number[], untilMs: number): void {
-    this.shards.serve(rows, untilMs);
+  serveUntil(vbs: readonly number[], untilMs: number): void {
+    this.shards.serve(vbs, untilMs);
   }
 
   /**
    * Active vbuckets make no seqnos while this node hands them over to another one. Once it no longer does, the events that they
    * missed are recorded.
    */
-  handOver(rows: readonly number[], isUnderWay: boolean): void {
-    for (const row of rows) this.rows.handingOver[row] = isUnderWay ? 1 : 0;
+  handOver(vbs: readonly number[], isUnderWay: boolean): void {
+    for (const vb of vbs) this.columns.handingOver[vb] = isUnderWay ? 1 : 0;
     if (!isUnderWay && this.isServing) this.recordMissedEvents();
   }
 
   /** Whether no durable write of these vbuckets waits for its level. */
-  isResolved(rows: readonly number[]): boolean {
-    return rows.every((row) => this.parts.durableWrites.firstUnresolved(row) === Infinity);
+  isResolved(vbs: readonly number[]): boolean {
+    return vbs.every((vb) => this.parts.durableWrites.firstUnresolved(vb) === Infinity);
   }
 
   /**
    * Removes vbuckets that are copies, or that this node has no longer, from memory and from disk.
    * @throws Error when the files cannot be written: call it again.
    */
-  async drop(rows: readonly number[]): Promise<void> {
+  async drop(vbs: readonly number[]): Promise<void> {
     const { files, options, parts } = this;
     const isServing = (): boolean => this.isServing;
-    const dropped = dropVbuckets(rows, { parts, files, disk: options.storage?.disk, isServing });
+    const dropped = dropVbuckets(vbs, { parts, files, disk: options.storage?.disk, isServing });
     this.dropping = Promise.allSettled([this.dropping, dropped]);
     await dropped;
-    await this.writeStates(rows);
+    await this.writeStates(vbs);
   }
 
   get isOnDisk(): boolean {
     return this.files !== null;
   }
 
-  get rows(): VbucketRows {
-    return this.parts.vbuckets.rows;
+  get columns(): VbucketColumns {
+    return this.parts.vbuckets.columns;
   }
 
   /** A vbucket's failover log, in its stored form. */
-  history(row: number): Uint8Array {
-    return this.parts.vbuckets.failovers.encode(row);
+  history(vb: number): Uint8Array {
+    return this.parts.vbuckets.failovers.encode(vb);
   }
 
   /** Changes rules from the next operation on. */
@@ -205,7 +205,7 @@ export class Bucket {
 
   stats(): BucketStats {
     return {
-      ...countsOf(this.parts.vbuckets.rows, this.parts.collections, this.expectedItems),
+      ...countsOf(this.parts.vbuckets.columns, this.parts.collections, this.expectedItems),
       memUsed: this.documents.memUsed,
       nonResident: this.parts.residency.nonResident,
       diskFetches: this.parts.fetches?.fetched ?? 0,
@@ -231,7 +231,7 @@ export class Bucket {
   }
 
   vbucketFigures(vb: number): VbucketFigures {
-    return figuresOf(this.parts.vbuckets.rows, vb);
+    return figuresOf(this.parts.vbuckets.columns, vb);
   }
 
   private makeShards(): ShardStates {
@@ -241,10 +241,10 @@ export class Bucket {
       random: this.options.random,
       shards: this.options.shards,
       activated: () => this.recordMissedEvents(),
-      written: (rows) => this.writeStates(rows),
-      deposed: (row) => durableWrites.depose(row),
-      changed: (row) => changes.stateChanged(row),
-      servedUntilMs: (row) => this.servedUntilMs(row),
+      written: (vbs) => this.writeStates(vbs),
+      deposed: (vb) => durableWrites.depose(vb),
+      changed: (vb) => changes.stateChanged(vb),
+      servedUntilMs: (vb) => this.servedUntilMs(vb),
     });
   }
 
@@ -255,10 +255,10 @@ export class Bucket {
   }
 
   /** Resolves when the states and epochs of these vbuckets are on disk. */
-  async writeStates(rows: readonly number[]): Promise<void> {
+  async writeStates(vbs: readonly number[]): Promise<void> {
     const { flusher } = this.parts;
     await flusher?.pause();
-    await flusher?.writeStates(rows);
+    await flusher?.writeStates(vbs);
     if (this.isServing) flusher?.resume();
   }
 
@@ -276,7 +276,7 @@ export class Bucket {
     try {
       if (warmUp) await this.readFiles(warmUp);
       else {
-        this.readable = this.allRows();
+        this.readable = this.allVbuckets();
         this.beginHistories();
       }
     } catch (error) {
@@ -291,7 +291,7 @@ export class Bucket {
   /** A copy gets its history from the active. */
   private beginHistories(): void {
     const { vbuckets } = this.parts;
-    for (const row of this.shards.active(this.readable)) addFailoverEntry(vbuckets, row, this.options.random);
+    for (const vb of this.shards.active(this.readable)) addFailoverEntry(vbuckets, vb, this.options.random);
   }
 
   /** Ends all work except commits, removals and reads under way, for which it waits. */
@@ -319,8 +319,8 @@ export class Bucket {
     return nextTurn(this.options.clock);
   }
 
-  private allRows(): number[] {
-    return Array.from({ length: this.parts.vbuckets.rows.count }, (_, row) => row);
+  private allVbuckets(): number[] {
+    return Array.from({ length: this.parts.vbuckets.columns.count }, (_, vb) => vb);
   }
 
   /** Replaces the files by new ones, which also repairs damage. */

@@ -41,7 +41,7 @@ export class ChangeFeed implements ChangeSource {
   constructor(options: ChangeFeedOptions) {
     this.options = options;
     this.vbuckets = options.vbuckets;
-    this.followers = new Array(options.vbuckets.rows.count).fill(undefined);
+    this.followers = new Array(options.vbuckets.columns.count).fill(undefined);
     const work = new SlicedWork(options.clock);
     this.memory = new MemoryBackfill(options.vbuckets, work, (vb) => this.visibleSeqno(vb));
     this.memoryForCopies = new MemoryBackfill(options.vbuckets, work, (vb) => this.highSeqno(vb), true);
@@ -55,23 +55,23 @@ export class ChangeFeed implements ChangeSource {
   }
 
   stateOf(vb: number): VbucketState {
-    return this.vbuckets.rows.state[vb] as VbucketState;
+    return this.vbuckets.columns.state[vb] as VbucketState;
   }
 
   servedState(vb: number): VbucketState {
-    return servedState(this.vbuckets.rows, vb, this.vbuckets.now);
+    return servedState(this.vbuckets.columns, vb, this.vbuckets.now);
   }
 
   highSeqno(vb: number): number {
-    return this.vbuckets.rows.highSeqno[vb] as number;
+    return this.vbuckets.columns.highSeqno[vb] as number;
   }
 
   visibleSeqno(vb: number): number {
-    const { rows } = this.vbuckets;
-    const high = rows.highSeqno[vb] as number;
+    const { columns } = this.vbuckets;
+    const high = columns.highSeqno[vb] as number;
     // Streams show nothing of a snapshot that the copy has only in part.
-    const isWhole = (rows.snapEnd[vb] as number) <= high;
-    const whole = isWhole ? high : (rows.snapStart[vb] as number) - 1;
+    const isWhole = (columns.snapEnd[vb] as number) <= high;
+    const whole = isWhole ? high : (columns.snapStart[vb] as number) - 1;
     return Math.min(whole, this.options.durableWrites.firstUnresolved(vb) - 1);
   }
 
@@ -88,7 +88,7 @@ export class ChangeFeed implements ChangeSource {
   }
 
   purgeSeqno(vb: number): number {
-    return this.vbuckets.rows.purgeSeqno[vb] as number;
+    return this.vbuckets.columns.purgeSeqno[vb] as number;
   }
 
   failoverLog(vb: number): readonly FailoverEntry[] {
@@ -193,23 +193,23 @@ export class ChangeFeed implements ChangeSource {
   }
 
   private notify(): void {
-    for (const row of this.vbuckets.recent.takeChanged()) {
-      const followers = this.followers[row];
+    for (const vb of this.vbuckets.recent.takeChanged()) {
+      const followers = this.followers[vb];
       if (followers === undefined) continue;
       let position = Infinity;
       for (const follower of followers) {
         // An earlier one may have removed it.
-        if (followers !== this.followers[row] && !this.followers[row]?.includes(follower)) continue;
+        if (followers !== this.followers[vb] && !this.followers[vb]?.includes(follower)) continue;
         follower.changed();
         position = Math.min(position, follower.position);
       }
-      this.vbuckets.recent.release(row, position + 1);
+      this.vbuckets.recent.release(vb, position + 1);
     }
   }
 
-  private addressOf(row: number, seqno: number): number {
+  private addressOf(vb: number, seqno: number): number {
     const { index, items, recent } = this.vbuckets;
-    const slot = index.locateWhere(row, recent.hash(row, seqno), (address) => items.seqno(address) === seqno);
-    return slot < 0 ? 0 : index.address(row, slot);
+    const slot = index.locateWhere(vb, recent.hash(vb, seqno), (address) => items.seqno(address) === seqno);
+    return slot < 0 ? 0 : index.address(vb, slot);
   }
 }

@@ -71,13 +71,13 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
     const dropping = b.bucket.drop([droppedVbucket]);
     await untilIdle(b);
     await dropping;
-    const { rows } = b.bucket;
+    const { columns } = b.bucket;
     assert.deepEqual(
       [
-        rows.highSeqno[droppedVbucket],
-        rows.items[droppedVbucket],
-        rows.dirtyCount[droppedVbucket],
-        rows.epoch[droppedVbucket],
+        columns.highSeqno[droppedVbucket],
+        columns.items[droppedVbucket],
+        columns.dirtyCount[droppedVbucket],
+        columns.epoch[droppedVbucket],
       ],
       [0, 0, 0, 2],
     );
@@ -92,7 +92,7 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
     const again = await start('dead', 2);
     await untilIdle(again);
     assert.deepEqual(
-      [again.bucket.rows.highSeqno[droppedVbucket], again.bucket.rows.epoch[droppedVbucket]],
+      [again.bucket.columns.highSeqno[droppedVbucket], again.bucket.columns.epoch[droppedVbucket]],
       [0, 2],
     );
     assert.deepEqual(counts(again), counts(b));
@@ -114,21 +114,21 @@ test('a vbucket that the disk does not remove stays as it is, after a restart to
   fill(b, 'v');
   await untilIdle(b);
   await b.bucket.followShards(shards('dead', 2));
-  const high = b.bucket.rows.highSeqno[droppedVbucket] as number;
+  const high = b.bucket.columns.highSeqno[droppedVbucket] as number;
   const drop = engine.drop.bind(engine);
   engine.drop = () => Promise.reject(new Error('input/output error'));
   const failing = b.bucket.drop([droppedVbucket]);
   await Promise.all([untilIdle(b), assert.rejects(failing, { message: 'input/output error' })]);
-  assert.equal(b.bucket.rows.highSeqno[droppedVbucket], high);
+  assert.equal(b.bucket.columns.highSeqno[droppedVbucket], high);
   disk.crash();
   const again = await start(disk.engine(), 'active');
-  assert.equal(again.bucket.rows.highSeqno[droppedVbucket], high);
+  assert.equal(again.bucket.columns.highSeqno[droppedVbucket], high);
   assert.equal(again.find('k1', droppedVbucket), Status.success);
   engine.drop = drop;
   await again.bucket.followShards(shards('dead', 3));
   const dropping = again.bucket.drop([droppedVbucket]);
   await Promise.all([untilIdle(again), dropping]);
-  assert.equal(again.bucket.rows.highSeqno[droppedVbucket], 0);
+  assert.equal(again.bucket.columns.highSeqno[droppedVbucket], 0);
   await again.bucket.stop();
 });
 

@@ -16,27 +16,27 @@ export interface DropOptions {
  * Nothing may change the vbuckets meanwhile, and none of them is active.
  * @throws Error when the disk does not take it: those that are left stay as they are.
  */
-export async function dropVbuckets(rows: readonly number[], options: DropOptions): Promise<void> {
+export async function dropVbuckets(vbs: readonly number[], options: DropOptions): Promise<void> {
   const { isServing, parts } = options;
   const { events, flusher, residency, vbuckets } = parts;
   await flusher?.pause();
   // Then nothing of them is on its way to the disk.
-  if (flusher?.isStuck !== true) await flusher?.writeStates(rows);
+  if (flusher?.isStuck !== true) await flusher?.writeStates(vbs);
   if (isServing()) flusher?.resume();
   if (flusher?.isStuck === true) throw new Error('the disk takes no changes');
   try {
-    for (const row of rows) {
+    for (const vb of vbs) {
       if (!isServing()) throw new Error('the bucket stops');
-      await dropFromDisk(row, options);
-      vbuckets.drop(row);
-      events.discard(row);
+      await dropFromDisk(vb, options);
+      vbuckets.drop(vb);
+      events.discard(vb);
     }
   } finally {
     residency.discardAbsent();
   }
 }
 
-async function dropFromDisk(row: number, { disk, files }: DropOptions): Promise<void> {
+async function dropFromDisk(vb: number, { disk, files }: DropOptions): Promise<void> {
   if (disk === undefined || files === null) return;
-  await disk.drop(files.bucketUuid, fileOf(row, files.fileCount), row);
+  await disk.drop(files.bucketUuid, fileOf(vb, files.fileCount), vb);
 }

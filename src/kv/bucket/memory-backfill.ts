@@ -42,7 +42,7 @@ interface SeqnoList {
 export class MemoryBackfill {
   private readonly vbuckets: Vbuckets;
   private readonly work: SlicedWork;
-  private readonly visibleSeqno: (row: number) => number;
+  private readonly visibleSeqno: (vb: number) => number;
   /** For copies: with durable writes that are not committed, and with all values, because the pages are sent as they are. */
   private readonly withPending: boolean;
   /** In the order of their last use. */
@@ -55,7 +55,7 @@ export class MemoryBackfill {
   constructor(
     vbuckets: Vbuckets,
     work: SlicedWork,
-    visibleSeqno: (row: number) => number,
+    visibleSeqno: (vb: number) => number,
     withPending = false,
   ) {
     this.vbuckets = vbuckets;
@@ -64,39 +64,39 @@ export class MemoryBackfill {
     this.withPending = withPending;
   }
 
-  async page(row: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage> {
-    let list = this.lists.get(row) ?? (await this.making.get(row));
+  async page(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage> {
+    let list = this.lists.get(vb) ?? (await this.making.get(vb));
     if (list === undefined || afterSeqno < list.from || afterSeqno >= list.upTo)
-      list = await this.newList(row, afterSeqno, list);
+      list = await this.newList(vb, afterSeqno, list);
     await this.work.turn();
-    return this.pageOf(row, afterSeqno, list, targetBytes);
+    return this.pageOf(vb, afterSeqno, list, targetBytes);
   }
 
-  private async newList(row: number, from: number, before: SeqnoList | undefined): Promise<SeqnoList> {
+  private async newList(vb: number, from: number, before: SeqnoList | undefined): Promise<SeqnoList> {
     const isOvertaken = before !== undefined && from >= before.upTo;
-    const making = this.list(row, from, isOvertaken ? before.overtaken + 1 : 0);
-    this.making.set(row, making);
+    const making = this.list(vb, from, isOvertaken ? before.overtaken + 1 : 0);
+    this.making.set(vb, making);
     const list = await making;
-    if (this.making.get(row) === making) this.making.delete(row);
-    this.store(row, list);
+    if (this.making.get(vb) === making) this.making.delete(vb);
+    this.store(vb, list);
     return list;
   }
 
-  private store(row: number, list: SeqnoList): void {
-    this.drop(row);
-    this.lists.set(row, list);
+  private store(vb: number, list: SeqnoList): void {
+    this.drop(vb);
+    this.lists.set(vb, list);
     this.entries += list.entries;
     for (const other of this.lists.keys())
-      if (other !== row && (this.lists.size > listsMax || this.entries > entriesMax)) this.drop(other);
+      if (other !== vb && (this.lists.size > listsMax || this.entries > entriesMax)) this.drop(other);
   }
 
-  private drop(row: number): void {
-    this.entries -= this.lists.get(row)?.entries ?? 0;
-    this.lists.delete(row);
+  private drop(vb: number): void {
+    this.entries -= this.lists.get(vb)?.entries ?? 0;
+    this.lists.delete(vb);
   }
 
-  private list(row: number, from: number, overtaken: number): Promise<SeqnoList> {
-    const steps = this.listInSteps(row, from, overtaken % overtakenMax);
+  private list(vb: number, from: number, overtaken: number): Promise<SeqnoList> {
+    const steps = this.listInSteps(vb, from, overtaken % overtakenMax);
     if (overtaken < overtakenMax) return new Promise((resolve) => this.work.run(steps, resolve));
     for (;;) {
       const { done, value } = steps.next();
@@ -104,9 +104,9 @@ export class MemoryBackfill {
     }
   }
 
-  private *listInSteps(row: number, from: number, overtaken: number): Steps<SeqnoList> {
-    const { index, items, rows } = this.vbuckets;
-    const upTo = rows.highSeqno[row] as number;
+  private *listInSteps(vb: number, from: number, overtaken: number): Steps<SeqnoList> {
+    const { index, items, columns } = this.vbuckets;
+    const upTo = columns.highSeqno[vb] as number;
     const runs: Run[] = [];
     let keys: number[] = [];
     let hashes: number[] = [];
@@ -120,7 +120,7 @@ export class MemoryBackfill {
       keys = [];
       hashes = [];
     };
-    const walk = new KeyWalk(index, row, (address, hash) => {
+    const walk = new KeyWalk(index, vb, (address, hash) => {
       const state = items.state(address);
       if ((state & Bit.pending) === 0 || this.withPending) add(items.seqno(address), hash);
       if ((state & Bit.hasPending) !== 0 && this.withPending)
@@ -132,49 +132,49 @@ export class MemoryBackfill {
     return { from, upTo, runs, entries, overtaken };
   }
 
-  private pageOf(row: number, afterSeqno: number, list: SeqnoList, targetBytes?: number): BackfillPage {
-    const page = new MemoryPage(row, { withLargeValues: this.withPending, targetBytes });
+  private pageOf(vb: number, afterSeqno: number, list: SeqnoList, targetBytes?: number): BackfillPage {
+    const page = new MemoryPage(vb, { withLargeValues: this.withPending, targetBytes });
     for (const run of list.runs) skipTo(run, afterSeqno);
     let toSeqno = afterSeqno;
     for (let left = entriesPerPage; ; left--) {
       const run = firstOf(list.runs);
       if (run === null) {
-        toSeqno = this.writeNewest(page, row, list.upTo);
+        toSeqno = this.writeNewest(page, vb, list.upTo);
         break;
       }
       if (left === 0 || page.isFull) break;
       const seqno = run.seqnos[run.next] as number;
       // A walk through an index that grows visits some keys twice.
-      if (seqno > toSeqno) this.write(page, row, seqno, run.hashes[run.next] as number);
+      if (seqno > toSeqno) this.write(page, vb, seqno, run.hashes[run.next] as number);
       toSeqno = seqno;
       run.next++;
     }
-    const endSeqno = this.visibleSeqno(row);
+    const endSeqno = this.visibleSeqno(vb);
     // Others may read a list that fits; a larger one is made again for them.
-    if (toSeqno >= endSeqno && this.entries > entriesMax) this.drop(row);
-    return page.finish({ toSeqno, endSeqno, purgeSeqno: this.vbuckets.rows.purgeSeqno[row] as number });
+    if (toSeqno >= endSeqno && this.entries > entriesMax) this.drop(vb);
+    return page.finish({ toSeqno, endSeqno, purgeSeqno: this.vbuckets.columns.purgeSeqno[vb] as number });
   }
 
   /** Writes the changes since the list was made, as far as the recent changes in memory contain them; returns the last seqno. */
-  private writeNewest(page: MemoryPage, row: number, upTo: number): number {
+  private writeNewest(page: MemoryPage, vb: number, upTo: number): number {
     const { recent } = this.vbuckets;
-    const visible = this.visibleSeqno(row);
+    const visible = this.visibleSeqno(vb);
     if (visible <= upTo) return visible;
-    if (!recent.covers(row, upTo)) return upTo;
+    if (!recent.covers(vb, upTo)) return upTo;
     let seqno = upTo;
     while (seqno < visible && !page.isFull) {
       seqno++;
-      this.write(page, row, seqno, recent.hash(row, seqno));
+      this.write(page, vb, seqno, recent.hash(vb, seqno));
     }
     return seqno;
   }
 
   /** Writes nothing if the document has changed since. */
-  private write(page: MemoryPage, row: number, seqno: number, hash: number): void {
+  private write(page: MemoryPage, vb: number, seqno: number, hash: number): void {
     const { index, items } = this.vbuckets;
-    const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
-    const pending = slot < 0 && this.withPending ? pendingOf(this.vbuckets, row, hash, seqno) : 0;
-    const address = slot < 0 ? pending : index.address(row, slot);
+    const slot = index.locateWhere(vb, hash, (address) => items.seqno(address) === seqno);
+    const pending = slot < 0 && this.withPending ? pendingOf(this.vbuckets, vb, hash, seqno) : 0;
+    const address = slot < 0 ? pending : index.address(vb, slot);
     if (address === 0) return;
     fillCutItem(items, address, this.item);
     page.add(this.item);

@@ -18,11 +18,11 @@ export interface BucketRules {
 export function checkDurability(
   level: DurabilityLevel,
   type: BucketType,
-  progress: { hasMajority(row: number): boolean },
-  row: number,
+  progress: { hasMajority(vb: number): boolean },
+  vb: number,
 ): Status {
   if (level === DurabilityLevel.none) return Status.success;
   if (type !== 'native' && level !== DurabilityLevel.majority) return Status.durabilityInvalidLevel;
   if (type === 'cache') return Status.durabilityInvalidLevel;
-  return progress.hasMajority(row) ? Status.success : Status.durabilityImpossible;
+  return progress.hasMajority(vb) ? Status.success : Status.durabilityImpossible;
 }

@@ -1,17 +1,17 @@
 // How far this node's copies of a bucket's shards are.
 import type { ShardPosition } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
-import type { VbucketRows } from '../vbucket/rows.ts';
+import type { VbucketColumns } from '../vbucket/columns.ts';
 
 /** One entry per shard; null where this node has no copy. */
-export function shardPositions(rows: VbucketRows, shardCount: number): (ShardPosition | null)[] {
+export function shardPositions(columns: VbucketColumns, shardCount: number): (ShardPosition | null)[] {
   return Array.from({ length: shardCount }, (_, shard) => {
     let epoch = Infinity;
     let seqno = 0;
-    for (let row = shard; row < rows.count; row += shardCount) {
-      if (rows.state[row] === VbucketState.dead) return null;
-      epoch = Math.min(epoch, rows.epoch[row] as number);
-      seqno += rows.highSeqno[row] as number;
+    for (let vb = shard; vb < columns.count; vb += shardCount) {
+      if (columns.state[vb] === VbucketState.dead) return null;
+      epoch = Math.min(epoch, columns.epoch[vb] as number);
+      seqno += columns.highSeqno[vb] as number;
     }
     return epoch === Infinity ? null : { epoch, seqno };
   });

@@ -8,15 +8,15 @@ import { addFailoverEntry } from './warm-up.ts';
 
 export interface ShardHooks {
   /** These vbuckets became active and have a new uuid. */
-  activated(rows: readonly number[]): void;
+  activated(vbs: readonly number[]): void;
   /** Resolves when the states of these vbuckets are on disk. */
-  written(rows: readonly number[]): Promise<void>;
+  written(vbs: readonly number[]): Promise<void>;
   /** This vbucket is not active any longer. */
-  deposed(row: number): void;
+  deposed(vb: number): void;
   /** Called after every change of a vbucket's state. */
-  changed(row: number): void;
+  changed(vb: number): void;
   /** Until when a vbucket that became active is served: 0 while its copies must first receive all its changes. */
-  servedUntilMs(row: number): number;
+  servedUntilMs(vb: number): number;
 }
 
 export interface ShardStatesOptions extends ShardHooks {
@@ -34,33 +34,33 @@ export class ShardStates {
   constructor(options: ShardStatesOptions) {
     this.options = options;
     const { shards = [], vbuckets } = options;
-    for (let row = 0; shards.length > 0 && row < vbuckets.rows.count; row++)
-      this.put(row, shards[row % shards.length] as ShardSpec);
+    for (let vb = 0; shards.length > 0 && vb < vbuckets.columns.count; vb++)
+      this.put(vb, shards[vb % shards.length] as ShardSpec);
   }
 
   /** Those of the vbuckets that are active. */
-  active(rows: readonly number[]): number[] {
-    return rows.filter((row) => this.isActive(row));
+  active(vbs: readonly number[]): number[] {
+    return vbs.filter((vb) => this.isActive(vb));
   }
 
   /** Serves these vbuckets, each in its state. */
-  open(rows: readonly number[]): void {
-    this.loaded = new Set(rows);
+  open(vbs: readonly number[]): void {
+    this.loaded = new Set(vbs);
     const { servedUntilMs, vbuckets } = this.options;
-    for (const row of rows)
-      vbuckets.rows.servedUntilMs[row] = this.isActive(row) ? servedUntilMs(row) : Infinity;
+    for (const vb of vbs)
+      vbuckets.columns.servedUntilMs[vb] = this.isActive(vb) ? servedUntilMs(vb) : Infinity;
   }
 
   /** Sets until when active vbuckets are served whose documents are loaded. */
-  serve(rows: readonly number[], untilMs: number): void {
-    for (const row of rows)
-      if (this.loaded?.has(row) && this.isActive(row))
-        this.options.vbuckets.rows.servedUntilMs[row] = untilMs;
+  serve(vbs: readonly number[], untilMs: number): void {
+    for (const vb of vbs)
+      if (this.loaded?.has(vb) && this.isActive(vb))
+        this.options.vbuckets.columns.servedUntilMs[vb] = untilMs;
   }
 
   close(): void {
     this.loaded = null;
-    this.options.vbuckets.rows.servedUntilMs.fill(0);
+    this.options.vbuckets.columns.servedUntilMs.fill(0);
   }
 
   /** Brings every shard to its desired state; resolves with whether a state changed. */
@@ -68,60 +68,59 @@ export class ShardStates {
     let isChanged = false;
     for (const [shard, spec] of shards.entries()) {
       this.mark(shard, shards.length, spec);
-      const rows = this.differing(shard, shards.length, spec);
-      if (rows.length === 0) continue;
+      const vbs = this.differing(shard, shards.length, spec);
+      if (vbs.length === 0) continue;
       isChanged = true;
-      await this.change(rows, spec);
+      await this.change(vbs, spec);
     }
     return isChanged;
   }
 
   private mark(shard: number, shardCount: number, { isOutOfSync = false }: ShardSpec): void {
-    const { rows } = this.options.vbuckets;
-    for (let row = shard; row < rows.count; row += shardCount) rows.outOfSync[row] = isOutOfSync ? 1 : 0;
+    const { columns } = this.options.vbuckets;
+    for (let vb = shard; vb < columns.count; vb += shardCount) columns.outOfSync[vb] = isOutOfSync ? 1 : 0;
   }
 
   private differing(shard: number, shardCount: number, { state, epoch }: ShardSpec): number[] {
-    const { rows } = this.options.vbuckets;
+    const { columns } = this.options.vbuckets;
     const found: number[] = [];
-    for (let row = shard; row < rows.count; row += shardCount)
-      if (rows.state[row] !== VbucketState[state] || rows.epoch[row] !== epoch) found.push(row);
+    for (let vb = shard; vb < columns.count; vb += shardCount)
+      if (columns.state[vb] !== VbucketState[state] || columns.epoch[vb] !== epoch) found.push(vb);
     return found;
   }
 
   private async change(differing: readonly number[], spec: ShardSpec): Promise<void> {
-    const { rows } = this.options.vbuckets;
-    const promoted = spec.state === 'active' ? differing.filter((row) => !this.isActive(row)) : [];
-    if (this.loaded !== null) for (const row of promoted) rows.servedUntilMs[row] = 0;
-    for (const row of differing) this.put(row, spec);
+    const { columns } = this.options.vbuckets;
+    const promoted = spec.state === 'active' ? differing.filter((vb) => !this.isActive(vb)) : [];
+    if (this.loaded !== null) for (const vb of promoted) columns.servedUntilMs[vb] = 0;
+    for (const vb of differing) this.put(vb, spec);
     if (this.loaded !== null && promoted.length > 0) await this.activate(promoted);
   }
 
   private async activate(promoted: readonly number[]): Promise<void> {
     const { activated, random, servedUntilMs, vbuckets, written } = this.options;
-    const loadedRows = promoted.filter((row) => this.loaded?.has(row));
-    for (const row of loadedRows) addFailoverEntry(vbuckets, row, random);
-    activated(loadedRows);
-    await written(loadedRows);
-    for (const row of loadedRows)
-      if (this.loaded?.has(row)) vbuckets.rows.servedUntilMs[row] = servedUntilMs(row);
+    const loaded = promoted.filter((vb) => this.loaded?.has(vb));
+    for (const vb of loaded) addFailoverEntry(vbuckets, vb, random);
+    activated(loaded);
+    await written(loaded);
+    for (const vb of loaded) if (this.loaded?.has(vb)) vbuckets.columns.servedUntilMs[vb] = servedUntilMs(vb);
   }
 
-  private isActive(row: number): boolean {
-    return this.options.vbuckets.rows.state[row] === VbucketState.active;
+  private isActive(vb: number): boolean {
+    return this.options.vbuckets.columns.state[vb] === VbucketState.active;
   }
 
-  private put(row: number, { state, epoch }: ShardSpec): void {
-    const { rows } = this.options.vbuckets;
-    const before = rows.state[row];
-    rows.state[row] = VbucketState[state];
-    rows.epoch[row] = epoch;
-    if (before === rows.state[row]) return;
+  private put(vb: number, { state, epoch }: ShardSpec): void {
+    const { columns } = this.options.vbuckets;
+    const before = columns.state[vb];
+    columns.state[vb] = VbucketState[state];
+    columns.epoch[vb] = epoch;
+    if (before === columns.state[vb]) return;
     if (before === VbucketState.active) {
       // It may have ended serving before it ceased to be the active.
-      if (this.loaded?.has(row)) rows.servedUntilMs[row] = Infinity;
-      this.options.deposed(row);
+      if (this.loaded?.has(vb)) columns.servedUntilMs[vb] = Infinity;
+      this.options.deposed(vb);
     }
-    this.options.changed(row);
+    this.options.changed(vb);
   }
 }

@@ -157,15 +157,15 @@ export class WarmUp {
 
   private async readFile(file: OpenedFile, result: WarmUpResult): Promise<void> {
     const { files, vbuckets } = this.options;
-    const rows = Array.from({ length: vbuckets.rows.count }, (_, row) => row);
-    const ofFile = rows.filter((row) => fileOf(row, files.fileCount) === file.file);
+    const vbs = Array.from({ length: vbuckets.columns.count }, (_, vb) => vb);
+    const ofFile = vbs.filter((vb) => fileOf(vb, files.fileCount) === file.file);
     const records = new Map(file.vbuckets.map((record) => [record.vb, record]));
-    const changed = ofFile.filter((row) => restoreState(this.options, row, records.get(row), file.clean));
+    const changed = ofFile.filter((vb) => restoreState(this.options, vb, records.get(vb), file.clean));
     for (const { vb, items, deleted } of file.vbuckets) this.loader.expect(vb, items + deleted);
     try {
       await this.load(file.file);
     } catch (error) {
-      for (const row of ofFile) vbuckets.drop(row);
+      for (const vb of ofFile) vbuckets.drop(vb);
       if (!(error instanceof DamagedFileError)) throw error;
       result.damaged.push({ file: error.file, path: error.path, reason: error.reason });
       return;
@@ -190,37 +190,37 @@ export class WarmUp {
  */
 function restoreState(
   options: Pick<WarmUpOptions, 'random' | 'vbuckets'>,
-  row: number,
+  vb: number,
   record: VbucketRecord | undefined,
   isClean: boolean,
 ): boolean {
   const { random, vbuckets } = options;
   if (record) restoreRecord(vbuckets, record, isClean ? 0 : casJumpAfterCrash);
   const isNew = !record || record.failover.length === 0;
-  if ((!isNew && isClean) || !makesSeqnos(vbuckets.rows, row)) return false;
-  addFailoverEntry(vbuckets, row, random);
+  if ((!isNew && isClean) || !makesSeqnos(vbuckets.columns, vb)) return false;
+  addFailoverEntry(vbuckets, vb, random);
   return !isNew;
 }
 
 /** Adds an entry to the failover log, at the vbucket's high seqno. */
-export function addFailoverEntry(vbuckets: Vbuckets, row: number, random: Random): void {
+export function addFailoverEntry(vbuckets: Vbuckets, vb: number, random: Random): void {
   const uuid = random.bytes(8);
-  const seqno = vbuckets.rows.highSeqno[row] as number;
-  vbuckets.failovers.push(row, { uuidHi: uuid.readUInt32BE(0), uuidLo: uuid.readUInt32BE(4), seqno });
+  const seqno = vbuckets.columns.highSeqno[vb] as number;
+  vbuckets.failovers.push(vb, { uuidHi: uuid.readUInt32BE(0), uuidLo: uuid.readUInt32BE(4), seqno });
 }
 
 function restoreRecord(vbuckets: Vbuckets, record: VbucketRecord, casJump: number): void {
-  const { rows } = vbuckets;
-  const row = record.vb;
-  rows.highSeqno[row] = rows.cutSeqno[row] = rows.persistedSeqno[row] = record.highSeqno;
-  rows.purgeSeqno[row] = record.purgeSeqno;
-  rows.snapStart[row] = record.snapStart;
-  rows.snapEnd[row] = record.snapEnd;
-  rows.copy[row] = record.copy;
+  const { columns } = vbuckets;
+  const vb = record.vb;
+  columns.highSeqno[vb] = columns.cutSeqno[vb] = columns.persistedSeqno[vb] = record.highSeqno;
+  columns.purgeSeqno[vb] = record.purgeSeqno;
+  columns.snapStart[vb] = record.snapStart;
+  columns.snapEnd[vb] = record.snapEnd;
+  columns.copy[vb] = record.copy;
   // The configuration may have gone back to an older state.
-  rows.epoch[row] = Math.max(rows.epoch[row] as number, record.epoch);
-  rows.maxDeletedRev[row] = record.maxDeletedRev;
+  columns.epoch[vb] = Math.max(columns.epoch[vb] as number, record.epoch);
+  columns.maxDeletedRev[vb] = record.maxDeletedRev;
   const cas = new DataView(record.maxCas.buffer, record.maxCas.byteOffset, record.maxCas.byteLength);
-  raiseCas(rows, row, { hi: cas.getUint32(0), lo: cas.getUint32(4), extra: casJump });
-  vbuckets.failovers.decode(row, record.failover);
+  raiseCas(columns, vb, { hi: cas.getUint32(0), lo: cas.getUint32(4), extra: casJump });
+  vbuckets.failovers.decode(vb, record.failover);
 }

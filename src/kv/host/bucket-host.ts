@@ -187,7 +187,7 @@ export class BucketHost {
 
   positions(): (ShardPosition | null)[] {
     const { bucket, served } = this;
-    return bucket.state === 'ready' ? shardPositions(bucket.rows, served.spec.shards?.length ?? 0) : [];
+    return bucket.state === 'ready' ? shardPositions(bucket.columns, served.spec.shards?.length ?? 0) : [];
   }
 
   async measure(): Promise<void> {

@@ -28,18 +28,18 @@ const ValueScan = { unknown: 0, noneSoFar: 1, none: 2 } as const;
 const Total = { touched: 0, allocated: 1, used: 2 } as const;
 
 /** Allocates typed arrays from one large buffer: the system backs only those of its pages that are written to. */
-class Rows {
+class ArrayAllocator {
   private readonly memory = new SharedArrayBuffer(2 ** 21);
   private end = 0;
 
-  take<T>(type: RowType<T>, count: number): T {
-    const rows = new type(this.memory, this.end, count);
+  allocate<T>(type: ArrayType<T>, count: number): T {
+    const array = new type(this.memory, this.end, count);
     this.end += Math.ceil((count * type.BYTES_PER_ELEMENT) / 8) * 8;
-    return rows;
+    return array;
   }
 }
 
-interface RowType<T> {
+interface ArrayType<T> {
   new (memory: SharedArrayBuffer, offset: number, count: number): T;
   readonly BYTES_PER_ELEMENT: number;
 }
@@ -48,24 +48,24 @@ export class Heap {
   /** By page number. */
   readonly bytes: Buffer[] = [Buffer.alloc(0)];
   readonly words: Uint32Array[] = [new Uint32Array(0)];
-  private readonly rows = new Rows();
-  private readonly totals = this.rows.take(Float64Array, 3);
-  private readonly pageClass = this.rows.take(Uint8Array, pagesMax);
+  private readonly arrays = new ArrayAllocator();
+  private readonly totals = this.arrays.allocate(Float64Array, 3);
+  private readonly pageClass = this.arrays.allocate(Uint8Array, pagesMax);
   /** Live chunks of each page. */
-  private readonly pageLive = this.rows.take(Uint32Array, pagesMax);
+  private readonly pageLive = this.arrays.allocate(Uint32Array, pagesMax);
   /** Units of each page that were allocated at least once; of a large item, its size. */
-  private readonly pageCarved = this.rows.take(Uint32Array, pagesMax);
+  private readonly pageCarved = this.arrays.allocate(Uint32Array, pagesMax);
   /** The first of each page's freed chunks, which form a list; 0 without any. */
-  private readonly pageFree = this.rows.take(Uint32Array, pagesMax);
+  private readonly pageFree = this.arrays.allocate(Uint32Array, pagesMax);
   /** 1 for a page that is being emptied: nothing is allocated there. */
-  private readonly pageEvacuated = this.rows.take(Uint8Array, pagesMax);
+  private readonly pageEvacuated = this.arrays.allocate(Uint8Array, pagesMax);
   /** A `ValueScan` for each page. */
-  private readonly pageValueScan = this.rows.take(Uint8Array, pagesMax);
+  private readonly pageValueScan = this.arrays.allocate(Uint8Array, pagesMax);
   /** Neighbours of a page in the list of its class's pages with room. */
-  private readonly pageNext = this.rows.take(Uint16Array, pagesMax);
-  private readonly pagePrevious = this.rows.take(Uint16Array, pagesMax);
+  private readonly pageNext = this.arrays.allocate(Uint16Array, pagesMax);
+  private readonly pagePrevious = this.arrays.allocate(Uint16Array, pagesMax);
   /** For each class the first of its pages with room. */
-  private readonly classHead = this.rows.take(Uint32Array, classCount);
+  private readonly classHead = this.arrays.allocate(Uint32Array, classCount);
   private readonly freeNumbers: number[] = [];
   private readonly spares: SharedArrayBuffer[] = [];
   /** The `ValueScan` of a page before its last chunk was allocated. */
@@ -160,14 +160,14 @@ export class Heap {
 
   /** Releases all pages at once. */
   clear(): void {
-    for (const rows of [
+    for (const array of [
       this.pageLive,
       this.pageCarved,
       this.pageFree,
       this.pageEvacuated,
       this.pageValueScan,
     ])
-      rows.fill(0, 0, this.bytes.length);
+      array.fill(0, 0, this.bytes.length);
     this.totals.fill(0);
     this.classHead.fill(0);
     this.bytes.length = 1;

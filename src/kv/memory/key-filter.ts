@@ -1,4 +1,4 @@
-// A layered Bloom filter per row (vbucket) of the hashes of keys that are on disk only: a key that is not in memory is read
+// A layered Bloom filter per vbucket of the hashes of keys that are on disk only: a key that is not in memory is read
 // from disk only when the filter may hold it. A full layer stays and one twice as large is added, since the keys to rebuild it
 // are no longer in memory.
 
@@ -17,17 +17,17 @@ export class KeyFilter {
   private readonly layers: (Layer[] | undefined)[];
   private total = 0;
 
-  constructor(rowCount: number) {
-    this.layers = new Array<Layer[] | undefined>(rowCount);
+  constructor(vbucketCount: number) {
+    this.layers = new Array<Layer[] | undefined>(vbucketCount);
   }
 
   get bytes(): number {
     return this.total;
   }
 
-  add(row: number, hash: number): void {
-    if (this.mayHold(row, hash)) return;
-    const layers = (this.layers[row] ??= []);
+  add(vb: number, hash: number): void {
+    if (this.mayHold(vb, hash)) return;
+    const layers = (this.layers[vb] ??= []);
     let top = layers.at(-1);
     if (!top || top.room === 0) layers.push((top = this.newLayer(top)));
     top.room--;
@@ -39,16 +39,16 @@ export class KeyFilter {
     }
   }
 
-  mayHold(row: number, hash: number): boolean {
-    const layers = this.layers[row];
+  mayHold(vb: number, hash: number): boolean {
+    const layers = this.layers[vb];
     if (!layers) return false;
     const step = stepOf(hash);
     return layers.some(({ words }) => holds(words, hash, step));
   }
 
-  clear(row: number): void {
-    for (const { words } of this.layers[row] ?? []) this.total -= words.byteLength;
-    this.layers[row] = undefined;
+  clear(vb: number): void {
+    for (const { words } of this.layers[vb] ?? []) this.total -= words.byteLength;
+    this.layers[vb] = undefined;
   }
 
   private newLayer(below: Layer | undefined): Layer {

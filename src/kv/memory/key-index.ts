@@ -1,7 +1,7 @@
-// One hash table per row (vbucket): open addressing with linear probing, a slot being the key's 31-bit hash and the
+// One hash table per vbucket: open addressing with linear probing, a slot being the key's 31-bit hash and the
 // item's 32-bit address. Deletion shifts later entries back, so there are no tombstones to clean. A table starts empty and
-// doubles; a thousand empty rows cost a thousand references. A large table is rehashed incrementally, since doing so at once
-// would stall the thread: meanwhile a row has two tables, and each insertion moves some entries. Slots of the old table are
+// doubles; a thousand empty vbuckets cost a thousand references. A large table is rehashed incrementally, since doing so at once
+// would stall the thread: meanwhile a vbucket has two tables, and each insertion moves some entries. Slots of the old table are
 // numbered from `oldSlotBase` on.
 import type { Heap } from './heap.ts';
 import { headerBytes, Word } from './layout.ts';
@@ -16,7 +16,7 @@ const oldSlotBase = 2 ** 30;
 
 export class KeyIndex {
   private readonly tables: Uint32Array[];
-  /** By row: the old table during a rehash, and how far the rehash is. */
+  /** By vbucket: the old table during a rehash, and how far the rehash is. */
   private readonly oldTables = new Map<number, { table: Uint32Array; next: number }>();
   private readonly counts: Uint32Array;
   private readonly totals = new Float64Array(new SharedArrayBuffer(8));
@@ -24,33 +24,33 @@ export class KeyIndex {
   /** Counts the work of a table that grew: a few bytes of a request may cause as much as those of a thousand others. */
   onGrown: ((workBytes: number) => void) | undefined;
 
-  constructor(heap: Heap, rowCount: number) {
+  constructor(heap: Heap, vbucketCount: number) {
     this.heap = heap;
-    this.tables = new Array<Uint32Array>(rowCount).fill(noTable);
-    this.counts = new Uint32Array(new SharedArrayBuffer(4 * rowCount));
+    this.tables = new Array<Uint32Array>(vbucketCount).fill(noTable);
+    this.counts = new Uint32Array(new SharedArrayBuffer(4 * vbucketCount));
   }
 
   get bytes(): number {
     return this.totals[0] as number;
   }
 
-  count(row: number): number {
-    return this.counts[row] as number;
+  count(vb: number): number {
+    return this.counts[vb] as number;
   }
 
-  /** Reserves room in an empty row for this many keys. */
-  reserve(row: number, count: number): void {
-    if (count === 0 || this.tables[row] !== noTable) return;
+  /** Reserves room in an empty vbucket for this many keys. */
+  reserve(vb: number, count: number): void {
+    if (count === 0 || this.tables[vb] !== noTable) return;
     let length = firstSlots * 2;
     while (count * 32 > length * 13) length *= 2;
     const table = new Uint32Array(new SharedArrayBuffer(length * 4));
-    this.tables[row] = table;
+    this.tables[vb] = table;
     this.totals[0] = this.bytes + table.byteLength;
   }
 
   /** The slot of a key, or -1. */
-  locate(row: number, hash: number, key: Buffer, start: number, end: number): number {
-    const table = this.tables[row] as Uint32Array;
+  locate(vb: number, hash: number, key: Buffer, start: number, end: number): number {
+    const table = this.tables[vb] as Uint32Array;
     const mask = table.length - 2;
     let slot = (hash << 1) & mask;
     for (;;) {
@@ -59,83 +59,83 @@ export class KeyIndex {
       if (table[slot] === hash && this.holdsKey(address, key, start, end)) return slot;
       slot = (slot + 2) & mask;
     }
-    return this.oldTables.size === 0 ? -1 : this.locateInOldTable(row, hash, key, start, end);
+    return this.oldTables.size === 0 ? -1 : this.locateInOldTable(vb, hash, key, start, end);
   }
 
-  private locateInOldTable(row: number, hash: number, key: Buffer, start: number, end: number): number {
-    const rehash = this.oldTables.get(row);
+  private locateInOldTable(vb: number, hash: number, key: Buffer, start: number, end: number): number {
+    const rehash = this.oldTables.get(vb);
     if (!rehash) return -1;
     return oldSlot(slotWhere(rehash.table, hash, (address) => this.holdsKey(address, key, start, end)));
   }
 
   /** The slot that points at an item, or -1. */
-  locateAddress(row: number, hash: number, address: number): number {
-    return this.locateWhere(row, hash, (found) => found === address);
+  locateAddress(vb: number, hash: number, address: number): number {
+    return this.locateWhere(vb, hash, (found) => found === address);
   }
 
   /** The first slot with this hash for whose item `matches` returns true, or -1. */
-  locateWhere(row: number, hash: number, matches: (address: number) => boolean): number {
-    const slot = slotWhere(this.tables[row] as Uint32Array, hash, matches);
+  locateWhere(vb: number, hash: number, matches: (address: number) => boolean): number {
+    const slot = slotWhere(this.tables[vb] as Uint32Array, hash, matches);
     if (slot >= 0 || this.oldTables.size === 0) return slot;
-    const rehash = this.oldTables.get(row);
+    const rehash = this.oldTables.get(vb);
     return rehash ? oldSlot(slotWhere(rehash.table, hash, matches)) : -1;
   }
 
-  address(row: number, slot: number): number {
-    if (slot < oldSlotBase) return (this.tables[row] as Uint32Array)[slot + 1] as number;
-    return this.tableOf(row, slot)[(slot & ~oldSlotBase) + 1] as number;
+  address(vb: number, slot: number): number {
+    if (slot < oldSlotBase) return (this.tables[vb] as Uint32Array)[slot + 1] as number;
+    return this.tableOf(vb, slot)[(slot & ~oldSlotBase) + 1] as number;
   }
 
   /** Points an occupied slot at another version of its key. */
-  replace(row: number, slot: number, address: number): void {
-    this.tableOf(row, slot)[(slot & ~oldSlotBase) + 1] = address;
+  replace(vb: number, slot: number, address: number): void {
+    this.tableOf(vb, slot)[(slot & ~oldSlotBase) + 1] = address;
   }
 
   /** Adds a key that is not in the index. */
-  insert(row: number, hash: number, address: number): void {
-    const count = ((this.counts[row] as number) += 1);
-    let table = this.tables[row] as Uint32Array;
+  insert(vb: number, hash: number, address: number): void {
+    const count = ((this.counts[vb] as number) += 1);
+    let table = this.tables[vb] as Uint32Array;
     // Up to thirteen sixteenths full, linear probing sequences stay short.
-    if (count * 32 > table.length * 13) table = this.grow(row);
+    if (count * 32 > table.length * 13) table = this.grow(vb);
     put(table, hash, address);
-    if (this.oldTables.size > 0) this.moveSome(row, slotsPerInsertion);
+    if (this.oldTables.size > 0) this.moveSome(vb, slotsPerInsertion);
   }
 
-  remove(row: number, slot: number): void {
-    removeFrom(this.tableOf(row, slot), slot & ~oldSlotBase);
-    (this.counts[row] as number) -= 1;
+  remove(vb: number, slot: number): void {
+    removeFrom(this.tableOf(vb, slot), slot & ~oldSlotBase);
+    (this.counts[vb] as number) -= 1;
   }
 
-  hash(row: number, slot: number): number {
-    return this.tableOf(row, slot)[slot & ~oldSlotBase] as number;
+  hash(vb: number, slot: number): number {
+    return this.tableOf(vb, slot)[slot & ~oldSlotBase] as number;
   }
 
   /** Continues a rehash, for walks that were interrupted; returns whether one was under way. */
-  continueRehash(row: number): boolean {
-    if (!this.oldTables.has(row)) return false;
-    this.moveSome(row, slotsPerInsertion);
+  continueRehash(vb: number): boolean {
+    if (!this.oldTables.has(vb)) return false;
+    this.moveSome(vb, slotsPerInsertion);
     return true;
   }
 
-  /** Positions of a row, for walks from position 0 in steps of 2; `address` of an empty one is 0. */
-  end(row: number): number {
-    return (this.tables[row] as Uint32Array).length + this.oldTableLength(row);
+  /** Positions of a vbucket's table, for walks from position 0 in steps of 2; `address` of an empty one is 0. */
+  end(vb: number): number {
+    return (this.tables[vb] as Uint32Array).length + this.oldTableLength(vb);
   }
 
   /** The slot at a position of a walk. */
-  slotAt(row: number, position: number): number {
-    const oldLength = this.oldTableLength(row);
+  slotAt(vb: number, position: number): number {
+    const oldLength = this.oldTableLength(vb);
     return position < oldLength ? position + oldSlotBase : position - oldLength;
   }
 
-  /** Removes every key of a row; the caller frees the items. */
-  clear(row: number): void {
-    const table = this.tables[row] as Uint32Array;
+  /** Removes every key of a vbucket; the caller frees the items. */
+  clear(vb: number): void {
+    const table = this.tables[vb] as Uint32Array;
     if (table !== noTable) this.totals[0] = this.bytes - table.byteLength;
-    const rehash = this.oldTables.get(row);
-    if (rehash) this.discardOldTable(row, rehash.table);
-    this.tables[row] = noTable;
-    this.counts[row] = 0;
+    const rehash = this.oldTables.get(vb);
+    if (rehash) this.discardOldTable(vb, rehash.table);
+    this.tables[vb] = noTable;
+    this.counts[vb] = 0;
   }
 
   private holdsKey(address: number, key: Buffer, start: number, end: number): boolean {
@@ -150,23 +150,23 @@ export class KeyIndex {
     return true;
   }
 
-  private tableOf(row: number, slot: number): Uint32Array {
-    if (slot < oldSlotBase) return this.tables[row] as Uint32Array;
-    return (this.oldTables.get(row) as { table: Uint32Array }).table;
+  private tableOf(vb: number, slot: number): Uint32Array {
+    if (slot < oldSlotBase) return this.tables[vb] as Uint32Array;
+    return (this.oldTables.get(vb) as { table: Uint32Array }).table;
   }
 
-  private oldTableLength(row: number): number {
-    return this.oldTables.size === 0 ? 0 : (this.oldTables.get(row)?.table.length ?? 0);
+  private oldTableLength(vb: number): number {
+    return this.oldTables.size === 0 ? 0 : (this.oldTables.get(vb)?.table.length ?? 0);
   }
 
-  private grow(row: number): Uint32Array {
-    const old = this.tables[row] as Uint32Array;
+  private grow(vb: number): Uint32Array {
+    const old = this.tables[vb] as Uint32Array;
     const length = old === noTable ? firstSlots * 2 : old.length * 2;
     const table = new Uint32Array(new SharedArrayBuffer(length * 4));
-    this.moveSome(row, Infinity);
-    this.tables[row] = table;
+    this.moveSome(vb, Infinity);
+    this.tables[vb] = table;
     this.totals[0] = this.bytes + table.byteLength;
-    if (old.length > rehashedAtOnceMax) this.oldTables.set(row, { table: old, next: 0 });
+    if (old.length > rehashedAtOnceMax) this.oldTables.set(vb, { table: old, next: 0 });
     else this.moveAll(old, table);
     this.onGrown?.(table.byteLength);
     return table;
@@ -181,11 +181,11 @@ export class KeyIndex {
   }
 
   /** Moves the entries of the next `slots` slots of the old table to the new one. */
-  private moveSome(row: number, slots: number): void {
-    const rehash = this.oldTables.get(row);
+  private moveSome(vb: number, slots: number): void {
+    const rehash = this.oldTables.get(vb);
     if (!rehash) return;
     const { table: old } = rehash;
-    const table = this.tables[row] as Uint32Array;
+    const table = this.tables[vb] as Uint32Array;
     const end = Math.min(rehash.next + 2 * slots, old.length);
     for (; rehash.next < end; rehash.next += 2) {
       // Visit the hole's new entry next.
@@ -194,11 +194,11 @@ export class KeyIndex {
         removeFrom(old, rehash.next);
       }
     }
-    if (end === old.length) this.discardOldTable(row, old);
+    if (end === old.length) this.discardOldTable(vb, old);
   }
 
-  private discardOldTable(row: number, table: Uint32Array): void {
-    this.oldTables.delete(row);
+  private discardOldTable(vb: number, table: Uint32Array): void {
+    this.oldTables.delete(vb);
     this.totals[0] = this.bytes - table.byteLength;
   }
 }

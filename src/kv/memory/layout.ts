@@ -17,7 +17,7 @@ export const Word = {
   flags: 7,
   expiry: 8,
   valueBytes: 9,
-  /** Bits of the state (11), row of the vbucket (10), datatype (3), key length (8); 0 marks a free chunk. */
+  /** Bits of the state (11), vbucket (10), datatype (3), key length (8); 0 marks a free chunk. */
   state: 10,
   /** End of the lock in lock ticks; or the address of the pending version, while there is one. */
   lockOrPending: 11,
@@ -46,9 +46,9 @@ export const keyBytesIn = (state: number): number => state & 0xff;
 export const datatypeIn = (state: number): number => (state >>> 8) & 0x7;
 export const withDatatype = (state: number, datatype: number): number =>
   (state & ~(0x7 << 8)) | (datatype << 8);
-export const rowIn = (state: number): number => (state >>> 11) & 0x3ff;
-export const stateOf = (bits: number, row: number, datatype: number, keyBytes: number): number =>
-  bits | (row << 11) | (datatype << 8) | keyBytes;
+export const vbIn = (state: number): number => (state >>> 11) & 0x3ff;
+export const stateOf = (bits: number, vb: number, datatype: number, keyBytes: number): number =>
+  bits | (vb << 11) | (datatype << 8) | keyBytes;
 
-export const rowsMax = 1024;
+export const vbucketsMax = 1024;
 export const keyBytesMax = 255;

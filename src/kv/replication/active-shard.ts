@@ -14,7 +14,7 @@ import type { PeerConnections } from './peers.ts';
 export interface ActiveShardOptions {
   ref: ShardRef;
   /** The vbuckets of the shard. */
-  rows: readonly number[];
+  vbs: readonly number[];
   spec: ShardSpec;
   incarnation: number;
   bucket: Bucket;
@@ -67,13 +67,13 @@ export class ActiveShard {
     this.sinceMs = options.clock.monotonicMs();
     this.handover = new Handover(options);
     this.joining = new JoiningCopy(options);
-    const { bucket, rows, tookOver } = options;
-    const { highSeqno } = bucket.rows;
+    const { bucket, vbs, tookOver } = options;
+    const { highSeqno } = bucket.columns;
     // Positions that members reported in an earlier epoch may have been rolled back.
     for (const member of this.others())
-      for (const row of rows) bucket.progress.discardCopy(row, copyKey(member));
-    if (tookOver) this.takeOverSeqnos = new Map(rows.map((row) => [row, highSeqno[row] as number]));
-    for (const row of rows) bucket.progress.beginMembers(row, this.syncSet());
+      for (const vb of vbs) bucket.progress.discardCopy(vb, copyKey(member));
+    if (tookOver) this.takeOverSeqnos = new Map(vbs.map((vb) => [vb, highSeqno[vb] as number]));
+    for (const vb of vbs) bucket.progress.beginMembers(vb, this.syncSet());
   }
 
   get epoch(): number {
@@ -158,8 +158,8 @@ export class ActiveShard {
     this.handover.end();
     for (const node of [...this.copies.keys()]) this.connectionLost(node);
     // A write that its members have not received is never acknowledged: another node may serve the shard next.
-    for (const row of this.options.rows)
-      this.options.bucket.progress.setMembers(row, { ...this.syncSet(), isFrozen: true });
+    for (const vb of this.options.vbs)
+      this.options.bucket.progress.setMembers(vb, { ...this.syncSet(), isFrozen: true });
   }
 
   /** Serves the shard as long as no other node may serve it. */
@@ -170,7 +170,7 @@ export class ActiveShard {
     // Until the outcome of a request to stop is known, the successor may serve already.
     if (this.change?.kind !== 'stop')
       this.handover.follow(this.successor() !== null && this.takeOverSeqnos === null);
-    this.options.bucket.serveUntil(this.options.rows, this.servedUntilMs());
+    this.options.bucket.serveUntil(this.options.vbs, this.servedUntilMs());
   }
 
   servedUntilMs(): number {
@@ -265,7 +265,7 @@ export class ActiveShard {
   }
 
   private updateMembers(): void {
-    for (const row of this.options.rows) this.options.bucket.progress.setMembers(row, this.syncSet());
+    for (const vb of this.options.vbs) this.options.bucket.progress.setMembers(vb, this.syncSet());
   }
 
   private syncSet() {
@@ -296,19 +296,19 @@ export class ActiveShard {
     if (this.takeOverSeqnos === null || now - this.sinceMs < takeOverMs) return false;
     const { progress } = this.options.bucket;
     return [...this.takeOverSeqnos].some(
-      ([row, seqno]) => progress.receivedSeqno(row, copyKey(member)) < seqno,
+      ([vb, seqno]) => progress.receivedSeqno(vb, copyKey(member)) < seqno,
     );
   }
 
   /** Whether the member has not received the changes that the shard had `behindMs` ago. */
   private isBehind(member: SyncMember): boolean {
-    const { bucket, clock, rows } = this.options;
+    const { bucket, clock, vbs } = this.options;
     const key = copyKey(member);
     const now = clock.monotonicMs();
     const mark = this.marks.get(key);
-    const has = (row: number, seqno: number): boolean => bucket.progress.receivedSeqno(row, key) >= seqno;
-    if (mark === undefined || rows.every((row, index) => has(row, mark.seqnos[index] as number))) {
-      const seqnos = rows.map((row) => bucket.rows.highSeqno[row] as number);
+    const has = (vb: number, seqno: number): boolean => bucket.progress.receivedSeqno(vb, key) >= seqno;
+    if (mark === undefined || vbs.every((vb, index) => has(vb, mark.seqnos[index] as number))) {
+      const seqnos = vbs.map((vb) => bucket.columns.highSeqno[vb] as number);
       this.marks.set(key, { ms: now, seqnos });
       return false;
     }
@@ -319,35 +319,35 @@ export class ActiveShard {
     const { progress } = this.options.bucket;
     const size = this.spec.inSync?.length ?? 1;
     const isBelowMajority = size < this.options.bucket.progress.majority;
-    for (const [row, seqno] of seqnos)
-      if (progress.committedSeqno(row) < seqno || (isBelowMajority && !this.isRowOnDisk(row, seqno)))
+    for (const [vb, seqno] of seqnos)
+      if (progress.committedSeqno(vb) < seqno || (isBelowMajority && !this.isVbucketOnDisk(vb, seqno)))
         return false;
     return true;
   }
 
   /** What was acknowledged must be on disk before the in-sync set gets smaller than a majority. */
   private isOnDisk(): boolean {
-    const { bucket, rows } = this.options;
-    return rows.every((row) =>
-      this.isRowOnDisk(
-        row,
-        Math.max(bucket.progress.committedSeqno(row), this.takeOverSeqnos?.get(row) ?? 0),
+    const { bucket, vbs } = this.options;
+    return vbs.every((vb) =>
+      this.isVbucketOnDisk(
+        vb,
+        Math.max(bucket.progress.committedSeqno(vb), this.takeOverSeqnos?.get(vb) ?? 0),
       ),
     );
   }
 
-  private isRowOnDisk(row: number, seqno: number): boolean {
+  private isVbucketOnDisk(vb: number, seqno: number): boolean {
     const { bucket } = this.options;
-    return !bucket.isOnDisk || bucket.progress.seqno(row) >= seqno;
+    return !bucket.isOnDisk || bucket.progress.seqno(vb) >= seqno;
   }
 
   private newFeed(node: string): CopyFeed {
-    const { bucket, clock, cuts, delayed, incarnation, log, peers, ref, rows } = this.options;
+    const { bucket, clock, cuts, delayed, incarnation, log, peers, ref, vbs } = this.options;
     return new CopyFeed({
       node,
       shard: ref,
       incarnation,
-      rows,
+      vbs,
       bucket,
       peers,
       cuts,

@@ -81,10 +81,10 @@ export class BucketReplication {
     this.timer = options.clock.after(beatMs, () => this.beat());
     this.drops = new ShardDrops({ ...options, ended: () => this.followAgain() });
     this.delayed = new DelayedWork(options.clock);
-    this.reports = new CopyReports({ ...options, delayed: this.delayed, rows: options.bucket.rows });
+    this.reports = new CopyReports({ ...options, delayed: this.delayed, columns: options.bucket.columns });
     this.earlier = new EarlierActives(options.peers);
-    options.bucket.servedUntilMs = (row) => this.servedUntilMs(row);
-    options.bucket.progress.notifyPersisted((row) => this.persisted(row));
+    options.bucket.servedUntilMs = (vb) => this.servedUntilMs(vb);
+    options.bucket.progress.notifyPersisted((vb) => this.persisted(vb));
   }
 
   /** Brings the shards to the states of this map, unless a newer one was seen. */
@@ -166,7 +166,7 @@ export class BucketReplication {
   }
 
   private stateOf(spec: ShardSpec, shard: number): ShardSpec {
-    const isServed = this.options.bucket.rows.state[shard] === VbucketState.active;
+    const isServed = this.options.bucket.columns.state[shard] === VbucketState.active;
     const isDropping = this.drops.isDropping(shard);
     return ownState(spec, { self: this.options.self, epoch: this.epochOf(shard), isServed, isDropping });
   }
@@ -179,12 +179,12 @@ export class BucketReplication {
     }
     current?.close();
     this.endIntake(shard);
-    const { state } = this.options.bucket.rows;
-    const rows = this.rowsOf(shard);
-    const tookOver = current === undefined && rows.some((row) => state[row] !== VbucketState.active);
+    const { state } = this.options.bucket.columns;
+    const vbs = this.vbsOf(shard);
+    const tookOver = current === undefined && vbs.some((vb) => state[vb] !== VbucketState.active);
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
     const { cuts, delayed } = this;
-    this.actives.set(shard, new ActiveShard({ ...this.options, cuts, delayed, ref, rows, spec, tookOver }));
+    this.actives.set(shard, new ActiveShard({ ...this.options, cuts, delayed, ref, vbs, spec, tookOver }));
   }
 
   private retire(shard: number): void {
@@ -234,7 +234,7 @@ export class BucketReplication {
     const confirmed = changes.filter(({ kind }) => kind === 'confirm');
     for (const { epoch, shard } of confirmed) this.raiseEpoch(shard, epoch, self.node);
     // This epoch is on disk before the map has it, so that no lower one is answered after a restart.
-    if (confirmed.length > 0) await bucket.writeStates(confirmed.flatMap(({ shard }) => this.rowsOf(shard)));
+    if (confirmed.length > 0) await bucket.writeStates(confirmed.flatMap(({ shard }) => this.vbsOf(shard)));
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
     if (outcome.kind === 'unsent') {
@@ -252,7 +252,7 @@ export class BucketReplication {
       await this.follow(outcome.shards, outcome.revision);
       for (const active of this.actives.values()) active.changed();
       if (outcome.kind === 'done')
-        for (const shard of this.leftovers()) this.drops.begin(shard, this.rowsOf(shard));
+        for (const shard of this.leftovers()) this.drops.begin(shard, this.vbsOf(shard));
     } finally {
       this.isChanging = false;
     }
@@ -263,7 +263,7 @@ export class BucketReplication {
     if (epoch <= this.epochOf(shard)) return;
     this.epochs.set(shard, epoch);
     if ((this.actives.get(shard)?.epoch ?? epoch) >= epoch) return;
-    this.options.bucket.serveUntil(this.rowsOf(shard), 0);
+    this.options.bucket.serveUntil(this.vbsOf(shard), 0);
     this.retire(shard);
     this.followAgain();
   }
@@ -275,14 +275,14 @@ export class BucketReplication {
   private openIntake(node: string, { epoch, feed, incarnation, shard }: Open): void {
     const { bucket } = this.options;
     if (incarnation !== this.options.incarnation || this.specs.length === 0) return;
-    const rows = this.rowsOf(shard);
+    const vbs = this.vbsOf(shard);
     if (this.refusesOlder(node, shard, epoch)) return;
     this.followEpoch(shard, epoch);
-    const { highSeqno, state } = bucket.rows;
-    const isCopy = (row: number): boolean =>
-      state[row] === VbucketState.replica || state[row] === VbucketState.pending;
+    const { highSeqno, state } = bucket.columns;
+    const isCopy = (vb: number): boolean =>
+      state[vb] === VbucketState.replica || state[vb] === VbucketState.pending;
     // This node has not applied the map that makes it a copy; the active asks again.
-    if (rows.length === 0 || !rows.every(isCopy) || this.drops.isDropping(shard)) return;
+    if (vbs.length === 0 || !vbs.every(isCopy) || this.drops.isDropping(shard)) return;
     this.raiseEpoch(shard, epoch, node);
     this.closeIntake(shard);
     const intake = new CopyIntake({
@@ -299,7 +299,7 @@ export class BucketReplication {
       shard,
       epoch,
       feed,
-      rows: rows.map((vb) => positionOf(bucket, vb)),
+      rows: vbs.map((vb) => positionOf(bucket, vb)),
     });
   }
 
@@ -320,8 +320,8 @@ export class BucketReplication {
   }
 
   private raiseEpoch(shard: number, epoch: number, active: string): void {
-    const { rows } = this.options.bucket;
-    for (const row of this.rowsOf(shard)) rows.epoch[row] = Math.max(rows.epoch[row] as number, epoch);
+    const { columns } = this.options.bucket;
+    for (const vb of this.vbsOf(shard)) columns.epoch[vb] = Math.max(columns.epoch[vb] as number, epoch);
     // Sent before any later answer of this node to a beat, which the earlier active would take for a promise.
     const earlier = this.earlier.of(shard);
     if (earlier !== undefined && earlier !== active) this.sendEpoch('refused', earlier, shard, epoch);
@@ -332,7 +332,7 @@ export class BucketReplication {
     const current = this.intakes.get(shard);
     const isOlder = this.refusesOlder(node, shard, epoch);
     if (!isOlder && current?.node === node && current.epoch === epoch) {
-      if (vb % this.specs.length !== shard || vb >= this.options.bucket.rows.count)
+      if (vb % this.specs.length !== shard || vb >= this.options.bucket.columns.count)
         throw new Error(`vbucket ${vb} is of another shard`);
       current.intake.take(batch, body, bytes);
       return;
@@ -350,11 +350,11 @@ export class BucketReplication {
   /** The active has removed this copy from the in-sync set, so no acknowledged write depends on it. */
   private empty(node: string, { epoch, shard, vbs }: Empty): void {
     if (epoch < this.epochOf(shard) || this.actives.has(shard)) return;
-    const rows = this.rowsOf(shard).filter((row) => vbs.includes(row));
+    const emptied = this.vbsOf(shard).filter((vb) => vbs.includes(vb));
     const { log, uuid } = this.options;
-    log.info('replication.copy_emptied', { bucket: uuid, shard, node, vbuckets: rows.length });
+    log.info('replication.copy_emptied', { bucket: uuid, shard, node, vbuckets: emptied.length });
     this.endIntake(shard);
-    this.drops.begin(shard, rows);
+    this.drops.begin(shard, emptied);
   }
 
   private closeIntake(shard: number): Intake | undefined {
@@ -372,28 +372,28 @@ export class BucketReplication {
   }
 
   private leftovers(): number[] {
-    return this.drops.leftovers(this.specs, this.options.self.node, (shard) => this.rowsOf(shard));
+    return this.drops.leftovers(this.specs, this.options.self.node, (shard) => this.vbsOf(shard));
   }
 
-  private persisted(row: number): void {
-    const shard = this.intakes.size === 0 ? -1 : row % this.specs.length;
+  private persisted(vb: number): void {
+    const shard = this.intakes.size === 0 ? -1 : vb % this.specs.length;
     const intake = this.intakes.get(shard);
     if (intake !== undefined)
-      this.reports.add(intake.node, { shard, epoch: intake.epoch, vb: row, isAwaited: true }, 0);
+      this.reports.add(intake.node, { shard, epoch: intake.epoch, vb: vb, isAwaited: true }, 0);
   }
 
-  private servedUntilMs(row: number): number {
-    return this.actives.get(row % this.specs.length)?.servedUntilMs() ?? Infinity;
+  private servedUntilMs(vb: number): number {
+    return this.actives.get(vb % this.specs.length)?.servedUntilMs() ?? Infinity;
   }
 
   private epochOf(shard: number): number {
-    return Math.max(this.options.bucket.rows.epoch[shard] as number, this.epochs.get(shard) ?? 0);
+    return Math.max(this.options.bucket.columns.epoch[shard] as number, this.epochs.get(shard) ?? 0);
   }
 
-  private rowsOf(shard: number): number[] {
-    const { count } = this.options.bucket.rows;
-    const rows: number[] = [];
-    for (let row = shard; row < count; row += this.specs.length) rows.push(row);
-    return rows;
+  private vbsOf(shard: number): number[] {
+    const { count } = this.options.bucket.columns;
+    const vbs: number[] = [];
+    for (let vb = shard; vb < count; vb += this.specs.length) vbs.push(vb);
+    return vbs;
   }
 }

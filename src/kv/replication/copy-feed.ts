@@ -5,15 +5,15 @@ import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
 import type { FailoverEntry } from '../data/documents.ts';
 import type { DelayedWork } from './delayed-work.ts';
-import type { CopyRow, Opened, ReportedPosition, ShardRef } from './frames.ts';
+import type { CopyPosition, Opened, ReportedPosition, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
-import { RowFeed } from './row-feed.ts';
+import { VbucketFeed } from './vbucket-feed.ts';
 
 export interface CopyFeedOptions {
   node: string;
   shard: ShardRef;
   incarnation: number;
-  rows: readonly number[];
+  vbs: readonly number[];
   bucket: Bucket;
   peers: PeerConnections;
   /** Shared by all feeds. */
@@ -38,7 +38,7 @@ export class CopyFeed {
   /** The boot of the copy that answered. */
   boot: string | null = null;
   private readonly options: CopyFeedOptions;
-  private readonly feeds = new Map<number, RowFeed>();
+  private readonly feeds = new Map<number, VbucketFeed>();
   /** How many vbuckets of the copy have reached the end of their feed. */
   private following = 0;
   /** The key of the copy that answered. */
@@ -58,7 +58,7 @@ export class CopyFeed {
 
   /** Whether every vbucket of the copy has reached the end of its feed at least once. */
   get isFollowing(): boolean {
-    return this.following === this.options.rows.length;
+    return this.following === this.options.vbs.length;
   }
 
   opened(message: Opened): void {
@@ -84,7 +84,7 @@ export class CopyFeed {
     if (named.size < rows.length) throw new Error('it names a vbucket twice');
     for (const row of rows) {
       const { vb, high } = row;
-      if (!this.options.rows.includes(vb)) throw new Error(`it has vbucket ${vb} in this shard`);
+      if (!this.options.vbs.includes(vb)) throw new Error(`it has vbucket ${vb} in this shard`);
       bucket.progress.discardCopy(vb, key);
       if (!isContinued(row, bucket.changes.failoverLog(vb), bucket.changes.highSeqno(vb))) diverged.push(vb);
       else bucket.progress.copied(vb, key, high, Math.min(row.persisted, high));
@@ -108,7 +108,7 @@ export class CopyFeed {
     this.options.bucket.progress.copied(vb, this.key, received, Math.min(persisted, received));
   }
 
-  private noteFollowing(feed: RowFeed): void {
+  private noteFollowing(feed: VbucketFeed): void {
     if (feed.isFollowed) return;
     feed.isFollowed = true;
     this.following++;
@@ -129,7 +129,7 @@ export class CopyFeed {
     const tooOld = (): void => diverged([vb]);
     const source = bucket.changes;
     let isHistorySent = false;
-    const feed = new RowFeed({
+    const feed = new VbucketFeed({
       source,
       vb,
       position,
@@ -167,7 +167,7 @@ export class CopyFeed {
 
 /** Whether the history of the copy up to its highest seqno is that of the active. */
 function isContinued(
-  { failover, high: copied }: Pick<CopyRow, 'failover' | 'high'>,
+  { failover, high: copied }: Pick<CopyPosition, 'failover' | 'high'>,
   log: readonly FailoverEntry[],
   high: number,
 ): boolean {

@@ -1,10 +1,10 @@
 // The position of a copy in a vbucket, which the active requests before it feeds the copy.
 import type { Bucket } from '../bucket/bucket.ts';
-import type { CopyRow } from './frames.ts';
+import type { CopyPosition } from './frames.ts';
 
-export const positionOf = (bucket: Bucket, vb: number): CopyRow => ({
+export const positionOf = (bucket: Bucket, vb: number): CopyPosition => ({
   vb,
-  high: bucket.rows.highSeqno[vb] as number,
-  persisted: bucket.rows.persistedSeqno[vb] as number,
+  high: bucket.columns.highSeqno[vb] as number,
+  persisted: bucket.columns.persistedSeqno[vb] as number,
   failover: Buffer.from(bucket.history(vb)).toString('base64'),
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { VbucketRows } from '../vbucket/rows.ts';
+import type { VbucketColumns } from '../vbucket/columns.ts';
 import { CopyReports } from './copy-reports.ts';
 import { DelayedWork, delayMs } from './delayed-work.ts';
 import type { PeerMessage } from './frames.ts';
@@ -12,14 +12,14 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 function aCopy() {
   const clock = new ManualClock();
   const sent: PeerMessage[] = [];
-  const rows = { copy: [0, 0], highSeqno: [0, 0], persistedSeqno: [0, 0] };
+  const columns = { copy: [0, 0], highSeqno: [0, 0], persistedSeqno: [0, 0] };
   const reports = new CopyReports({
     uuid: 'u',
-    rows: rows as unknown as VbucketRows,
+    columns: columns as unknown as VbucketColumns,
     peers: { send: (_, message) => void sent.push(message) },
     delayed: new DelayedWork(clock),
   });
-  return { clock, reports, rows, sent };
+  return { clock, reports, columns, sent };
 }
 
 const row = (vb: number, received: number) => ({
@@ -28,10 +28,10 @@ const row = (vb: number, received: number) => ({
 const got = (bytes: number, ...rows: object[]) => ({ kind: 'got', bucket: 'u', bytes, rows });
 
 test('positions that no client waits for are one message after a short time', async () => {
-  const { clock, reports, rows, sent } = aCopy();
+  const { clock, reports, columns, sent } = aCopy();
   const plain = { shard: 0, epoch: 1, vb: 0, isAwaited: false };
   for (const seqno of [1, 2]) {
-    rows.highSeqno[0] = seqno;
+    columns.highSeqno[0] = seqno;
     reports.add('a', plain, 10);
     await turn();
   }
@@ -41,8 +41,8 @@ test('positions that no client waits for are one message after a short time', as
 });
 
 test('a position that a client waits for is sent at the end of the turn, with those that wait', async () => {
-  const { clock, reports, rows, sent } = aCopy();
-  rows.highSeqno[0] = rows.highSeqno[1] = 1;
+  const { clock, reports, columns, sent } = aCopy();
+  columns.highSeqno[0] = columns.highSeqno[1] = 1;
   reports.add('a', { shard: 0, epoch: 1, vb: 0, isAwaited: false }, 10);
   await turn();
   reports.add('a', { shard: 1, epoch: 1, vb: 1, isAwaited: true }, 10);
@@ -54,12 +54,12 @@ test('a position that a client waits for is sent at the end of the turn, with th
 });
 
 test('a report that was sent early is not sent again when its time has come', () => {
-  const { clock, reports, rows, sent } = aCopy();
+  const { clock, reports, columns, sent } = aCopy();
   const plain = { shard: 0, epoch: 1, vb: 0, isAwaited: false };
   reports.add('a', plain, 1);
   reports.send('a');
   sent.length = 0;
-  rows.highSeqno[0] = 3;
+  columns.highSeqno[0] = 3;
   reports.add('a', plain, 1);
   assert.deepEqual(sent, []);
   clock.advance(delayMs);
@@ -67,13 +67,13 @@ test('a report that was sent early is not sent again when its time has come', ()
 });
 
 test('what was not reported before the connection was lost is not sent on the next one', () => {
-  const { clock, reports, rows, sent } = aCopy();
+  const { clock, reports, columns, sent } = aCopy();
   const plain = { shard: 0, epoch: 1, vb: 0, isAwaited: false };
   reports.add('a', plain, 1);
   reports.discard('a');
   clock.advance(delayMs);
   assert.deepEqual(sent, []);
-  rows.highSeqno[0] = 3;
+  columns.highSeqno[0] = 3;
   reports.add('a', plain, 1);
   clock.advance(delayMs);
   assert.deepEqual(sent, [got(1, row(0, 3))]);

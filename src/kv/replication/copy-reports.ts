@@ -1,6 +1,6 @@
 // Reports to the actives how far the copies of a bucket are. It sends one message to each active's node for all changes of one turn of the
 // event loop.
-import type { VbucketRows } from '../vbucket/rows.ts';
+import type { VbucketColumns } from '../vbucket/columns.ts';
 import type { DelayedWork } from './delayed-work.ts';
 import type { CopyBatch, ReportedPosition } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
@@ -18,7 +18,7 @@ type Reported = Pick<CopyBatch, 'epoch' | 'isAwaited' | 'shard' | 'vb'>;
 
 export interface CopyReportsOptions {
   uuid: string;
-  rows: VbucketRows;
+  columns: VbucketColumns;
   peers: Pick<PeerConnections, 'send'>;
   delayed: DelayedWork;
 }
@@ -34,7 +34,7 @@ export class CopyReports {
 
   /** Reports the vbucket as it is now; `bytes` were received for it. */
   add(node: string, { epoch, isAwaited, shard, vb }: Reported, bytes: number): void {
-    const { copy, highSeqno, persistedSeqno } = this.options.rows;
+    const { copy, highSeqno, persistedSeqno } = this.options.columns;
     const report = this.reportTo(node);
     this.sendLater(node, report, isAwaited);
     report.bytes += bytes;

@@ -29,7 +29,7 @@ function encode(message: PeerMessage, body: Uint8Array = noBytes): Buffer {
   if (message.kind === 'got') {
     const { bucket, bytes, rows } = message;
     // One message says how far one vbucket is. Those of vbuckets that no feed has only confirm bytes.
-    const [first = noRow, ...others] = rows;
+    const [first = noPosition, ...others] = rows;
     const got = (row: object, confirmed: number): Buffer =>
       frameOf({ kind: 'got', bucket, ...row, bytes: confirmed });
     return Buffer.concat([got(first, bytes), ...others.map((row) => got(row, 0))]);
@@ -37,12 +37,12 @@ function encode(message: PeerMessage, body: Uint8Array = noBytes): Buffer {
   const confirmed = 'bytes' in message ? (message.bytes ?? 0) : 0;
   if (!('bucket' in message) || confirmed === 0) return frameOf(message);
   return Buffer.concat([
-    frameOf({ kind: 'got', bucket: message.bucket, ...noRow, bytes: confirmed }),
+    frameOf({ kind: 'got', bucket: message.bucket, ...noPosition, bytes: confirmed }),
     frameOf(message),
   ]);
 }
 
-const noRow = { shard: 0, epoch: 0, vb: 0, received: 0, persisted: 0, following: false };
+const noPosition = { shard: 0, epoch: 0, vb: 0, received: 0, persisted: 0, following: false };
 
 const earlierBatch = ({ failover, isAwaited: _, ...batch }: CopyBatch): object =>
   failover === undefined ? batch : { ...batch, failover: Buffer.from(failover).toString('base64') };

@@ -102,7 +102,7 @@ test('a batch of an earlier epoch changes nothing', async () => {
   };
   received('c', batch, Buffer.from(writer.takeAll()));
   await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(b.bucket.rows.highSeqno[0], 0);
+  assert.equal(b.bucket.columns.highSeqno[0], 0);
   const last = sent.at(-1);
   assert.deepEqual([last?.kind, last !== undefined && 'epoch' in last && last.epoch], ['refused', 3]);
   replication.close();
@@ -117,7 +117,7 @@ test('reports of an earlier epoch do not count: what they say may have been roll
       rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }],
     });
   const got = (node: string, epoch: number): void => {
-    const high = b.bucket.rows.highSeqno[0] as number;
+    const high = b.bucket.columns.highSeqno[0] as number;
     const row: ReportedPosition = { shard: 0, epoch, vb: 0, received: high, persisted: 0, following: true };
     received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: [row] });
   };

@@ -64,7 +64,8 @@ export class FrameDecoder {
     if ((end - rowsAt) % reportedPositionBytes !== 0)
       throw new Error('the positions of a frame are incomplete');
     const rows: ReportedPosition[] = [];
-    for (let rowAt = rowsAt; rowAt < end; rowAt += reportedPositionBytes) rows.push(decodeRow(bytes, rowAt));
+    for (let rowAt = rowsAt; rowAt < end; rowAt += reportedPositionBytes)
+      rows.push(decodePosition(bytes, rowAt));
     return {
       kind: 'got',
       bucket: this.bucketOf(bytes, start + textAt + 1, at),
@@ -92,7 +93,7 @@ function endOfBucket(bytes: Buffer, start: number, end: number, length: number):
   return at;
 }
 
-const decodeRow = (bytes: Buffer, at: number): ReportedPosition => ({
+const decodePosition = (bytes: Buffer, at: number): ReportedPosition => ({
   shard: readUint16(bytes, at),
   epoch: readU48(bytes, at + 2),
   vb: readUint16(bytes, at + 8),

@@ -70,14 +70,14 @@ export interface Empty extends ShardRef {
  */
 export interface Opened extends ShardRef {
   readonly kind: 'opened' | 'refused' | 'failed';
-  readonly rows: readonly CopyRow[];
+  readonly rows: readonly CopyPosition[];
   /** The feed that is answered; absent: an older node answers. */
   readonly feed?: number;
   /** Bytes of batches that the copy received and will not apply. */
   readonly bytes?: number;
 }
 
-export interface CopyRow {
+export interface CopyPosition {
   readonly vb: number;
   readonly high: number;
   readonly persisted: number;

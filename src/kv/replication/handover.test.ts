@@ -55,7 +55,7 @@ class Writer {
   }
 }
 
-const seqnosOf = ({ bucket }: ReplicatedNode): number[] => [...bucket.rows.highSeqno];
+const seqnosOf = ({ bucket }: ReplicatedNode): number[] => [...bucket.columns.highSeqno];
 
 for (const replicas of [0, 1])
   test(`shards with ${replicas} copies move under load, and no write fails or is lost`, async (t) => {
@@ -101,7 +101,7 @@ for (const replicas of [0, 1])
     for (const [place, { bucket, name }] of nodes.entries())
       for (let vb = 0; vb < vbucketCount; vb++)
         if ((place - (vb % shardCount) + 2 * 3 + 3) % 3 > replicas)
-          assert.equal(bucket.rows.highSeqno[vb], 0, `${name} has vbucket ${vb} still`);
+          assert.equal(bucket.columns.highSeqno[vb], 0, `${name} has vbucket ${vb} still`);
     t.diagnostic(`the longest write took ${writer.longestMs} ms`);
     assert.ok(nodes.every((node) => seqnosOf(node).some((seqno) => seqno > 0)));
     for (const node of nodes) node.crash();

@@ -9,7 +9,7 @@ const retryMs = 2_000;
 
 export interface HandoverOptions {
   /** The vbuckets of the shard. */
-  rows: readonly number[];
+  vbs: readonly number[];
   bucket: Bucket;
   clock: Clock;
 }
@@ -29,7 +29,7 @@ export class Handover {
 
   /** Begins or ends the handover. */
   follow(isWanted: boolean): void {
-    const { bucket, clock, rows } = this.options;
+    const { bucket, clock, vbs } = this.options;
     const now = clock.monotonicMs();
     if (this.sinceMs !== null && (!isWanted || now - this.sinceMs > durationMsMax)) {
       this.notBeforeMs = now + retryMs;
@@ -37,19 +37,19 @@ export class Handover {
     }
     if (!isWanted || this.sinceMs !== null || now < this.notBeforeMs) return;
     this.sinceMs = now;
-    bucket.handOver(rows, true);
+    bucket.handOver(vbs, true);
   }
 
   /** Whether every member has all changes, and no client waits for a durable write. */
   isComplete(): boolean {
-    const { bucket, rows } = this.options;
-    if (this.sinceMs === null || !bucket.isResolved(rows)) return false;
-    return rows.every((row) => bucket.progress.committedSeqno(row) >= (bucket.rows.highSeqno[row] as number));
+    const { bucket, vbs } = this.options;
+    if (this.sinceMs === null || !bucket.isResolved(vbs)) return false;
+    return vbs.every((vb) => bucket.progress.committedSeqno(vb) >= (bucket.columns.highSeqno[vb] as number));
   }
 
   end(): void {
     if (this.sinceMs === null) return;
     this.sinceMs = null;
-    this.options.bucket.handOver(this.options.rows, false);
+    this.options.bucket.handOver(this.options.vbs, false);
   }
 }

@@ -48,9 +48,9 @@ function aShard() {
   };
   const progress = { receivedSeqno: () => state.received, committedSeqno: () => state.committed };
   const joining = new JoiningCopy({
-    rows: [0],
+    vbs: [0],
     clock,
-    bucket: { rows: { highSeqno }, progress } as unknown as Bucket,
+    bucket: { columns: { highSeqno }, progress } as unknown as Bucket,
   });
   return { clock, state, joining };
 }

@@ -13,7 +13,7 @@ const closeMs = 300;
 
 export interface JoiningCopyOptions {
   /** The vbuckets of the shard. */
-  rows: readonly number[];
+  vbs: readonly number[];
   bucket: Bucket;
   clock: Clock;
 }
@@ -67,22 +67,22 @@ export class JoiningCopy {
   private hasCommitted(member: SyncMember): boolean {
     const { progress } = this.options.bucket;
     const key = copyKey(member);
-    return this.options.rows.every((row) => progress.receivedSeqno(row, key) >= progress.committedSeqno(row));
+    return this.options.vbs.every((vb) => progress.receivedSeqno(vb, key) >= progress.committedSeqno(vb));
   }
 
   /** Whether the copy has received what the shard had shortly before. */
   private isClose(member: SyncMember): boolean {
-    const { bucket, clock, rows } = this.options;
+    const { bucket, clock, vbs } = this.options;
     const key = copyKey(member);
     const mark = this.marks.get(key);
     const now = clock.monotonicMs();
     if (
       mark &&
-      rows.every((row, index) => bucket.progress.receivedSeqno(row, key) >= (mark.seqnos[index] as number))
+      vbs.every((vb, index) => bucket.progress.receivedSeqno(vb, key) >= (mark.seqnos[index] as number))
     )
       return true;
     if (mark === undefined || now - mark.ms > closeMs)
-      this.marks.set(key, { seqnos: rows.map((row) => bucket.rows.highSeqno[row] as number), ms: now });
+      this.marks.set(key, { seqnos: vbs.map((vb) => bucket.columns.highSeqno[vb] as number), ms: now });
     return false;
   }
 }

@@ -40,7 +40,7 @@ for (const type of ['full', 'delta'])
     };
     await c.start();
     await clock.run(3_000);
-    const high = (): number => c.bucket.rows.highSeqno[0] as number;
+    const high = (): number => c.bucket.columns.highSeqno[0] as number;
     assert.equal(high(), type === 'delta' ? 50 : 0);
     await map.place(0, [0, 1, 2]);
     await clock.run(4_000);
@@ -63,7 +63,7 @@ test('a copy that was removed without its active having seen that map is filled 
   await clock.run(4_000);
   for (let i = 0; i < 20; i++) assert.equal(active.store(`k${i}`, 0), Status.success);
   await clock.run(100);
-  const high = (node: Node): number => node.bucket.rows.highSeqno[0] as number;
+  const high = (node: Node): number => node.bucket.columns.highSeqno[0] as number;
   assert.equal(high(copy), high(active));
   active.receivesMap = false;
   await map.place(0, [0, 1]);
@@ -88,7 +88,7 @@ test('a copy that was removed and given back does not join by what it reported b
   await clock.run(4_000);
   for (let i = 0; i < 20; i++) assert.equal(active.store(`k${i}`, 0), Status.success);
   await clock.run(100);
-  const high = (node: Node): number => node.bucket.rows.highSeqno[0] as number;
+  const high = (node: Node): number => node.bucket.columns.highSeqno[0] as number;
   const isMember = async () => (await map.shards())[0]?.inSync?.some(([position]) => position === 2) ?? false;
   const check = async (): Promise<boolean> => {
     const joined = await isMember();
@@ -160,7 +160,7 @@ test('a node that is removing a shard and is to serve it begins once the disk ha
   await clock.run(12_000);
   for (const vb of vbuckets) {
     assert.match(`${after.read('k', vb)}`, /"new"/);
-    assert.equal(after.bucket.rows.highSeqno[vb], 1);
+    assert.equal(after.bucket.columns.highSeqno[vb], 1);
   }
   for (const node of [a, after]) node.crash();
 });

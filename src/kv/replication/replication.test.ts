@@ -323,7 +323,7 @@ test('a copy with writes that a failover took back leaves the set, is rebuilt, a
   for (let i = 0; i < 2_000; i++) {
     await clock.run(2);
     const isMember = (await map.shards())[0]?.inSync?.some(([position]) => position === 2);
-    const isEmpty = c.bucket.rows.highSeqno[0] === 0;
+    const isEmpty = c.bucket.columns.highSeqno[0] === 0;
     wasEmpty ||= isEmpty;
     assert.ok(!(isMember && isEmpty), 'it left the set first');
     outMs = isMember ? 0 : outMs + 2;
@@ -340,6 +340,6 @@ test('a copy with writes that a failover took back leaves the set, is rebuilt, a
   const placement = (await map.shards())[0];
   assert.deepEqual(placement?.inSync?.map(([position]) => position).toSorted(), [1, 2]);
   for (const key of ['lost', 'k', 'k7', 'k8']) assert.equal(c.read(key, 0), b.read(key, 0), key);
-  assert.equal(c.bucket.rows.items[0], b.bucket.rows.items[0]);
+  assert.equal(c.bucket.columns.items[0], b.bucket.columns.items[0]);
   for (const node of [b, c]) node.crash();
 });

@@ -44,20 +44,20 @@ export class ShardDrops {
   leftovers(
     specs: readonly ShardSpec[],
     self: string,
-    rowsOf: (shard: number) => readonly number[],
+    vbsOf: (shard: number) => readonly number[],
   ): number[] {
     if (this.options.keepsCopies()) return [];
     return specs.flatMap(({ inSync = [], state }, shard) => {
       const isGone = state === 'dead' && !inSync.some(({ node }) => node === self);
-      return isGone && this.isDue(shard, rowsOf(shard)) ? [shard] : [];
+      return isGone && this.isDue(shard, vbsOf(shard)) ? [shard] : [];
     });
   }
 
-  private isDue(shard: number, rows: readonly number[]): boolean {
+  private isDue(shard: number, vbs: readonly number[]): boolean {
     const { bucket, clock } = this.options;
     if (this.dropping.has(shard) || clock.monotonicMs() < this.notBeforeMs) return false;
     if (this.mayCount(shard)) return false;
-    return rows.some((row) => (bucket.rows.highSeqno[row] as number) > 0);
+    return vbs.some((vb) => (bucket.columns.highSeqno[vb] as number) > 0);
   }
 
   /**
@@ -71,12 +71,12 @@ export class ShardDrops {
   }
 
   /** A failed removal is logged, and is due again later. */
-  begin(shard: number, rows: readonly number[]): void {
+  begin(shard: number, vbs: readonly number[]): void {
     const { bucket, clock, ended, log, uuid } = this.options;
     if (this.dropping.has(shard)) return;
     this.dropping.add(shard);
     bucket
-      .drop(rows)
+      .drop(vbs)
       .catch((error: Error) => {
         this.notBeforeMs = clock.monotonicMs() + retryMs;
         log.warn('replication.drop_failed', { bucket: uuid, shard, reason: error.message });

@@ -1,46 +1,46 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { advanceCas, nextCas, raiseCas } from './cas-clock.ts';
+import { VbucketColumns } from './columns.ts';
 import { Now } from './now.ts';
-import { VbucketRows } from './rows.ts';
 
 const lowMax = 0xffffffff;
 const early = new Now();
 early.set(1000, 0);
 
 function aClock(high: number, low: number) {
-  const rows = new VbucketRows(2);
-  rows.casHi[1] = high;
-  rows.casLo[1] = low;
-  return { rows, read: () => [rows.casHi[1], rows.casLo[1]] };
+  const columns = new VbucketColumns(2);
+  columns.casHi[1] = high;
+  columns.casLo[1] = low;
+  return { columns, read: () => [columns.casHi[1], columns.casLo[1]] };
 }
 
 test('assigns the time, or one more than the last value if the time is not above it', () => {
-  const { rows, read } = aClock(0, 0);
-  advanceCas(rows, 1, early);
+  const { columns, read } = aClock(0, 0);
+  advanceCas(columns, 1, early);
   assert.deepEqual(read(), [early.casHi, early.casLo]);
-  advanceCas(rows, 1, early);
+  advanceCas(columns, 1, early);
   assert.deepEqual(read(), [early.casHi, early.casLo + 1]);
-  assert.deepEqual([rows.casHi[0], rows.casLo[0]], [0, 0]);
+  assert.deepEqual([columns.casHi[0], columns.casLo[0]], [0, 0]);
 });
 
 test('carries into the high word, in the announced value as in the assigned one', () => {
-  const { rows, read } = aClock(9000, lowMax);
+  const { columns, read } = aClock(9000, lowMax);
   const next = { casHi: 0, casLo: 0 };
-  nextCas(rows, 1, early, next);
+  nextCas(columns, 1, early, next);
   assert.deepEqual(next, { casHi: 9001, casLo: 0 });
-  advanceCas(rows, 1, early);
+  advanceCas(columns, 1, early);
   assert.deepEqual(read(), [9001, 0]);
 });
 
 test('is raised to values seen elsewhere, and never falls', () => {
-  const { rows, read } = aClock(9000, 5);
-  raiseCas(rows, 1, { hi: 9000, lo: 4, extra: 1 });
+  const { columns, read } = aClock(9000, 5);
+  raiseCas(columns, 1, { hi: 9000, lo: 4, extra: 1 });
   assert.deepEqual(read(), [9000, 5]);
-  raiseCas(rows, 1, { hi: 9000, lo: 4, extra: 2 });
+  raiseCas(columns, 1, { hi: 9000, lo: 4, extra: 2 });
   assert.deepEqual(read(), [9000, 6]);
-  raiseCas(rows, 1, { hi: 9000, lo: lowMax, extra: 3 });
+  raiseCas(columns, 1, { hi: 9000, lo: lowMax, extra: 3 });
   assert.deepEqual(read(), [9001, 2]);
-  raiseCas(rows, 1, { hi: 8999, lo: lowMax, extra: 0 });
+  raiseCas(columns, 1, { hi: 8999, lo: lowMax, extra: 0 });
   assert.deepEqual(read(), [9001, 2]);
 });

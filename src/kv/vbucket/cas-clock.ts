@@ -1,6 +1,7 @@
 // CAS values: a hybrid logical clock per vbucket. A new value is the wall clock's if that is above all assigned ones, else one above them.
+
+import type { VbucketColumns } from './columns.ts';
 import type { Now } from './now.ts';
-import type { VbucketRows } from './rows.ts';
 
 interface CasWords {
   casHi: number;
@@ -8,39 +9,39 @@ interface CasWords {
 }
 
 /** The value that `advanceCas` would assign now. */
-export function nextCas(rows: VbucketRows, row: number, now: Now, next: CasWords): void {
-  const high = rows.casHi[row] as number;
-  const low = rows.casLo[row] as number;
+export function nextCas(columns: VbucketColumns, vb: number, now: Now, next: CasWords): void {
+  const high = columns.casHi[vb] as number;
+  const low = columns.casLo[vb] as number;
   const isAhead = now.casHi > high || (now.casHi === high && now.casLo > low);
   next.casHi = isAhead ? now.casHi : low === 0xffffffff ? high + 1 : high;
   next.casLo = isAhead ? now.casLo : (low + 1) >>> 0;
 }
 
-/** Advances the vbucket's clock; its new value is in `rows.casHi` and `rows.casLo`. */
-export function advanceCas(rows: VbucketRows, row: number, now: Now): void {
-  const { casHi, casLo } = rows;
-  const high = casHi[row] as number;
-  const low = casLo[row] as number;
+/** Advances the vbucket's clock; its new value is in `columns.casHi` and `columns.casLo`. */
+export function advanceCas(columns: VbucketColumns, vb: number, now: Now): void {
+  const { casHi, casLo } = columns;
+  const high = casHi[vb] as number;
+  const low = casLo[vb] as number;
   if (now.casHi > high || (now.casHi === high && now.casLo > low)) {
-    casHi[row] = now.casHi;
-    casLo[row] = now.casLo;
+    casHi[vb] = now.casHi;
+    casLo[vb] = now.casLo;
     return;
   }
-  casLo[row] = low + 1;
-  if (low === 0xffffffff) casHi[row] = high + 1;
+  casLo[vb] = low + 1;
+  if (low === 0xffffffff) casHi[vb] = high + 1;
 }
 
 /** Raises the clock to at least a value seen elsewhere (`extra` above it). */
 export function raiseCas(
-  rows: VbucketRows,
-  row: number,
+  columns: VbucketColumns,
+  vb: number,
   value: { hi: number; lo: number; extra: number },
 ): void {
   const sum = value.lo + value.extra;
   const low = sum % 2 ** 32;
   const high = value.hi + Math.floor(sum / 2 ** 32);
-  const current = rows.casHi[row] as number;
-  if (high < current || (high === current && low <= (rows.casLo[row] as number))) return;
-  rows.casHi[row] = high;
-  rows.casLo[row] = low;
+  const current = columns.casHi[vb] as number;
+  if (high < current || (high === current && low <= (columns.casLo[vb] as number))) return;
+  columns.casHi[vb] = high;
+  columns.casLo[vb] = low;
 }

@@ -18,9 +18,9 @@ export class Cutter {
   }
 
   /** Whether the vbucket has changed since its last cut. */
-  hasChanges(row: number): boolean {
-    const { rows } = this.vbuckets;
-    return (rows.highSeqno[row] as number) > (rows.cutSeqno[row] as number);
+  hasChanges(vb: number): boolean {
+    const { columns } = this.vbuckets;
+    return (columns.highSeqno[vb] as number) > (columns.cutSeqno[vb] as number);
   }
 
   /**
@@ -28,34 +28,34 @@ export class Cutter {
    * before the end has been replaced by one after it: such a cut would miss a change that it claims to hold. Without dirty items
    * it carries only the vbucket's state.
    */
-  take(row: number, writer: CutWriter, limitBytes: number): number {
-    const { rows } = this.vbuckets;
-    const failover = this.vbuckets.failovers.encode(row);
-    const startSeqno = Math.min((rows.cutSeqno[row] as number) + 1, rows.highSeqno[row] as number);
+  take(vb: number, writer: CutWriter, limitBytes: number): number {
+    const { columns } = this.vbuckets;
+    const failover = this.vbuckets.failovers.encode(vb);
+    const startSeqno = Math.min((columns.cutSeqno[vb] as number) + 1, columns.highSeqno[vb] as number);
     writer.begin(failover.length);
-    const endSeqno = this.takeItems(row, writer, limitBytes);
-    writer.finish(this.stateOf(row, startSeqno, endSeqno, failover));
-    rows.cutSeqno[row] = endSeqno;
+    const endSeqno = this.takeItems(vb, writer, limitBytes);
+    writer.finish(this.stateOf(vb, startSeqno, endSeqno, failover));
+    columns.cutSeqno[vb] = endSeqno;
     return endSeqno;
   }
 
-  private takeItems(row: number, writer: CutWriter, limitBytes: number): number {
-    const { rows, items } = this.vbuckets;
+  private takeItems(vb: number, writer: CutWriter, limitBytes: number): number {
+    const { columns, items } = this.vbuckets;
     let endSeqno = 0;
-    for (let address = 0; (address = rows.dirtyHead[row] as number) !== 0; ) {
-      if (writer.bytes >= limitBytes && endSeqno !== 0 && this.mayEndAt(row, endSeqno)) return endSeqno;
+    for (let address = 0; (address = columns.dirtyHead[vb] as number) !== 0; ) {
+      if (writer.bytes >= limitBytes && endSeqno !== 0 && this.mayEndAt(vb, endSeqno)) return endSeqno;
       endSeqno = this.takeItem(address, writer);
-      unlinkDirty(rows, items, row, address);
+      unlinkDirty(columns, items, vb, address);
     }
-    rows.dedupeFloor[row] = 0;
-    rows.dedupeCeiling[row] = 0;
-    return rows.highSeqno[row] as number;
+    columns.dedupeFloor[vb] = 0;
+    columns.dedupeCeiling[vb] = 0;
+    return columns.highSeqno[vb] as number;
   }
 
-  private mayEndAt(row: number, seqno: number): boolean {
-    const { dedupeFloor, dedupeCeiling } = this.vbuckets.rows;
-    if (seqno >= (dedupeCeiling[row] as number)) return true;
-    return seqno < (dedupeFloor[row] as number);
+  private mayEndAt(vb: number, seqno: number): boolean {
+    const { dedupeFloor, dedupeCeiling } = this.vbuckets.columns;
+    if (seqno >= (dedupeCeiling[vb] as number)) return true;
+    return seqno < (dedupeFloor[vb] as number);
   }
 
   private takeItem(address: number, writer: CutWriter): number {
@@ -66,24 +66,24 @@ export class Cutter {
     return item.seqno;
   }
 
-  private stateOf(row: number, startSeqno: number, endSeqno: number, failover: Uint8Array): CutState {
-    const { rows } = this.vbuckets;
+  private stateOf(vb: number, startSeqno: number, endSeqno: number, failover: Uint8Array): CutState {
+    const { columns } = this.vbuckets;
     const { state } = this;
-    state.vb = row;
+    state.vb = vb;
     state.startSeqno = startSeqno;
     state.endSeqno = endSeqno;
-    state.maxCasHi = rows.casHi[row] as number;
-    state.maxCasLo = rows.casLo[row] as number;
-    state.maxDeletedRev = rows.maxDeletedRev[row] as number;
-    state.purgeSeqno = rows.purgeSeqno[row] as number;
+    state.maxCasHi = columns.casHi[vb] as number;
+    state.maxCasLo = columns.casLo[vb] as number;
+    state.maxDeletedRev = columns.maxDeletedRev[vb] as number;
+    state.purgeSeqno = columns.purgeSeqno[vb] as number;
     state.manifestUid = this.manifestUid;
-    state.items = rows.items[row] as number;
-    state.deleted = rows.tombstones[row] as number;
-    const isWhole = (rows.snapEnd[row] as number) <= endSeqno;
-    state.snapStart = isWhole ? endSeqno : (rows.snapStart[row] as number);
-    state.snapEnd = isWhole ? endSeqno : (rows.snapEnd[row] as number);
-    state.epoch = rows.epoch[row] as number;
-    state.copy = rows.copy[row] as number;
+    state.items = columns.items[vb] as number;
+    state.deleted = columns.tombstones[vb] as number;
+    const isWhole = (columns.snapEnd[vb] as number) <= endSeqno;
+    state.snapStart = isWhole ? endSeqno : (columns.snapStart[vb] as number);
+    state.snapEnd = isWhole ? endSeqno : (columns.snapEnd[vb] as number);
+    state.epoch = columns.epoch[vb] as number;
+    state.copy = columns.copy[vb] as number;
     state.failover = failover;
     return state;
   }

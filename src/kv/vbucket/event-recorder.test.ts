@@ -178,7 +178,7 @@ class CountedVbuckets extends Vbuckets {
     const collections = new LiveCollections();
     collections.apply([{ id: 0, maxTtl: 0 }] satisfies CollectionSpec[]);
     super({ count: 64, now: new Now(), collections, hashSeed: 1, persistent: true });
-    this.rows.state.fill(VbucketState.active);
+    this.columns.state.fill(VbucketState.active);
   }
 
   override write(...args: Parameters<Vbuckets['write']>): boolean {
@@ -212,7 +212,7 @@ test('continues where it stopped once there is memory again', async () => {
   clock.advance(1_000);
   await finish(clock);
   assert.equal(events.isBehind, false);
-  assert.deepEqual([...vbuckets.rows.highSeqno].slice(0, 3), [3 + 3, 3 + 3, 0]);
+  assert.deepEqual([...vbuckets.columns.highSeqno].slice(0, 3), [3 + 3, 3 + 3, 0]);
 });
 
 test('counts the events that a call must wait for as work of the turn', async () => {
@@ -221,7 +221,7 @@ test('counts the events that a call must wait for as work of the turn', async ()
   const spend = (bytes: number): void => void (workBytes += bytes);
   const clock = new SteppedClock();
   const events = new EventRecorder({ vbuckets, clock, spend, persistent: false, onDirty: () => {} });
-  events.record([...vbuckets.rows.state.keys()], stateOf(1, idsOf(0, count)));
+  events.record([...vbuckets.columns.state.keys()], stateOf(1, idsOf(0, count)));
   const before = workBytes;
   assert.equal(events.catchUp(last), true);
   assert.ok(workBytes - before > turnLimits.workBytes, `${workBytes - before} bytes of work`);
@@ -231,10 +231,10 @@ test('removes the events of a commit from memory in slices', async () => {
   const clock = new SteppedClock();
   const vbuckets = new CountedVbuckets();
   const events = new EventRecorder({ vbuckets, clock, persistent: true, onDirty: () => {} });
-  const rows = Array.from({ length: 64 }, (_, row) => row);
-  events.record(rows, stateOf(1, idsOf(0, 100)));
+  const vbs = Array.from({ length: 64 }, (_, vb) => vb);
+  events.record(vbs, stateOf(1, idsOf(0, 100)));
   await finish(clock);
-  for (const row of rows) events.persisted(row, row === last ? 30 : 100);
+  for (const vb of vbs) events.persisted(vb, vb === last ? 30 : 100);
   assert.ok(clock.hasDeferred);
   for (let before = 0; clock.hasDeferred; before = vbuckets.discarded) {
     await clock.turn();

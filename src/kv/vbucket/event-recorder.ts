@@ -29,19 +29,19 @@ export interface EventRecorderOptions {
   clock: Pick<Clock, 'after' | 'soon'>;
   /** Events are written to a disk. */
   persistent: boolean;
-  onDirty: (row: number) => void;
+  onDirty: (vb: number) => void;
   /** Counts work of the turn. */
   spend?: ((workBytes: number) => void) | undefined;
 }
 
 export class EventRecorder {
   private readonly options: EventRecorderOptions;
-  /** By row: the manifest's state that was recorded last; null before the first. */
+  /** By vbucket: the manifest's state that was recorded last; null before the first. */
   private readonly recorded: (ManifestState | null)[];
   private stored: StoredManifests | null = null;
   /** The states to which the vbuckets in `waiting` are led, one after the other; empty while none waits. */
   private targets: Target[] = [];
-  /** The target that a vbucket reaches next, by row. */
+  /** The target that a vbucket reaches next, by vbucket. */
   private readonly waiting = new Map<number, number>();
   private afterwards: (() => void)[] = [];
   private isScheduled = false;
@@ -53,32 +53,32 @@ export class EventRecorder {
   constructor(options: EventRecorderOptions) {
     this.options = options;
     this.unwritten = new UnwrittenEvents(options.vbuckets, options.clock);
-    this.recorded = new Array<ManifestState | null>(options.vbuckets.rows.count).fill(null);
+    this.recorded = new Array<ManifestState | null>(options.vbuckets.columns.count).fill(null);
   }
 
   /** Adds an event that a file holds, read at warm-up. */
-  noteStored(row: number, item: CutItem): void {
-    this.stored ??= new StoredManifests(this.options.vbuckets.rows.count);
-    this.stored.note(row, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
+  noteStored(vb: number, item: CutItem): void {
+    this.stored ??= new StoredManifests(this.options.vbuckets.columns.count);
+    this.stored.note(vb, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
   }
 
   /** Adds an event that a copy got from its active and that is in memory now. */
-  noteApplied(row: number, hash: number, item: CutItem): void {
+  noteApplied(vb: number, hash: number, item: CutItem): void {
     const { persistent, vbuckets } = this.options;
-    const before = this.recorded[row] ?? null;
-    this.stored ??= new StoredManifests(vbuckets.rows.count);
-    if (before !== null) this.stored.put(row, before);
-    this.recorded[row] = null;
-    this.stored.note(row, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
-    if (persistent) this.unwritten.add(row, hash, item.seqno);
+    const before = this.recorded[vb] ?? null;
+    this.stored ??= new StoredManifests(vbuckets.columns.count);
+    if (before !== null) this.stored.put(vb, before);
+    this.recorded[vb] = null;
+    this.stored.note(vb, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
+    if (persistent) this.unwritten.add(vb, hash, item.seqno);
   }
 
   /** Records the events that lead the history of these vbuckets to the manifest's state: a few at once, many in later turns. */
-  record(rows: readonly number[], state: ManifestState): void {
+  record(vbs: readonly number[], state: ManifestState): void {
     // After many changes in a short time, vbuckets that lag behind record the last ones as one.
     if (this.targets.length === targetsMax) this.targets.pop();
     const target = this.targets.push({ state, steps: new Map() }) - 1;
-    for (const row of rows) if (!this.waiting.has(row)) this.waiting.set(row, target);
+    for (const vb of vbs) if (!this.waiting.has(vb)) this.waiting.set(vb, target);
     if (!this.isScheduled) this.work();
   }
 
@@ -94,14 +94,14 @@ export class EventRecorder {
   }
 
   /** Records what this vbucket lacks; false when there is no memory for it. */
-  catchUp(row: number): boolean {
-    while (this.waiting.has(row)) if (this.recordIn(row) === null) return false;
+  catchUp(vb: number): boolean {
+    while (this.waiting.has(vb)) if (this.recordIn(vb) === null) return false;
     return true;
   }
 
   /** Called when the vbucket's changes up to `seqno` are persisted. */
-  persisted(row: number, seqno: number): void {
-    this.unwritten.persisted(row, seqno);
+  persisted(vb: number, seqno: number): void {
+    this.unwritten.persisted(vb, seqno);
   }
 
   /** Discards the events that are not recorded yet: the next start records them. */
@@ -120,19 +120,19 @@ export class EventRecorder {
   }
 
   /** Called when one vbucket was emptied. */
-  discard(row: number): void {
-    this.recorded[row] = null;
-    this.stored?.put(row, firstState);
-    this.unwritten.discard(row);
+  discard(vb: number): void {
+    this.recorded[vb] = null;
+    this.stored?.put(vb, firstState);
+    this.unwritten.discard(vb);
   }
 
   private work(): void {
     const { clock } = this.options;
     this.isScheduled = true;
     let left = eventsPerTurn;
-    for (const row of this.waiting.keys()) {
-      while (this.waiting.has(row) && left > 0) {
-        const cost = this.recordIn(row);
+    for (const vb of this.waiting.keys()) {
+      while (this.waiting.has(vb) && left > 0) {
+        const cost = this.recordIn(vb);
         if (cost === null) {
           clock.after(retryMs, () => this.work());
           return;
@@ -146,43 +146,43 @@ export class EventRecorder {
   }
 
   /** Takes the next step of this vbucket. Returns what it cost, in events; null when there is no memory. */
-  private recordIn(row: number): number | null {
+  private recordIn(vb: number): number | null {
     // The history of a copy comes from its active.
-    if (!makesSeqnos(this.options.vbuckets.rows, row)) {
-      this.endWaiting(row);
+    if (!makesSeqnos(this.options.vbuckets.columns, vb)) {
+      this.endWaiting(vb);
       return 0;
     }
     const { recorded, stored, targets, waiting } = this;
-    const index = waiting.get(row) as number;
+    const index = waiting.get(vb) as number;
     const { state, steps } = targets[index] as Target;
-    const before = recorded[row] ?? stored?.stateOf(row) ?? firstState;
+    const before = recorded[vb] ?? stored?.stateOf(vb) ?? firstState;
     const existing = steps.get(before);
     const step = existing ?? stepBetween(before, state);
     steps.set(before, step);
-    const refused = step.events.findIndex((event) => !this.write(row, event));
-    recorded[row] = refused < 0 ? step.after : stateAfter(before, step.described.slice(0, refused));
+    const refused = step.events.findIndex((event) => !this.write(vb, event));
+    recorded[vb] = refused < 0 ? step.after : stateAfter(before, step.described.slice(0, refused));
     if (refused >= 0) return null;
-    if (step.after === state && index + 1 < targets.length) waiting.set(row, index + 1);
-    else if (step.after === state) this.endWaiting(row);
+    if (step.after === state && index + 1 < targets.length) waiting.set(vb, index + 1);
+    else if (step.after === state) this.endWaiting(vb);
     const { size } = state.collections;
     const cost = step.events.length + 1 + (existing === undefined ? size : size / comparedPerEvent);
     this.options.spend?.(cost * eventWork);
     return cost;
   }
 
-  private endWaiting(row: number): void {
-    this.waiting.delete(row);
+  private endWaiting(vb: number): void {
+    this.waiting.delete(vb);
     if (this.waiting.size > 0) return;
     this.targets = [];
     if (!this.recorded.includes(null)) this.stored = null;
     for (const act of this.afterwards.splice(0)) act();
   }
 
-  private write(row: number, event: EncodedEvent): boolean {
+  private write(vb: number, event: EncodedEvent): boolean {
     const { vbuckets, persistent, onDirty } = this.options;
     const { draft, position, result } = this;
     const hash = vbuckets.hash(event.key, 0, event.key.length);
-    vbuckets.locate(position, row, hash, event.key, 0, event.key.length);
+    vbuckets.locate(position, vb, hash, event.key, 0, event.key.length);
     draft.key = event.key;
     draft.keyEnd = event.key.length;
     draft.value = event.value;
@@ -191,8 +191,8 @@ export class EventRecorder {
     draft.expiry = event.isDrop ? vbuckets.now.seconds : 0;
     if (!vbuckets.write(position, draft, result)) return false;
     if (!persistent) return true;
-    this.unwritten.add(row, hash, result.seqno);
-    onDirty(row);
+    this.unwritten.add(vb, hash, result.seqno);
+    onDirty(vb);
     return true;
   }
 }

@@ -128,10 +128,10 @@ export class Evictor {
    */
   private remove(address: number): void {
     const { vbuckets, draft } = this;
-    const { items, now, rows } = vbuckets;
+    const { items, now, columns } = vbuckets;
     if (isInFlight(items, address) || items.isLocked(address, now)) return;
     const isLeftToActive =
-      (items.state(address) & Bit.deleted) === 0 && !makesSeqnos(rows, items.row(address));
+      (items.state(address) & Bit.deleted) === 0 && !makesSeqnos(columns, items.vb(address));
     if (isLeftToActive) return;
     vbuckets.locateItem(this.position, address);
     this.evicted++;
@@ -146,8 +146,11 @@ export class Evictor {
 
   private discardTombstone(address: number): void {
     const { position } = this;
-    const { items, rows } = this.vbuckets;
-    rows.purgeSeqno[position.row] = Math.max(rows.purgeSeqno[position.row] as number, items.seqno(address));
+    const { items, columns } = this.vbuckets;
+    columns.purgeSeqno[position.vb] = Math.max(
+      columns.purgeSeqno[position.vb] as number,
+      items.seqno(address),
+    );
     this.vbuckets.discard(position);
   }
 

@@ -12,13 +12,13 @@ export class Expirer {
   /** Documents expired since start. */
   expired = 0;
   private readonly vbuckets: Vbuckets;
-  private readonly onDirty: (row: number) => void;
+  private readonly onDirty: (vb: number) => void;
   private readonly walk: PageWalk;
   private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
-  constructor(vbuckets: Vbuckets, onDirty: (row: number) => void) {
+  constructor(vbuckets: Vbuckets, onDirty: (vb: number) => void) {
     this.vbuckets = vbuckets;
     this.onDirty = onDirty;
     this.walk = new PageWalk(vbuckets.heap);
@@ -36,14 +36,14 @@ export class Expirer {
   expire(position: ItemPosition): boolean {
     const { draft, vbuckets } = this;
     const { items, now } = vbuckets;
-    const { address, row } = position;
-    if (isInFlight(items, address) || !makesSeqnos(vbuckets.rows, row)) return false;
+    const { address, vb } = position;
+    if (isInFlight(items, address) || !makesSeqnos(vbuckets.columns, vb)) return false;
     draftTombstone(draft, items, address, now.seconds);
     keepSystemXattrs(draft, items, address);
     draft.bits |= Bit.expired;
     if (!vbuckets.write(position, draft, this.result)) return false;
     this.expired++;
-    this.onDirty(row);
+    this.onDirty(vb);
     return true;
   }
 
@@ -60,9 +60,9 @@ export class Expirer {
   }
 
   private visit(address: number, needsFetch: (address: number) => void): void {
-    const { items, now, rows } = this.vbuckets;
+    const { items, now, columns } = this.vbuckets;
     if ((items.state(address) & Bit.deleted) !== 0 || !items.isExpired(address, now.seconds)) return;
-    if (!makesSeqnos(rows, items.row(address))) return;
+    if (!makesSeqnos(columns, items.vb(address))) return;
     if (this.needsValue(address)) {
       needsFetch(address);
       return;

@@ -18,13 +18,13 @@ test('keeps the newest entries of each vbucket, up to the limit', () => {
 
 test('knows the newest uuid of each vbucket', () => {
   const logs = new FailoverLogs(4);
-  const uuids = [1, 2, 3].map((row) => ({ uuidHi: 10 * row, uuidLo: 10 * row + 1, seqno: row }));
+  const uuids = [1, 2, 3].map((vb) => ({ uuidHi: 10 * vb, uuidLo: 10 * vb + 1, seqno: vb }));
   for (const [index, uuid] of uuids.entries()) {
     logs.push(index + 1, entry(7, 0));
     logs.push(index + 1, uuid);
   }
   assert.deepEqual(
-    [1, 2, 3].map((row) => [logs.uuidHi(row), logs.uuidLo(row)]),
+    [1, 2, 3].map((vb) => [logs.uuidHi(vb), logs.uuidLo(vb)]),
     uuids.map(({ uuidHi, uuidLo }) => [uuidHi, uuidLo]),
   );
 });

@@ -20,37 +20,37 @@ export class FailoverLogs {
   }
 
   /** Adds an entry at `seqno`; entries at or above it are dropped, since their history was lost. */
-  push(row: number, entry: FailoverEntry): void {
-    const older = this.entries(row).filter((old) => old.seqno < entry.seqno);
-    this.put(row, [entry, ...older].slice(0, failoverEntriesMax));
+  push(vb: number, entry: FailoverEntry): void {
+    const older = this.entries(vb).filter((old) => old.seqno < entry.seqno);
+    this.put(vb, [entry, ...older].slice(0, failoverEntriesMax));
   }
 
-  clear(row: number): void {
-    this.lengths[row] = 0;
+  clear(vb: number): void {
+    this.lengths[vb] = 0;
   }
 
-  entries(row: number): FailoverEntry[] {
-    return Array.from({ length: this.lengths[row] as number }, (_, index) => this.entry(row, index));
+  entries(vb: number): FailoverEntry[] {
+    return Array.from({ length: this.lengths[vb] as number }, (_, index) => this.entry(vb, index));
   }
 
   /** High word of the newest entry's uuid. */
-  uuidHi(row: number): number {
-    return this.words[row * 4] as number;
+  uuidHi(vb: number): number {
+    return this.words[vb * 4] as number;
   }
-  uuidLo(row: number): number {
-    return this.words[row * 4 + 1] as number;
+  uuidLo(vb: number): number {
+    return this.words[vb * 4 + 1] as number;
   }
 
   /** The stored form: big-endian uuid and seqno of each entry. */
-  encode(row: number): Uint8Array {
-    const encoded = Buffer.alloc((this.lengths[row] as number) * entryBytes);
+  encode(vb: number): Uint8Array {
+    const encoded = Buffer.alloc((this.lengths[vb] as number) * entryBytes);
     for (let word = 0; word < encoded.length / 4; word++) {
-      encoded.writeUInt32BE(this.words[this.at(row, word >> 2) + (word & 3)] as number, word * 4);
+      encoded.writeUInt32BE(this.words[this.at(vb, word >> 2) + (word & 3)] as number, word * 4);
     }
     return encoded;
   }
 
-  decode(row: number, encoded: Uint8Array): void {
+  decode(vb: number, encoded: Uint8Array): void {
     assert(encoded.length % entryBytes === 0, 'the length of a failover log is invalid');
     const view = new DataView(encoded.buffer, encoded.byteOffset, encoded.byteLength);
     const entries: FailoverEntry[] = [];
@@ -58,24 +58,24 @@ export class FailoverLogs {
       const seqno = view.getUint32(at + 8) * 2 ** 32 + view.getUint32(at + 12);
       entries.push({ uuidHi: view.getUint32(at), uuidLo: view.getUint32(at + 4), seqno });
     }
-    this.put(row, entries.slice(0, failoverEntriesMax));
+    this.put(vb, entries.slice(0, failoverEntriesMax));
   }
 
-  private at(row: number, index: number): number {
-    return (index * this.count + row) * 4;
+  private at(vb: number, index: number): number {
+    return (index * this.count + vb) * 4;
   }
 
-  private entry(row: number, index: number): FailoverEntry {
-    const at = this.at(row, index);
+  private entry(vb: number, index: number): FailoverEntry {
+    const at = this.at(vb, index);
     const word = (offset: number): number => this.words[at + offset] as number;
     return { uuidHi: word(0), uuidLo: word(1), seqno: word(2) * 2 ** 32 + word(3) };
   }
 
-  private put(row: number, entries: FailoverEntry[]): void {
-    this.lengths[row] = entries.length;
+  private put(vb: number, entries: FailoverEntry[]): void {
+    this.lengths[vb] = entries.length;
     entries.forEach((entry, index) => {
       const high = Math.floor(entry.seqno / 2 ** 32);
-      this.words.set([entry.uuidHi, entry.uuidLo, high, entry.seqno - high * 2 ** 32], this.at(row, index));
+      this.words.set([entry.uuidHi, entry.uuidLo, high, entry.seqno - high * 2 ** 32], this.at(vb, index));
     });
   }
 }

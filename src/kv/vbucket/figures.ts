@@ -1,5 +1,5 @@
 // Statistics of one vbucket, for administrators.
-import type { VbucketRows } from './rows.ts';
+import type { VbucketColumns } from './columns.ts';
 
 export interface VbucketFigures {
   items: number;
@@ -15,16 +15,16 @@ export interface VbucketFigures {
   maxDeletedRev: number;
 }
 
-export function figuresOf(rows: VbucketRows, vb: number): VbucketFigures {
+export function figuresOf(columns: VbucketColumns, vb: number): VbucketFigures {
   const of = (column: Uint32Array | Float64Array): number => column[vb] ?? 0;
   return {
-    items: of(rows.items),
-    tombstones: of(rows.tombstones),
-    nonResident: of(rows.nonResidentValues) + of(rows.nonResidentItems),
-    dirtyItems: of(rows.dirtyCount),
-    dirtyBytes: of(rows.dirtyBytes),
-    purgeSeqno: of(rows.purgeSeqno),
-    maxCas: (BigInt(of(rows.casHi)) << 32n) | BigInt(of(rows.casLo)),
-    maxDeletedRev: of(rows.maxDeletedRev),
+    items: of(columns.items),
+    tombstones: of(columns.tombstones),
+    nonResident: of(columns.nonResidentValues) + of(columns.nonResidentItems),
+    dirtyItems: of(columns.dirtyCount),
+    dirtyBytes: of(columns.dirtyBytes),
+    purgeSeqno: of(columns.purgeSeqno),
+    maxCas: (BigInt(of(columns.casHi)) << 32n) | BigInt(of(columns.casLo)),
+    maxDeletedRev: of(columns.maxDeletedRev),
   };
 }

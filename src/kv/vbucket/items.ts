@@ -1,7 +1,7 @@
 // Access to the fields of items in memory, by address.
 import type { ItemView } from '../data/documents.ts';
 import type { Heap } from '../memory/heap.ts';
-import { Bit, datatypeIn, headerBytes, keyBytesIn, rowIn, stateOf, Word } from '../memory/layout.ts';
+import { Bit, datatypeIn, headerBytes, keyBytesIn, stateOf, vbIn, Word } from '../memory/layout.ts';
 import { collectionIdOf } from './live-collections.ts';
 import type { Now } from './now.ts';
 
@@ -117,9 +117,9 @@ export class Items {
     return datatypeIn(this.state(address));
   }
 
-  /** Row of the item's vbucket. */
-  row(address: number): number {
-    return rowIn(this.state(address));
+  /** The item's vbucket. */
+  vb(address: number): number {
+    return vbIn(this.state(address));
   }
 
   valueStart(address: number): number {
@@ -164,7 +164,7 @@ export class Items {
    * Writes flags, expiry, sizes and state, the value, and the key when the memory is newly allocated. The caller sets CAS,
    * seqno and revision next.
    */
-  write(address: number, row: number, draft: Draft, isNew: boolean): void {
+  write(address: number, vb: number, draft: Draft, isNew: boolean): void {
     const words = this.heap.words[address >>> 16] as Uint32Array;
     const at = (address & 0xffff) << 2;
     const keyBytes = draft.keyEnd - draft.keyStart;
@@ -173,7 +173,7 @@ export class Items {
     words[at + Word.flags] = draft.flags;
     words[at + Word.expiry] = draft.expiry;
     words[at + Word.valueBytes] = headLength + valueLength;
-    words[at + Word.state] = stateOf(draft.bits, row, draft.datatype, keyBytes);
+    words[at + Word.state] = stateOf(draft.bits, vb, draft.datatype, keyBytes);
     words[at + Word.lockOrPending] = 0;
     const page = this.heap.bytes[address >>> 16] as Buffer;
     const keyAt = (at << 2) + headerBytes;

@@ -47,10 +47,10 @@ test('counts the items of some vbuckets only, and those of a cleared vbucket not
   const collections = new LiveCollections();
   collections.apply([8, 9].map((id) => ({ id, maxTtl: 0 })));
   const slot = collections.slotOf(Buffer.from([8]), 0);
-  for (const [row, count] of [5, 3, 1].entries()) collections.addItems(slot, row, count);
-  const counts = () => [collections.itemCounts().get(8), collections.itemCountsOf((row) => row > 0).get(8)];
+  for (const [vb, count] of [5, 3, 1].entries()) collections.addItems(slot, vb, count);
+  const counts = () => [collections.itemCounts().get(8), collections.itemCountsOf((vb) => vb > 0).get(8)];
   assert.deepEqual(counts(), [9, 4]);
-  collections.discardRow(1);
+  collections.discardVbucket(1);
   assert.deepEqual(counts(), [6, 1]);
   assert.equal(collections.itemCountsOf(() => true).get(9), 0);
 });

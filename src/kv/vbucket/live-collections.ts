@@ -1,7 +1,7 @@
 // The live collections of a bucket: their ids, maximum times to live and numbers of items.
-// Counts are rows of typed arrays; an id is looked up in a small table, or a map when it is large.
+// Counts are typed arrays, indexed by vbucket; an id is looked up in a small table, or a map when it is large.
 
-import { rowsMax } from '../memory/layout.ts';
+import { vbucketsMax } from '../memory/layout.ts';
 
 const smallIds = 1024;
 const slotsMax = 2048;
@@ -18,14 +18,14 @@ export class LiveCollections {
   private readonly maxTtls = new Int32Array(slotsMax);
   private readonly counts = new Float64Array(slotsMax);
   /** By slot: `counts` by vbucket; empty until the first document. */
-  private readonly rowCounts: (Int32Array | undefined)[] = [];
+  private readonly vbucketCounts: (Int32Array | undefined)[] = [];
   /** By slot: the latest seqno in each vbucket; empty until the first write. */
   private readonly highSeqnos: (Float64Array | undefined)[] = [];
   private readonly freeSlots: number[] = [];
   private usedSlots = 0;
   private readonly slots = new Map<number, number>();
 
-  /** Row of the collection whose id precedes the key, or -1 when there is no such collection. */
+  /** Slot of the collection whose id precedes the key, or -1 when there is no such collection. */
   slotOf(key: Buffer, start: number): number {
     const first = key[start] as number;
     return first < 0x80 ? (this.small[first] as number) : this.slotOfId(collectionIdOf(key, start));
@@ -40,33 +40,33 @@ export class LiveCollections {
     return maxTtl === 0 ? bucketMaxTtl : Math.max(maxTtl, 0);
   }
 
-  addItems(slot: number, row: number, count: number): void {
+  addItems(slot: number, vb: number, count: number): void {
     if (slot < 0) return;
     (this.counts[slot] as number) += count;
-    const rows = this.rowCounts[slot] ?? this.beginRowCounts(slot);
-    (rows[row] as number) += count;
+    const counts = this.vbucketCounts[slot] ?? this.beginVbucketCounts(slot);
+    (counts[vb] as number) += count;
   }
 
   /** Records the seqno of a change in the collection whose id precedes the key. */
-  noteSeqno(key: Buffer, keyStart: number, row: number, seqno: number): void {
+  noteSeqno(key: Buffer, keyStart: number, vb: number, seqno: number): void {
     const slot = this.slotOf(key, keyStart);
     if (slot < 0) return;
     const seqnos = this.highSeqnos[slot] ?? this.beginSeqnos(slot);
-    if (seqno > (seqnos[row] as number)) seqnos[row] = seqno;
+    if (seqno > (seqnos[vb] as number)) seqnos[vb] = seqno;
   }
 
   /** Seqno of the latest change of the collection in a vbucket, 0 when none is known. */
-  highSeqno(id: number, row: number): number {
-    return this.highSeqnos[this.slotOfId(id)]?.[row] ?? 0;
+  highSeqno(id: number, vb: number): number {
+    return this.highSeqnos[this.slotOfId(id)]?.[vb] ?? 0;
   }
 
-  /** The row has no documents any more. */
-  discardRow(row: number): void {
-    for (const seqnos of this.highSeqnos) if (seqnos) seqnos[row] = 0;
-    for (const [slot, rows] of this.rowCounts.entries()) {
-      if (rows === undefined) continue;
-      (this.counts[slot] as number) -= rows[row] as number;
-      rows[row] = 0;
+  /** The vbucket has no documents any more. */
+  discardVbucket(vb: number): void {
+    for (const seqnos of this.highSeqnos) if (seqnos) seqnos[vb] = 0;
+    for (const [slot, counts] of this.vbucketCounts.entries()) {
+      if (counts === undefined) continue;
+      (this.counts[slot] as number) -= counts[vb] as number;
+      counts[vb] = 0;
     }
   }
 
@@ -85,30 +85,30 @@ export class LiveCollections {
   }
 
   /** Live items by collection id in some of the vbuckets. */
-  itemCountsOf(isCounted: (row: number) => boolean): Map<number, number> {
-    const counted = Array.from({ length: rowsMax }, (_, row) => row).filter(isCounted);
+  itemCountsOf(isCounted: (vb: number) => boolean): Map<number, number> {
+    const counted = Array.from({ length: vbucketsMax }, (_, vb) => vb).filter(isCounted);
     const sumOf = (slot: number) => {
-      const rows = this.rowCounts[slot];
-      return rows === undefined ? 0 : counted.reduce((sum, row) => sum + (rows[row] as number), 0);
+      const counts = this.vbucketCounts[slot];
+      return counts === undefined ? 0 : counted.reduce((sum, vb) => sum + (counts[vb] as number), 0);
     };
     return new Map([...this.slots].map(([id, slot]) => [id, sumOf(slot)]));
   }
 
   clearCounts(): void {
     this.counts.fill(0);
-    for (const rows of this.rowCounts) rows?.fill(0);
+    for (const counts of this.vbucketCounts) counts?.fill(0);
   }
 
   private beginSeqnos(slot: number): Float64Array {
-    const seqnos = new Float64Array(rowsMax);
+    const seqnos = new Float64Array(vbucketsMax);
     this.highSeqnos[slot] = seqnos;
     return seqnos;
   }
 
-  private beginRowCounts(slot: number): Int32Array {
-    const rows = new Int32Array(rowsMax);
-    this.rowCounts[slot] = rows;
-    return rows;
+  private beginVbucketCounts(slot: number): Int32Array {
+    const counts = new Int32Array(vbucketsMax);
+    this.vbucketCounts[slot] = counts;
+    return counts;
   }
 
   private slotOfId(id: number): number {
@@ -123,7 +123,7 @@ export class LiveCollections {
     else this.large.set(id, slot);
     this.counts[slot] = 0;
     this.highSeqnos[slot] = undefined;
-    this.rowCounts[slot] = undefined;
+    this.vbucketCounts[slot] = undefined;
     return slot;
   }
 

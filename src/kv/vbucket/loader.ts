@@ -45,9 +45,9 @@ export class Loader {
     this.isFull = options.isFull;
   }
 
-  /** Reserves room for the items of a row, by the count in its file. */
-  expect(row: number, count: number): void {
-    if (this.residency.policy !== 'fullEviction') this.vbuckets.index.reserve(row, count);
+  /** Reserves room for the items of a vbucket, by the count in its file. */
+  expect(vb: number, count: number): void {
+    if (this.residency.policy !== 'fullEviction') this.vbuckets.index.reserve(vb, count);
   }
 
   load(batch: CutBuffer): void {
@@ -69,9 +69,9 @@ export class Loader {
     }
   }
 
-  private loadItem(row: number, item: CutItem, isFull: boolean): void {
+  private loadItem(vb: number, item: CutItem, isFull: boolean): void {
     if (isEventKey(item.buffer, item.keyStart)) {
-      this.events.noteStored(row, item);
+      this.events.noteStored(vb, item);
       return;
     }
     const isGone = this.collections.slotOf(item.buffer, item.keyStart) < 0;
@@ -79,11 +79,11 @@ export class Loader {
     if (isGone) this.gone.add(collectionIdOf(item.buffer, item.keyStart));
     const { vbuckets, draft, position } = this;
     const hash = vbuckets.hash(item.buffer, item.keyStart, item.keyEnd);
-    const address = vbuckets.locate(position, row, hash, item.buffer, item.keyStart, item.keyEnd);
+    const address = vbuckets.locate(position, vb, hash, item.buffer, item.keyStart, item.keyEnd);
     if (address !== 0 && vbuckets.items.seqno(address) >= item.seqno) return;
     draftOfStored(item, draft);
     vbuckets.countStored(position, draft);
-    this.collections.noteSeqno(item.buffer, item.keyStart, row, item.seqno);
+    this.collections.noteSeqno(item.buffer, item.keyStart, vb, item.seqno);
     const isWhole = (item.bits & CutBits.valueOmitted) === 0;
     if (!isWhole) this.valuesOnDisk++;
     if (isWhole && (address !== 0 || !isFull)) this.restore(item);

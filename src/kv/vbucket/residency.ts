@@ -27,19 +27,19 @@ export class Residency {
 
   /** Items whose value is not in memory. */
   get nonResident(): number {
-    const { rows } = this.vbuckets;
+    const { columns } = this.vbuckets;
     let count = 0;
-    for (let row = 0; row < rows.count; row++) {
-      count += (rows.nonResidentValues[row] as number) + (rows.nonResidentItems[row] as number);
+    for (let vb = 0; vb < columns.count; vb++) {
+      count += (columns.nonResidentValues[vb] as number) + (columns.nonResidentItems[vb] as number);
     }
     return count;
   }
 
   /** Whether an item may be evicted: persisted, not locked, without a pending write. */
   isEvictable(address: number): boolean {
-    const { items, now, rows } = this.vbuckets;
+    const { items, now, columns } = this.vbuckets;
     if ((items.state(address) & busyBits) !== 0 || items.isLocked(address, now)) return false;
-    return items.seqno(address) <= (rows.persistedSeqno[items.row(address)] as number);
+    return items.seqno(address) <= (columns.persistedSeqno[items.vb(address)] as number);
   }
 
   /** Whether the item would take less memory without its value. */
@@ -51,7 +51,7 @@ export class Residency {
 
   /** Evicts the value; false when that would free nothing. */
   dropValue(address: number): boolean {
-    const { heap, items, rows } = this.vbuckets;
+    const { heap, items, columns } = this.vbuckets;
     const bytes = headerBytes + keyBytesIn(items.state(address));
     if (!this.wouldFreeMemory(address)) return false;
     const target = heap.allocateKeyOnly(bytes);
@@ -59,7 +59,7 @@ export class Residency {
     items.copy(address, target, false);
     items.setWord(target, Word.valueBytes, 0);
     items.setBits(target, Bit.valueNonResident);
-    (rows.nonResidentValues[items.row(address)] as number) += 1;
+    (columns.nonResidentValues[items.vb(address)] as number) += 1;
     this.replaceChunk(address, target);
     return true;
   }
@@ -67,15 +67,15 @@ export class Residency {
   /** Evicts the whole item. */
   dropItem(address: number): void {
     const { position } = this;
-    const { nonResidentKeys, heap, index, items, recent, rows } = this.vbuckets;
+    const { nonResidentKeys, heap, index, items, recent, columns } = this.vbuckets;
     this.vbuckets.locateItem(position, address);
-    const { row } = position;
-    if ((items.state(address) & Bit.valueNonResident) !== 0) (rows.nonResidentValues[row] as number) -= 1;
-    if ((items.state(address) & Bit.deleted) === 0) (rows.nonResidentItems[row] as number) += 1;
-    (rows.wholeEvictions[row] as number) += 1;
-    nonResidentKeys.add(row, position.hash);
-    recent.noteEvicted(row, items.seqno(address));
-    index.remove(row, position.slot);
+    const { vb } = position;
+    if ((items.state(address) & Bit.valueNonResident) !== 0) (columns.nonResidentValues[vb] as number) -= 1;
+    if ((items.state(address) & Bit.deleted) === 0) (columns.nonResidentItems[vb] as number) += 1;
+    (columns.wholeEvictions[vb] as number) += 1;
+    nonResidentKeys.add(vb, position.hash);
+    recent.noteEvicted(vb, items.seqno(address));
+    index.remove(vb, position.slot);
     heap.free(address);
   }
 
@@ -108,45 +108,45 @@ export class Residency {
   }
 
   /** Whether the key, which is not in memory, must be looked up on disk. */
-  mayBeOnDisk(row: number, hash: number, key: Buffer, start: number, end: number): boolean {
-    const { nonResidentKeys, rows } = this.vbuckets;
-    if (!nonResidentKeys.mayHold(row, hash)) return false;
-    return this.absent.get(nameOf(row, key, start, end)) !== rows.wholeEvictions[row];
+  mayBeOnDisk(vb: number, hash: number, key: Buffer, start: number, end: number): boolean {
+    const { nonResidentKeys, columns } = this.vbuckets;
+    if (!nonResidentKeys.mayHold(vb, hash)) return false;
+    return this.absent.get(nameOf(vb, key, start, end)) !== columns.wholeEvictions[vb];
   }
 
   /** Caches that the disk has no such key. Valid until an item of the vbucket is evicted, since it may be this one. */
-  noteAbsent(row: number, key: Buffer): void {
+  noteAbsent(vb: number, key: Buffer): void {
     if (this.absent.size >= absentMax) this.absent.clear();
-    this.absent.set(nameOf(row, key, 0, key.length), this.vbuckets.rows.wholeEvictions[row] as number);
+    this.absent.set(nameOf(vb, key, 0, key.length), this.vbuckets.columns.wholeEvictions[vb] as number);
   }
 
   /** Loads an item read from disk, unless memory has a newer version. False when there is no memory for it. */
-  restore(row: number, stored: CutItem): boolean {
+  restore(vb: number, stored: CutItem): boolean {
     const { buffer, keyStart, keyEnd } = stored;
     const { items } = this.vbuckets;
     const hash = this.vbuckets.hash(buffer, keyStart, keyEnd);
-    const address = this.vbuckets.locate(this.position, row, hash, buffer, keyStart, keyEnd);
-    if (address === 0) return this.takeItem(row, stored);
+    const address = this.vbuckets.locate(this.position, vb, hash, buffer, keyStart, keyEnd);
+    if (address === 0) return this.takeItem(vb, stored);
     const isWanted =
       (items.state(address) & Bit.valueNonResident) !== 0 && items.seqno(address) === stored.seqno;
     return !isWanted || this.takeValue(address, stored);
   }
 
   /** Loads the value only, if it belongs to the version in memory and is still missing. Returns whether it did. */
-  loadValue(row: number, stored: CutItem): boolean {
+  loadValue(vb: number, stored: CutItem): boolean {
     const { buffer, keyStart, keyEnd } = stored;
     const { items } = this.vbuckets;
     const hash = this.vbuckets.hash(buffer, keyStart, keyEnd);
-    const address = this.vbuckets.locate(this.position, row, hash, buffer, keyStart, keyEnd);
+    const address = this.vbuckets.locate(this.position, vb, hash, buffer, keyStart, keyEnd);
     if (address === 0 || (items.state(address) & Bit.valueNonResident) === 0) return false;
     return items.seqno(address) === stored.seqno && this.takeValue(address, stored);
   }
 
   /** At warm-up, when memory is full: the item stays on disk. `position` was located for its key. */
-  leaveOnDisk({ row, hash }: ItemPosition, draft: Draft): void {
-    const { nonResidentKeys, rows } = this.vbuckets;
-    if ((draft.bits & Bit.deleted) === 0) (rows.nonResidentItems[row] as number) += 1;
-    nonResidentKeys.add(row, hash);
+  leaveOnDisk({ vb, hash }: ItemPosition, draft: Draft): void {
+    const { nonResidentKeys, columns } = this.vbuckets;
+    if ((draft.bits & Bit.deleted) === 0) (columns.nonResidentItems[vb] as number) += 1;
+    nonResidentKeys.add(vb, hash);
   }
 
   /** At warm-up, when memory is full: only the key is loaded. `position` was located for it. */
@@ -156,28 +156,28 @@ export class Residency {
     if (!this.vbuckets.restore(position, draft, stored))
       throw new RangeError('no memory for the stored keys');
     if (!hasValue) return;
-    const { items, rows } = this.vbuckets;
+    const { items, columns } = this.vbuckets;
     items.setBits(position.address, Bit.valueNonResident);
-    (rows.nonResidentValues[position.row] as number) += 1;
+    (columns.nonResidentValues[position.vb] as number) += 1;
   }
 
   discardAbsent(): void {
     this.absent.clear();
   }
 
-  private takeItem(row: number, stored: CutItem): boolean {
+  private takeItem(vb: number, stored: CutItem): boolean {
     const { draft, position, vbuckets } = this;
-    if (!vbuckets.nonResidentKeys.mayHold(row, position.hash)) return true;
+    if (!vbuckets.nonResidentKeys.mayHold(vb, position.hash)) return true;
     draftOfStored(stored, draft);
     if (!vbuckets.restore(position, draft, stored)) return false;
     vbuckets.items.setBits(position.address, Bit.used);
-    if ((draft.bits & Bit.deleted) === 0) (vbuckets.rows.nonResidentItems[row] as number) -= 1;
+    if ((draft.bits & Bit.deleted) === 0) (vbuckets.columns.nonResidentItems[vb] as number) -= 1;
     return true;
   }
 
   private takeValue(address: number, stored: CutItem): boolean {
     const { position } = this;
-    const { heap, index, items, rows } = this.vbuckets;
+    const { heap, index, items, columns } = this.vbuckets;
     const valueBytes = stored.valueEnd - stored.valueStart;
     const target = heap.allocate(items.bytes(address) + valueBytes);
     if (target === 0) return false;
@@ -186,8 +186,8 @@ export class Residency {
     items.clearBits(target, Bit.valueNonResident);
     items.setBits(target, Bit.used);
     stored.buffer.copy(items.page(target), items.valueStart(target), stored.valueStart, stored.valueEnd);
-    (rows.nonResidentValues[position.row] as number) -= 1;
-    index.replace(position.row, position.slot, target);
+    (columns.nonResidentValues[position.vb] as number) -= 1;
+    index.replace(position.vb, position.slot, target);
     heap.free(address);
     return true;
   }
@@ -196,10 +196,10 @@ export class Residency {
     const { position } = this;
     const { heap, index } = this.vbuckets;
     this.vbuckets.locateItem(position, address);
-    index.replace(position.row, position.slot, target);
+    index.replace(position.vb, position.slot, target);
     heap.free(address);
   }
 }
 
-const nameOf = (row: number, key: Buffer, start: number, end: number): string =>
-  `${row} ${key.toString('latin1', start, end)}`;
+const nameOf = (vb: number, key: Buffer, start: number, end: number): string =>
+  `${vb} ${key.toString('latin1', start, end)}`;

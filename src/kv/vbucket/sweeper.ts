@@ -16,7 +16,7 @@ export interface SweeperOptions {
   collections: LiveCollections;
   /** Whether the bucket has a disk that works now. */
   isPersistent: () => boolean;
-  onDirty: (row: number) => void;
+  onDirty: (vb: number) => void;
 }
 
 export class Sweeper {
@@ -24,9 +24,9 @@ export class Sweeper {
   private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
-  private row = 0;
+  private vb = 0;
   private slot = 0;
-  /** Length of the row's table when the walk entered it: if it has grown, the row is walked again. */
+  /** Length of the vbucket's hash table when the walk entered it: if it has grown, the vbucket is walked again. */
   private end = 0;
   private hasSkipped = false;
 
@@ -43,24 +43,24 @@ export class Sweeper {
   /** Visits up to `slots` slots. `again`: the walk is over but some items could not be freed yet. */
   slice(slots: number): 'more' | 'again' | 'done' {
     for (let left = slots; left > 0; left--) {
-      if (this.row === this.options.vbuckets.rows.count) return this.hasSkipped ? 'again' : 'done';
+      if (this.vb === this.options.vbuckets.columns.count) return this.hasSkipped ? 'again' : 'done';
       this.step();
     }
     return 'more';
   }
 
-  private enter(row: number): void {
-    this.row = row;
+  private enter(vb: number): void {
+    this.vb = vb;
     this.slot = 0;
-    this.end = row < this.options.vbuckets.rows.count ? this.options.vbuckets.index.end(row) : 0;
+    this.end = vb < this.options.vbuckets.columns.count ? this.options.vbuckets.index.end(vb) : 0;
   }
 
   private step(): void {
     const { index } = this.options.vbuckets;
-    if (index.continueRehash(this.row)) return;
-    if (index.end(this.row) !== this.end) this.enter(this.row);
-    else if (this.slot >= this.end) this.enter(this.row + 1);
-    else this.visit(index.address(this.row, this.slot));
+    if (index.continueRehash(this.vb)) return;
+    if (index.end(this.vb) !== this.end) this.enter(this.vb);
+    else if (this.slot >= this.end) this.enter(this.vb + 1);
+    else this.visit(index.address(this.vb, this.slot));
   }
 
   private visit(address: number): void {
@@ -78,15 +78,15 @@ export class Sweeper {
 
   private remove(address: number): void {
     const { vbuckets, isPersistent } = this.options;
-    const { row, slot } = this;
-    this.position.row = row;
+    const { vb, slot } = this;
+    this.position.vb = vb;
     this.position.slot = slot;
     this.position.address = address;
     const state = vbuckets.items.state(address);
     const isWritten = (state & Bit.deleted) !== 0 && this.isOnDisk(address, state);
     // Removal shifts a later entry into this slot, so the walk does not advance.
     if (isWritten) vbuckets.discard(this.position);
-    else if (!makesSeqnos(vbuckets.rows, row)) this.slot += 2;
+    else if (!makesSeqnos(vbuckets.columns, vb)) this.slot += 2;
     else if (!isPersistent()) vbuckets.discard(this.position);
     else this.makeTombstone(address, state);
   }
@@ -95,30 +95,23 @@ export class Sweeper {
    * Makes a tombstone of a live document that is only on disk. False when there is no memory for it now. The tombstone stays in
    * memory until it is written, so that a second call for the document finds it and does not count it again.
    */
-  deleteStored(row: number, key: Buffer): boolean {
+  deleteStored(vb: number, key: Buffer): boolean {
     const { vbuckets, isPersistent, onDirty } = this.options;
-    if (!isPersistent() || !makesSeqnos(vbuckets.rows, row)) return true;
-    const address = vbuckets.locate(
-      this.position,
-      row,
-      vbuckets.hash(key, 0, key.length),
-      key,
-      0,
-      key.length,
-    );
+    if (!isPersistent() || !makesSeqnos(vbuckets.columns, vb)) return true;
+    const address = vbuckets.locate(this.position, vb, vbuckets.hash(key, 0, key.length), key, 0, key.length);
     // The walk through memory removes a document that was loaded again.
     if (address !== 0) return true;
     draftStoredTombstone(this.draft, key, vbuckets.now.seconds);
     if (!vbuckets.write(this.position, this.draft, this.result)) return false;
-    (vbuckets.rows.items[row] as number) -= 1;
-    (vbuckets.rows.nonResidentItems[row] as number) -= 1;
-    onDirty(row);
+    (vbuckets.columns.items[vb] as number) -= 1;
+    (vbuckets.columns.nonResidentItems[vb] as number) -= 1;
+    onDirty(vb);
     return true;
   }
 
   private isOnDisk(address: number, state: number): boolean {
-    const { items, rows } = this.options.vbuckets;
-    return (state & Bit.dirty) === 0 && items.seqno(address) <= (rows.persistedSeqno[this.row] as number);
+    const { items, columns } = this.options.vbuckets;
+    return (state & Bit.dirty) === 0 && items.seqno(address) <= (columns.persistedSeqno[this.vb] as number);
   }
 
   private makeTombstone(address: number, state: number): void {
@@ -126,7 +119,7 @@ export class Sweeper {
     this.skip();
     if ((state & Bit.deleted) !== 0) return;
     draftTombstone(this.draft, vbuckets.items, address, vbuckets.now.seconds);
-    if (vbuckets.write(this.position, this.draft, this.result)) onDirty(this.position.row);
+    if (vbuckets.write(this.position, this.draft, this.result)) onDirty(this.position.vb);
   }
 
   private skip(): void {

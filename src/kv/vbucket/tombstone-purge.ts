@@ -9,13 +9,13 @@ import { emptyPosition, type Vbuckets } from './vbuckets.ts';
 
 /** Keeps keys that were written again since: they have another seqno, or are dirty. */
 export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, beforeSeconds: number): void {
-  const { rows } = vbuckets;
+  const { columns } = vbuckets;
   const { vb } = purged;
-  const keep = (rows.tombstones[vb] as number) - purged.tombstones;
-  rows.purgeSeqno[vb] = Math.max(rows.purgeSeqno[vb] as number, purged.purgeSeqno);
+  const keep = (columns.tombstones[vb] as number) - purged.tombstones;
+  columns.purgeSeqno[vb] = Math.max(columns.purgeSeqno[vb] as number, purged.purgeSeqno);
   const left = discardPurged(vbuckets, purged, beforeSeconds);
   // Tombstones already evicted are counted too; those of dropped collections are not.
-  rows.tombstones[vb] = Math.max(left, Math.min(rows.tombstones[vb] as number, keep));
+  columns.tombstones[vb] = Math.max(left, Math.min(columns.tombstones[vb] as number, keep));
 }
 
 /** Returns how many tombstones stay in memory. */
@@ -34,7 +34,7 @@ function discardPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, be
       slot = (slot + 2) & mask;
       continue;
     }
-    position.row = vb;
+    position.vb = vb;
     position.slot = slot;
     position.address = address;
     // Another entry may move to this slot, so the walk does not advance.
@@ -67,8 +67,8 @@ function isPurged(items: Items, address: number, upTo: number, before: number): 
 
 /** Returns what to purge in a bucket without a disk: every tombstone of a deletion before the time. */
 export function oldTombstones(vbuckets: Vbuckets, vb: number, beforeSeconds: number): PurgedVbucket {
-  const { index, items, rows } = vbuckets;
-  const found = { vb, upToSeqno: rows.highSeqno[vb] as number, purgeSeqno: 0, tombstones: 0 };
+  const { index, items, columns } = vbuckets;
+  const found = { vb, upToSeqno: columns.highSeqno[vb] as number, purgeSeqno: 0, tombstones: 0 };
   for (let slot = 0, end = rehashedEnd(index, vb); slot < end; slot += 2) {
     const address = index.address(vb, slot);
     if (address === 0 || (items.state(address) & Bit.deleted) === 0) continue;

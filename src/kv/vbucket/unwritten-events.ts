@@ -14,9 +14,9 @@ interface UnwrittenEvent {
 export class UnwrittenEvents {
   private readonly vbuckets: Vbuckets;
   private readonly clock: Pick<Clock, 'soon'>;
-  /** By row. */
+  /** By vbucket. */
   private readonly events = new Map<number, UnwrittenEvent[]>();
-  /** By row: the seqno up to which its events are persisted and wait for their removal. */
+  /** By vbucket: the seqno up to which its events are persisted and wait for their removal. */
   private readonly persistedTo = new Map<number, number>();
   private isScheduled = false;
   private readonly position = emptyPosition();
@@ -26,22 +26,22 @@ export class UnwrittenEvents {
     this.clock = clock;
   }
 
-  add(row: number, hash: number, seqno: number): void {
-    const events = this.events.get(row);
+  add(vb: number, hash: number, seqno: number): void {
+    const events = this.events.get(vb);
     if (events) events.push({ hash, seqno });
-    else this.events.set(row, [{ hash, seqno }]);
+    else this.events.set(vb, [{ hash, seqno }]);
   }
 
   /** Called when the vbucket's changes up to `seqno` are persisted. */
-  persisted(row: number, seqno: number): void {
-    if (!this.events.has(row)) return;
-    this.persistedTo.set(row, seqno);
+  persisted(vb: number, seqno: number): void {
+    if (!this.events.has(vb)) return;
+    this.persistedTo.set(vb, seqno);
     this.schedule();
   }
 
-  discard(row: number): void {
-    this.events.delete(row);
-    this.persistedTo.delete(row);
+  discard(vb: number): void {
+    this.events.delete(vb);
+    this.persistedTo.delete(vb);
   }
 
   clear(): void {
@@ -58,32 +58,32 @@ export class UnwrittenEvents {
   private work(): void {
     this.isScheduled = false;
     let visitsLeft = removedPerTurn;
-    for (const [row, seqno] of this.persistedTo) {
+    for (const [vb, seqno] of this.persistedTo) {
       if (visitsLeft <= 0) {
         this.schedule();
         return;
       }
-      visitsLeft -= this.removeUpTo(row, seqno);
-      this.persistedTo.delete(row);
+      visitsLeft -= this.removeUpTo(vb, seqno);
+      this.persistedTo.delete(vb);
     }
   }
 
   /** Returns how many events it visited. */
-  private removeUpTo(row: number, seqno: number): number {
-    const events = this.events.get(row) ?? [];
+  private removeUpTo(vb: number, seqno: number): number {
+    const events = this.events.get(vb) ?? [];
     const remaining = events.filter((event) => event.seqno > seqno);
-    for (const event of events) if (event.seqno <= seqno) this.remove(row, event);
-    if (remaining.length === 0) this.events.delete(row);
-    else this.events.set(row, remaining);
+    for (const event of events) if (event.seqno <= seqno) this.remove(vb, event);
+    if (remaining.length === 0) this.events.delete(vb);
+    else this.events.set(vb, remaining);
     return events.length;
   }
 
-  private remove(row: number, { hash, seqno }: UnwrittenEvent): void {
+  private remove(vb: number, { hash, seqno }: UnwrittenEvent): void {
     const { index, items } = this.vbuckets;
     const { position } = this;
-    const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
+    const slot = index.locateWhere(vb, hash, (address) => items.seqno(address) === seqno);
     if (slot < 0) return;
-    Object.assign(position, { row, hash, slot, address: index.address(row, slot) });
+    Object.assign(position, { vb, hash, slot, address: index.address(vb, slot) });
     this.vbuckets.discard(position);
   }
 }

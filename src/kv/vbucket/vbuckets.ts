@@ -7,15 +7,15 @@ import { hashKey } from '../memory/hash.ts';
 import { Heap } from '../memory/heap.ts';
 import { KeyFilter } from '../memory/key-filter.ts';
 import { KeyIndex } from '../memory/key-index.ts';
-import { Bit, rowsMax, Word } from '../memory/layout.ts';
+import { Bit, vbucketsMax, Word } from '../memory/layout.ts';
 import { advanceCas, raiseCas } from './cas-clock.ts';
+import { VbucketColumns } from './columns.ts';
 import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
 import { FailoverLogs } from './failover-logs.ts';
 import { adoptedMemory, type Draft, draftBytes, Items } from './items.ts';
 import type { LiveCollections } from './live-collections.ts';
 import type { Now } from './now.ts';
 import { RecentChanges } from './recent-changes.ts';
-import { VbucketRows } from './rows.ts';
 
 export interface VbucketsOptions {
   count: number;
@@ -31,13 +31,13 @@ export interface VbucketsOptions {
  * until another change. `address` is 0 when the key is not in memory.
  */
 export interface ItemPosition {
-  row: number;
+  vb: number;
   hash: number;
   slot: number;
   address: number;
 }
 
-export const emptyPosition = (): ItemPosition => ({ row: 0, hash: 0, slot: -1, address: 0 });
+export const emptyPosition = (): ItemPosition => ({ vb: 0, hash: 0, slot: -1, address: 0 });
 
 /** Seqno, CAS and revision of a version that the active vbucket on another node made. */
 export interface VersionStamp {
@@ -54,7 +54,7 @@ type Kind = (typeof Kind)[keyof typeof Kind];
 export class Vbuckets {
   readonly heap = new Heap();
   readonly items = new Items(this.heap);
-  readonly rows: VbucketRows;
+  readonly columns: VbucketColumns;
   readonly failovers: FailoverLogs;
   readonly recent: RecentChanges;
   readonly now: Now;
@@ -67,10 +67,10 @@ export class Vbuckets {
   private readonly applied: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
   constructor(options: VbucketsOptions) {
-    assert(options.count <= rowsMax, 'an item has ten bits for its vbucket');
-    this.rows = new VbucketRows(options.count);
+    assert(options.count <= vbucketsMax, 'an item has ten bits for its vbucket');
+    this.columns = new VbucketColumns(options.count);
     this.failovers = new FailoverLogs(options.count);
-    this.recent = new RecentChanges(this.rows);
+    this.recent = new RecentChanges(this.columns);
     this.index = new KeyIndex(this.heap, options.count);
     this.nonResidentKeys = new KeyFilter(options.count);
     this.now = options.now;
@@ -84,35 +84,35 @@ export class Vbuckets {
   }
 
   /** Points `position` at a key; returns its item's address, or 0. */
-  locate(position: ItemPosition, row: number, hash: number, key: Buffer, start: number, end: number): number {
+  locate(position: ItemPosition, vb: number, hash: number, key: Buffer, start: number, end: number): number {
     const { index } = this;
-    const slot = index.locate(row, hash, key, start, end);
-    position.row = row;
+    const slot = index.locate(vb, hash, key, start, end);
+    position.vb = vb;
     position.hash = hash;
     position.slot = slot;
-    return (position.address = slot < 0 ? 0 : index.address(row, slot));
+    return (position.address = slot < 0 ? 0 : index.address(vb, slot));
   }
 
   /** Points `position` at the key whose pending version is at `pending`; false when there is none. */
-  locatePending(position: ItemPosition, row: number, hash: number, pending: number): boolean {
+  locatePending(position: ItemPosition, vb: number, hash: number, pending: number): boolean {
     const { index, items } = this;
-    const slot = index.locateWhere(row, hash, (address) => {
+    const slot = index.locateWhere(vb, hash, (address) => {
       if (address === pending) return true;
       const isPaired = (items.state(address) & Bit.hasPending) !== 0;
       return isPaired && items.word(address, Word.lockOrPending) === pending;
     });
-    if (slot >= 0) Object.assign(position, { row, hash, slot, address: index.address(row, slot) });
+    if (slot >= 0) Object.assign(position, { vb, hash, slot, address: index.address(vb, slot) });
     return slot >= 0;
   }
 
   /** Points `position` at an item found by a walk through memory. */
   locateItem(position: ItemPosition, address: number): void {
     const { index, items } = this;
-    const row = items.row(address);
+    const vb = items.vb(address);
     const hash = this.hash(items.page(address), items.keyStart(address), items.valueStart(address));
-    position.row = row;
+    position.vb = vb;
     position.hash = hash;
-    position.slot = index.locateAddress(row, hash, address);
+    position.slot = index.locateAddress(vb, hash, address);
     position.address = address;
   }
 
@@ -131,7 +131,7 @@ export class Vbuckets {
     return this.replace(position, draft, null, result);
   }
 
-  /** Stores a version that the active made, unchanged; its seqno must be above all in the row. False when there is no memory. */
+  /** Stores a version that the active made, unchanged; its seqno must be above all of the vbucket. False when there is no memory. */
   apply(position: ItemPosition, draft: Draft, version: VersionStamp): boolean {
     return this.replace(position, draft, version, this.applied);
   }
@@ -143,23 +143,23 @@ export class Vbuckets {
     version: VersionStamp | null,
     result: MutationResult,
   ): boolean {
-    const { heap, items, rows } = this;
-    const { row, address: old } = position;
+    const { heap, items, columns } = this;
+    const { vb, address: old } = position;
     const target = this.memoryFor(draft, old, draftBytes(draft));
     if (target === 0) return false;
     const before = this.kind(old);
-    const rev = version === null ? this.nextRev(row, old) : version.rev;
-    const seqno = version === null ? (rows.highSeqno[row] as number) + 1 : version.seqno;
-    if (old !== 0) supersedeDirty(rows, items, row, old, seqno);
-    this.noteValueReplaced(row, old);
-    items.write(target, row, draft, target !== old);
+    const rev = version === null ? this.nextRev(vb, old) : version.rev;
+    const seqno = version === null ? (columns.highSeqno[vb] as number) + 1 : version.seqno;
+    if (old !== 0) supersedeDirty(columns, items, vb, old, seqno);
+    this.noteValueReplaced(vb, old);
+    items.write(target, vb, draft, target !== old);
     draft.memory = null;
     if (old !== 0) items.setBits(target, Bit.used);
     if (version === null) this.stamp(position, target, rev, result);
     else this.stampAs(position, target, version);
-    this.count(row, before, draft.bits, draft.key, draft.keyStart);
+    this.count(vb, before, draft.bits, draft.key, draft.keyStart);
     if ((draft.bits & Bit.deleted) !== 0 && !isEventKey(draft.key, draft.keyStart))
-      this.noteDeletedRev(row, rev);
+      this.noteDeletedRev(vb, rev);
     if (target !== old) position.address = this.put(position, target);
     if (target !== old && old !== 0) heap.free(old);
     return true;
@@ -184,14 +184,14 @@ export class Vbuckets {
     result: MutationResult,
   ): boolean {
     if (!this.write(position, draft, result)) return false;
-    const { items, rows } = this;
-    const { row, address } = position;
+    const { items, columns } = this;
+    const { vb, address } = position;
     const { rev, casHi, casLo } = incoming;
     items.setSeqnoAndRev(address, result.seqno, rev);
-    if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
+    if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(vb, rev);
     if (incoming.regeneratesCas) return true;
     items.setCas(address, casHi, casLo);
-    raiseCas(rows, row, { hi: casHi, lo: casLo, extra: 0 });
+    raiseCas(columns, vb, { hi: casHi, lo: casLo, extra: 0 });
     result.casHi = casHi;
     result.casLo = casLo;
     return true;
@@ -199,8 +199,8 @@ export class Vbuckets {
 
   /** Gives the item at `position` a new expiry; the item does not move. */
   changeExpiry(position: ItemPosition, expiry: number, result: MutationResult): void {
-    const { row, address } = position;
-    supersedeDirty(this.rows, this.items, row, address, (this.rows.highSeqno[row] as number) + 1);
+    const { vb, address } = position;
+    supersedeDirty(this.columns, this.items, vb, address, (this.columns.highSeqno[vb] as number) + 1);
     this.items.setWord(address, Word.expiry, expiry);
     this.items.clearBits(address, Bit.locked | Bit.casUnstored);
     this.stamp(position, address, this.items.rev(address) + 1, result);
@@ -208,18 +208,18 @@ export class Vbuckets {
 
   /** Writes the draft as a pending version beside the one at `position`; false when there is no memory. */
   writePending(position: ItemPosition, draft: Draft, result: MutationResult): boolean {
-    const { items, rows } = this;
-    const { row, address: old } = position;
+    const { items, columns } = this;
+    const { vb, address: old } = position;
     const target = this.memoryFor(draft, 0, draftBytes(draft));
     if (target === 0) return false;
-    const rev = this.nextRev(row, old);
-    if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
-    items.write(target, row, draft, true);
+    const rev = this.nextRev(vb, old);
+    if (old !== 0) supersedeDirty(columns, items, vb, old, (columns.highSeqno[vb] as number) + 1);
+    items.write(target, vb, draft, true);
     draft.memory = null;
     items.setBits(target, Bit.pending);
     this.stamp(position, target, rev, result);
     // Now, since the cut that writes it carries the highest such revision.
-    if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
+    if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(vb, rev);
     if (old === 0) position.address = this.put(position, target);
     else this.pair(old, target);
     return true;
@@ -234,41 +234,41 @@ export class Vbuckets {
   /** Makes the pending version at `position` the committed one. */
   commitPending(position: ItemPosition): void {
     const { items } = this;
-    const { row, address } = position;
+    const { vb, address } = position;
     const pending = this.pendingAt(position);
     const alone = pending === address;
     const before = alone ? Kind.none : this.kind(address);
     items.clearBits(pending, Bit.pending);
     const page = this.heap.bytes[pending >>> 16] as Buffer;
     const bits = items.state(pending) & Bit.deleted;
-    this.count(row, before, bits, page, items.keyStart(pending));
+    this.count(vb, before, bits, page, items.keyStart(pending));
     if (alone) return;
-    this.noteValueReplaced(row, address);
-    this.index.replace(row, position.slot, pending);
+    this.noteValueReplaced(vb, address);
+    this.index.replace(vb, position.slot, pending);
     this.heap.free(address);
     position.address = pending;
   }
 
   /** Removes the item at `position` without a tombstone, and without a change of its collection's count. */
   discard(position: ItemPosition): void {
-    const { items, rows } = this;
-    const { row, address } = position;
+    const { items, columns } = this;
+    const { vb, address } = position;
     const isEvent = isEventKey(items.page(address), items.keyStart(address));
-    if (!isEvent && (items.state(address) & Bit.deleted) !== 0) (rows.tombstones[row] as number) -= 1;
-    else if (!isEvent) (rows.items[row] as number) -= 1;
-    if ((items.state(address) & Bit.dirty) !== 0) unlinkDirty(rows, items, row, address);
-    this.noteValueReplaced(row, address);
-    this.recent.noteEvicted(row, items.seqno(address));
-    this.index.remove(row, position.slot);
+    if (!isEvent && (items.state(address) & Bit.deleted) !== 0) (columns.tombstones[vb] as number) -= 1;
+    else if (!isEvent) (columns.items[vb] as number) -= 1;
+    if ((items.state(address) & Bit.dirty) !== 0) unlinkDirty(columns, items, vb, address);
+    this.noteValueReplaced(vb, address);
+    this.recent.noteEvicted(vb, items.seqno(address));
+    this.index.remove(vb, position.slot);
     this.heap.free(address);
   }
 
   /** As `discard`; a live item is no longer counted in its collection. */
   discardCounted(position: ItemPosition): void {
-    const { address, row } = position;
+    const { address, vb } = position;
     const page = this.items.page(address);
     if (this.kind(address) === Kind.live) {
-      this.collections.addItems(this.collections.slotOf(page, this.items.keyStart(address)), row, -1);
+      this.collections.addItems(this.collections.slotOf(page, this.items.keyStart(address)), vb, -1);
     }
     this.discard(position);
   }
@@ -276,51 +276,51 @@ export class Vbuckets {
   /** Inserts a stored item; `position` was located for its key. False when there is no memory. */
   restore(position: ItemPosition, draft: Draft, stored: VersionStamp): boolean {
     const { items } = this;
-    const { row } = position;
+    const { vb } = position;
     const target = this.heap.allocate(draftBytes(draft));
     if (target === 0) return false;
-    items.write(target, row, draft, true);
+    items.write(target, vb, draft, true);
     items.setCas(target, stored.casHi, stored.casLo);
     items.setSeqnoAndRev(target, stored.seqno, stored.rev);
     const old = position.address;
-    this.noteValueReplaced(row, old);
+    this.noteValueReplaced(vb, old);
     position.address = this.put(position, target);
     if (old !== 0) this.heap.free(old);
     return true;
   }
 
   /** Counts an item that is on disk, before it is loaded or left there. `position` was located for its key. */
-  countStored({ row, address }: ItemPosition, draft: Draft): void {
-    this.count(row, this.kind(address), draft.bits, draft.key, draft.keyStart);
+  countStored({ vb, address }: ItemPosition, draft: Draft): void {
+    this.count(vb, this.kind(address), draft.bits, draft.key, draft.keyStart);
   }
 
   /** Removes all documents and history; CAS clocks continue, so that no value is assigned twice. */
   clear(): void {
     this.heap.clear();
-    for (let row = 0; row < this.rows.count; row++) this.clearRow(row);
+    for (let vb = 0; vb < this.columns.count; vb++) this.clearVbucket(vb);
   }
 
-  /** Frees every item of a row, whose file turned out to be unreadable. */
-  drop(row: number): void {
+  /** Frees every item of a vbucket whose file turned out to be unreadable. */
+  drop(vb: number): void {
     const { index } = this;
-    for (let step = 0; step < index.end(row); step += 2) {
-      const address = index.address(row, index.slotAt(row, step));
+    for (let step = 0; step < index.end(vb); step += 2) {
+      const address = index.address(vb, index.slotAt(vb, step));
       if (address !== 0) this.heap.free(address);
     }
-    this.clearRow(row);
+    this.clearVbucket(vb);
   }
 
-  private clearRow(row: number): void {
-    this.index.clear(row);
-    this.nonResidentKeys.clear(row);
-    this.failovers.clear(row);
-    this.rows.clear(row);
-    this.collections.discardRow(row);
+  private clearVbucket(vb: number): void {
+    this.index.clear(vb);
+    this.nonResidentKeys.clear(vb);
+    this.failovers.clear(vb);
+    this.columns.clear(vb);
+    this.collections.discardVbucket(vb);
   }
 
-  private noteValueReplaced(row: number, old: number): void {
+  private noteValueReplaced(vb: number, old: number): void {
     if (old !== 0 && (this.items.state(old) & Bit.valueNonResident) !== 0)
-      (this.rows.nonResidentValues[row] as number) -= 1;
+      (this.columns.nonResidentValues[vb] as number) -= 1;
   }
 
   private kind(address: number): Kind {
@@ -328,54 +328,54 @@ export class Vbuckets {
     return (this.items.state(address) & Bit.deleted) === 0 ? Kind.live : Kind.tombstone;
   }
 
-  private nextRev(row: number, old: number): number {
-    return 1 + (old === 0 ? (this.rows.maxDeletedRev[row] as number) : this.items.rev(old));
+  private nextRev(vb: number, old: number): number {
+    return 1 + (old === 0 ? (this.columns.maxDeletedRev[vb] as number) : this.items.rev(old));
   }
 
-  private noteDeletedRev(row: number, rev: number): void {
-    if (rev > (this.rows.maxDeletedRev[row] as number)) this.rows.maxDeletedRev[row] = rev;
+  private noteDeletedRev(vb: number, rev: number): void {
+    if (rev > (this.columns.maxDeletedRev[vb] as number)) this.columns.maxDeletedRev[vb] = rev;
   }
 
   private stamp(position: ItemPosition, address: number, rev: number, result: MutationResult): void {
-    const { rows } = this;
-    const { row } = position;
-    advanceCas(rows, row, this.now);
-    result.casHi = rows.casHi[row] as number;
-    result.casLo = rows.casLo[row] as number;
-    result.seqno = (rows.highSeqno[row] as number) + 1;
+    const { columns } = this;
+    const { vb } = position;
+    advanceCas(columns, vb, this.now);
+    result.casHi = columns.casHi[vb] as number;
+    result.casLo = columns.casLo[vb] as number;
+    result.seqno = (columns.highSeqno[vb] as number) + 1;
     result.pending = 0;
     this.mark(position, address, rev, result);
   }
 
   private stampAs(position: ItemPosition, address: number, version: VersionStamp): void {
     const { casHi: hi, casLo: lo, seqno } = version;
-    raiseCas(this.rows, position.row, { hi, lo, extra: 0 });
-    this.recent.skip(position.row, seqno);
+    raiseCas(this.columns, position.vb, { hi, lo, extra: 0 });
+    this.recent.skip(position.vb, seqno);
     this.mark(position, address, version.rev, version);
   }
 
   private mark(position: ItemPosition, address: number, rev: number, stamp: Omit<VersionStamp, 'rev'>): void {
-    const { items, rows } = this;
+    const { items, columns } = this;
     const { seqno, casHi, casLo } = stamp;
-    const { row } = position;
+    const { vb } = position;
     items.setCas(address, casHi, casLo);
     items.setSeqnoAndRev(address, seqno, rev);
-    rows.highSeqno[row] = seqno;
-    if (this.persistent) appendDirty(rows, items, row, address);
-    this.recent.note(row, seqno, this.hashAt(position));
-    this.collections.noteSeqno(items.page(address), items.keyStart(address), row, seqno);
+    columns.highSeqno[vb] = seqno;
+    if (this.persistent) appendDirty(columns, items, vb, address);
+    this.recent.note(vb, seqno, this.hashAt(position));
+    this.collections.noteSeqno(items.page(address), items.keyStart(address), vb, seqno);
   }
 
   /** A caller that walks slots has no hash in `position`; a caller that adds a key has no slot yet. */
-  private hashAt({ row, slot, hash, address }: ItemPosition): number {
-    return address === 0 ? hash : this.index.hash(row, slot);
+  private hashAt({ vb, slot, hash, address }: ItemPosition): number {
+    return address === 0 ? hash : this.index.hash(vb, slot);
   }
 
   /** Points the key's slot at `target`, or adds one. */
   private put(position: ItemPosition, target: number): number {
     const { index } = this;
-    if (position.address === 0) index.insert(position.row, position.hash, target);
-    else index.replace(position.row, position.slot, target);
+    if (position.address === 0) index.insert(position.vb, position.hash, target);
+    else index.replace(position.vb, position.slot, target);
     return target;
   }
 
@@ -385,16 +385,16 @@ export class Vbuckets {
     this.items.setWord(committed, Word.lockOrPending, pending);
   }
 
-  private count(row: number, before: Kind, bits: number, key: Buffer, keyStart: number): void {
-    const { rows } = this;
+  private count(vb: number, before: Kind, bits: number, key: Buffer, keyStart: number): void {
+    const { columns } = this;
     const after = (bits & Bit.deleted) === 0 ? Kind.live : Kind.tombstone;
     if (before === after) return;
     if (isEventKey(key, keyStart)) return;
-    if (before === Kind.live) (rows.items[row] as number) -= 1;
-    if (before === Kind.tombstone) (rows.tombstones[row] as number) -= 1;
-    if (after === Kind.live) (rows.items[row] as number) += 1;
-    else (rows.tombstones[row] as number) += 1;
+    if (before === Kind.live) (columns.items[vb] as number) -= 1;
+    if (before === Kind.tombstone) (columns.tombstones[vb] as number) -= 1;
+    if (after === Kind.live) (columns.items[vb] as number) += 1;
+    else (columns.tombstones[vb] as number) += 1;
     if (before !== Kind.live && after !== Kind.live) return;
-    this.collections.addItems(this.collections.slotOf(key, keyStart), row, after === Kind.live ? 1 : -1);
+    this.collections.addItems(this.collections.slotOf(key, keyStart), vb, after === Kind.live ? 1 : -1);
   }
 }

@@ -23,7 +23,7 @@ export interface ApplierOptions extends WriteRoomOptions {
   /** Null in buckets without a disk. */
   reads: DiskReads | null;
   /** Called when a vbucket has a change to write. */
-  onDirty: (row: number) => void;
+  onDirty: (vb: number) => void;
 }
 
 /** The first and the last seqno of a snapshot of the active. */
@@ -54,7 +54,7 @@ export class Applier {
 
   setPhase(vb: number, phase: CopyPhase): Status {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
-    this.options.vbuckets.rows.copy[vb] = phase;
+    this.options.vbuckets.columns.copy[vb] = phase;
     return Status.success;
   }
 
@@ -64,13 +64,13 @@ export class Applier {
    */
   begin(vb: number, { start, end }: Snapshot): Status {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
-    const { rows } = this.options.vbuckets;
-    const high = rows.highSeqno[vb] as number;
-    const isNext = high >= (rows.snapEnd[vb] as number);
-    const continues = start === high + 1 && (isNext || end >= (rows.snapEnd[vb] as number));
+    const { columns } = this.options.vbuckets;
+    const high = columns.highSeqno[vb] as number;
+    const isNext = high >= (columns.snapEnd[vb] as number);
+    const continues = start === high + 1 && (isNext || end >= (columns.snapEnd[vb] as number));
     if (end < start || !continues) return Status.outOfRange;
-    if (isNext) rows.snapStart[vb] = start;
-    rows.snapEnd[vb] = end;
+    if (isNext) columns.snapStart[vb] = start;
+    columns.snapEnd[vb] = end;
     return Status.success;
   }
 
@@ -81,9 +81,13 @@ export class Applier {
   apply(vb: number, item: CutItem): DocumentResult {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
     const { vbuckets } = this.options;
-    const { rows } = vbuckets;
-    const isNext = item.seqno > (rows.highSeqno[vb] as number);
-    if (!isNext || item.seqno < (rows.snapStart[vb] as number) || item.seqno > (rows.snapEnd[vb] as number))
+    const { columns } = vbuckets;
+    const isNext = item.seqno > (columns.highSeqno[vb] as number);
+    if (
+      !isNext ||
+      item.seqno < (columns.snapStart[vb] as number) ||
+      item.seqno > (columns.snapEnd[vb] as number)
+    )
       return Status.outOfRange;
     this.room.prepare();
     const status = this.locate(vb, item);
@@ -94,11 +98,11 @@ export class Applier {
   /** All changes of the snapshot up to `seqno` were sent: versions with the other seqnos were replaced by later ones. */
   advance(vb: number, seqno: number): Status {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
-    const { recent, rows } = this.options.vbuckets;
-    if (seqno > (rows.snapEnd[vb] as number)) return Status.outOfRange;
-    if (seqno <= (rows.highSeqno[vb] as number)) return Status.success;
+    const { recent, columns } = this.options.vbuckets;
+    if (seqno > (columns.snapEnd[vb] as number)) return Status.outOfRange;
+    if (seqno <= (columns.highSeqno[vb] as number)) return Status.success;
     recent.skip(vb, seqno + 1);
-    rows.highSeqno[vb] = seqno;
+    columns.highSeqno[vb] = seqno;
     this.options.onDirty(vb);
     return Status.success;
   }
@@ -108,7 +112,7 @@ export class Applier {
   }
 
   private isCopy(vb: number): boolean {
-    const state = this.options.vbuckets.rows.state[vb];
+    const state = this.options.vbuckets.columns.state[vb];
     return state === VbucketState.replica || state === VbucketState.pending;
   }
 

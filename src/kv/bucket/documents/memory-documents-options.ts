@@ -27,7 +27,7 @@ export interface MemoryDocumentsOptions {
   /** Null in buckets without a disk. */
   reads: DiskReads | null;
   /** Called when a vbucket has a change to write; `isUrgent` when a client waits for it. */
-  onDirty: (row: number, isUrgent: boolean) => void;
+  onDirty: (vb: number, isUrgent: boolean) => void;
   /** Called when a client polls how far this vbucket is persisted. */
-  onWatched: (row: number) => void;
+  onWatched: (vb: number) => void;
 }

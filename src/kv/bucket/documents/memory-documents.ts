@@ -56,7 +56,7 @@ export class MemoryDocuments implements Documents {
   private readonly expirer: Expirer;
   private readonly fetched: FetchedDocuments;
   private readonly room: WriteRoom;
-  private readonly onDirty: (row: number, isUrgent: boolean) => void;
+  private readonly onDirty: (vb: number, isUrgent: boolean) => void;
   /** The key of the current call. */
   private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
@@ -77,7 +77,7 @@ export class MemoryDocuments implements Documents {
     this.fetched = new FetchedDocuments(options.vbuckets, options.reads);
     this.room = new WriteRoom(options);
     this.onDirty = options.onDirty;
-    this.vbucketCount = options.vbuckets.rows.count;
+    this.vbucketCount = options.vbuckets.columns.count;
     this.isCache = options.type === 'cache';
   }
 
@@ -95,7 +95,7 @@ export class MemoryDocuments implements Documents {
   }
 
   stateOf(vb: number): VbucketState {
-    return servedState(this.vbuckets.rows, vb, this.vbuckets.now);
+    return servedState(this.vbuckets.columns, vb, this.vbuckets.now);
   }
 
   find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
@@ -112,7 +112,7 @@ export class MemoryDocuments implements Documents {
   }
 
   findReplica(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
-    const refusal = checkCopy(this.vbuckets.rows, vb, this.vbuckets.now);
+    const refusal = checkCopy(this.vbuckets.columns, vb, this.vbuckets.now);
     const located = refusal === Status.success ? this.locate(vb, key, keyStart, keyEnd) : refusal;
     return this.showLocated(located, key, keyStart, keyEnd, view, true);
   }
@@ -130,8 +130,8 @@ export class MemoryDocuments implements Documents {
   }
 
   /** Looks a document up so that it expires if due; reads it first where it is on disk only. */
-  visit(row: number, key: Buffer, done: (result: DocumentResult) => void): void {
-    const find = (): DocumentResult => this.findMeta(row, key, 0, key.length, this.visited);
+  visit(vb: number, key: Buffer, done: (result: DocumentResult) => void): void {
+    const find = (): DocumentResult => this.findMeta(vb, key, 0, key.length, this.visited);
     const status = find();
     if (status !== notResident) done(status);
     else this.awaitDisk((fetched) => done(typeof fetched === 'object' ? find() : fetched));
@@ -179,7 +179,7 @@ export class MemoryDocuments implements Documents {
     if (room !== Status.success) return room;
     if (!vbuckets.writeIncoming(position, draft, incoming, result)) return Status.outOfMemory;
     if (!incoming.regeneratesCas) this.options.drift.note(incoming.casHi, incoming.casLo);
-    this.onDirty(position.row, false);
+    this.onDirty(position.vb, false);
     return Status.success;
   }
 
@@ -192,10 +192,10 @@ export class MemoryDocuments implements Documents {
     if (status !== Status.success) return status;
     if (this.isValueNonResident()) return this.requestFetchOf(request);
     const expiry = this.expiryOf(request);
-    if (this.progress.mustWait(position.row, this.levelOf(request)))
+    if (this.progress.mustWait(position.vb, this.levelOf(request)))
       return this.touchDurably(request, expiry, result, view);
     vbuckets.changeExpiry(position, expiry, result);
-    this.onDirty(position.row, false);
+    this.onDirty(position.vb, false);
     vbuckets.show(position.address, view);
     return Status.success;
   }
@@ -211,16 +211,17 @@ export class MemoryDocuments implements Documents {
   ): DocumentResult {
     const refusal = this.locateActive(vb, key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
-    const { items, now, rows } = this.vbuckets;
-    const { row, address } = this.position;
+    const { items, now, columns } = this.vbuckets;
+    const { address } = this.position;
     if (isInFlight(items, address)) return Status.syncWriteInProgress;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
     if (this.isValueNonResident()) return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
     const isValid = seconds > 0 && seconds <= lockSecondsMax;
-    advanceCas(rows, row, now);
-    result.casHi = rows.casHi[row] as number;
-    result.casLo = rows.casLo[row] as number;
+    const memoryVb = this.position.vb;
+    advanceCas(columns, memoryVb, now);
+    result.casHi = columns.casHi[memoryVb] as number;
+    result.casLo = columns.casLo[memoryVb] as number;
     result.seqno = items.seqno(address);
     result.pending = 0;
     items.setCas(address, result.casHi, result.casLo);
@@ -250,14 +251,14 @@ export class MemoryDocuments implements Documents {
   }
 
   peekNext(vb: number, result: MutationResult): void {
-    const row = this.isCache ? 0 : vb;
-    nextCas(this.vbuckets.rows, row, this.vbuckets.now, result);
+    const memoryVb = this.isCache ? 0 : vb;
+    nextCas(this.vbuckets.columns, memoryVb, this.vbuckets.now, result);
     result.seqno = this.highSeqno(vb) + 1;
     result.pending = 0;
   }
 
   highSeqno(vb: number): number {
-    return this.vbuckets.rows.highSeqno[vb] ?? 0;
+    return this.vbuckets.columns.highSeqno[vb] ?? 0;
   }
 
   collectionSeqno(vb: number, collection: number): number {
@@ -307,7 +308,7 @@ export class MemoryDocuments implements Documents {
       items.setBits(address, Bit.used);
     }
     if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
-      if (!makesSeqnos(this.vbuckets.rows, position.row)) return Status.keyNotFound;
+      if (!makesSeqnos(this.vbuckets.columns, position.vb)) return Status.keyNotFound;
       if (this.expirer.needsValue(address)) return this.fetchToExpire(key, keyStart, keyEnd);
       if (!this.expire()) return Status.keyNotFound;
     } else if (needsValue && (state & Bit.valueNonResident) !== 0)
@@ -329,7 +330,7 @@ export class MemoryDocuments implements Documents {
   }
 
   private refusal(vb: number): Status {
-    return checkState(this.vbuckets.rows, this.isCache ? 0 : vb, this.vbuckets.now, VbucketState.active);
+    return checkState(this.vbuckets.columns, this.isCache ? 0 : vb, this.vbuckets.now, VbucketState.active);
   }
 
   /** Finds the key, or returns why this vbucket does not answer. */
@@ -343,9 +344,11 @@ export class MemoryDocuments implements Documents {
 
   private locate(vb: number, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     const hash = this.vbuckets.hash(key, keyStart, keyEnd);
-    const row = this.isCache ? (hash >>> 16) % this.vbucketCount : vb;
-    if (this.vbuckets.locate(this.position, row, hash, key, keyStart, keyEnd) !== 0) return Status.success;
-    if (!this.residency.mayBeOnDisk(row, hash, key, keyStart, keyEnd)) return Status.success;
+    // A memcached bucket ignores the vbucket of a request: the hash of the key spreads its documents over the vbuckets in memory.
+    const memoryVb = this.isCache ? (hash >>> 16) % this.vbucketCount : vb;
+    if (this.vbuckets.locate(this.position, memoryVb, hash, key, keyStart, keyEnd) !== 0)
+      return Status.success;
+    if (!this.residency.mayBeOnDisk(memoryVb, hash, key, keyStart, keyEnd)) return Status.success;
     return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
   }
 
@@ -367,7 +370,7 @@ export class MemoryDocuments implements Documents {
   private admit(request: MutationRequest): DocumentResult {
     const refusal = this.locateForChange(request);
     if (refusal !== Status.success) return refusal;
-    return checkDurability(this.levelOf(request), this.type, this.progress, this.position.row);
+    return checkDurability(this.levelOf(request), this.type, this.progress, this.position.vb);
   }
 
   /** As `locateActive`, for changes: the bucket must accept writes. */
@@ -417,9 +420,9 @@ export class MemoryDocuments implements Documents {
     const { draft, position, progress, vbuckets } = this;
     const status = this.room.check(position, draft);
     if (status !== Status.success) return status;
-    if (progress.mustWait(position.row, this.levelOf(request))) return this.changeDurably(request, result);
+    if (progress.mustWait(position.vb, this.levelOf(request))) return this.changeDurably(request, result);
     if (!vbuckets.write(position, draft, result)) return Status.outOfMemory;
-    this.onDirty(position.row, false);
+    this.onDirty(position.vb, false);
     return Status.success;
   }
 
@@ -429,7 +432,7 @@ export class MemoryDocuments implements Documents {
     if (!this.vbuckets.writePending(position, this.draft, result)) return Status.outOfMemory;
     const level = this.levelOf(request);
     result.pending = this.durableWrites.add(position, result.seqno, level, request.durabilityTimeoutMs);
-    this.onDirty(position.row, level !== DurabilityLevel.majority);
+    this.onDirty(position.vb, level !== DurabilityLevel.majority);
     return Status.success;
   }
 

@@ -46,8 +46,8 @@ export class WriteRoom {
 
   /** Whether memory has no room for the draft. */
   isExceededBy(position: ItemPosition, draft: Draft): boolean {
-    const { rows } = this.vbuckets;
-    if ((rows.dirtyBytes[position.row] as number) > dirtyBytesPerVbucketMax) return true;
+    const { columns } = this.vbuckets;
+    if ((columns.dirtyBytes[position.vb] as number) > dirtyBytesPerVbucketMax) return true;
     const used = this.keeper.usedBytes + this.vbuckets.growth(position, draft);
     this.isNearQuota = used > this.keeper.highBytes;
     if (this.isNearQuota) this.keeper.relievePressure();

@@ -7,7 +7,7 @@ import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import { DurableWrites } from './durable-writes.ts';
 
 test('resolves only writes up to the persisted seqno of their own vbucket', () => {
-  const position = (row: number) => ({ ...emptyPosition(), row, hash: 1 });
+  const position = (vb: number) => ({ ...emptyPosition(), vb, hash: 1 });
   const vbuckets = {
     pendingAt: () => 16,
     locatePending: () => true,
@@ -16,16 +16,16 @@ test('resolves only writes up to the persisted seqno of their own vbucket', () =
   const resolved: [number, Status][] = [];
   const clock = new ManualClock();
   const persistedSeqnos = [0, 0];
-  const progress = { reaches: (row: number, seqno: number) => seqno <= (persistedSeqnos[row] as number) };
+  const progress = { reaches: (vb: number, seqno: number) => seqno <= (persistedSeqnos[vb] as number) };
   const writes = new DurableWrites({
     vbuckets,
     progress,
     clock,
     resolved: (...call) => void resolved.push(call),
   });
-  const persist = (row: number, seqno: number): void => {
-    persistedSeqnos[row] = seqno;
-    writes.persisted(row);
+  const persist = (vb: number, seqno: number): void => {
+    persistedSeqnos[vb] = seqno;
+    writes.persisted(vb);
   };
   const level = DurabilityLevel.persistToMajority;
   const tokens = [1, 2, 4].map((seqno) => writes.add(position(0), seqno, level, 0));

@@ -23,7 +23,7 @@ interface DurableWrite {
 }
 
 export class DurableWrites {
-  private readonly byRow = new Map<number, DurableWrite[]>();
+  private readonly byVbucket = new Map<number, DurableWrite[]>();
   private readonly vbuckets: Vbuckets;
   private readonly position = emptyPosition();
   private readonly progress: Pick<VbucketProgress, 'reaches'>;
@@ -51,76 +51,76 @@ export class DurableWrites {
 
   /** Adds the pending version at `position`; returns the token with which it will be resolved. */
   add(position: ItemPosition, seqno: number, level: DurabilityLevel, timeoutMs: number): number {
-    const { row, hash } = position;
+    const { vb, hash } = position;
     const address = this.vbuckets.pendingAt(position);
     const deadlineMs = this.clock.monotonicMs() + (timeoutMs || defaultTimeoutMs);
     const token = ++this.lastToken;
     const write = { seqno, level, hash, address, token, deadlineMs };
-    const queue = this.byRow.get(row);
+    const queue = this.byVbucket.get(vb);
     if (queue) queue.push(write);
-    else this.byRow.set(row, [write]);
+    else this.byVbucket.set(vb, [write]);
     this.count++;
     this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
     return token;
   }
 
-  /** Seqno of the row's first unresolved write; Infinity when there is none. */
-  firstUnresolved(row: number): number {
-    return this.byRow.get(row)?.[0]?.seqno ?? Infinity;
+  /** Seqno of the vbucket's first unresolved write; Infinity when there is none. */
+  firstUnresolved(vb: number): number {
+    return this.byVbucket.get(vb)?.[0]?.seqno ?? Infinity;
   }
 
-  persisted(row: number): void {
-    this.commitReached(row);
+  persisted(vb: number): void {
+    this.commitReached(vb);
   }
 
-  committed(row: number): void {
-    this.commitReached(row);
+  committed(vb: number): void {
+    this.commitReached(vb);
   }
 
   /** Answers all clients as ambiguous, since the disk is lost. A write whose commit still completes becomes visible then. */
   resolveAmbiguous(): void {
-    for (const write of [...this.byRow.values()].flat()) this.resolve(write, Status.syncWriteAmbiguous);
+    for (const write of [...this.byVbucket.values()].flat()) this.resolve(write, Status.syncWriteAmbiguous);
   }
 
   /**
-   * Answers the clients of a row's writes as ambiguous: another node serves the row from now on, and only that node knows the outcome.
+   * Answers the clients of a vbucket's writes as ambiguous: another node serves the vbucket from now on, and only that node knows the outcome.
    * The pending versions become committed ones here, because a copy has no pending versions.
    */
-  depose(row: number): void {
-    const writes = this.byRow.get(row) ?? [];
+  depose(vb: number): void {
+    const writes = this.byVbucket.get(vb) ?? [];
     for (const write of writes) this.resolve(write, Status.syncWriteAmbiguous);
-    this.commitAll(row, writes, []);
+    this.commitAll(vb, writes, []);
   }
 
   /** Discards all writes, since the bucket is being emptied. */
   clear(): void {
     this.resolveAmbiguous();
-    this.byRow.clear();
+    this.byVbucket.clear();
     this.count = 0;
     this.timer?.cancel();
     this.timer = null;
   }
 
-  private commitReached(row: number): void {
-    const queue = this.byRow.get(row);
+  private commitReached(vb: number): void {
+    const queue = this.byVbucket.get(vb);
     if (!queue) return;
     const reached: DurableWrite[] = [];
     const left: DurableWrite[] = [];
     for (const write of queue)
-      (this.progress.reaches(row, write.seqno, write.level) ? reached : left).push(write);
-    if (reached.length > 0) this.commitAll(row, reached, left);
+      (this.progress.reaches(vb, write.seqno, write.level) ? reached : left).push(write);
+    if (reached.length > 0) this.commitAll(vb, reached, left);
   }
 
-  private commitAll(row: number, writes: readonly DurableWrite[], left: DurableWrite[]): void {
-    if (left.length === 0) this.byRow.delete(row);
-    else this.byRow.set(row, left);
+  private commitAll(vb: number, writes: readonly DurableWrite[], left: DurableWrite[]): void {
+    if (left.length === 0) this.byVbucket.delete(vb);
+    else this.byVbucket.set(vb, left);
     this.count -= writes.length;
-    for (const write of writes) this.commit(row, write);
+    for (const write of writes) this.commit(vb, write);
   }
 
-  private commit(row: number, write: DurableWrite): void {
+  private commit(vb: number, write: DurableWrite): void {
     const { position, vbuckets } = this;
-    if (vbuckets.locatePending(position, row, write.hash, write.address)) vbuckets.commitPending(position);
+    if (vbuckets.locatePending(position, vb, write.hash, write.address)) vbuckets.commitPending(position);
     this.resolve(write, Status.success);
   }
 
@@ -133,7 +133,7 @@ export class DurableWrites {
   private checkDeadlines(): void {
     this.timer = null;
     const now = this.clock.monotonicMs();
-    const expired = [...this.byRow.values()]
+    const expired = [...this.byVbucket.values()]
       .flat()
       .filter((write) => write.token !== 0 && write.deadlineMs <= now);
     for (const write of expired) this.resolve(write, Status.syncWriteAmbiguous);

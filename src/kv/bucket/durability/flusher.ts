@@ -5,8 +5,8 @@ import { type Clock, nextTurn, type Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { CutWriter } from '../../data/cut.ts';
 import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../../data/disk-engine.ts';
+import type { VbucketColumns } from '../../vbucket/columns.ts';
 import type { Cutter } from '../../vbucket/cutter.ts';
-import type { VbucketRows } from '../../vbucket/rows.ts';
 import type { Timings } from '../timings.ts';
 import type { VbucketProgress } from './progress.ts';
 import { UrgentEnd } from './urgent-end.ts';
@@ -40,7 +40,7 @@ export interface FlusherOptions {
   disk: DiskEngine;
   bucketUuid: string;
   fileCount: number;
-  rows: VbucketRows;
+  columns: VbucketColumns;
   cutter: Cutter;
   clock: Clock;
   log: Log;
@@ -58,13 +58,13 @@ export interface FlusherOptions {
 /** Encoded cuts, and the seqnos that are persisted with them. */
 interface Batch {
   cuts: CutBuffer;
-  ends: { row: number; seqno: number }[];
+  ends: { vb: number; seqno: number }[];
   /** A client waits for it. */
   isUrgent: boolean;
 }
 
 interface FileState {
-  readonly rows: number[];
+  readonly vbs: number[];
   readonly writer: CutWriter;
   /** Vbucket at which the next batch begins, so that a busy vbucket does not starve others. */
   cursor: number;
@@ -92,7 +92,7 @@ export class Flusher {
   constructor(options: FlusherOptions) {
     this.options = options;
     this.files = Array.from({ length: options.fileCount }, (_, file) => ({
-      rows: rowsOfFile(file, options.fileCount, options.rows.count),
+      vbs: vbucketsOfFile(file, options.fileCount, options.columns.count),
       writer: new CutWriter(),
       cursor: 0,
       batchBytes: firstBatch,
@@ -118,18 +118,18 @@ export class Flusher {
   }
 
   /** Called at every change. */
-  noteDirty(row: number, isUrgent: boolean): void {
+  noteDirty(vb: number, isUrgent: boolean): void {
     this.queued++;
-    const file = this.files[fileOf(row, this.files.length)] as FileState;
+    const file = this.files[fileOf(vb, this.files.length)] as FileState;
     file.changes++;
     if (isUrgent && !file.isUrgent) this.commitSoon(file);
     else if (file.timer === null && file.running === null) this.linger(file);
   }
 
   /** Called when a client polls how far this vbucket is persisted: the vbucket is written at once. */
-  writeSoon(row: number): void {
-    const file = this.files[fileOf(row, this.files.length)] as FileState;
-    if (!file.isUrgent && this.options.cutter.hasChanges(row)) this.commitSoon(file);
+  writeSoon(vb: number): void {
+    const file = this.files[fileOf(vb, this.files.length)] as FileState;
+    if (!file.isUrgent && this.options.cutter.hasChanges(vb)) this.commitSoon(file);
   }
 
   resume(): void {
@@ -165,14 +165,14 @@ export class Flusher {
   }
 
   /** Writes the state of vbuckets, dirty or not. Used while paused. */
-  async writeStates(rows: readonly number[]): Promise<void> {
-    await Promise.all(this.files.map((file) => this.writeFileStates(file, rows)));
+  async writeStates(vbs: readonly number[]): Promise<void> {
+    await Promise.all(this.files.map((file) => this.writeFileStates(file, vbs)));
   }
 
-  private async writeFileStates(file: FileState, rows: readonly number[]): Promise<void> {
-    const ofFile = rows.filter((row) => fileOf(row, this.files.length) === this.files.indexOf(file));
+  private async writeFileStates(file: FileState, vbs: readonly number[]): Promise<void> {
+    const ofFile = vbs.filter((vb) => fileOf(vb, this.files.length) === this.files.indexOf(file));
     if (ofFile.length === 0 || file.failure !== null) return;
-    const ends = ofFile.map((row) => ({ row, seqno: this.options.cutter.take(row, file.writer, Infinity) }));
+    const ends = ofFile.map((vb) => ({ vb, seqno: this.options.cutter.take(vb, file.writer, Infinity) }));
     await this.commit(file, ends, false);
   }
 
@@ -258,7 +258,7 @@ export class Flusher {
   private async takeBatch(file: FileState): Promise<Batch['ends']> {
     const { writer } = file;
     const ends: Batch['ends'] = [];
-    let left = file.rows.length;
+    let left = file.vbs.length;
     for (;;) {
       left = this.takeSlice(file, ends, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
       if (left === 0 || writer.bytes >= file.batchBytes) return ends;
@@ -269,14 +269,14 @@ export class Flusher {
   /** Encodes until the batch has `limitBytes` or `left` vbuckets were visited. Returns how many are left. */
   private takeSlice(file: FileState, ends: Batch['ends'], left: number, limitBytes: number): number {
     const { cutter } = this.options;
-    const { rows, writer } = file;
+    const { vbs, writer } = file;
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
-      const row = rows[file.cursor] as number;
-      if (cutter.hasChanges(row)) ends.push({ row, seqno: cutter.take(row, writer, limitBytes) });
+      const vb = vbs[file.cursor] as number;
+      if (cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
       // A vbucket that was cut short continues in the next slice, or batch.
-      if (cutter.hasChanges(row) && writer.bytes >= limitBytes) break;
-      file.cursor = (file.cursor + 1) % rows.length;
+      if (cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
+      file.cursor = (file.cursor + 1) % vbs.length;
       remaining--;
     }
     return remaining;
@@ -306,7 +306,7 @@ export class Flusher {
     const tookMs = clock.monotonicMs() - startedMs;
     timings.commit.add(tookMs);
     adapt(file, byteLength, tookMs, targetCommitMs[priority]);
-    for (const { row, seqno } of ends) progress.advance(row, seqno);
+    for (const { vb, seqno } of ends) progress.advance(vb, seqno);
   }
 
   private retryLater(file: FileState, batch: Batch, reason: string): void {
@@ -340,7 +340,7 @@ export class Flusher {
   }
 
   private hasDirty(file: FileState): boolean {
-    return file.failure === null && file.rows.some((row) => this.options.cutter.hasChanges(row));
+    return file.failure === null && file.vbs.some((vb) => this.options.cutter.hasChanges(vb));
   }
 
   private hasWork(file: FileState): boolean {
@@ -353,7 +353,7 @@ export class Flusher {
 
   private dirtyBytes(file: FileState): number {
     let bytes = 0;
-    for (const row of file.rows) bytes += this.options.rows.dirtyBytes[row] as number;
+    for (const vb of file.vbs) bytes += this.options.columns.dirtyBytes[vb] as number;
     return bytes;
   }
 
@@ -363,8 +363,8 @@ export class Flusher {
   }
 }
 
-function rowsOfFile(file: number, fileCount: number, rowCount: number): number[] {
-  return Array.from({ length: rowCount }, (_, row) => row).filter((row) => fileOf(row, fileCount) === file);
+function vbucketsOfFile(file: number, fileCount: number, vbucketCount: number): number[] {
+  return Array.from({ length: vbucketCount }, (_, vb) => vb).filter((vb) => fileOf(vb, fileCount) === file);
 }
 
 /** Adapts the batch size towards commits of the target time. */

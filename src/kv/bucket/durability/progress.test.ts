@@ -4,16 +4,16 @@ import { DurabilityLevel } from '#kv/data/documents.ts';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
-import { VbucketRows } from '../../vbucket/rows.ts';
+import { VbucketColumns } from '../../vbucket/columns.ts';
 import { VbucketProgress } from './progress.ts';
 
 const { majority, majorityAndPersistActive, persistToMajority } = DurabilityLevel;
 
 function aProgress(replicaNumber: number) {
-  const rows = new VbucketRows(2);
-  const progress = new VbucketProgress(rows, new ManualClock(), { replicaNumber });
-  rows.highSeqno.fill(10);
-  return { rows, progress };
+  const columns = new VbucketColumns(2);
+  const progress = new VbucketProgress(columns, new ManualClock(), { replicaNumber });
+  columns.highSeqno.fill(10);
+  return { columns, progress };
 }
 const withB = { others: ['b'], size: 2, isFrozen: false };
 
@@ -48,9 +48,9 @@ describe('VbucketProgress', () => {
   });
 
   it('waits for a joining member before the configuration lists it, and acknowledges only afterwards', () => {
-    const { progress, rows } = aProgress(1);
+    const { progress, columns } = aProgress(1);
     progress.setMembers(0, { others: ['b'], size: 1, isFrozen: false });
-    rows.highSeqno[0] = 12;
+    columns.highSeqno[0] = 12;
     assert.equal(progress.committedSeqno(0), 10, 'the committed seqno does not fall');
     progress.copied(0, 'b', 12, 0);
     assert.ok(!progress.reaches(0, 12, majority));
@@ -59,20 +59,20 @@ describe('VbucketProgress', () => {
   });
 
   it('counts the members that have a write on disk', () => {
-    const { progress, rows } = aProgress(1);
+    const { progress, columns } = aProgress(1);
     progress.beginMembers(0, withB);
     progress.copied(0, 'b', 10, 4);
     assert.ok(!progress.reaches(0, 5, majorityAndPersistActive));
-    rows.persistedSeqno[0] = 6;
+    columns.persistedSeqno[0] = 6;
     assert.ok(progress.reaches(0, 6, majorityAndPersistActive));
     assert.ok(progress.reaches(0, 4, persistToMajority) && !progress.reaches(0, 5, persistToMajority));
   });
 
   it('counts the active among the members that have a write on disk, since it stays active when all restart', () => {
-    const { progress, rows } = aProgress(2);
+    const { progress, columns } = aProgress(2);
     progress.beginMembers(0, { others: ['b', 'c'], size: 3, isFrozen: false });
     for (const copy of ['b', 'c']) progress.copied(0, copy, 10, 10);
-    rows.persistedSeqno[0] = 4;
+    columns.persistedSeqno[0] = 4;
     assert.ok(progress.reaches(0, 4, persistToMajority) && !progress.reaches(0, 5, persistToMajority));
   });
 

@@ -2,7 +2,7 @@
 // and the persisted one. The flusher and the copies report here; waiting calls, durable writes and streams read it or follow it.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
-import type { VbucketRows } from '../../vbucket/rows.ts';
+import type { VbucketColumns } from '../../vbucket/columns.ts';
 import { type SyncSet, SyncSets } from './sync-sets.ts';
 
 export const persistenceWaitsMax = 65_536;
@@ -13,12 +13,12 @@ const majorityMax = 2;
 
 /** Called when everything of a vbucket up to `seqno` is persisted. */
 export interface PersistenceFollower {
-  persisted(row: number, seqno: number): void;
+  persisted(vb: number, seqno: number): void;
 }
 
 /** Called when durable writes of a vbucket may have reached their levels, because its copies have more or its members changed. */
 export interface CommitFollower {
-  committed(row: number): void;
+  committed(vb: number): void;
 }
 
 interface Wait {
@@ -28,7 +28,7 @@ interface Wait {
 }
 
 export class VbucketProgress {
-  private readonly rows: VbucketRows;
+  private readonly columns: VbucketColumns;
   private readonly clock: Clock;
   private readonly rules: { readonly replicaNumber: number };
   private readonly sets: SyncSets;
@@ -38,11 +38,11 @@ export class VbucketProgress {
   private count = 0;
   private timer: Timer | null = null;
 
-  constructor(rows: VbucketRows, clock: Clock, rules: { readonly replicaNumber: number }) {
-    this.rows = rows;
+  constructor(columns: VbucketColumns, clock: Clock, rules: { readonly replicaNumber: number }) {
+    this.columns = columns;
     this.clock = clock;
     this.rules = rules;
-    this.sets = new SyncSets(rows);
+    this.sets = new SyncSets(columns);
   }
 
   /** Sets the parts of the bucket to notify, in this order. Waiting calls are answered after them. */
@@ -56,29 +56,29 @@ export class VbucketProgress {
   }
 
   /** Calls back after each commit of the vbucket's file. */
-  notifyPersisted(persisted: (row: number) => void): void {
+  notifyPersisted(persisted: (vb: number) => void): void {
     this.followers = [...this.followers, { persisted }];
   }
 
   /** The persisted seqno. */
-  seqno(row: number): number {
-    return this.rows.persistedSeqno[row] ?? 0;
+  seqno(vb: number): number {
+    return this.columns.persistedSeqno[vb] ?? 0;
   }
 
   /** Every member of the in-sync set has received everything up to here. */
-  committedSeqno(row: number): number {
-    return this.sets.seqno(row);
+  committedSeqno(vb: number): number {
+    return this.sets.seqno(vb);
   }
 
   /** What a copy has received, member or not; 0 before it reported. */
-  receivedSeqno(row: number, node: string): number {
-    return this.sets.received(row, node);
+  receivedSeqno(vb: number, node: string): number {
+    return this.sets.received(vb, node);
   }
 
   /** Whether a write of this level is committed later than it is made: memory meets `majority` where there is no other member. */
-  mustWait(row: number, level: DurabilityLevel): boolean {
+  mustWait(vb: number, level: DurabilityLevel): boolean {
     if (level === DurabilityLevel.none) return false;
-    return level !== DurabilityLevel.majority || this.sets.hasOthers(row);
+    return level !== DurabilityLevel.majority || this.sets.hasOthers(vb);
   }
 
   /** Members that the in-sync set needs for durable writes: more than half of the active and all copies. */
@@ -87,87 +87,87 @@ export class VbucketProgress {
   }
 
   /** Whether the in-sync set has enough members for a durable write. Never where the majority would be more than two. */
-  hasMajority(row: number): boolean {
+  hasMajority(vb: number): boolean {
     const { majority } = this;
-    return majority <= majorityMax && this.sets.size(row) >= majority;
+    return majority <= majorityMax && this.sets.size(vb) >= majority;
   }
 
   /** Whether everything up to `seqno` has this level. */
-  reaches(row: number, seqno: number, level: DurabilityLevel): boolean {
+  reaches(vb: number, seqno: number, level: DurabilityLevel): boolean {
     const { sets } = this;
-    if (sets.isBelow(row, this.majority) || (sets.hasOthers(row) && seqno > sets.seqno(row))) return false;
+    if (sets.isBelow(vb, this.majority) || (sets.hasOthers(vb) && seqno > sets.seqno(vb))) return false;
     if (level === DurabilityLevel.majority) return true;
-    if (level === DurabilityLevel.majorityAndPersistActive) return seqno <= this.seqno(row);
-    return sets.isPersistedBy(row, seqno, this.majority);
+    if (level === DurabilityLevel.majorityAndPersistActive) return seqno <= this.seqno(vb);
+    return sets.isPersistedBy(vb, seqno, this.majority);
   }
 
   /** Sets the in-sync set of a vbucket that is active here; null: this node alone. */
-  setMembers(row: number, set: SyncSet | null): void {
-    this.sets.set(row, set);
-    this.reportCommitted(row);
+  setMembers(vb: number, set: SyncSet | null): void {
+    this.sets.set(vb, set);
+    this.reportCommitted(vb);
   }
 
   /** As `setMembers`, for a vbucket that becomes active here: nothing is committed until its members report. */
-  beginMembers(row: number, set: SyncSet | null): void {
-    this.sets.begin(row, set);
-    this.reportCommitted(row);
+  beginMembers(vb: number, set: SyncSet | null): void {
+    this.sets.begin(vb, set);
+    this.reportCommitted(vb);
   }
 
   /** A copy reports its received and its persisted seqno. */
-  copied(row: number, node: string, received: number, persisted: number): void {
-    if (this.sets.report(row, node, received, persisted)) this.reportCommitted(row);
+  copied(vb: number, node: string, received: number, persisted: number): void {
+    if (this.sets.report(vb, node, received, persisted)) this.reportCommitted(vb);
   }
 
   /** Discards what the node has reported so far. */
-  discardCopy(row: number, node: string): void {
-    this.sets.discard(row, node);
+  discardCopy(vb: number, node: string): void {
+    this.sets.discard(vb, node);
   }
 
   /** Calls back once `seqno` is persisted, or with false after `timeoutMs`, or when too many calls wait. */
-  wait(row: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void {
+  wait(vb: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void {
     if (this.count >= persistenceWaitsMax) {
       done(false);
       return;
     }
     const wait = { seqno, deadlineMs: this.clock.monotonicMs() + timeoutMs, done };
-    const waits = this.waits.get(row);
+    const waits = this.waits.get(vb);
     if (waits) waits.push(wait);
-    else this.waits.set(row, [wait]);
+    else this.waits.set(vb, [wait]);
     this.count++;
     this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
   }
 
   /** Called by the flusher after a commit. */
-  advance(row: number, seqno: number): void {
-    this.rows.persistedSeqno[row] = seqno;
-    for (const follower of this.followers) follower.persisted(row, seqno);
-    if (this.waits.has(row)) this.release(row, true, (wait) => wait.seqno <= seqno);
+  advance(vb: number, seqno: number): void {
+    this.columns.persistedSeqno[vb] = seqno;
+    for (const follower of this.followers) follower.persisted(vb, seqno);
+    if (this.waits.has(vb)) this.release(vb, true, (wait) => wait.seqno <= seqno);
   }
 
   /** Answers all waiting calls with false, since the disk failed or the bucket stops. */
   failWaits(): void {
     this.timer?.cancel();
     this.timer = null;
-    for (const row of [...this.waits.keys()]) this.release(row, false, () => true);
+    for (const vb of [...this.waits.keys()]) this.release(vb, false, () => true);
   }
 
-  private reportCommitted(row: number): void {
-    for (const follower of this.commitFollowers) follower.committed(row);
+  private reportCommitted(vb: number): void {
+    for (const follower of this.commitFollowers) follower.committed(vb);
   }
 
   private checkDeadlines(): void {
     this.timer = null;
     const now = this.clock.monotonicMs();
-    for (const row of [...this.waits.keys()]) this.release(row, false, (wait) => wait.deadlineMs <= now);
+    for (const vb of [...this.waits.keys()]) this.release(vb, false, (wait) => wait.deadlineMs <= now);
     if (this.count > 0) this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
   }
 
-  private release(row: number, persisted: boolean, matches: (wait: Wait) => boolean): void {
-    const waits = this.waits.get(row) ?? [];
+  private release(vb: number, persisted: boolean, matches: (wait: Wait) => boolean): void {
+    const waits = this.waits.get(vb) ?? [];
     const released = waits.filter(matches);
     const left = waits.filter((wait) => !matches(wait));
-    if (left.length === 0) this.waits.delete(row);
-    else this.waits.set(row, left);
+    if (left.length === 0) this.waits.delete(vb);
+    else this.waits.set(vb, left);
     this.count -= released.length;
     for (const wait of released) wait.done(persisted);
   }

@@ -29,9 +29,9 @@ export interface BackgroundFetchesOptions {
   /** Stores an item in memory; false when there is no room for it. */
   take: (request: FetchRequest, item: CutItem) => boolean;
   /** Called when the disk has no such key. */
-  noteAbsent: (row: number, key: Buffer) => void;
+  noteAbsent: (vb: number, key: Buffer) => void;
   /** Called when a row fails its check. */
-  noteDamaged: (row: number) => void;
+  noteDamaged: (vb: number) => void;
 }
 
 interface PendingFetch extends FetchRequest {

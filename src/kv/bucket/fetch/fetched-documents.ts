@@ -35,7 +35,7 @@ export class FetchedDocuments {
   requestFetch(position: ItemPosition, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     const { items } = this.vbuckets;
     const seqno = position.address === 0 ? 0 : items.seqno(position.address);
-    this.requested = { vb: position.row, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
+    this.requested = { vb: position.vb, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
     return notResident;
   }
 

@@ -51,8 +51,8 @@ export class BucketKeys {
     view: ItemView,
     visit: (keyStart: number, isResident: boolean) => void,
   ): boolean {
-    const { index, items, now, rows } = this.options.vbuckets;
-    if (index.end(vb) > visitedSlotsMax || rows.nonResidentItems[vb] !== 0) return false;
+    const { index, items, now, columns } = this.options.vbuckets;
+    if (index.end(vb) > visitedSlotsMax || columns.nonResidentItems[vb] !== 0) return false;
     const idBytes = collectionIdBytes(collection);
     const walk = new KeyWalk(index, vb, (address) => {
       if (items.collectionId(address) !== collection || !items.isLive(address, now.seconds)) return;

@@ -45,7 +45,7 @@ export function listKeys(
   const list = new KeyList(query);
   const sort = (): void => work.run(list.result(), done);
   work.run(listMemory(vbuckets, query, list), () => {
-    if (readRows === null || vbuckets.rows.nonResidentItems[query.vb] === 0) sort();
+    if (readRows === null || vbuckets.columns.nonResidentItems[query.vb] === 0) sort();
     else void listDisk(readRows, { query, list, work }).then(sort, () => done(Status.temporaryFailure));
   });
 }

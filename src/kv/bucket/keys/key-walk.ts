@@ -7,23 +7,23 @@ type WalkedIndex = Pick<KeyIndex, 'continueRehash' | 'end' | 'address' | 'hash'>
 
 export class KeyWalk {
   private readonly index: WalkedIndex;
-  private readonly row: number;
+  private readonly vb: number;
   private readonly visit: (address: number, hash: number) => void;
   private home = 0;
   /** Length of the table that is walked through; when it grows, the walk begins again, and visits keys twice. */
   private end = -1;
 
-  constructor(index: WalkedIndex, row: number, visit: (address: number, hash: number) => void) {
+  constructor(index: WalkedIndex, vb: number, visit: (address: number, hash: number) => void) {
     this.index = index;
-    this.row = row;
+    this.vb = vb;
     this.visit = visit;
   }
 
   /** Advances by this many homes; true when all are done. */
   slice(homes: number): boolean {
-    const { index, row } = this;
-    for (let left = homes; index.continueRehash(row); left--) if (left === 0) return false;
-    const end = index.end(row);
+    const { index, vb } = this;
+    for (let left = homes; index.continueRehash(vb); left--) if (left === 0) return false;
+    const end = index.end(vb);
     if (end !== this.end) this.home = 0;
     this.end = end;
     const from = this.home;
@@ -35,15 +35,15 @@ export class KeyWalk {
 
   /** Entries follow their home without a gap; after the last slot they continue at the first. */
   private visitHomes(from: number, to: number): void {
-    const { end, index, row, visit } = this;
+    const { end, index, vb, visit } = this;
     for (let at = from; at < from + end; at += 2) {
       const slot = at % end;
-      const address = index.address(row, slot);
+      const address = index.address(vb, slot);
       if (address === 0) {
         if (at >= to) return;
         continue;
       }
-      const hash = index.hash(row, slot);
+      const hash = index.hash(vb, slot);
       const home = (hash << 1) & (end - 2);
       if (home >= from && home < to) visit(address, hash);
     }

@@ -47,22 +47,22 @@ export function findRandomKey(options: RandomSearchOptions, collection: number, 
 class RandomSearch {
   private readonly options: RandomSearchOptions;
   private readonly collection: number;
-  private readonly firstRow: number;
+  private readonly firstVb: number;
   private readonly untilMs: number;
-  private rowsDone = 0;
+  private vbucketsDone = 0;
   private position = 0;
 
   constructor(options: RandomSearchOptions, collection: number) {
     const { clock, random, vbuckets } = options;
     this.options = options;
     this.collection = collection;
-    this.firstRow = random.bytes(2).readUInt16LE() % vbuckets.rows.count;
+    this.firstVb = random.bytes(2).readUInt16LE() % vbuckets.columns.count;
     this.untilMs = clock.monotonicMs() + timeoutMs;
   }
 
   /** All of memory was searched. */
   get isFinished(): boolean {
-    return this.rowsDone >= this.options.vbuckets.rows.count;
+    return this.vbucketsDone >= this.options.vbuckets.columns.count;
   }
 
   /** Visits the next positions in memory. */
@@ -70,13 +70,13 @@ class RandomSearch {
     this.options.tick();
     const { index } = this.options.vbuckets;
     for (let left = slicePositions; left > 0 && !this.isFinished; left--) {
-      const row = this.row(this.rowsDone);
-      if (this.isActive(row) && this.position < index.end(row)) {
-        const found = this.keyAt(row, index.address(row, index.slotAt(row, this.position)));
+      const vb = this.vbAt(this.vbucketsDone);
+      if (this.isActive(vb) && this.position < index.end(vb)) {
+        const found = this.keyAt(vb, index.address(vb, index.slotAt(vb, this.position)));
         this.position += 2;
         if (found !== null) return found;
       } else {
-        this.rowsDone++;
+        this.vbucketsDone++;
         this.position = 0;
       }
     }
@@ -86,37 +86,37 @@ class RandomSearch {
   /** Searches the documents that are on disk only. */
   async onDisk(): Promise<FoundKey | Status> {
     const { clock, readRows, vbuckets } = this.options;
-    for (let i = 0; readRows !== null && i < vbuckets.rows.count; i++) {
-      const row = this.row(i);
+    for (let i = 0; readRows !== null && i < vbuckets.columns.count; i++) {
+      const vb = this.vbAt(i);
       let page: BackfillPage | null = null;
-      while (this.hasNonResident(row) && (page === null || page.toSeqno < page.endSeqno)) {
+      while (this.hasNonResident(vb) && (page === null || page.toSeqno < page.endSeqno)) {
         if (clock.monotonicMs() > this.untilMs) return Status.temporaryFailure;
-        page = await readRows(row, page?.toSeqno ?? 0);
+        page = await readRows(vb, page?.toSeqno ?? 0);
         const key = this.keyIn(page);
-        if (key !== null) return { vb: row, key };
+        if (key !== null) return { vb: vb, key };
       }
     }
     return Status.keyNotFound;
   }
 
-  private hasNonResident(row: number): boolean {
-    return this.isActive(row) && this.options.vbuckets.rows.nonResidentItems[row] !== 0;
+  private hasNonResident(vb: number): boolean {
+    return this.isActive(vb) && this.options.vbuckets.columns.nonResidentItems[vb] !== 0;
   }
 
-  private isActive(row: number): boolean {
-    return this.options.vbuckets.rows.state[row] === VbucketState.active;
+  private isActive(vb: number): boolean {
+    return this.options.vbuckets.columns.state[vb] === VbucketState.active;
   }
 
-  private row(index: number): number {
-    return (this.firstRow + index) % this.options.vbuckets.rows.count;
+  private vbAt(index: number): number {
+    return (this.firstVb + index) % this.options.vbuckets.columns.count;
   }
 
-  private keyAt(row: number, address: number): FoundKey | null {
+  private keyAt(vb: number, address: number): FoundKey | null {
     const { items, now } = this.options.vbuckets;
     if (address === 0 || !items.isLive(address, now.seconds)) return null;
     if (items.collectionId(address) !== this.collection) return null;
     const key = items.page(address).subarray(items.keyStart(address), items.valueStart(address));
-    return { vb: row, key: Buffer.from(key) };
+    return { vb: vb, key: Buffer.from(key) };
   }
 
   private keyIn({ batch }: BackfillPage): Buffer | null {

@@ -32,7 +32,7 @@ export interface BackgroundWorkOptions {
   /** Whether changes will be persisted. */
   isPersistent: () => boolean;
   isServed: () => boolean;
-  onDirty: (row: number) => void;
+  onDirty: (vb: number) => void;
 }
 
 export class BackgroundWork {
@@ -50,7 +50,7 @@ export class BackgroundWork {
     this.compressor = new Compressor(options.vbuckets, options.residency);
     this.compression = new ValueCompression({
       compressor: this.compressor,
-      rows: options.vbuckets.rows,
+      columns: options.vbuckets.columns,
       clock: options.clock,
       isOn: options.compresses,
     });
@@ -111,9 +111,9 @@ function pagerOf(options: BackgroundWorkOptions, fullEvictionStorage: Storage | 
     expirer,
     seconds: options.expiryPagerSeconds ?? expiryPagerSecondsDefault,
     tick,
-    visit: (row, key, done) => documents.visit(row, key, done),
+    visit: (vb, key, done) => documents.visit(vb, key, done),
     keyAt: (address) => ({
-      vb: items.row(address),
+      vb: items.vb(address),
       key: items.page(address).subarray(items.keyStart(address), items.valueStart(address)),
     }),
     disk: fullEvictionStorage ? expiredKeysOf(fullEvictionStorage, now) : null,

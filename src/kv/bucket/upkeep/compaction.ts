@@ -48,8 +48,11 @@ export class Compaction {
       if (request.purgeBeforeSeconds === 'all') this.following = request;
       return;
     }
-    const { rows } = this.options.vbuckets;
-    const total = rows.items.reduce((sum, count, row) => sum + count + (rows.tombstones[row] as number), 0);
+    const { columns } = this.options.vbuckets;
+    const total = columns.items.reduce(
+      (sum, count, vb) => sum + count + (columns.tombstones[vb] as number),
+      0,
+    );
     this.report = { origin: request.origin, done: 0, total };
     this.cancellation = new AbortController();
     this.running = this.run(request);
@@ -123,7 +126,7 @@ export class Compaction {
   private async purgeMemoryOnly(beforeSeconds: number): Promise<CompactResult> {
     const { vbuckets } = this.options;
     const purged: PurgedVbucket[] = [];
-    for (let vb = 0; vb < vbuckets.rows.count; vb++) {
+    for (let vb = 0; vb < vbuckets.columns.count; vb++) {
       const entry = oldTombstones(vbuckets, vb, beforeSeconds);
       if (entry.purgeSeqno > 0) purgeTombstones(vbuckets, entry, beforeSeconds);
       purged.push(entry);

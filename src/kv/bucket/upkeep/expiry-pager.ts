@@ -22,7 +22,7 @@ export interface ExpiryPagerOptions {
   /** Reads the clock before a slice of work. */
   tick: () => void;
   /** Looks the document up, which expires it, once it is in memory; calls back afterwards. */
-  visit: (row: number, key: Buffer, done: (result: DocumentResult) => void) => void;
+  visit: (vb: number, key: Buffer, done: (result: DocumentResult) => void) => void;
   /** The key of an item in memory by its address, as `visit` takes it. */
   keyAt: (address: number) => DocumentKey;
   /** Expired documents on disk, file by file; null where every document is in memory. */

@@ -1,11 +1,11 @@
 // Compression of values in the background: in short slices, and not while clients write much.
 import type { Clock, Timer } from '#ports/clock.ts';
+import type { VbucketColumns } from '../../vbucket/columns.ts';
 import type { Compressor } from '../../vbucket/compressor.ts';
-import type { VbucketRows } from '../../vbucket/rows.ts';
 
 export interface ValueCompressionOptions {
   compressor: Compressor;
-  rows: VbucketRows;
+  columns: VbucketColumns;
   clock: Clock;
   /** Whether the bucket's mode is `active`. */
   isOn: () => boolean;
@@ -80,9 +80,9 @@ export class ValueCompression {
   }
 
   private changes(): number {
-    const { highSeqno } = this.options.rows;
+    const { highSeqno } = this.options.columns;
     let sum = 0;
-    for (let row = 0; row < highSeqno.length; row++) sum += highSeqno[row] as number;
+    for (let vb = 0; vb < highSeqno.length; vb++) sum += highSeqno[vb] as number;
     return sum;
   }
 }

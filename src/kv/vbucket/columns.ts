@@ -1,10 +1,11 @@
-// The state of every vbucket of a bucket: one row each in typed arrays, and nowhere else. Only the data thread reads them.
+// The state of every vbucket of a bucket, as columns: one typed array for each field, whose index is the number of the vbucket. It is stored
+// nowhere else. Only the data thread reads it.
 import { VbucketState } from '../data/vbucket-state.ts';
 
 const floats = (count: number): Float64Array => new Float64Array(count);
 const words = (count: number): Uint32Array => new Uint32Array(count);
 
-export class VbucketRows {
+export class VbucketColumns {
   readonly count: number;
   /** A VbucketState. */
   readonly state: Uint8Array;
@@ -79,8 +80,8 @@ export class VbucketRows {
     this.dedupeCeiling = floats(count);
   }
 
-  /** Resets a row to that of an empty bucket, except its state, its epoch and its CAS clock. */
-  clear(row: number): void {
+  /** Resets a vbucket to that of an empty bucket, except its state, its epoch and its CAS clock. */
+  clear(vb: number): void {
     for (const column of [
       this.copy,
       this.snapStart,
@@ -101,7 +102,7 @@ export class VbucketRows {
       this.dedupeFloor,
       this.dedupeCeiling,
     ]) {
-      column[row] = 0;
+      column[vb] = 0;
     }
   }
 }

@@ -7,7 +7,7 @@ import type { DelayedWork } from './delayed-work.ts';
 
 const batchBytes = 256 * 1024;
 
-export interface RowBatch {
+export interface VbucketBatch {
   readonly start: number;
   readonly to: number;
   readonly end: number;
@@ -15,7 +15,7 @@ export interface RowBatch {
   readonly isAwaited: boolean;
 }
 
-export interface RowFeedOptions {
+export interface VbucketFeedOptions {
   source: ChangeSource;
   vb: number;
   /** The copy has everything up to here. */
@@ -24,7 +24,7 @@ export interface RowFeedOptions {
   /** Whether the connection takes more at present; `resume` is called when it does again. */
   hasRoom: () => boolean;
   /** The bytes are valid during the call. */
-  send: (batch: RowBatch, body: Uint8Array) => void;
+  send: (batch: VbucketBatch, body: Uint8Array) => void;
   /** Shared by all feeds: used within one call. */
   cuts: CutWriter;
   /** For changes that no client waits for. */
@@ -35,12 +35,12 @@ export interface RowFeedOptions {
   failed: (reason: string) => void;
 }
 
-export class RowFeed implements Follower {
+export class VbucketFeed implements Follower {
   position: number;
   /** The copy has reported that it reached the end of the feed. */
   isFollowed = false;
   readonly seesPending = true;
-  private readonly options: RowFeedOptions;
+  private readonly options: VbucketFeedOptions;
   private readonly item = emptyCutItem();
   private isReading = false;
   /** Something changed since the page that is being read was requested. */
@@ -49,7 +49,7 @@ export class RowFeed implements Follower {
   private isDelayed = false;
   private isClosed = false;
 
-  constructor(options: RowFeedOptions) {
+  constructor(options: VbucketFeedOptions) {
     this.options = options;
     this.position = options.position;
   }

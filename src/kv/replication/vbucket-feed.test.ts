@@ -6,7 +6,7 @@ import type { ChangeSource } from '../data/change-source.ts';
 import { CutWriter, stateOfVbucket } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { DelayedWork, delayMs } from './delayed-work.ts';
-import { type RowBatch, RowFeed } from './row-feed.ts';
+import { type VbucketBatch, VbucketFeed } from './vbucket-feed.ts';
 
 const vb = 5;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -28,8 +28,8 @@ test('a page is read again when its rows reached the disk while it was read', as
     hasRecent: () => false,
     backfillForCopy: () => new Promise<BackfillPage>((resolve) => reads.push(resolve)),
   } as Partial<ChangeSource> as ChangeSource;
-  const sent: RowBatch[] = [];
-  const feed = new RowFeed({
+  const sent: VbucketBatch[] = [];
+  const feed = new VbucketFeed({
     source,
     vb,
     position: 0,
@@ -71,7 +71,7 @@ test('a page without new rows is not read again before something changes', async
     },
   } as Partial<ChangeSource> as ChangeSource;
   const clock = new ManualClock();
-  const feed = new RowFeed({
+  const feed = new VbucketFeed({
     source,
     vb,
     position: 0,
@@ -103,9 +103,9 @@ test('changes that no client waits for are sent together after a short time, a d
     hasRecent: () => true,
     nextForCopy: () => 0,
   } as Partial<ChangeSource> as ChangeSource;
-  const sent: RowBatch[] = [];
+  const sent: VbucketBatch[] = [];
   const clock = new ManualClock();
-  const feed = new RowFeed({
+  const feed = new VbucketFeed({
     source,
     vb,
     position: 0,
