@@ -96,6 +96,7 @@ export class QueryPart {
       tlsPort: options['query-tls-port'],
       dataFolder: options['data-dir'],
       sequentialScans: options['query-sequential-scans'] === 'on',
+      edition: options.edition,
       indexFolder: join(options['data-dir'], indexFolder),
       ...environment,
     };

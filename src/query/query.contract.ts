@@ -39,6 +39,9 @@ export interface FunctionLibrary {
   readonly code: string;
 }
 
+/** The most bytes of a library's code as UTF-8. */
+export const libraryCodeBytesMax = 128 << 10;
+
 export type LibraryChange =
   /** Replaces the library of this name. */
   | { readonly kind: 'store'; readonly library: FunctionLibrary }

@@ -93,6 +93,18 @@ test('a copy has functions in JavaScript with their libraries, which follow them
     for (const name of ['near', 'far']) await rows(`DROP FUNCTION default:shop.${scope}.${name}`);
 });
 
+test('a copy with libraries of more than a mebibyte is restored, and read only from who is logged in', async () => {
+  const { body: copy } = await call('GET', '/api/v1/backup');
+  const long = { bucket: '', scope: '', code: `function f() {} // ${'x'.repeat(130_000)}` };
+  const libraries = Array.from({ length: 9 }, (_, at) => ({ ...long, name: `long${at}` }));
+  assert.equal((await call('POST', '/api/v1/backup', { ...copy, libraries })).status, 200);
+  const { body: read } = await call('GET', '/api/v1/backup');
+  assert.ok(JSON.stringify(read).length > 1 << 20);
+  const body = JSON.stringify(read);
+  const anonymous = await fetch(`${node.process.ready.node.query}/api/v1/backup`, { method: 'POST', body });
+  assert.equal(anonymous.status, 413);
+});
+
 test('refuses what is no copy of functions, and callers who may not manage functions', async () => {
   const { body: copy } = await call('GET', '/api/v1/backup');
   const [first] = copy.udfs as unknown as [{ identity: object; definition: object }];

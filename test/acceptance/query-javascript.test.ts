@@ -24,7 +24,12 @@ let count = 0;
 function counted() { return ++count; }
 `;
 
-async function library(method: string, path: string, body?: string, account: Account = administrator) {
+async function library(
+  method: string,
+  path: string,
+  body?: string | Buffer<ArrayBuffer>,
+  account: Account = administrator,
+) {
   const { username, password } = account;
   const response = await fetch(`${node.process.ready.node.query}/evaluator/v1/libraries${path}`, {
     method,
@@ -195,7 +200,7 @@ test('libraries are read, replaced and deleted by REST, which names what is wron
       prefix: 'shop/s',
     },
   ]);
-  const refusals: [string, string, string | undefined, number, RegExp][] = [
+  const refusals: [string, string, string | Buffer<ArrayBuffer> | undefined, number, RegExp][] = [
     ['GET', '/nosuch', undefined, 404, /library: there is no nosuch/],
     ['DELETE', '/nosuch', undefined, 404, /library: there is no nosuch/],
     [
@@ -210,6 +215,7 @@ test('libraries are read, replaced and deleted by REST, which names what is wron
     ['POST', '/x', 'function f( {', 400, /body: SyntaxError.* at functions\/x.js:1/],
     ['POST', '/x', ' ', 400, /body: it must be the code/],
     ['POST', '/x', `/*${'x'.repeat(128 << 10)}*/`, 400, /body: a library has at most 131072 bytes/],
+    ['POST', '/x', Buffer.from([0x22, 0xe9, 0x22]), 400, /body: it must be text in UTF-8/],
     ['POST', '/a%2Fb', own, 400, /library: a name has/],
     ['PUT', '/math', own, 405, /GET, POST or DELETE/],
   ];

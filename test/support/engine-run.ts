@@ -15,12 +15,16 @@ export interface EngineOptions {
   readonly errors?: Error[];
   readonly queryContext?: { readonly bucket: string; readonly scope: string };
   readonly statistics?: PrepareContext['statistics'];
+  readonly userFunctions?: PrepareContext['userFunctions'];
+  readonly isCommunityEdition?: boolean;
 }
 
 export function prepareOn(datastore: MemoryDatastore, text: string, options: EngineOptions = {}): Prepared {
-  const { queryContext, statistics } = options;
+  const { queryContext, statistics, userFunctions } = options;
   const context: PrepareContext = {
     datastore,
+    ...(userFunctions && { userFunctions }),
+    ...(options.isCommunityEdition && { isCommunityEdition: true }),
     ...(statistics && { statistics }),
     sequentialScans: options.sequentialScans ?? true,
     ...(queryContext && { queryContext }),
@@ -72,6 +76,7 @@ export function contextOf(datastore: MemoryDatastore, options: EngineOptions = {
     errorLimit: 16,
     signal: options.signal ?? new AbortController().signal,
     users: [],
+    ...(options.userFunctions && { userFunctions: options.userFunctions }),
     command: (command) => {
       throw new Error(`no ${command.kind} here`);
     },

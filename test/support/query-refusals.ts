@@ -74,6 +74,7 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   3190: 'MERGE INTO shop t USING shop s USE HASH(BUILD) ON KEY "x" WHEN MATCHED THEN UPDATE SET t.x = 1',
   3200: 'SELECT x.a FROM shop x JOIN shop y ON x.a = y.a JOIN shop z ON KEYS x.k',
   3220: 'SELECT RANK() OVER () FROM shop',
+  3230: { test: 'src/sqlpp/plan/enterprise-features.test.ts' },
   3250: 'ADVISE INSERT INTO shop VALUES ("a", {})',
   3255: 'SELECT 1 WHERE ADVISOR("SELECT 1") IS NOT NULL',
   3256: 'SELECT ADVISOR("SELECT 1") FROM shop',
@@ -186,5 +187,6 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   17019: crashes,
   17020: provokedElsewhere,
   17021: provokedElsewhere,
+  17097: service,
   17099: provokedElsewhere,
 };

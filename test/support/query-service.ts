@@ -71,7 +71,10 @@ export interface Answer {
   controls?: Record<string, unknown>;
 }
 
-export function aQueryService(changes: Partial<ServiceSettings> = {}) {
+export function aQueryService(
+  changes: Partial<ServiceSettings> = {},
+  edition: 'enterprise' | 'community' = 'enterprise',
+) {
   const clock = new ManualClock();
   const engine = fakeEngine();
   const keyspaces = new Keyspaces();
@@ -108,6 +111,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     indexes: { of: () => [], scan: () => [] as never, count: nothing, figures: nothing },
     indexAdmin: { create: nothing, drop: nothing, build: nothing, alter: nothing },
     indexRevision: () => 0,
+    edition,
     rest: { request: nothing },
     scratch: nothing,
     collectGarbage: () => {},

@@ -14,6 +14,8 @@ import { type FunctionsState, functionsKey, noFunctions, type StoredFunction } f
 import { isSameScope, shownScope, storedScope } from './stored-scope.ts';
 
 const functionsMax = 1_000;
+/** Of all functions as JSON: each change writes all of them, and sends them to the query thread. */
+export const functionBytesMax = 4 << 20;
 const nameMax = 220;
 const bodyMax = 64 << 10;
 const parametersMax = 100;
@@ -71,9 +73,12 @@ export class FunctionsService implements FunctionDefinitions {
       const exists = others.length < present.length;
       outcome = outcomeOf(change, exists, others.length);
       if (outcome !== 'done') return { functions };
-      return {
-        functions: change.kind === 'drop' ? others : [...others, storedOf(change.definition, wanted)],
-      };
+      if (change.kind === 'drop') return { functions: others };
+      const all = [...others, storedOf(change.definition, wanted)];
+      const bytes = Buffer.byteLength(JSON.stringify(all));
+      if (bytes <= functionBytesMax) return { functions: all };
+      outcome = { refused: `all functions have at most ${functionBytesMax} bytes, and would have ${bytes}` };
+      return { functions };
     });
     // The watch reports the change later, but callers read it at once.
     this.#state = value;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
-import { FunctionsService } from './functions.service.ts';
+import { FunctionsService, functionBytesMax } from './functions.service.ts';
 import { LibrariesService, libraryLimits } from './libraries.service.ts';
 import { librariesPrefix } from './libraries-state.ts';
 
@@ -66,6 +66,20 @@ test('refuses names, sizes and numbers above the limits, and scopes that do not 
   assert.equal(await service.change(stored(null, 'l0', 'y'.repeat(codeBytes))), 'done');
   for (let at = 0; at < count; at++) await service.change(stored(null, `l${at}`, 'x'));
   assert.match(await refusal(null, 'one-more'), /at most 500 libraries/);
+});
+
+test('functions are refused above a size of all together', async () => {
+  const { functions } = aService();
+  await functions.start();
+  const create = (name: string, bytes: number) => {
+    const definition = { scope: null, name, parameters: ['x'.repeat(bytes)], isVariadic: false, body: '1' };
+    return functions.change({ kind: 'create', definition, replaces: true });
+  };
+  const half = functionBytesMax / 2;
+  assert.equal(await create('f', half), 'done');
+  const outcome = await create('g', half);
+  assert.match(typeof outcome === 'object' ? outcome.refused : outcome, /all functions have at most 4194304/);
+  assert.deepEqual([await create('f', 1), await create('g', half)], ['done', 'done']);
 });
 
 test('a library ends with its scope, also when a scope of the same name follows', async () => {

@@ -1,9 +1,10 @@
 // Libraries of functions in JavaScript, in the configuration. Those of deleted scopes are removed.
-import type {
-  FunctionLibraries,
-  FunctionLibrary,
-  LibraryChange,
-  LibraryOutcome,
+import {
+  type FunctionLibraries,
+  type FunctionLibrary,
+  type LibraryChange,
+  type LibraryOutcome,
+  libraryCodeBytesMax,
 } from '#query/query.contract.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -16,7 +17,7 @@ export const libraryLimits = {
   count: 500,
   nameLength: 100,
   /** Of one library, and of all: every query thread has all of them in memory. Requests at the same time may exceed the latter. */
-  codeBytes: 128 << 10,
+  codeBytes: libraryCodeBytesMax,
   bytes: 4 << 20,
 } as const;
 

@@ -30,6 +30,7 @@ export interface QueryStart {
   readonly plainForThisMachineOnly: boolean;
   readonly clients: readonly string[] | null;
   readonly sequentialScans: boolean;
+  readonly edition: 'enterprise' | 'community';
   readonly indexFolder: string;
 }
 

@@ -100,6 +100,7 @@ export class QueryRuntime {
         clients,
         keyspaces,
         settings,
+        edition: start.edition,
         indexes: connected.indexes,
         indexAdmin: connected.admin,
         indexRevision: () => connected.revision(),

@@ -1,4 +1,5 @@
 // Handles requests on the query ports: routes statements and administration, reads bodies, and writes answers with back-pressure.
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { deferred } from '#base/deferred.ts';
 import { credentialsOf } from '#http/credentials.ts';
@@ -17,6 +18,8 @@ import { RequestBodies } from './request-bodies.ts';
 /** A client that does not read the answer for this time is disconnected. */
 const stalledMs = 120_000;
 const adminBytesMax = 1 << 20;
+/** A copy of all functions and libraries that a cluster may have fits, as JSON. */
+const copyBytesMax = 32 << 20;
 /** The limit for a statement without credentials in its header; its body may have `creds`. */
 const unauthenticatedBytesMax = 1 << 20;
 /** The limit of all bodies being read or belonging to running statements. */
@@ -78,9 +81,12 @@ export class QueryHandler {
     search: string,
   ): Promise<void> {
     const origin = this.knownOrigins.of(request) ?? (await this.originOf(request));
-    await this.bodies.with(request, adminBytesMax, async (body) => {
+    const isCopy = path.startsWith('/api/v1/') && isAuthenticated(origin.sender);
+    const bytesMax = isCopy ? copyBytesMax : adminBytesMax;
+    await this.bodies.with(request, bytesMax, async (body) => {
       if (body === null) return;
-      if (typeof body === 'string') return refuseBody(response, body, adminBytesMax);
+      if (typeof body === 'string') return refuseBody(response, body, bytesMax);
+      if (!isUtf8(body)) return sendText(response, 400, 'body: it must be text in UTF-8\n');
       const adminRequest = { method: request.method ?? '', path, body: body.toString(), search };
       const answer = await answerAdmin(this.service, adminRequest, origin);
       if (answer.status === 401) response.setHeader('www-authenticate', 'Basic realm="Divan"');

@@ -4,7 +4,7 @@ import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.t
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value, ValueObject } from '#sqlpp/values/value.ts';
 import { type KnownLibraries, libraryPath, libraryPlace } from '../functions/known-libraries.ts';
-import type { FunctionDefinition, FunctionLibrary } from '../query.contract.ts';
+import { type FunctionDefinition, type FunctionLibrary, libraryCodeBytesMax } from '../query.contract.ts';
 import { valueOfJson } from '../request/value-of-json.ts';
 import {
   type JavaScriptReply,
@@ -74,6 +74,10 @@ export class JavaScriptFunctions {
 
   /** Why the code cannot be a library; null: it can. */
   async problemOf(library: FunctionLibrary): Promise<string | null> {
+    const bytes = Buffer.byteLength(library.code);
+    // Nothing interrupts a compilation, whose time may grow with the square of the length.
+    if (bytes > libraryCodeBytesMax)
+      return `a library has at most ${libraryCodeBytesMax} bytes, and this one has ${bytes}`;
     const code = codeOf(library);
     const run = { job: { kind: 'check', library: code }, signal: neverAborted } as const;
     const reply = await this.threads.run(run).catch((error: unknown) => {

@@ -27,7 +27,8 @@ export async function beginTransaction(
   request: QueryRequest,
   session: Session,
 ): Promise<Transaction> {
-  const { random } = service.deps;
+  const { random, edition } = service.deps;
+  if (edition === 'community') throw sqlError(17097);
   const resumed = resumedAttempt(request.transaction.data);
   const recordLocation = recordLocationFor(service, request, session, resumed);
   if (resumed !== null) checkMutations(session, resumed.mutations);

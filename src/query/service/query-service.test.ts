@@ -80,6 +80,16 @@ test('a read-only request changes nothing', async () => {
   assert.equal(metrics?.['mutationCount'], 1);
 });
 
+test('the community edition begins no transaction, also none for a single statement', async () => {
+  const { answerOf } = aQueryService({}, 'community');
+  const { errors } = await answerOf({ statement: 'ROWS 1', tximplicit: true });
+  assert.deepEqual(
+    [errors?.[0]?.code, errors?.[0]?.msg],
+    [17097, 'Transactions are not supported in Community Edition'],
+  );
+  assert.equal((await answerOf({ statement: 'ROWS 1' })).errors, undefined);
+});
+
 test('a request ends at its timeout, and its answer reports the timeout', async () => {
   const { ask, clock, service } = aQueryService();
   const { sink, done } = ask({ statement: 'WAIT', timeout: '75s' });

@@ -193,10 +193,11 @@ export class StatementChoice {
   ): Prepared {
     const { request, datastore, service, engine } = this;
     const queryContext = context === undefined ? request.queryContext : parseQueryContext(context);
-    const { functions, statistics } = service.deps;
+    const { functions, statistics, edition } = service.deps;
     const prepareContext: PrepareContext = {
       datastore,
       sequentialScans,
+      ...(edition === 'community' && { isCommunityEdition: true }),
       ...(this.usesStatistics && { statistics: (keyspace) => statistics.of(keyspace) }),
       ...(queryContext !== null && { queryContext }),
       ...values,

@@ -55,6 +55,8 @@ export interface QueryServiceDeps {
   readonly statistics: KnownStatistics;
   /** Stores a change of statistics; resolves when `statistics` includes it. */
   readonly changeStatistics: (change: StatisticsChange) => Promise<StatisticsOutcome>;
+  /** Whose rules apply. */
+  readonly edition: 'enterprise' | 'community';
   readonly rest: NodeRest;
   readonly scratch: () => Promise<ScratchFile>;
   readonly collectGarbage: () => void;

@@ -4,7 +4,7 @@ import type { Source } from '../plan/block.ts';
 import { targetOf } from '../plan/build-change.ts';
 import { conjunctsOf, readsAny } from '../plan/conjuncts.ts';
 import type { KeyspaceFrom, LogicalFrom, LogicalSelect, LogicalSubselect } from '../plan/logical.ts';
-import { type Directory, type QueryContext, Resolver } from '../plan/resolver.ts';
+import { type Directory, type Functions, type QueryContext, Resolver } from '../plan/resolver.ts';
 import { type Uses, usesOf } from '../plan/uses.ts';
 import type { Expression } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
@@ -18,12 +18,13 @@ import { keyOf, pushdownOf } from './pushdown.ts';
 export interface AdviceContext {
   readonly datastore: Directory;
   readonly queryContext?: QueryContext;
+  readonly userFunctions?: Functions;
   /** Whether `field = 'value'` selects a kind of document, so that a partial index suits. */
   readonly isKind: (keyspace: Keyspace, field: string, value: string) => boolean;
 }
 
 export function adviceFor(statement: PlainStatement, text: string, context: AdviceContext): Advice[] {
-  const resolver = new Resolver(text, context.datastore, context.queryContext);
+  const resolver = new Resolver(text, context.datastore, context.queryContext, context.userFunctions);
   const adviser = new Adviser(context);
   if (statement.kind === 'select') return adviser.select(resolver.select(statement, undefined));
   if (statement.kind === 'merge')

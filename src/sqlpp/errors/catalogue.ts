@@ -43,6 +43,7 @@ export const texts = {
   3190: 'MERGE with ON KEY clause cannot have join hint specified on source.',
   3200: 'Cannot mix {} on {} with {} on {}.',
   3220: '{} window function {}{}',
+  3230: '{} is an enterprise level feature.',
   3250: 'Advise supports SELECT, MERGE, UPDATE and DELETE statements only.',
   3255: 'Advisor function is only allowed in projection clause.',
   3256: 'FROM clause is not allowed when Advisor function is present in projection clause.',
@@ -159,6 +160,7 @@ export const texts = {
   17019: '{}',
   17020: '{}',
   17021: 'Transaction queue is full',
+  17097: 'Transactions are not supported in Community Edition',
   17099: '{}',
 } as const;
 

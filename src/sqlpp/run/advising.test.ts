@@ -190,6 +190,19 @@ test('ADVISE truncates long index names and keeps them unique', async () => {
   for (const name of names) assert.ok(name && name.length <= 74, name);
 });
 
+test('ADVISE knows user-defined functions', async () => {
+  const functions = {
+    plain: { parameters: ['x'], isVariadic: false, language: 'inline', body: 'x + 1' },
+    external: { parameters: ['x'], isVariadic: false, language: 'javascript', body: 'f' },
+  } as const;
+  const userFunctions = { find: ([name]: readonly string[]) => functions[name as keyof typeof functions] };
+  for (const name of Object.keys(functions)) {
+    const statement = `ADVISE SELECT ${name}(price) FROM shop WHERE city = "c1" AND ${name}(price) = 2`;
+    const [row] = await query(aStore(), statement, { userFunctions });
+    assert.match(JSON.stringify(row), /ON `shop`\(`city`/, name);
+  }
+});
+
 test('ADVISE handles an OR of many sides in bounded time', async () => {
   const ors = Array.from({ length: 20 }, (_, at) => `(f${at} = 1 OR g${at} = 2)`).join(' AND ');
   assert.ok((await advised(`SELECT * FROM shop WHERE price = 1 AND ${ors}`)).plain[0]?.includes('`price`'));

@@ -348,3 +348,16 @@ test('a document that changes between the read and the write of a statement is n
   assert.deepEqual([code, reason.code], [12009, 12033]);
   await answers('SELECT RAW a FROM t USE KEYS "t1"', ['of another writer'], datastore);
 });
+
+test('results of functions in another language count as memory until their row is done', async () => {
+  const found = { parameters: ['x'], isVariadic: false, language: 'javascript', body: 'f' } as const;
+  const userFunctions = { find: () => found, call: async () => 'x'.repeat(100_000) };
+  const ask = (text: string) =>
+    query(new MemoryDatastore(), text, { userFunctions, memoryQuotaBytes: 1 << 20 });
+  const range = 'ARRAY_RANGE(0, 30)';
+  assert.deepEqual(await ask(`SELECT RAW SUM(LENGTH(f(v))) FROM ${range} v`), [3_000_000]);
+  await assert.rejects(
+    ask(`SELECT RAW ARRAY_SUM(ARRAY LENGTH(f(v)) FOR v IN ${range} END)`),
+    (error: { code?: number }) => error.code === 5500,
+  );
+});

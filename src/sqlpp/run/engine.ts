@@ -53,7 +53,8 @@ export interface PrepareContext {
   readonly consulted?: (parameter: string | number) => void;
   /** User-defined functions (CREATE FUNCTION). */
   readonly userFunctions?: UserFunctions;
-  readonly isInTransaction?: boolean;
+  /** Features of the enterprise edition are refused. */
+  readonly isCommunityEdition?: boolean;
   /** Statistics by which the planner chooses among indexes; absent: it chooses by rules. */
   readonly statistics?: (keyspace: Keyspace) => CollectionStatistics | undefined;
 }

@@ -4,6 +4,7 @@ import { planSelect } from '../plan/build.ts';
 import { planDelete, planInsert, planUpdate } from '../plan/build-change.ts';
 import { planMerge } from '../plan/build-merge.ts';
 import type { ChangePlan } from '../plan/change-plans.ts';
+import { refuseEnterpriseFeatures } from '../plan/enterprise-features.ts';
 import type { LogicalSelect } from '../plan/logical.ts';
 import type { QueryPlan } from '../plan/operators.ts';
 import { Resolver } from '../plan/resolver.ts';
@@ -35,7 +36,9 @@ import { StatementCompiler } from './statement-compiler.ts';
 import { remove, update } from './updating.ts';
 
 export function prepareStatement(text: string, context: PrepareContext): Prepared {
-  return prepareTree(parseStatement(text), text, context);
+  const tree = parseStatement(text);
+  if (context.isCommunityEdition) refuseEnterpriseFeatures(tree);
+  return prepareTree(tree, text, context);
 }
 
 function prepareTree(tree: StatementTree, text: string, context: PrepareContext): Prepared {

@@ -12,6 +12,7 @@ import type { FunctionName, Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
+import { CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
 import type { ExecuteContext, Outcome, Phase } from './engine.ts';
 import { valueKey } from './keys.ts';
@@ -45,9 +46,6 @@ class CallNeeded {
     this.isForRow = isForRow;
   }
 }
-
-/** Results of asynchronous functions, by function and arguments. */
-type CallResults = Map<string, Value>;
 
 export interface FunctionProgram {
   readonly inline: InlineFunction;
@@ -98,7 +96,7 @@ export class Run {
   readonly meter: Meter | undefined;
   readonly #programs: Programs;
   /** Results for the whole statement. */
-  readonly #callResults: CallResults = new Map();
+  readonly #callResults = new CallResults(this);
   /** Results for the row that is evaluated: a function in another language may return another one for the next row. */
   #rowResults: CallResults | null = null;
   #callDepth = 0;
@@ -222,7 +220,7 @@ export class Run {
     if (needed instanceof SubqueryNeeded) return this.#runSubquery(needed);
     const { key, isForRow } = needed;
     if (this.#callResults.size >= cachedResultsMax) this.#callResults.clear();
-    (isForRow ? rowResults : this.#callResults).set(key, await needed.result());
+    (isForRow ? rowResults : this.#callResults).add(key, await needed.result());
   }
 
   async #runSubquery({ node, values, key }: SubqueryNeeded): Promise<void> {
@@ -283,21 +281,25 @@ export class Run {
   ): Promise<void> {
     let at = from;
     let error = thrown;
-    const rowResults: CallResults = new Map();
-    for (;;) {
-      if (!(error instanceof SubqueryNeeded || error instanceof CallNeeded)) throw error;
-      await this.#provide(error, rowResults);
-      // Set again after each wait: meanwhile other rows may have been evaluated.
-      this.#rowResults = rowResults;
-      try {
-        for (; at < items.length; at++) {
-          work(items[at] as T, at);
-          rowResults.clear();
+    const rowResults = new CallResults(this);
+    try {
+      for (;;) {
+        if (!(error instanceof SubqueryNeeded || error instanceof CallNeeded)) throw error;
+        await this.#provide(error, rowResults);
+        // Set again after each wait: meanwhile other rows may have been evaluated.
+        this.#rowResults = rowResults;
+        try {
+          for (; at < items.length; at++) {
+            work(items[at] as T, at);
+            rowResults.clear();
+          }
+          return;
+        } catch (next) {
+          error = next;
         }
-        return;
-      } catch (next) {
-        error = next;
       }
+    } finally {
+      rowResults.clear();
     }
   }
 
