@@ -21,7 +21,7 @@ interface AlertSources {
   readonly peers: AlertWatchDeps['peers'];
 }
 
-export function alertsOf(options: ClusterManagerOptions, sources: AlertSources) {
+export function createAlerts(options: ClusterManagerOptions, sources: AlertSources) {
   const { auditLog, events, trusted } = sources;
   const alerts = new AlertsService({
     ...options,

@@ -1,6 +1,6 @@
 // The features of the cluster manager and how they depend on each other. They are created here; manager.ts starts and stops them.
 import { Agent } from './agent/agent.ts';
-import { alertsOf } from './alerts.feature.ts';
+import { createAlerts } from './alerts.feature.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { defaultAuditSettings } from './audit/audit-settings.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
@@ -23,13 +23,13 @@ import { limitsEnforced } from './internal-settings/internal-settings.ts';
 import { directoryUsers, LdapService } from './ldap/ldap.service.ts';
 import { LogCollection } from './log-collection/log-collection.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
-import { managerMetrics } from './metrics/metrics.feature.ts';
-import { nodesOf } from './nodes.feature.ts';
+import { createManagerMetrics } from './metrics/metrics.feature.ts';
+import { createNodes } from './nodes.feature.ts';
 import { StatisticsService } from './optimizer-statistics/statistics.service.ts';
 import { Orchestration } from './orchestrator/orchestration.ts';
 import { passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { InterNode } from './peers/inter-node.ts';
-import { securityParts } from './security/security.feature.ts';
+import { createSecurity } from './security/security.feature.ts';
 import { targetsOf } from './users/role-targets.ts';
 import { createUsers } from './users/users.feature.ts';
 import { Xdcr } from './xdcr/xdcr.feature.ts';
@@ -65,7 +65,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     suitesProblem: (keyKind) => security.service.problemWith(keyKind),
     expiring: (text) => events.log.record('certificate_expiring', { text }),
   });
-  const security = securityParts({
+  const security = createSecurity({
     ...options,
     view,
     certificates: certificates.service,
@@ -73,7 +73,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     insecureReferences: () => xdcr.references.insecure(),
   });
   const clients = new ClientAllowlist(store, options.operatorAddress);
-  const nodesFeature = nodesOf(options, view);
+  const nodesFeature = createNodes(options, view);
   const { interNode, nodeCertificates, founderChange, founderHandover, engineMove } = nodesFeature;
   view.whenRemoved(() => options.membership?.leave());
   const listening = new Listening({ view, security: security.service, nodeCertificates });
@@ -98,7 +98,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     auditLog,
     onNotStored: () => alertWatch.auditFailed(),
   });
-  const { alerts, alertList, alertWatch } = alertsOf(options, {
+  const { alerts, alertList, alertWatch } = createAlerts(options, {
     ...{ view, data, auditLog, events: events.log },
     trusted: () => certificates.service.trusted(),
     peers: () => orchestration.peerHealth,
@@ -158,7 +158,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     xdcr,
     logCollection: new LogCollection({ ...options, files: options.bundleFiles }),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
-    metrics: managerMetrics({
+    metrics: createManagerMetrics({
       ...options,
       view,
       data,

@@ -51,7 +51,7 @@ import { passwordPolicyRoutes } from './password-policy/password-policy.routes.t
 import type { InterNode } from './peers/inter-node.ts';
 import type { NodeCertificates } from './peers/node-certificates.ts';
 import { type QuerySettings, querySetting, serviceSettings } from './query-settings/query-settings.ts';
-import { clusterRoutes } from './routes.ts';
+import { managerRoutes } from './routes.ts';
 import type { SecurityParts } from './security/security.feature.ts';
 import { uiRoutes } from './ui/ui.routes.ts';
 
@@ -187,14 +187,14 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     changeMap: (change) => features.data.changeMap(change),
     interNode: features.interNode,
     nodeCertificates: features.nodeCertificates,
-    ...lifecycle(options, features),
+    ...startAndStop(options, features),
   };
 }
 
 function restRoutes(options: ClusterManagerOptions, features: Features, sessions: Sessions): BoundRoute[] {
   const { view, policy, users, security, clients, data, events, metrics } = features;
   const routes: BoundRoute[] = [
-    ...clusterRoutes({
+    ...managerRoutes({
       ...options,
       ...features,
       metrics: options.metrics,
@@ -239,7 +239,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features, sessions
   return [...routes, ...bundles].map((route) => servedSince(route, view));
 }
 
-function lifecycle(
+function startAndStop(
   options: ClusterManagerOptions,
   features: Features,
 ): Pick<ClusterManager, 'open' | 'start' | 'applied' | 'stop'> {

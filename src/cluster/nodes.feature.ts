@@ -1,4 +1,4 @@
-// Creates this node's part in a cluster of several nodes: certificates, connections, and what nodes know of each other.
+// Creates the services for a cluster of several nodes: certificates, connections between the nodes, change of the founder and of the store.
 import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
 import type { AgentDeps } from './agent/agent.ts';
 import { answerForData } from './buckets/every-node.ts';
@@ -18,7 +18,7 @@ import { NodeSnapshots, type NodeSnapshotsDeps } from './nodes/node-snapshots.ts
 import { InterNode } from './peers/inter-node.ts';
 import { NodeCertificates } from './peers/node-certificates.ts';
 
-export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
+export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
   const nodeCertificates = new NodeCertificates(options);
   const membership = options.membership ?? noMembership;
   const interNode = new InterNode({

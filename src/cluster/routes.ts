@@ -76,7 +76,7 @@ import type { ServiceAddress } from './service-proxy.ts';
 import type { Xdcr } from './xdcr/xdcr.feature.ts';
 import { xdcrRoutes } from './xdcr/xdcr.routes.ts';
 
-export interface ClusterParts
+export interface ManagerRouteParts
   extends Pick<
     ClusterManagerOptions,
     'membership' | 'net' | 'callRemote' | 'portProblem' | 'log' | 'backupTasks' | 'startedServices'
@@ -121,7 +121,7 @@ export interface ClusterParts
 
 const notHere: ServiceAddress = () => Promise.resolve(null);
 
-export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
+export function managerRoutes(parts: ManagerRouteParts): BoundRoute[] {
   const provisioned = () => parts.administrators.administratorName() !== null;
   const { snapshots } = parts;
   const dataOfAllNodes = everyNode({ ...parts, nodeId: parts.identity.nodeId, peers: parts.interNode.peers });
@@ -187,7 +187,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
   ];
 }
 
-function setUpRoutes(parts: ClusterParts, provisioned: () => boolean): BoundRoute[] {
+function setUpRoutes(parts: ManagerRouteParts, provisioned: () => boolean): BoundRoute[] {
   const cluster = new ClusterStore(parts.store, parts.identity.nodeId);
   const settings = new SettingsStore(parts.store);
   const stats = new StatsSettings(settings);
@@ -214,7 +214,7 @@ function setUpRoutes(parts: ClusterParts, provisioned: () => boolean): BoundRout
   return provisioningRoutes({ ...parts, provisioning, memory, nodeSetup, network, stats, indexes });
 }
 
-function joiningServices(parts: ClusterParts, provisioned: () => boolean) {
+function joiningServices(parts: ManagerRouteParts, provisioned: () => boolean) {
   const common = {
     ...parts,
     provisioned,

@@ -46,7 +46,7 @@ async function compare(random: Prng, tier: Tier, prometheus: Prometheus): Promis
     neededFromMs(plan, query),
     query.endMs,
   );
-  const ours = new Map(
+  const divanSeries = new Map(
     evaluate(plan, series, query).map((row) => [
       keyOf(row.labels),
       [...row.has].flatMap((has, at) =>
@@ -54,30 +54,35 @@ async function compare(random: Prng, tier: Tier, prometheus: Prometheus): Promis
       ),
     ]),
   );
-  const theirs = await prometheus.range(text, query);
+  const prometheusSeries = await prometheus.range(text, query);
   const about = `${text} ${JSON.stringify(query)}`;
-  assert.deepEqual([...ours.keys()].sort(), theirs.map(({ metric }) => keyOf(metric)).sort(), about);
-  return theirs.reduce(
-    (sum, theirSeries) => sum + compareSeries(theirSeries, ours.get(keyOf(theirSeries.metric)) ?? [], about),
+  assert.deepEqual(
+    [...divanSeries.keys()].sort(),
+    prometheusSeries.map(({ metric }) => keyOf(metric)).sort(),
+    about,
+  );
+  return prometheusSeries.reduce(
+    (sum, expected) => sum + compareSeries(expected, divanSeries.get(keyOf(expected.metric)) ?? [], about),
     0,
   );
 }
 
 function compareSeries(
   { values }: FoundSeries,
-  ours: readonly (readonly [number, number])[],
+  points: readonly (readonly [number, number])[],
   about: string,
 ): number {
   assert.deepEqual(
-    ours.map(([timeMs]) => timeMs),
+    points.map(([timeMs]) => timeMs),
     values.map(([seconds]) => Math.round(seconds * 1000)),
     about,
   );
   for (const [index, [seconds, text]] of values.entries()) {
-    const [mine, theirs] = [ours[index]?.[1] as number, numberOf(text)];
+    const [value, expected] = [points[index]?.[1] as number, numberOf(text)];
     const isSame =
-      Object.is(mine, theirs) || Math.abs(mine - theirs) <= 1e-9 * Math.max(Math.abs(mine), Math.abs(theirs));
-    assert.ok(isSame, `${mine} is not ${theirs} at ${seconds}: ${about}`);
+      Object.is(value, expected) ||
+      Math.abs(value - expected) <= 1e-9 * Math.max(Math.abs(value), Math.abs(expected));
+    assert.ok(isSame, `${value} is not ${expected} at ${seconds}: ${about}`);
   }
   return values.length;
 }

@@ -11,7 +11,7 @@ interface Answer {
   errors?: { code: number; msg: string }[];
 }
 
-async function startNode() {
+async function aNodeWithIndexes() {
   const node = await NodeProcess.start({ args: ['--services', 'kv,index,n1ql', '--bucket', 'travel'] });
   const { rest, query = '', index = '' } = node.ready.node;
   const post = (url: string, body: unknown) =>
@@ -32,7 +32,7 @@ async function startNode() {
   };
 }
 
-type TestNode = Awaited<ReturnType<typeof startNode>>;
+type TestNode = Awaited<ReturnType<typeof aNodeWithIndexes>>;
 
 async function rowsOf({ run }: TestNode, statement: string, parameters?: Record<string, unknown>) {
   const { results, errors } = await run(statement, parameters);
@@ -49,7 +49,7 @@ const fill = (node: TestNode, count: number) =>
   );
 
 test('statements use an index as soon as its creation is answered', async () => {
-  await using node = await startNode();
+  await using node = await aNodeWithIndexes();
   await fill(node, 1_000);
   await rowsOf(node, 'CREATE INDEX by_n ON travel(n, city DESC) WHERE n >= 10');
   const [plan] = await rowsOf(node, 'EXPLAIN SELECT n FROM travel WHERE n BETWEEN 20 AND 22');
@@ -80,7 +80,7 @@ test('statements use an index as soon as its creation is answered', async () => 
 });
 
 test('request_plus sees earlier writes, also after flushes and drops', async () => {
-  await using node = await startNode();
+  await using node = await aNodeWithIndexes();
   await node.form('/pools/default/buckets/travel', 'POST', { flushEnabled: '1' });
   await rowsOf(node, 'CREATE INDEX by_n ON travel(n)');
   const ids = 'SELECT RAW META().id FROM travel WHERE n >= 0';
@@ -102,7 +102,7 @@ test('request_plus sees earlier writes, also after flushes and drops', async () 
 });
 
 test('dropping a collection drops its indexes, and a recreated one has none', async () => {
-  await using node = await startNode();
+  await using node = await aNodeWithIndexes();
   for (let round = 0; round < 3; round++) {
     await rowsOf(node, 'CREATE SCOPE travel.s IF NOT EXISTS');
     await rowsOf(node, 'CREATE COLLECTION travel.s.c');

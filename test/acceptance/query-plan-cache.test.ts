@@ -13,7 +13,7 @@ interface Answer {
 type Account = typeof administrator;
 type Fields = Record<string, unknown>;
 
-async function startNode() {
+async function aQueryNode() {
   const node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   const { rest, query = '' } = node.ready.node;
   const tokenOf = ({ username, password }: Account): string =>
@@ -52,7 +52,7 @@ async function startNode() {
 }
 
 test('a repeated statement uses a new index, does without a dropped one, and follows settings', async () => {
-  await using node = await startNode();
+  await using node = await aQueryNode();
   const statement = 'SELECT RAW META(d).id FROM b d WHERE d.n = 1';
   await node.run('UPSERT INTO b VALUES ("k1", {"n": 1}), ("k2", {"n": 2})');
   assert.deepEqual(await node.repeated(statement), ['k1']);
@@ -73,7 +73,7 @@ test('a repeated statement uses a new index, does without a dropped one, and fol
 });
 
 test('a repeated statement sees that its collection was dropped and made again', async () => {
-  await using node = await startNode();
+  await using node = await aQueryNode();
   const fields = { query_context: 'default:b._default' };
   const statement = 'SELECT RAW c.n FROM c';
   await node.run('CREATE COLLECTION b._default.c');
@@ -91,7 +91,7 @@ test('a repeated statement sees that its collection was dropped and made again',
 });
 
 test('a repeated statement is refused to users without its roles, also after they lost them', async () => {
-  await using node = await startNode();
+  await using node = await aQueryNode();
   const user = { username: 'u', password: 'password' };
   const grant = (roles: string) =>
     node.form('/settings/rbac/users/local/u', 'PUT', { password: user.password, roles });
@@ -106,7 +106,7 @@ test('a repeated statement is refused to users without its roles, also after the
 });
 
 test('a repeated statement is answered by the values of its parameters and the present function', async () => {
-  await using node = await startNode();
+  await using node = await aQueryNode();
   await node.run('UPSERT INTO b VALUES ("k1", {"n": 1, "s": "abc"}), ("k2", {"n": 2, "s": "a%c"})');
   await node.run('CREATE INDEX by_s ON b(s)');
   await node.run('CREATE INDEX large ON b(n, s) WHERE n >= 2');

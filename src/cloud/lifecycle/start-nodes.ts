@@ -25,11 +25,11 @@ export async function startNodes(
 ): Promise<void> {
   await placeNodes(parts, cluster);
   const placed = (await parts.nodes.of(cluster.id)).filter(({ address }) => address !== '');
-  await inParallel(placed, (node) => startNode(parts, cluster, node, cancellation));
+  await inParallel(placed, (node) => startOrResume(parts, cluster, node, cancellation));
 }
 
 /** A new node has no data: with another address it starts from scratch. A member is never replaced by an empty node. */
-async function startNode(
+async function startOrResume(
   parts: PlanParts,
   cluster: ClusterRow,
   node: NodeRow,

@@ -8,16 +8,16 @@ interface AbsentFeature {
   readonly calls: readonly (readonly [method: Method, path: string, permission: string])[];
 }
 
-const read = 'cluster.settings!read';
-const write = 'cluster.settings!write';
+const settingsRead = 'cluster.settings!read';
+const settingsWrite = 'cluster.settings!write';
 
 const absentFeatures: readonly AbsentFeature[] = [
   {
     id: 'analytics_settings',
     reason: 'The analytics service is not available in this version.',
     calls: [
-      ['GET', '/settings/analytics', read],
-      ['POST', '/settings/analytics', write],
+      ['GET', '/settings/analytics', settingsRead],
+      ['POST', '/settings/analytics', settingsWrite],
     ],
   },
   {

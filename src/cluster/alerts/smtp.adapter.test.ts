@@ -13,25 +13,29 @@ const mail = {
   subject: 'Divan alert: auto_failover_node',
   text: "Node ('n_0@h') was automatically failed over.",
 };
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
-async function started(t: TestContext, settings: MailServerSettings) {
-  const running = await startMailServer(settings);
-  t.after(() => running[Symbol.asyncDispose]());
+async function startServerAndMailer(t: TestContext, settings: MailServerSettings) {
+  const mailServer = await startMailServer(settings);
+  t.after(() => mailServer[Symbol.asyncDispose]());
   const server: MailServer = {
     host: 'localhost',
-    port: running.port,
+    port: mailServer.port,
     encrypt: true,
     ...(settings.credentials ?? { user: '', password: '' }),
   };
-  const mailer = new SmtpMailer({ trusted: async () => [running.certificate] });
-  return { ...running, server, mailer };
+  const mailer = new SmtpMailer({ trusted: async () => [mailServer.certificate] });
+  return { ...mailServer, server, mailer };
 }
 
 describe('mail over SMTP', () => {
   it('uses STARTTLS with authentication if encryption is configured', async (t) => {
-    const { server, mailer, mails } = await started(t, { credentials });
-    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], unsupported: [] });
+    const { server, mailer, mails } = await startServerAndMailer(t, { credentials });
+    assert.deepEqual(await mailer.send(server, mail, neverAborted), {
+      sent: true,
+      refused: [],
+      unsupported: [],
+    });
     const [received] = mails;
     assert.deepEqual(
       { from: received?.from, to: received?.to, user: received?.user, encrypted: received?.encrypted },
@@ -43,42 +47,46 @@ describe('mail over SMTP', () => {
   });
 
   it('uses TLS from the first byte on the port for implicit TLS', async (t) => {
-    const { server, mails, certificate } = await started(t, { credentials, implicitTls: true });
+    const { server, mails, certificate } = await startServerAndMailer(t, { credentials, implicitTls: true });
     const mailer = new SmtpMailer({ trusted: async () => [certificate], implicitTlsPort: server.port });
-    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], unsupported: [] });
+    assert.deepEqual(await mailer.send(server, mail, neverAborted), {
+      sent: true,
+      refused: [],
+      unsupported: [],
+    });
     assert.deepEqual([mails[0]?.encrypted, mails[0]?.user], [true, credentials.user]);
   });
 
   it('sends nothing if configured encryption is not offered', async (t) => {
-    const { server, mailer, mails } = await started(t, { credentials, plain: true });
-    const outcome = await mailer.send(server, mail, never);
+    const { server, mailer, mails } = await startServerAndMailer(t, { credentials, plain: true });
+    const outcome = await mailer.send(server, mail, neverAborted);
     assert.equal(outcome.sent, false);
     assert.deepEqual(mails, []);
   });
 
   it('sends nothing to a server with an untrusted certificate', async (t) => {
-    const { server, mails } = await started(t, { credentials });
-    const outcome = await new SmtpMailer({ trusted: async () => [] }).send(server, mail, never);
+    const { server, mails } = await startServerAndMailer(t, { credentials });
+    const outcome = await new SmtpMailer({ trusted: async () => [] }).send(server, mail, neverAborted);
     assert.match('reason' in outcome ? outcome.reason : '', /self-signed certificate/);
     assert.deepEqual(mails, []);
   });
 
   it('uses offered encryption with any certificate if none is configured', async (t) => {
-    const { server, mails } = await started(t, {});
+    const { server, mails } = await startServerAndMailer(t, {});
     const mailer = new SmtpMailer({ trusted: async () => [] });
-    assert.equal((await mailer.send({ ...server, encrypt: false }, mail, never)).sent, true);
+    assert.equal((await mailer.send({ ...server, encrypt: false }, mail, neverAborted)).sent, true);
     assert.equal(mails[0]?.encrypted, true);
   });
 
   it('uses plain text only if encryption is neither configured nor offered', async (t) => {
-    const { server, mailer, mails } = await started(t, { plain: true });
-    assert.equal((await mailer.send({ ...server, encrypt: false }, mail, never)).sent, true);
+    const { server, mailer, mails } = await startServerAndMailer(t, { plain: true });
+    assert.equal((await mailer.send({ ...server, encrypt: false }, mail, neverAborted)).sent, true);
     assert.equal(mails[0]?.encrypted, false);
   });
 
   it('reports a wrong password without secrets that the server repeats', async (t) => {
-    const { server, mailer } = await started(t, { credentials, echoesCredentials: true });
-    const outcome = await mailer.send({ ...server, password: 'wrong-s3cret' }, mail, never);
+    const { server, mailer } = await startServerAndMailer(t, { credentials, echoesCredentials: true });
+    const outcome = await mailer.send({ ...server, password: 'wrong-s3cret' }, mail, neverAborted);
     assert.deepEqual(outcome, {
       sent: false,
       permanent: false,
@@ -88,15 +96,15 @@ describe('mail over SMTP', () => {
 
   it('reports missing extensions of a server that accepted the mail', async (t) => {
     const nonAscii = { ...mail, sender: 'nœud@example.org', recipients: ['a@exämple.org', 'é@example.org'] };
-    const offering = await started(t, { credentials });
-    assert.deepEqual(await offering.mailer.send(offering.server, nonAscii, never), {
+    const offering = await startServerAndMailer(t, { credentials });
+    assert.deepEqual(await offering.mailer.send(offering.server, nonAscii, neverAborted), {
       sent: true,
       refused: [],
       unsupported: [],
     });
-    const simple = await started(t, { simple: true });
+    const simple = await startServerAndMailer(t, { simple: true });
     const server = { ...simple.server, ...credentials };
-    assert.deepEqual(await simple.mailer.send(server, nonAscii, never), {
+    assert.deepEqual(await simple.mailer.send(server, nonAscii, neverAborted), {
       sent: true,
       refused: [],
       unsupported: [
@@ -105,18 +113,18 @@ describe('mail over SMTP', () => {
       ],
     });
     assert.equal(simple.mails[0]?.to.length, 2);
-    const ascii = await simple.mailer.send(simple.server, mail, never);
+    const ascii = await simple.mailer.send(simple.server, mail, neverAborted);
     assert.deepEqual(ascii, { sent: true, refused: [], unsupported: [] });
   });
 
   it('reports an unreachable server', async (t) => {
-    const { server, mailer } = await started(t, {});
+    const { server, mailer } = await startServerAndMailer(t, {});
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
     await new Promise((done) => closed.close(done));
     const refused = { ...server, host: '127.0.0.1', port };
-    assert.deepEqual(await mailer.send(refused, mail, never), {
+    assert.deepEqual(await mailer.send(refused, mail, neverAborted), {
       sent: false,
       reason: `127.0.0.1:${port} refused the connection (econnrefused)`,
       permanent: false,
@@ -139,7 +147,7 @@ describe('mail over SMTP', () => {
       const { port } = listener.address() as AddressInfo;
       const mailer = new SmtpMailer({ trusted: async () => [], limitMs: 200 });
       const server = { host: '127.0.0.1', port, encrypt: false, user: '', password: '' };
-      assert.deepEqual(await mailer.send(server, mail, never), {
+      assert.deepEqual(await mailer.send(server, mail, neverAborted), {
         sent: false,
         reason: `${server.host}:${port} did not answer in time (timeout)`,
         permanent: false,
@@ -154,8 +162,8 @@ describe('mail over SMTP', () => {
         : to.startsWith('c')
           ? { code: 450, text: 'later' }
           : null;
-    const { server, mailer, mails } = await started(t, { refuse });
-    assert.deepEqual(await mailer.send(server, mail, never), {
+    const { server, mailer, mails } = await startServerAndMailer(t, { refuse });
+    assert.deepEqual(await mailer.send(server, mail, neverAborted), {
       sent: true,
       refused: ['b@example.org'],
       unsupported: [],
@@ -165,16 +173,16 @@ describe('mail over SMTP', () => {
       ['b@example.org', true],
       ['c@example.org', false],
     ] as const) {
-      const outcome = await mailer.send(server, { ...mail, recipients: [recipient] }, never);
+      const outcome = await mailer.send(server, { ...mail, recipients: [recipient] }, neverAborted);
       assert.equal('permanent' in outcome && outcome.permanent, permanent, recipient);
     }
   });
 
   it('adds no headers or commands that a subject or text contains', async (t) => {
-    const { server, mailer, mails } = await started(t, {});
+    const { server, mailer, mails } = await startServerAndMailer(t, {});
     const subject = 'one\r\nBcc: victim@example.org\r\n\r\nbody\0';
     const text = 'x\r\n.\r\nMAIL FROM:<evil@example.org>\r\n';
-    assert.equal((await mailer.send(server, { ...mail, subject, text }, never)).sent, true);
+    assert.equal((await mailer.send(server, { ...mail, subject, text }, neverAborted)).sent, true);
     assert.equal(mails.length, 1);
     const head = mails[0]?.raw.split('\r\n\r\n')[0] ?? '';
     assert.deepEqual(head.match(/^[\w-]+(?=:)/gm)?.sort(), [

@@ -31,7 +31,7 @@ export interface ManagerMetrics {
   readonly routes: readonly BoundRoute[];
 }
 
-export function managerMetrics({
+export function createManagerMetrics({
   registry,
   view,
   data,

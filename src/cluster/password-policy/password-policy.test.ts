@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
-import { securityRoleCount, securityUsers } from '../../../test/support/security-roles.ts';
+import { securityRoleCount, usersBySecurityRole } from '../../../test/support/security-roles.ts';
 import {
   checkSettings,
   managerTarget,
@@ -77,9 +77,13 @@ describe('the password policy', () => {
   it('is read and set by the roles of the specification only', async (t) => {
     const { request } = await aManager();
     t.plan(securityRoleCount * 2);
-    for await (const { as, roles, read, write } of securityUsers(request)) {
-      t.assert.equal((await request(path, { as })).status, read, `${roles} reads`);
-      t.assert.equal((await request(path, { as, form: { minLength: 6 } })).status, write, `${roles} sets`);
+    for await (const { as, roles, readStatus, writeStatus } of usersBySecurityRole(request)) {
+      t.assert.equal((await request(path, { as })).status, readStatus, `${roles} reads`);
+      t.assert.equal(
+        (await request(path, { as, form: { minLength: 6 } })).status,
+        writeStatus,
+        `${roles} sets`,
+      );
     }
   });
 

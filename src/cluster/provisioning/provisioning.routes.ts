@@ -32,7 +32,7 @@ const settingsPaths = {
 
 export const provisioningRoutes = (deps: ProvisioningRoutesDeps): BoundRoute[] => [
   ...nodeRoutes(deps),
-  ...clusterRoutes(deps),
+  ...clusterSetUpRoutes(deps),
   ...settingsRoutes(deps),
 ];
 
@@ -77,7 +77,7 @@ function nodeRoutes({ nodeSetup, provisioning, network, view }: ProvisioningRout
   ];
 }
 
-function clusterRoutes(deps: ProvisioningRoutesDeps): BoundRoute[] {
+function clusterSetUpRoutes(deps: ProvisioningRoutesDeps): BoundRoute[] {
   const { provisioning, memory, administrators, view } = deps;
   const port = () => view.self.ports.mgmt;
   const newBase = (context: Context) => reply.json({ newBaseUri: `http://${context.host}:${port()}/` });

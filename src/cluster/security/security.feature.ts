@@ -40,7 +40,7 @@ export interface SecurityParts {
   stop(): void;
 }
 
-export function securityParts(options: SecurityOptions): SecurityParts {
+export function createSecurity(options: SecurityOptions): SecurityParts {
   const setting = new WatchedSetting<SecurityState>(options.store, 'security', noChoices);
   const service = new SecurityService({
     ...options,

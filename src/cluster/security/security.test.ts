@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
-import { securityRoleCount, securityUsers } from '../../../test/support/security-roles.ts';
+import { securityRoleCount, usersBySecurityRole } from '../../../test/support/security-roles.ts';
 import {
   checkSettings,
   managerTarget,
@@ -256,12 +256,12 @@ describe('security settings', () => {
   it('are read by readers of security and changed by its administrators', async (t) => {
     const { request } = await aManager();
     t.plan(securityRoleCount * 3);
-    for await (const { as, roles, read, write } of securityUsers(request)) {
-      t.assert.equal((await request(path, { as })).status, read, `${roles} reads`);
+    for await (const { as, roles, readStatus, writeStatus } of usersBySecurityRole(request)) {
+      t.assert.equal((await request(path, { as })).status, readStatus, `${roles} reads`);
       const form = { disableUIOverHttp: 'false' };
-      t.assert.equal((await request(path, { as, form })).status, write, `${roles} sets`);
+      t.assert.equal((await request(path, { as, form })).status, writeStatus, `${roles} sets`);
       const reset = await request(`${path}/data`, { as, method: 'DELETE' });
-      t.assert.equal(reset.status, write, `${roles} resets`);
+      t.assert.equal(reset.status, writeStatus, `${roles} resets`);
     }
   });
 

@@ -18,7 +18,7 @@ export function groupOfNode(
   return groups.find(({ uuid }) => uuid === group) ?? groups[0] ?? firstGroup;
 }
 
-export const nodesOf = (cluster: Grouped, uuid: string): NodeState[] =>
+export const nodesInGroup = (cluster: Grouped, uuid: string): NodeState[] =>
   cluster.nodes.filter((node) => groupOfNode(cluster, node).uuid === uuid);
 
 /** Differs when a group or a node's group does. */

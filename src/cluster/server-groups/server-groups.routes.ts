@@ -1,7 +1,7 @@
 // Maps requests about server groups to the service.
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { groupsOf, groupsRevision, nodesOf } from './groups.ts';
+import { groupsOf, groupsRevision, nodesInGroup } from './groups.ts';
 import * as contract from './server-groups.contract.ts';
 import type { ServerGroupsService } from './server-groups.service.ts';
 
@@ -15,7 +15,7 @@ export function serverGroupRoutes({ view, service }: ServerGroupRoutesDeps): Bou
   return [
     bind(contract.ListServerGroups, () => {
       const { cluster } = view;
-      const groups = groupsOf(cluster).map((group) => ({ group, nodes: nodesOf(cluster, group.uuid) }));
+      const groups = groupsOf(cluster).map((group) => ({ group, nodes: nodesInGroup(cluster, group.uuid) }));
       return reply.json(contract.groupsAnswer(groups, groupsRevision(cluster)));
     }),
     bind(contract.CreateServerGroup, async ({ body }) => {

@@ -4,7 +4,7 @@ import type { Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterState, NodeGroup } from '../config/cluster-state.ts';
 import { serverGroupRefusals } from '../refusals/server-groups.refusals.ts';
-import { groupOfNode, groupsOf, groupsRevision, nodesOf } from './groups.ts';
+import { groupOfNode, groupsOf, groupsRevision, nodesInGroup } from './groups.ts';
 import { groupUri } from './server-groups.contract.ts';
 
 const nameLengthMax = 64;
@@ -45,7 +45,7 @@ export class ServerGroupsService {
   delete(uuid: string): Promise<void> {
     return this.#cluster.change((state) => {
       const groups = groupsWith(state, uuid);
-      if (nodesOf(state, uuid).length > 0) throw serverGroupRefusals.notEmpty();
+      if (nodesInGroup(state, uuid).length > 0) throw serverGroupRefusals.notEmpty();
       if (groups.length === 1) throw serverGroupRefusals.last();
       return { ...withOwnGroups(state), groups: groups.filter((group) => group.uuid !== uuid) };
     });
@@ -89,7 +89,9 @@ function groupsWith(state: ClusterState, uuid: string): readonly NodeGroup[] {
 /** Each node names its group, so that it stays there when the first group changes. */
 function withOwnGroups(state: ClusterState): ClusterState {
   const byNode = new Map(
-    groupsOf(state).flatMap(({ uuid }) => nodesOf(state, uuid).map((node) => [node.uuid, uuid] as const)),
+    groupsOf(state).flatMap(({ uuid }) =>
+      nodesInGroup(state, uuid).map((node) => [node.uuid, uuid] as const),
+    ),
   );
   return {
     ...state,

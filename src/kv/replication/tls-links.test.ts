@@ -39,15 +39,15 @@ test('a node of another name, or with a certificate of another authority, is not
   const [a, b, foreign] = [new TlsLinks(), new TlsLinks(), new TlsLinks()];
   a.useTls(await issue('a'));
   b.useTls(await issue('b'));
-  const theirs = await (await aNodeAuthority())('a');
+  const foreignCertificate = await (await aNodeAuthority())('a');
   let accepted = 0;
   b.accepted = () => void accepted++;
   const port = await b.listen(host, 0);
   await assert.rejects(a.connect({ host, port, node: 'c' }), /does not name node c/);
-  foreign.useTls(theirs);
+  foreign.useTls(foreignCertificate);
   await assert.rejects(foreign.connect({ host, port, node: 'b' }));
   // It trusts the node, but the node does not trust it.
-  foreign.useTls({ ...theirs, authority: (await issue('a')).authority });
+  foreign.useTls({ ...foreignCertificate, authority: (await issue('a')).authority });
   const refused = Promise.withResolvers<string>();
   const link = await foreign.connect({ host, port, node: 'b' }).catch(() => null);
   if (link === null) refused.resolve('refused');
