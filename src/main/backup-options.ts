@@ -89,7 +89,7 @@ export const restoreOptions = {
   json,
 } as const;
 
-/** Of the commands that read archives only. */
+/** The options of the commands that only read archives. */
 export const archiveOptions = {
   backup: { kind: kinds.text, doc: 'name of the backup; without it the newest' },
   bucket: { kind: kinds.text, repeat: true, doc: 'bucket of the backup; without it all' },

@@ -172,8 +172,8 @@ async function untilPersisted(
 ): Promise<void> {
   const deadline = realClock.monotonicMs() + kvTimeoutMs;
   for (let at = 0; at < documents.length; at += observedAtOnce) {
-    const some = documents.slice(at, at + observedAtOnce);
-    while (!(await client.arePersisted(some))) {
+    const batch = documents.slice(at, at + observedAtOnce);
+    while (!(await client.arePersisted(batch))) {
       if (realClock.monotonicMs() >= deadline)
         throw new Error(`the documents of bucket "${bucket}" are not on disk after ${kvTimeoutMs / 1000} s`);
       await realClock.sleep(5);

@@ -35,7 +35,7 @@ export async function laterFounder(parts: FounderParts): Promise<FounderJoinPara
   const credentials = await credentialsOf(parts);
   if (credentials === null) return null;
   const term = { epoch: cluster.revEpoch ?? 1, founder: nodeId };
-  const notices = await ask(others, term, credentials, parts.localAddress);
+  const notices = await noticesOf(others, term, credentials, parts.localAddress);
   const [latest] = notices.sort((a, b) => (supersedes(termOf(a), termOf(b)) ? -1 : 1));
   if (latest === undefined || !supersedes(termOf(latest), term)) return null;
   log.error('founder.steps_down', { epoch: term.epoch, later: latest.epoch, founder: latest.founder.nodeId });
@@ -70,7 +70,7 @@ async function credentialsOf({ store, secrets, nodeId }: FounderParts): Promise<
 }
 
 /** A member that does not answer may be down, or of a version that knows no change of founders. */
-async function ask(
+async function noticesOf(
   nodes: readonly NodeState[],
   term: { epoch: number; founder: string },
   credentials: NodeCredentials,

@@ -11,7 +11,7 @@ export interface NodeLogBounds {
   older: number;
 }
 
-const usual: NodeLogBounds = { bytes: 5 << 20, older: 4 };
+const defaultBounds: NodeLogBounds = { bytes: 5 << 20, older: 4 };
 
 export class NodeLogFile {
   readonly #folder: string;
@@ -19,7 +19,7 @@ export class NodeLogFile {
   /** Null before the first line. */
   #file: { fd: number; bytes: number } | null = null;
 
-  constructor(folder: string, bounds = usual) {
+  constructor(folder: string, bounds = defaultBounds) {
     this.#folder = folder;
     this.#bounds = bounds;
   }

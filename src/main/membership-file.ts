@@ -11,7 +11,7 @@ import { StartError } from './start-error.ts';
 const fileName = 'member.json';
 /** Which store on NATS servers the node uses. */
 export const natsFile = 'nats.json';
-/** Of the NATS server that the node runs itself. */
+/** The folder of the NATS server that the node runs itself. */
 export const serverFolder = 'nats';
 const moveName = 'engine-move.json';
 const seenName = 'store-seen.json';
@@ -21,7 +21,7 @@ const copyName = 'config-copy.db';
 /** `leaving`: the node still has to remove its own data. */
 export type StoredMembership = FounderMembership | NatsMembership | { readonly state: 'leaving' };
 
-/** Of a cluster with a founder. */
+/** Membership in a cluster with a founder. */
 export interface FounderMembership extends FounderJoinParameters {
   /**
    * `joining`: the node still has to remove its own data. `founder`: it took the configuration over, which is in its folder, encrypted under
@@ -32,7 +32,7 @@ export interface FounderMembership extends FounderJoinParameters {
   readonly epoch?: number;
 }
 
-/** Of a cluster on NATS servers, except for the node that the cluster began with: that one has no membership file. */
+/** Membership in a cluster on NATS servers. The node that the cluster began with has no membership file. */
 export interface NatsMembership extends NatsJoinParameters {
   readonly state: 'joining' | 'member';
 }
@@ -56,8 +56,8 @@ export class MembershipFile {
 
   /** Whether the node stores its configuration itself. */
   get isFounder(): boolean {
-    const noted = this.read();
-    return noted === null || noted.state === 'founder';
+    const membership = this.read();
+    return membership === null || membership.state === 'founder';
   }
 
   /** A recorded join or removal is not complete. */
@@ -76,20 +76,22 @@ export class MembershipFile {
 
   /** The membership in a cluster with a founder; null: there is none. */
   get founded(): FounderMembership | null {
-    const noted = this.read();
-    return noted !== null && 'founder' in noted ? noted : null;
+    const membership = this.read();
+    return membership !== null && 'founder' in membership ? membership : null;
   }
 
   /** The membership in a cluster on NATS servers; null: there is none. */
   get onNats(): NatsMembership | null {
-    const noted = this.read();
-    return noted !== null && 'nats' in noted ? noted : null;
+    const membership = this.read();
+    return membership !== null && 'nats' in membership ? membership : null;
   }
 
   /** Encrypts the secrets of the cluster that this node joined; null: its data folder has the key. */
   get clusterKey(): Buffer | null {
-    const noted = this.read();
-    return noted !== null && 'clusterKey' in noted ? Buffer.from(noted.clusterKey, 'base64') : null;
+    const membership = this.read();
+    return membership !== null && 'clusterKey' in membership
+      ? Buffer.from(membership.clusterKey, 'base64')
+      : null;
   }
 
   /** Null: this node never was a member. Throws StartError for a damaged file. */
@@ -124,7 +126,7 @@ export class MembershipFile {
     return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as NatsJoinParameters) : null;
   }
 
-  /** Records that the configuration is on these servers from now on. What this node has of the founder's is of another store. */
+  /** Records that the configuration is on these servers from now on. Removes the copy and the revision that this node has of the founder's store. */
   useServers(parameters: NatsJoinParameters): void {
     const isEarlier = (name: string): boolean => name === seenName || name.startsWith(copyName);
     this.write({ ...parameters, state: 'member' });
@@ -134,14 +136,14 @@ export class MembershipFile {
 
   /** Completes a recorded join or removal. */
   complete(): void {
-    const noted = this.read();
-    if (noted === null || !this.isChanging) return;
+    const membership = this.read();
+    if (membership === null || !this.isChanging) return;
     const isOwn = (name: string): boolean =>
       [configurationName, copyName].some((own) => name.startsWith(own));
     const own = readdirSync(this.#folder).filter(isOwn);
     for (const name of [...own, ...removedNames])
       rmSync(join(this.#folder, name), { recursive: true, force: true });
-    if (noted.state === 'joining') this.write({ ...noted, state: 'member' });
+    if (membership.state === 'joining') this.write({ ...membership, state: 'member' });
     else rmSync(this.#path);
   }
 

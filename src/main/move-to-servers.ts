@@ -43,9 +43,9 @@ export async function newStoreOn(
   const started = store.start((text) => {
     reason = text;
   });
-  const late = (): Error => new Error(`the new NATS servers cannot be used: ${reason}`);
+  const timeoutError = (): Error => new Error(`the new NATS servers cannot be used: ${reason}`);
   try {
-    await within(realClock, startMs, started, late);
+    await within(realClock, startMs, started, timeoutError);
     return store;
   } catch (error) {
     await store[Symbol.asyncDispose]();
@@ -83,7 +83,7 @@ export async function moveContent(
 }
 
 async function writeAll(store: ConfigStore, records: readonly StoredRecord[]): Promise<void> {
-  const late = (): Error => new Error('the new NATS servers are too slow');
+  const timeoutError = (): Error => new Error('the new NATS servers are too slow');
   const write = async ({ key, json }: StoredRecord): Promise<void> => {
     const revision = await store.put(key, JSON.parse(json as string), 0);
     if (revision === null) throw new Error(`the new NATS servers have "${key}" already`);
@@ -92,5 +92,5 @@ async function writeAll(store: ConfigStore, records: readonly StoredRecord[]): P
     for (let at = 0; at < records.length; at += writesAtOnce)
       await Promise.all(records.slice(at, at + writesAtOnce).map(write));
   };
-  await within(realClock, copyMs, all(), late);
+  await within(realClock, copyMs, all(), timeoutError);
 }

@@ -24,12 +24,12 @@ import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { machineOf, serveNodes } from './node-net.ts';
 import { type NodeOptions, nodeOptions, type PortOption } from './node-options.ts';
+import { NodeQueryService } from './node-query-service.ts';
 import { OpenPorts } from './open-ports.ts';
 import { withOwnAccount } from './own-authority.ts';
 import { metricsIn } from './own-metrics.ts';
 import { OwnServices } from './own-services.ts';
 import { dataPortOf, queryPortOf } from './port-of-error.ts';
-import { QueryPart } from './query-part.ts';
 import { release } from './release.ts';
 import { type RestService, restServices } from './rest-services.ts';
 import { opening } from './start-error.ts';
@@ -70,7 +70,7 @@ export class Node {
   private isStarting = true;
   private readonly kv: WorkerKvAdmin;
   /** Null if the node does not run the query service. */
-  private query: QueryPart | null = null;
+  private query: NodeQueryService | null = null;
   private readonly store: ConfigStore;
   private readonly nodeId: string;
   private readonly services: OwnServices;
@@ -266,7 +266,7 @@ export class Node {
     if (!this.runs('n1ql')) return;
     const query = this.registered(
       'query service',
-      new QueryPart({
+      new NodeQueryService({
         ...{ options, services, kv, onLost: this.onLost, log: log.child('query') },
         authority: () => this.authority,
         definitions: manager,
@@ -287,7 +287,6 @@ export class Node {
     Object.assign(this.ports, { n1ql: port, n1qlSSL: tlsPort });
   }
 
-  /** The address of the plain query port for this process; null if the node does not run the service. */
   /** How this process reaches a port of its own; null: it does not have the port. */
   private async addressOf(port: number | undefined) {
     if (port === undefined) return null;

@@ -65,11 +65,15 @@ async function followFounder(store: ConfigStore, file: MembershipFile): Promise<
     if (key !== clusterKey || entry === null) return;
     const { nodes, founder: id, revEpoch = 1 } = entry.value as ClusterState;
     const founder = nodes.find(({ uuid }) => uuid === id);
-    const noted = file.founded;
-    if (founder === undefined || noted?.state !== 'member' || (noted.epoch ?? 1) > revEpoch) return;
-    const host = founder.hostname ?? noted.founder.host;
+    const membership = file.founded;
+    if (founder === undefined || membership?.state !== 'member' || (membership.epoch ?? 1) > revEpoch) return;
+    const host = founder.hostname ?? membership.founder.host;
     const port = founder.ports.distTLS;
-    const isSame = noted.founder.nodeId === id && noted.founder.host === host && noted.founder.port === port;
-    if (!isSame) file.write({ ...noted, epoch: revEpoch, founder: { nodeId: founder.uuid, host, port } });
+    const isSame =
+      membership.founder.nodeId === id &&
+      membership.founder.host === host &&
+      membership.founder.port === port;
+    if (!isSame)
+      file.write({ ...membership, epoch: revEpoch, founder: { nodeId: founder.uuid, host, port } });
   });
 }

@@ -40,7 +40,7 @@ type ValueOf<S extends OptionSpec> =
     : never;
 export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: ValueOf<S[K]> };
 
-const wrong = (text: string, right: string): UsageError => new UsageError(`"${text}" is not ${right}`);
+const wrong = (text: string, expected: string): UsageError => new UsageError(`"${text}" is not ${expected}`);
 
 export const kinds = {
   text: { placeholder: 'TEXT', parse: (text: string) => text },
@@ -77,16 +77,16 @@ export const choice = <const T extends string>(...values: readonly T[]): OptionK
   },
 });
 
-function nonEmpty(right: string): (text: string) => string {
+function nonEmpty(expected: string): (text: string) => string {
   return (text) => {
-    if (text === '') throw wrong(text, right);
+    if (text === '') throw wrong(text, expected);
     return text;
   };
 }
 
-function integer(text: string, min: number, max: number, right: string): number {
+function integer(text: string, min: number, max: number, expected: string): number {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) throw wrong(text, right);
+  if (!(value >= min && value <= max)) throw wrong(text, expected);
   return value;
 }
 

@@ -9,7 +9,7 @@ interface Account {
   readonly password: string;
 }
 
-const nothing = { stop: () => {} };
+const noSubscription = { stop: () => {} };
 
 export function withOwnAccount(authority: Authority, account: () => Account | null): Authority {
   const own = new WeakSet<Caller>();
@@ -20,7 +20,7 @@ export function withOwnAccount(authority: Authority, account: () => Account | nu
     ...(authority.impersonated && { impersonated: authority.impersonated.bind(authority) }),
     byCertificate: (name) => authority.byCertificate(name),
     whenChanged: (caller, notify) =>
-      own.has(caller) ? nothing : (authority.whenChanged?.(caller, notify) ?? nothing),
+      own.has(caller) ? noSubscription : (authority.whenChanged?.(caller, notify) ?? noSubscription),
     hasChanged: (caller) => !own.has(caller) && authority.hasChanged?.(caller) === true,
     async authenticate(attempt) {
       const expected = account();

@@ -31,7 +31,7 @@ export class OwnNatsServer {
     await this.#server.startExisting();
   }
 
-  /** Servers that are about to start on the same machine take these ports. */
+  /** Proposes ports for a server of this node. `taken`: ports of other servers that are about to start on this machine. Null: this node runs none. */
   async offer(taken: readonly number[]): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null> {
     const { engine, host, 'nats-port': port, 'nats-route-port': routePort } = this.#options;
     if (engine !== ownServers) return null;
@@ -52,7 +52,7 @@ export class OwnNatsServer {
     return this.#server.stop();
   }
 
-  /** Of a node that joins or leaves a cluster. */
+  /** Stops the server and deletes its files, when the node joins or leaves a cluster. */
   remove(): Promise<void> {
     return this.#server.remove();
   }

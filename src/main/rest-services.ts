@@ -48,11 +48,11 @@ export async function restServices(parts: RestServicesOptions): Promise<RestServ
   return started;
 }
 
-/** Its modules cost a node without it nothing. */
+/** Its modules are loaded here, so that a node without the service does not load them. */
 async function backupService(parts: RestServicesOptions): Promise<RestService> {
   const { manager, serve, registered, log, services, metrics } = parts;
-  const { BackupPart } = await import('./backup-part.ts');
-  const part = registered('backup service', new BackupPart({ ...parts, log: log.child('backup') }));
+  const { NodeBackupService } = await import('./node-backup-service.ts');
+  const part = registered('backup service', new NodeBackupService({ ...parts, log: log.child('backup') }));
   await part.open();
   services.backupCluster = (layout) => part.followCluster(layout);
   services.backupTasks = () => part.service.shownTasks();

@@ -1,5 +1,5 @@
-// The node of this process. When it joins a cluster or leaves one, its parts are stopped, and started again on the configuration that it has
-// then, on the same ports.
+// The node of this process. When it joins a cluster or leaves one, it is stopped, and started again with the configuration that it then has,
+// on the same ports.
 
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import type {
@@ -55,7 +55,7 @@ export interface RunningNodeDeps {
   folderKey(): Uint8Array;
   /** The NATS server that this node may run. */
   server: Pick<OwnNatsServer, 'name' | 'offer' | 'remove' | 'run'>;
-  /** A new start of the parts failed: nothing serves any more. */
+  /** The restart of the node failed: nothing serves any more. */
   onLost(reason: Error): void;
   log: Log;
 }

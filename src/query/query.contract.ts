@@ -1,5 +1,5 @@
-// The interface of query service and cluster manager for user-defined functions, their libraries and statistics of the planner, in plain data. The
-// manager stores them; the query thread gets all of a kind whenever one of it changes.
+// The interface of query service and cluster manager for user-defined functions, their libraries and statistics of the planner, in plain
+// data. The manager stores them; whenever one changes, it sends all of that kind to the query thread.
 import type { ExpressionStatistics } from '#sqlpp/datastore/statistics.ts';
 
 /** A bucket's scope by names; null for a global function. */

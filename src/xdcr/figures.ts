@@ -32,6 +32,6 @@ export class ReplicationCounts {
 
 const timesMax = 100;
 
-/** The published counters of one thing by the kind of change, such as `set_docs_written`. */
+/** The published counter names of an event by the kind of change, such as `set_docs_written`. */
 export const countersOf = (what: string) =>
   ({ mutation: `set_${what}`, deletion: `deletion_${what}`, expiration: `expiry_${what}` }) as const;

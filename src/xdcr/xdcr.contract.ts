@@ -67,10 +67,10 @@ export interface WantedReplication {
   readonly conflictResolution: ConflictResolution;
   readonly settings: DataPathSettings;
   readonly isPaused: boolean;
-  /** Of the present filter, then of those whose checkpoints it continues. */
+  /** The epoch of the present filter, then those of earlier filters whose checkpoints it continues. */
   readonly filterEpochs: readonly string[];
   readonly mapping: CollectionMapping;
-  /** Of checkpoints under these mappings only the routes that they did not have are replicated from the start. */
+  /** Earlier mappings. A checkpoint of one of them stays valid: only the routes that this mapping did not have are replicated from the start. */
   readonly formerMappings: readonly CollectionMapping[];
 }
 
@@ -91,9 +91,9 @@ export interface ShardCheckpoint {
   /** Valid only for these two buckets. */
   readonly sourceBucketUuid: string;
   readonly targetBucketUuid: string;
-  /** What was left out before is known by this. */
+  /** Identifies the filter that decided which documents were left out. */
   readonly filterEpoch: string;
-  /** Of the mapping; see `mappingId`. */
+  /** The id of the mapping; see `mappingId`. */
   readonly mapping: string;
   readonly vbuckets: readonly VbCheckpoint[];
   /** Ids of routes with documents that were left out: the target does not have the collection yet, or the route is new. */

@@ -38,9 +38,9 @@ export function finishMerge(repository: Repository): void {
   const complete = repository.complete();
   if (complete.includes(end)) {
     const isMerged = repository.manifest(end).merged?.id === id;
-    // The newest first: what is left continues backups that are there.
+    // The newest first: after a crash in between, each backup that remains still has the one that it continues.
     if (isMerged) for (const name of replaced.toReversed()) if (name !== end) repository.remove(name);
-    repository.removeRests(end);
+    repository.removeLeftovers(end);
   }
   rmSync(path);
   syncFolder(repository.path);

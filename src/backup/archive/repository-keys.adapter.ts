@@ -32,8 +32,8 @@ const cipherName = 'AES-256-GCM';
 const kdfName = 'scrypt';
 /** 32 MiB and about 0.3 s of processor time. */
 const newCost = { cost: 2 ** 15, blockSize: 8, parallelization: 3 };
-/** What a repository may ask of a reader. */
-const most = { cost: 2 ** 20, blockSize: 16, parallelization: 16, bytes: 256 << 20 };
+/** The largest scrypt parameters that are accepted: a hostile repository could otherwise demand any memory and time. */
+const accepted = { cost: 2 ** 20, blockSize: 16, parallelization: 16, bytes: 256 << 20 };
 const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -61,7 +61,7 @@ export class RepositoryKeys {
     this.manifestKey = derived(key, Buffer.alloc(0), 'divan-backup manifest');
   }
 
-  /** Of a new repository. */
+  /** The keys of a new repository. */
   static create(
     id: string,
     passphrase: string,
@@ -103,12 +103,12 @@ export class RepositoryKeys {
     return createHmac('sha256', this.manifestKey).update(manifest).digest('hex');
   }
 
-  /** Of one data file. */
+  /** The cipher of one data file. */
   blockCipher(backup: Buffer, bucket: number): BlockCipher {
     const key = derived(this.key, backup, `divan-backup data ${bucket}`);
     return {
-      seal: (about, plain) => seal(key, this.random.bytes(nonceBytes), about, plain),
-      open: (about, sealed) => unsealed(key, about, sealed),
+      seal: (associatedData, plain) => seal(key, this.random.bytes(nonceBytes), associatedData, plain),
+      open: (associatedData, sealed) => unsealed(key, associatedData, sealed),
     };
   }
 }
@@ -136,12 +136,12 @@ function checkedEncryption(file: string, encryption: unknown): RepositoryEncrypt
   const isAllowed =
     Number.isInteger(Math.log2(cost)) &&
     cost >= 2 &&
-    cost <= most.cost &&
+    cost <= accepted.cost &&
     blockSize >= 1 &&
-    blockSize <= most.blockSize &&
+    blockSize <= accepted.blockSize &&
     parallelization >= 1 &&
-    parallelization <= most.parallelization &&
-    128 * cost * blockSize <= most.bytes;
+    parallelization <= accepted.parallelization &&
+    128 * cost * blockSize <= accepted.bytes;
   if (!isAllowed) throw new ArchiveError(`${file}: encryption: its scrypt parameters are not allowed`);
   return read;
 }
@@ -150,7 +150,7 @@ function wrappingKey(
   passphrase: string,
   { cost, blockSize, parallelization, salt }: Omit<RepositoryEncryption, 'cipher' | 'kdf' | 'wrappedKey'>,
 ): Buffer {
-  const maxmem = 2 * most.bytes;
+  const maxmem = 2 * accepted.bytes;
   const options = { N: cost, r: blockSize, p: parallelization, maxmem };
   return scryptSync(passphrase.normalize('NFC'), Buffer.from(salt, 'hex'), keyBytes, options);
 }
@@ -159,9 +159,9 @@ const derived = (key: Buffer, salt: Buffer, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', key, salt, purpose, keyBytes));
 
 /** Nonce, ciphertext, tag. */
-function seal(key: Buffer, nonce: Buffer, about: Buffer, plain: Buffer): Buffer {
+function seal(key: Buffer, nonce: Buffer, associatedData: Buffer, plain: Buffer): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
-  cipher.setAAD(about);
+  cipher.setAAD(associatedData);
   const encrypted = cipher.update(plain);
   const sealed = Buffer.concat([nonce, encrypted, cipher.final(), cipher.getAuthTag()]);
   freeBuffer(encrypted);
@@ -169,12 +169,12 @@ function seal(key: Buffer, nonce: Buffer, about: Buffer, plain: Buffer): Buffer 
 }
 
 /** Null if the bytes were changed or belong elsewhere. */
-function unsealed(key: Buffer, about: Buffer, sealed: Buffer): Buffer | null {
+function unsealed(key: Buffer, associatedData: Buffer, sealed: Buffer): Buffer | null {
   if (sealed.length < sealBytes) return null;
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), {
     authTagLength: tagBytes,
   });
-  decipher.setAAD(about);
+  decipher.setAAD(associatedData);
   decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
   try {
     const plain = decipher.update(sealed.subarray(nonceBytes, sealed.length - tagBytes));

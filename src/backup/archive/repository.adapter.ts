@@ -28,7 +28,7 @@ import { isSameCode, RepositoryKeys } from './repository-keys.adapter.ts';
 
 const repositoryFile = 'repository.json';
 const manifestFile = 'manifest.json';
-/** Of `repository.json`. */
+/** Versions of `repository.json`. */
 const plainVersion = 1;
 const encryptedVersion = 2;
 const partialFile = 'partial.json';
@@ -202,7 +202,7 @@ export class Repository {
     return { backup, bucket, cipher: this.keys?.blockCipher(backup, bucket) ?? null };
   }
 
-  /** Of an encrypted repository its lines can only be made with the passphrase. */
+  /** In an encrypted repository its lines are MACs, which nobody can make without the passphrase. */
   private get checksumFile(): string {
     return this.keys === null ? 'manifest.sha256' : 'manifest.hmac';
   }
@@ -216,10 +216,10 @@ export class Repository {
   }
 
   /** Creates the folder of a backup that starts now. */
-  begin(clock: Clock, id: string, rest: Pick<Partial, 'after' | 'buckets'>): Partial {
+  begin(clock: Clock, id: string, plan: Pick<Partial, 'after' | 'buckets'>): Partial {
     const startedAt = new Date(clock.wallMs()).toISOString();
     const name = this.freeName(startedAt.replaceAll(':', '_'));
-    const partial = { id, name, startedAt, ...rest };
+    const partial = { id, name, startedAt, ...plan };
     mkdirSync(join(this.path, name), { mode: 0o700 });
     writeWhole(join(this.path, name, partialFile), `${JSON.stringify(partial)}\n`);
     syncFolder(this.path);
@@ -277,7 +277,7 @@ export class Repository {
   }
 
   /** Removes what an interrupted merge left: files that the manifest does not name, the hash of the other manifest. */
-  removeRests(name: string): void {
+  removeLeftovers(name: string): void {
     const folder = join(this.path, name);
     const manifest = this.manifest(name);
     const named = new Set(manifest.buckets.map((_, index) => basename(this.dataPath(manifest, index))));

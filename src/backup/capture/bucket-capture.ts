@@ -20,7 +20,7 @@ import { VbucketCapture } from './vbucket-capture.ts';
 
 /** Streams of all nodes at a time; each has up to one block in memory. */
 const streamsAtOnce = 32;
-const streamsOfNodeMin = 4;
+const streamsPerNodeMin = 4;
 const busyMs = 30_000;
 const retryMs = 20;
 
@@ -48,8 +48,8 @@ const kinds = {
 export async function captureBucket(options: BucketCaptureOptions): Promise<CountedVbucket[]> {
   const nodes = await Promise.all(options.routes.map((route) => NodeCapture.open(route, options)));
   try {
-    await Promise.all(nodes.map((node) => node.readEnds()));
-    const streams = Math.max(streamsOfNodeMin, Math.floor(streamsAtOnce / nodes.length));
+    await Promise.all(nodes.map((node) => node.readTargets()));
+    const streams = Math.max(streamsPerNodeMin, Math.floor(streamsAtOnce / nodes.length));
     await Promise.all(nodes.map((node) => node.run(streams)));
     await Promise.all(nodes.map((node) => node.checkHistories()));
   } catch (error) {
@@ -75,7 +75,7 @@ class NodeCapture implements ChangeHandler {
   private readonly options: BucketCaptureOptions;
   private readonly client: BucketClient;
   private streams: ChangeConnection | null = null;
-  private ends: Float64Array = new Float64Array(0);
+  private targetSeqnos: Float64Array = new Float64Array(0);
   private logs: Map<number, FailoverEntry[]> = new Map();
   private readonly active = new Map<
     number,
@@ -118,8 +118,8 @@ class NodeCapture implements ChangeHandler {
     this.streams?.close();
   }
 
-  async readEnds(): Promise<void> {
-    this.ends = await this.retryWhileBusy(() => this.client.highSeqnos());
+  async readTargets(): Promise<void> {
+    this.targetSeqnos = await this.retryWhileBusy(() => this.client.highSeqnos());
     this.logs = await this.readLogs();
   }
 
@@ -186,7 +186,7 @@ class NodeCapture implements ChangeHandler {
     }
     const previous = this.options.previous?.[vb];
     const from = previous !== undefined && isPartOf(previous, log) ? previous.to : 0;
-    if (from === this.ends[vb]) {
+    if (from === this.targetSeqnos[vb]) {
       this.recordUnchanged(vb, from, frames);
       return;
     }
@@ -209,7 +209,7 @@ class NodeCapture implements ChangeHandler {
   private async stream(vb: number, from: FailoverEntry, frames: FrameBuffer): Promise<boolean> {
     if (this.failed !== null) throw this.failed;
     const connection = this.streams as ChangeConnection;
-    const bounds = { from: from.seqno, target: this.ends[vb] as number };
+    const bounds = { from: from.seqno, target: this.targetSeqnos[vb] as number };
     const capture = new VbucketCapture(vb, bounds, this.options.writer, frames);
     const outcome = deferred<'complete' | 'rollback'>();
     outcome.promise.catch(() => {}); // awaited below, unless the request fails first

@@ -36,11 +36,11 @@ export interface BlockOwner {
   readonly cipher: BlockCipher | null;
 }
 
-/** Encrypts and decrypts blocks; `about` is authenticated with them. */
+/** Encrypts and decrypts blocks; `associatedData` is authenticated with them and not encrypted. */
 export interface BlockCipher {
-  seal(about: Buffer, plain: Buffer): Buffer;
+  seal(associatedData: Buffer, plain: Buffer): Buffer;
   /** Null if they were changed. */
-  open(about: Buffer, sealed: Buffer): Buffer | null;
+  open(associatedData: Buffer, sealed: Buffer): Buffer | null;
 }
 
 export interface BlockHeader {
@@ -144,7 +144,7 @@ const pieceFor = (bytes: number): number => bytes + (1 << 10);
 const hashOf = (owner: BlockOwner, header: Buffer, stored: Buffer): Buffer =>
   createHash('sha256').update(identityOf(owner, header)).update(stored).digest();
 
-/** What says which block it is: backup, bucket number, and the header up to the hash. */
+/** The bytes that identify a block: backup, bucket number, and the header up to the hash. */
 function identityOf({ backup, bucket }: BlockOwner, header: Buffer): Buffer {
   const number = Buffer.alloc(4);
   number.writeUInt32BE(bucket);

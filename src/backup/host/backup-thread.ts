@@ -39,7 +39,7 @@ async function run(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const result = await runJob(job, { signal, cluster, progress: sometimes(id) });
+    const result = await runJob(job, { signal, cluster, progress: throttledProgress(id) });
     send({ kind: 'done', id, result });
   } catch (error) {
     send({ kind: 'failed', id, reason: (error as Error).message });
@@ -47,7 +47,7 @@ async function run(
 }
 
 /** Jobs report after each batch; a message for each would occupy the main thread. */
-function sometimes(id: number): (state: JobProgress) => void {
+function throttledProgress(id: number): (state: JobProgress) => void {
   let lastMs = Number.NEGATIVE_INFINITY;
   return (state) => {
     const nowMs = realClock.monotonicMs();

@@ -1,4 +1,4 @@
-// Where the vbuckets of the own cluster are, as the main thread last said: a job that creates a bucket waits until it has a place.
+// Where the vbuckets of this node's cluster are, as the main thread last reported. A job that creates a bucket waits here until the layout has it.
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
@@ -10,7 +10,7 @@ const placedMs = 30_000;
 
 export class KnownCluster {
   private readonly clock: Clock;
-  /** Undefined until the main thread has said it; null: this node is the only one. */
+  /** Undefined until the main thread has sent it; null: this node is the only one. */
   private layout: ClusterLayout | null | undefined;
   private readonly waiting = new Set<() => void>();
 
@@ -20,7 +20,7 @@ export class KnownCluster {
 
   follow(layout: ClusterLayout | null): void {
     this.layout = layout;
-    for (const look of [...this.waiting]) look();
+    for (const recheck of [...this.waiting]) recheck();
   }
 
   /** The access of a job to its own cluster follows changes; any other is returned as it is. */
@@ -40,16 +40,17 @@ export class KnownCluster {
     };
     if (isPlaced()) return current();
     const { promise, resolve } = Promise.withResolvers<void>();
-    const look = () => {
+    const recheck = () => {
       if (isPlaced()) resolve();
     };
-    this.waiting.add(look);
-    const late = () => new ArchiveError(`bucket "${bucket}" has no vbuckets after ${placedMs / 1_000} s`);
+    this.waiting.add(recheck);
+    const timeoutError = () =>
+      new ArchiveError(`bucket "${bucket}" has no vbuckets after ${placedMs / 1_000} s`);
     try {
-      await within(this.clock, placedMs, promise, late);
+      await within(this.clock, placedMs, promise, timeoutError);
       return current();
     } finally {
-      this.waiting.delete(look);
+      this.waiting.delete(recheck);
     }
   }
 }

@@ -46,19 +46,19 @@ export function runJob(job: Job, context: JobContext): Promise<unknown> {
     case 'merge':
       return merge(job, context);
     case 'removeBackup':
-      return done(() => removeBackups(job.folder, [job.backup]));
+      return withoutResult(() => removeBackups(job.folder, [job.backup]));
     case 'removeRepository':
-      return done(() => removeRepository(job.folder));
+      return withoutResult(() => removeRepository(job.folder));
     case 'info':
       return Promise.resolve().then(() => repositoryInfo(Repository.open(job.folder)));
     case 'check':
-      return done(() => checkNewest(job.folder));
+      return withoutResult(() => checkNewest(job.folder));
     case 'examine':
       return Promise.resolve().then(() => examined(job));
   }
 }
 
-const done = async (work: () => unknown): Promise<null> => {
+const withoutResult = async (work: () => unknown): Promise<null> => {
   work();
   return null;
 };

@@ -12,7 +12,7 @@ export function removeBackups(folder: string, names: readonly string[], passphra
   try {
     finishMerge(repository);
     checkRemovable(repository, new Set(names));
-    // What is left after a crash continues backups that are there.
+    // The newest first: after a crash in between, each backup that remains still has the one that it continues.
     const removed = [...new Set(names)].sort().reverse();
     for (const name of removed) repository.remove(name);
     return removed;

@@ -63,7 +63,7 @@ export async function prepareDestinations(
   return { collections, missing, buckets };
 }
 
-/** It is there from the start; once dropped, it cannot be created again. */
+/** The default collection exists from the start; once dropped, it cannot be created again. */
 const isDefault = ({ scope, collection }: MappedName): boolean =>
   scope === '_default' && collection === '_default';
 

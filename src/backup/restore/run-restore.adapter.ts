@@ -11,11 +11,11 @@ import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 import type { BackupNode } from '../node/backup-node.ts';
 import { type Destinations, prepareDestinations } from './definitions.ts';
 import type { DocumentSelection, SelectionRequest } from './document-selection.ts';
-import { LeftOut } from './left-out.ts';
 import { filterNames } from './name-filter.ts';
 import { NameMap } from './name-map.ts';
 import { ProgressFile } from './progress-file.adapter.ts';
 import { TargetBucket } from './target-bucket.ts';
+import { UnrestoredDocuments } from './unrestored-documents.ts';
 
 export interface RestoreRequest {
   /** A repository, or the folder of one backup in it. */
@@ -121,8 +121,8 @@ async function restoreFrom(
   const newest = chain[0] as BackupManifest;
   const records = chosenRecords(request, newest);
   const source = { repository, chain, isCutOff, map: new NameMap(request.map, newest.buckets) };
-  const selects = await selector(request, context.clock);
-  const restore = new Restore(request, context, source, selects);
+  const newSelection = await selector(request, context.clock);
+  const restore = new Restore(request, context, source, newSelection);
   await context.node.identity();
   const buckets: RestoredBucket[] = [];
   for (const record of records) buckets.push(await restore.bucket(record));
@@ -189,18 +189,18 @@ class Restore {
   private readonly context: RestoreContext;
   private readonly source: Source;
   private readonly emptied = new Set<string>();
-  private readonly selects: (() => DocumentSelection) | null;
+  private readonly newSelection: (() => DocumentSelection) | null;
 
   constructor(
     request: RestoreRequest,
     context: RestoreContext,
     source: Source,
-    selects: (() => DocumentSelection) | null,
+    newSelection: (() => DocumentSelection) | null,
   ) {
     this.request = request;
     this.context = context;
     this.source = source;
-    this.selects = selects;
+    this.newSelection = newSelection;
   }
 
   async bucket(record: BucketRecord): Promise<RestoredBucket> {
@@ -254,8 +254,8 @@ class Restore {
     const { clock, signal, progress } = this.context;
     const file = await this.progressFile(record, [...targets.values()]);
     const expected = record.vbuckets.reduce((sum, vbucket) => sum + vbucket.documents, 0);
-    const leftOut = new LeftOut(record, destinations.missing);
-    const selection = this.selects?.() ?? null;
+    const unrestored = new UnrestoredDocuments(record, destinations.missing);
+    const selection = this.newSelection?.() ?? null;
     let [mutations, deletions] = [0, 0];
     let reportedMs = clock.monotonicMs();
     let vb = this.request.resumes ? file.read() : 0;
@@ -265,7 +265,7 @@ class Restore {
         for (const frame of documents.newest(vb)) {
           const destination = destinations.collections.get(frame.collectionId);
           if (destination === undefined) {
-            leftOut.count(frame);
+            unrestored.count(frame);
             continue;
           }
           if (selection !== null && !selection.takes(frame)) continue;
@@ -288,10 +288,10 @@ class Restore {
     }
     file.remove();
     const skipped = [...targets.values()].reduce((sum, target) => sum + target.skipped, 0);
-    this.notes.push(...leftOut.notes());
+    this.notes.push(...unrestored.notes());
     return {
       ...{ bucket: record.name, targets: [...targets.keys()], documents: mutations, deletions, skipped },
-      ...{ leftOut: leftOut.total, filtered: selection?.filtered ?? 0 },
+      ...{ leftOut: unrestored.total, filtered: selection?.filtered ?? 0 },
     };
   }
 

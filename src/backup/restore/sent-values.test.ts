@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type SentPiece, SentValues } from './sent-values.ts';
+import { SentValues, type ValueBuffer } from './sent-values.ts';
 
-const textOf = ({ bytes, end }: SentPiece, length: number): string =>
+const textOf = ({ bytes, end }: ValueBuffer, length: number): string =>
   bytes.toString('latin1', end - length, end);
 
 test('values stay as they were until their writes end, and their memory is used again', () => {
@@ -33,7 +33,7 @@ test('counts whole pieces, also where one write is left in each, and gives large
   assert.equal(textOf(large, 5_000), 'l'.repeat(5_000));
   values.release(large);
   assert.equal(values.heldBytes, 5_000);
-  values.release(first as SentPiece);
+  values.release(first as ValueBuffer);
   for (const [index, piece] of others.entries()) if (index % 2 !== 0) values.release(piece);
   assert.equal(values.heldBytes, 0);
 });

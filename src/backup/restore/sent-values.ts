@@ -1,9 +1,9 @@
-// Copies of values whose writes are in flight: a write may be repeated after the block of the archive has been given back. Copies are
-// together in pieces of memory that are used again, so that they have a bound even where one slow write keeps its piece.
+// Copies of values whose writes are in flight: a write may be repeated after the memory of the archive's block was freed. Several copies
+// share a buffer, and buffers are reused, so that memory stays bounded even while one slow write keeps its buffer in use.
 import { freeBuffer } from '#base/free-buffer.ts';
 
-/** Memory for the values of some writes. */
-export interface SentPiece {
+/** Holds the values of several writes. */
+export interface ValueBuffer {
   readonly bytes: Buffer;
   end: number;
   /** Writes in flight. */
@@ -13,40 +13,40 @@ export interface SentPiece {
 export class SentValues {
   /** Memory that writes in flight keep. */
   heldBytes = 0;
-  private readonly pieceBytes: number;
-  private readonly spare: SentPiece[] = [];
-  private current: SentPiece;
+  private readonly bufferBytes: number;
+  private readonly spare: ValueBuffer[] = [];
+  private current: ValueBuffer;
 
-  constructor(pieceBytes: number) {
-    this.pieceBytes = pieceBytes;
-    this.current = newPiece(pieceBytes);
+  constructor(bufferBytes: number) {
+    this.bufferBytes = bufferBytes;
+    this.current = newBuffer(bufferBytes);
   }
 
-  /** The copy is at the end of the piece. */
-  add(value: Uint8Array): SentPiece {
-    const piece = this.pieceFor(value.length);
-    if (piece.writes++ === 0) this.heldBytes += piece.bytes.length;
-    piece.bytes.set(value, piece.end);
-    piece.end += value.length;
-    return piece;
+  /** The copy is at the end of the returned buffer. */
+  add(value: Uint8Array): ValueBuffer {
+    const buffer = this.bufferFor(value.length);
+    if (buffer.writes++ === 0) this.heldBytes += buffer.bytes.length;
+    buffer.bytes.set(value, buffer.end);
+    buffer.end += value.length;
+    return buffer;
   }
 
   /** Call once for each write that has ended. */
-  release(piece: SentPiece): void {
-    if (--piece.writes > 0) return;
-    this.heldBytes -= piece.bytes.length;
-    piece.end = 0;
-    if (piece.bytes.length > this.pieceBytes) freeBuffer(piece.bytes);
-    else if (piece !== this.current) this.spare.push(piece);
+  release(buffer: ValueBuffer): void {
+    if (--buffer.writes > 0) return;
+    this.heldBytes -= buffer.bytes.length;
+    buffer.end = 0;
+    if (buffer.bytes.length > this.bufferBytes) freeBuffer(buffer.bytes);
+    else if (buffer !== this.current) this.spare.push(buffer);
   }
 
-  private pieceFor(bytes: number): SentPiece {
-    if (bytes > this.pieceBytes) return newPiece(bytes);
-    if (this.current.end + bytes <= this.pieceBytes) return this.current;
-    // A piece without writes in flight has room.
-    this.current = this.spare.pop() ?? newPiece(this.pieceBytes);
+  private bufferFor(bytes: number): ValueBuffer {
+    if (bytes > this.bufferBytes) return newBuffer(bytes);
+    if (this.current.end + bytes <= this.bufferBytes) return this.current;
+    // A buffer without writes in flight is empty.
+    this.current = this.spare.pop() ?? newBuffer(this.bufferBytes);
     return this.current;
   }
 }
 
-const newPiece = (size: number): SentPiece => ({ bytes: Buffer.allocUnsafeSlow(size), end: 0, writes: 0 });
+const newBuffer = (size: number): ValueBuffer => ({ bytes: Buffer.allocUnsafeSlow(size), end: 0, writes: 0 });

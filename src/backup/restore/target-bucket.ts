@@ -12,12 +12,12 @@ import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { type Frame, FrameKind } from '../format/frame.ts';
 import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
-import { type SentPiece, SentValues } from './sent-values.ts';
+import { SentValues, type ValueBuffer } from './sent-values.ts';
 
 const inFlightMax = 1_024;
 /** Values in flight. */
 const bytesInFlightMax = 8 << 20;
-const pieceBytes = 256 << 10;
+const bufferBytes = 256 << 10;
 const openMs = 30_000;
 /** A write that the bucket cannot take for this time ends the restore. */
 const stuckMs = 20_000;
@@ -37,7 +37,7 @@ export interface TargetOptions {
 interface SentWrite {
   readonly vb: number;
   readonly request: RequestParts;
-  readonly piece: SentPiece;
+  readonly buffer: ValueBuffer;
   /** When the bucket first refused it; 0: it has not. */
   refusedMs: number;
 }
@@ -51,7 +51,7 @@ export class TargetBucket {
   private readonly byVbucket: readonly BucketClient[];
   private readonly requestOptions: number;
   private inFlight = 0;
-  private readonly values = new SentValues(pieceBytes);
+  private readonly values = new SentValues(bufferBytes);
   private room: Deferred<void> | null = null;
   private failed: Error | null = null;
 
@@ -117,10 +117,10 @@ export class TargetBucket {
    */
   write(vb: number, frame: Frame, collectionId: number): Promise<void> | null {
     if (this.failed !== null) throw this.failed;
-    const piece = this.values.add(frame.value);
-    const value = piece.bytes.subarray(piece.end - frame.value.length, piece.end);
+    const buffer = this.values.add(frame.value);
+    const value = buffer.bytes.subarray(buffer.end - frame.value.length, buffer.end);
     this.inFlight++;
-    this.send({ vb, request: this.requestOf(vb, frame, collectionId, value), piece, refusedMs: 0 });
+    this.send({ vb, request: this.requestOf(vb, frame, collectionId, value), buffer, refusedMs: 0 });
     if (this.inFlight < inFlightMax && this.values.heldBytes < bytesInFlightMax) return null;
     this.room = deferred();
     return this.room.promise;
@@ -188,7 +188,7 @@ export class TargetBucket {
       return;
     }
     this.inFlight--;
-    this.values.release(write.piece);
+    this.values.release(write.buffer);
     if (this.inFlight <= inFlightMax / 2 && this.values.heldBytes <= bytesInFlightMax / 2) this.releaseRoom();
   }
 

@@ -4,7 +4,7 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { JobRunner } from '../host/jobs.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
-import { ArchivePlaces } from './archive-places.adapter.ts';
+import { ArchiveLocations } from './archive-locations.adapter.ts';
 import { BackupMetrics } from './backup-metrics.ts';
 import { type BackupStateStore, repositoryKinds } from './backup-state.ts';
 import { PlansService } from './plans.service.ts';
@@ -48,7 +48,7 @@ export class BackupService {
   readonly #scheduler: Scheduler;
 
   constructor(deps: BackupServiceDeps) {
-    const places = new ArchivePlaces(deps.roots, deps.clock);
+    const places = new ArchiveLocations(deps.roots, deps.clock);
     const history = new TaskHistory({ ...deps, settings: () => deps.state.value.settings });
     this.running = new RunningTasks({
       ...deps,

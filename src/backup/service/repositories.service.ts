@@ -4,7 +4,7 @@ import type { Random } from '#ports/random.ts';
 import type { JobRunner } from '../host/jobs.ts';
 import type { RepositoryInfo } from '../host/repository-info.ts';
 import type { ExaminedKey, ExaminedVersion } from '../inspect/examine.ts';
-import { type ArchivePlaces, LocationError } from './archive-places.adapter.ts';
+import { type ArchiveLocations, LocationError } from './archive-locations.adapter.ts';
 import { backupRefusals } from './backup.refusals.ts';
 import {
   type BackupState,
@@ -25,7 +25,7 @@ import type { TaskRecord } from './task-record.ts';
 
 export interface RepositoriesDeps {
   readonly state: BackupStateStore;
-  readonly places: ArchivePlaces;
+  readonly places: ArchiveLocations;
   readonly history: TaskHistory;
   readonly running: RunningTasks;
   readonly runner: JobRunner;
@@ -90,7 +90,7 @@ export class RepositoriesService {
       nextRuns: Object.fromEntries(plan.tasks.map((task) => [task.name, firstRun(task.schedule, nowMs)])),
     };
     checkArchiveFree(state.value, sent.archive);
-    await located(() => places.create(sent.archive));
+    await orInvalidLocation(() => places.create(sent.archive));
     await this.#change('active', (repositories, before) => {
       checkFree(before, 'active', id);
       checkArchiveFree(before, sent.archive);
@@ -108,7 +108,7 @@ export class RepositoriesService {
     if (!/^[0-9A-Za-z][0-9A-Za-z_.-]{0,99}$/.test(repo) || repo.includes('..'))
       throw backupRefusals.invalidBody(undefined, 'repo: must be the name of a folder in the archive');
     checkFree(state.value, 'imported', id);
-    await located(() => places.checkRepository(archive, repo));
+    await orInvalidLocation(() => places.checkRepository(archive, repo));
     const nowMs = clock.wallMs();
     await this.#change('imported', (repositories, before) => {
       checkFree(before, 'imported', id);
@@ -124,7 +124,7 @@ export class RepositoriesService {
     });
   }
 
-  /** No further tasks write to it. */
+  /** Makes an active repository an archived one: it stays readable, and no further tasks write to it. */
   async archive(id: string, body: Buffer): Promise<void> {
     this.get('active', id);
     const { id: newId } = bodyOf(body, archiveFields);
@@ -226,7 +226,7 @@ export class RepositoriesService {
   }
 
   async #hasBackups(archive: string, repo: string): Promise<boolean> {
-    return await located(async () => {
+    return await orInvalidLocation(async () => {
       await this.#deps.places.check(archive, repo);
       return await this.#deps.places.hasRepository(archive, repo);
     });
@@ -234,7 +234,7 @@ export class RepositoriesService {
 
   async #removeData(archive: string, repo: string): Promise<void> {
     const { places, history, runner } = this.#deps;
-    if (await located(() => places.hasRepository(archive, repo)))
+    if (await orInvalidLocation(() => places.hasRepository(archive, repo)))
       await this.#job(archive, repo, 'could not remove repository', (folder, signal) =>
         runner.run({ kind: 'removeRepository', folder }, signal),
       );
@@ -287,7 +287,7 @@ function found({ repositories }: BackupState, kind: RepositoryKind, id: string):
   return repository;
 }
 
-/** Of an object store none is used, and its refusal follows from the location. */
+/** Refuses parameters of object stores for an archive in a folder. An archive in an object store is refused when its location is checked. */
 function checkCloudFields(sent: { readonly archive: string } & Readonly<Record<string, unknown>>): void {
   const given = Object.keys(cloud).find((field) => sent[field] !== undefined && sent[field] !== false);
   if (given === undefined || sent.archive.includes('://')) return;
@@ -332,7 +332,7 @@ function examinedKey(key: string, path: string): ExaminedKey {
   return { key, bucket: parts.slice(0, -2).join('.'), scope, collection };
 }
 
-async function located<T>(check: () => Promise<T>): Promise<T> {
+async function orInvalidLocation<T>(check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
-import { LocationError } from './archive-places.adapter.ts';
+import { LocationError } from './archive-locations.adapter.ts';
 import { BackupMetrics } from './backup-metrics.ts';
 import { type BackupState, noBackupState, type StoredRepository } from './backup-state.ts';
 import { RepositoryHealth } from './repository-health.ts';

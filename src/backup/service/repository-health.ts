@@ -1,14 +1,14 @@
-// Whether the next backup of an active repository can succeed, and whether the last one is there: looked at when the repository appears and
-// each hour.
+// Checks whether the next backup of each active repository can succeed and whether the last one is complete: when the repository appears, and
+// then every hour.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { JobRunner } from '../host/jobs.ts';
-import type { ArchivePlaces } from './archive-places.adapter.ts';
+import type { ArchiveLocations } from './archive-locations.adapter.ts';
 import type { BackupMetrics } from './backup-metrics.ts';
 import type { BackupStateStore, StoredRepository } from './backup-state.ts';
 
 export interface RepositoryHealthDeps {
   readonly state: BackupStateStore;
-  readonly places: Pick<ArchivePlaces, 'check' | 'freeBytes' | 'hasRepository'>;
+  readonly places: Pick<ArchiveLocations, 'check' | 'freeBytes' | 'hasRepository'>;
   readonly runner: JobRunner;
   /** Whether a task runs on the active repository of this id. */
   readonly isBusy: (id: string) => boolean;
@@ -47,7 +47,7 @@ export class RepositoryHealth {
     return this.#issues.get(id) ?? null;
   }
 
-  /** Looks at all of them. Never rejects. */
+  /** Checks all active repositories. Never rejects. */
   async check(): Promise<void> {
     for (const repository of this.#active()) await this.#checkOne(repository);
   }

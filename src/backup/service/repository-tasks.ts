@@ -4,7 +4,7 @@ import { within } from '#ports/within.ts';
 import type { BackupJob, JobProgress, JobRunner } from '../host/jobs.ts';
 import { intervalOfDays, type MergedDays } from '../merge/days-interval.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
-import type { ArchivePlaces } from './archive-places.adapter.ts';
+import type { ArchiveLocations } from './archive-locations.adapter.ts';
 import { backupRefusals } from './backup.refusals.ts';
 import type { BackupStateStore, RepositoryKind, StoredRepository } from './backup-state.ts';
 import { bodyField } from './body.ts';
@@ -15,7 +15,7 @@ import { type RunningTasks, TaskConflict, type TaskOutcome } from './running-tas
 
 export interface RepositoryTasksDeps {
   readonly state: BackupStateStore;
-  readonly places: ArchivePlaces;
+  readonly places: ArchiveLocations;
   readonly running: RunningTasks;
   readonly runner: JobRunner;
   readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
@@ -42,20 +42,20 @@ export class RepositoryTasks {
     const { full_backup: isFull = false } = body.length === 0 ? {} : bodyOf(body, backupFields);
     const problem = await this.bucketProblem(repository);
     if (problem !== null) throw backupRefusals.taskNotSent(undefined, problem);
-    return sent(() => this.backup(repository, { isFull, planTask: null }));
+    return startOrRefuse(() => this.backup(repository, { isFull, planTask: null }));
   }
 
   requestMerge(repository: StoredRepository, body: Buffer): string {
     const { offset_start: newest, offset_end: oldest } = bodyOf(body, mergeFields);
     if (newest > oldest)
       throw backupRefusals.invalidBody(undefined, 'offset_start: must not be above offset_end');
-    return sent(() => this.merge(repository, { days: { newest, oldest }, planTask: null }));
+    return startOrRefuse(() => this.merge(repository, { days: { newest, oldest }, planTask: null }));
   }
 
   async requestRestore(kind: RepositoryKind, repository: StoredRepository, body: Buffer): Promise<string> {
     const order = orInvalidBody(() => readRestore(body));
     const writesTo = await this.#writtenBuckets(repository, order);
-    return sent(() => this.#restore(kind, repository, order, writesTo));
+    return startOrRefuse(() => this.#restore(kind, repository, order, writesTo));
   }
 
   /** Why the bucket of the repository cannot be backed up; null: it can. */
@@ -95,13 +95,13 @@ export class RepositoryTasks {
     { target, request }: RestoreOrder,
   ): Promise<readonly string[]> {
     const asking = new AbortController();
-    const late = () => new Error('no answer');
+    const timeoutError = () => new Error('no answer');
     try {
       const folder = await this.#folderOf(repository);
       const node = await this.#accessTo(target);
       const job = { kind: 'restoreTargets', request: { ...request, folder }, node } as const;
       const found = this.#deps.runner.run(job, asking.signal);
-      const { cluster, buckets } = await within(this.#deps.clock, targetAnswerMs, found, late);
+      const { cluster, buckets } = await within(this.#deps.clock, targetAnswerMs, found, timeoutError);
       return buckets.map((bucket) => `${cluster}/${bucket}`);
     } catch (error) {
       asking.abort(error);
@@ -145,7 +145,7 @@ export class RepositoryTasks {
     });
   }
 
-  async #runBackup(repository: StoredRepository, isFull: boolean, run: Run): Promise<TaskOutcome> {
+  async #runBackup(repository: StoredRepository, isFull: boolean, run: TaskRun): Promise<TaskOutcome> {
     const problem = await this.bucketProblem(repository);
     if (problem !== null) throw new Error(problem);
     const folder = await this.#folderOf(repository);
@@ -160,7 +160,7 @@ export class RepositoryTasks {
     return { about: `Backing up to ${backup}`, buckets, notes, size };
   }
 
-  async #runMerge(repository: StoredRepository, days: MergedDays, run: Run): Promise<TaskOutcome> {
+  async #runMerge(repository: StoredRepository, days: MergedDays, run: TaskRun): Promise<TaskOutcome> {
     const folder = await this.#folderOf(repository);
     const job = { kind: 'merge', folder, ...intervalOfDays(days, this.#deps.clock.wallMs()) } as const;
     const merged = await this.#deps.runner.run(job, run.signal, run.progress);
@@ -182,7 +182,7 @@ export class RepositoryTasks {
 const addressText = (target: RestoreTarget | null): string =>
   target === null ? 'self' : `${target.host}:${target.port}`;
 
-interface Run {
+interface TaskRun {
   readonly signal: AbortSignal;
   readonly progress: (state: JobProgress) => void;
 }
@@ -190,7 +190,7 @@ interface Run {
 const skippedText = ({ bucket, skipped }: { bucket: string; skipped: number }): string =>
   `${bucket}: ${skipped} versions were skipped, since the bucket has them or newer ones`;
 
-function sent(start: () => string): string {
+function startOrRefuse(start: () => string): string {
   try {
     return start();
   } catch (error) {

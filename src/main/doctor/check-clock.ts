@@ -17,11 +17,11 @@ export async function checkClock(peer: string | undefined): Promise<Finding[]> {
     now.getTime() < earliestMs
       ? problem('clock', `it shows ${now.toISOString()}: certificates and expiries would be wrong`, advice)
       : good('clock', now.toISOString());
-  const kept =
+  const syncWarnings =
     existsSync(timesync) && !existsSync(`${timesync}/synchronized`)
       ? [warning('clock', 'no time server has set it since the start of the machine', advice)]
       : [];
-  return [own, ...kept, ...(peer === undefined ? [] : [await compare(peer)])];
+  return [own, ...syncWarnings, ...(peer === undefined ? [] : [await compare(peer)])];
 }
 
 /** Compares with the least possible difference: the header Date has whole seconds. */

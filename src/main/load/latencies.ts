@@ -1,4 +1,4 @@
-// Latencies with percentiles: classes that are a sixteenth of a power of two wide, so that a percentile is at most 5 % too high.
+// A histogram of latencies: its classes are a sixteenth of a power of two wide, so that a percentile is at most 5 % too high.
 
 const classesPerPower = 16;
 const classCount = 32 * classesPerPower;
@@ -16,7 +16,7 @@ export class Latencies {
     this.maxMs = Math.max(this.maxMs, milliseconds);
   }
 
-  /** The latency that this share of all had, or less; 0 without any. */
+  /** The latency that this share of all operations did not exceed; 0 without operations. */
   percentile(share: number): number {
     let left = this.count * share;
     for (const [index, count] of this.counts.entries()) {

@@ -44,7 +44,7 @@ export class LoadRun {
   private readonly random: () => number;
   private readonly ended: Deferred<void> = deferred();
   private readonly startedMs = realClock.monotonicMs();
-  private waiting = 0;
+  private unanswered = 0;
   private sent = 0;
   private isOver = false;
   private failure: Error | null = null;
@@ -91,7 +91,7 @@ export class LoadRun {
     const elapsedMs = Math.min(this.elapsedMs, durationMs);
     while (
       !this.isOver &&
-      this.waiting < inFlight &&
+      this.unanswered < inFlight &&
       (rate === null || this.sent < (rate * elapsedMs) / 1_000)
     )
       this.sendOne();
@@ -104,9 +104,9 @@ export class LoadRun {
     const vb = vbucketOf(key);
     const connection = this.connections[this.sent++ % this.connections.length] as BucketData;
     const sentMs = realClock.monotonicMs();
-    this.waiting++;
+    this.unanswered++;
     connection.senderOf(vb).send(isRead ? this.read(key, vb) : this.write(key, vb), (reply) => {
-      this.waiting--;
+      this.unanswered--;
       if (reply === null) this.fail(new Error('a connection to the node was lost'));
       else this.record(isRead, responseStatus(reply), realClock.monotonicMs() - sentMs);
       if (this.isOver) this.endIfIdle();
@@ -147,6 +147,6 @@ export class LoadRun {
   }
 
   private endIfIdle(): void {
-    if (this.waiting === 0 || this.failure !== null) this.ended.resolve();
+    if (this.unanswered === 0 || this.failure !== null) this.ended.resolve();
   }
 }

@@ -12,7 +12,7 @@ import { columns, ProgressLine } from '../terminal.ts';
 import type { Latencies } from './latencies.ts';
 import { type LoadPlan, LoadRun } from './load-run.ts';
 
-const part = 1_000;
+const batchDocuments = 1_000;
 const secondMs = 1_000;
 /** The braces and names around the text of a document. */
 const frameBytes = '{"text":""}'.length;
@@ -109,9 +109,12 @@ async function everyDocument(
   progress: (done: number) => void,
   signal?: AbortSignal,
 ): Promise<void> {
-  for (let first = 0; first < documents; first += part) {
+  for (let first = 0; first < documents; first += batchDocuments) {
     signal?.throwIfAborted();
-    const keys = Array.from({ length: Math.min(part, documents - first) }, (_, n) => `${prefix}${first + n}`);
+    const keys = Array.from(
+      { length: Math.min(batchDocuments, documents - first) },
+      (_, n) => `${prefix}${first + n}`,
+    );
     const body = kind === 'set' ? value : Buffer.alloc(0);
     await data.store(
       collectionId,
@@ -126,7 +129,7 @@ const bodyOfSize = (bytes: number): Buffer =>
 
 function summary(run: LoadRun, failure: Error | null): Printed {
   const { reads, writes, errors } = run.total;
-  const took = run.elapsedMs / secondMs;
+  const elapsedSeconds = run.elapsedMs / secondMs;
   const refused = Object.fromEntries(errors);
   const rows = [
     ['', 'operations', 'a second', 'half within', '95 %', '99 %', '99.9 %', 'longest'],
@@ -135,24 +138,29 @@ function summary(run: LoadRun, failure: Error | null): Printed {
         ['reads', reads],
         ['writes', writes],
       ] as const
-    ).map(([name, figures]) => rowOf(name, figures, took)),
+    ).map(([name, figures]) => rowOf(name, figures, elapsedSeconds)),
   ];
   const lost = Object.entries(refused).map(([name, count]) => `refused: ${count} with ${name}`);
   const text = [columns(rows), ...lost].join('\n');
   if (failure !== null) {
     process.stdout.write(`${text}\n`);
-    throw new CommandError(`ended after ${took.toFixed(1)} s: ${failure.message}`);
+    throw new CommandError(`ended after ${elapsedSeconds.toFixed(1)} s: ${failure.message}`);
   }
   if (lost.length > 0) process.exitCode = ExitStatus.partial;
   return {
-    value: { seconds: took, reads: figuresOf(reads, took), writes: figuresOf(writes, took), refused },
+    value: {
+      seconds: elapsedSeconds,
+      reads: figuresOf(reads, elapsedSeconds),
+      writes: figuresOf(writes, elapsedSeconds),
+      refused,
+    },
     text,
   };
 }
 
-const figuresOf = (figures: Latencies, took: number) => ({
+const figuresOf = (figures: Latencies, elapsedSeconds: number) => ({
   operations: figures.count,
-  perSecond: figures.count / took,
+  perSecond: figures.count / elapsedSeconds,
   p50Ms: figures.percentile(0.5),
   p95Ms: figures.percentile(0.95),
   p99Ms: figures.percentile(0.99),
@@ -160,8 +168,8 @@ const figuresOf = (figures: Latencies, took: number) => ({
   maxMs: figures.maxMs,
 });
 
-function rowOf(name: string, figures: Latencies, took: number): string[] {
-  const { operations, perSecond, p50Ms, p95Ms, p99Ms, p999Ms, maxMs } = figuresOf(figures, took);
+function rowOf(name: string, figures: Latencies, elapsedSeconds: number): string[] {
+  const { operations, perSecond, p50Ms, p95Ms, p99Ms, p999Ms, maxMs } = figuresOf(figures, elapsedSeconds);
   return [name, String(operations), perSecond.toFixed(0), ...[p50Ms, p95Ms, p99Ms, p999Ms, maxMs].map(inMs)];
 }
 

@@ -94,12 +94,12 @@ export class BucketData {
     let pending = requests.map((_, index) => index);
     let since = realClock.monotonicMs();
     while (pending.length > 0) {
-      const left = await this.storeOnce(collectionId, requests, pending, replies, onLost);
-      if (left.length < pending.length) since = realClock.monotonicMs();
-      pending = left;
-      if (left.length === 0) break;
-      if (realClock.monotonicMs() - since > stuckMs) throw this.stuck(replies[left[0] as number]);
-      await this.reroute(replies[left[0] as number]?.status ?? Status.notMyVbucket);
+      const remaining = await this.storeOnce(collectionId, requests, pending, replies, onLost);
+      if (remaining.length < pending.length) since = realClock.monotonicMs();
+      pending = remaining;
+      if (remaining.length === 0) break;
+      if (realClock.monotonicMs() - since > stuckMs) throw this.stuck(replies[remaining[0] as number]);
+      await this.reroute(replies[remaining[0] as number]?.status ?? Status.notMyVbucket);
     }
     return replies;
   }
@@ -120,7 +120,7 @@ export class BucketData {
     }
   }
 
-  /** The connection to the node that has the vbucket. */
+  /** The connection to the node that has the vbucket active. */
   senderOf(vb: number): RequestSender {
     return this.clientOf(vb).connection;
   }
@@ -140,34 +140,34 @@ export class BucketData {
     const byNode = new Map<string, number[]>();
     for (const index of indexes) {
       const server = this.nodeOf(vbucketOf((requests[index] as StoreRequest).key));
-      const those = byNode.get(server);
-      if (those === undefined) byNode.set(server, [index]);
-      else those.push(index);
+      const nodeIndexes = byNode.get(server);
+      if (nodeIndexes === undefined) byNode.set(server, [index]);
+      else nodeIndexes.push(index);
     }
-    const left: number[] = [];
-    const sending = [...byNode].map(async ([server, those]) => {
+    const remaining: number[] = [];
+    const sending = [...byNode].map(async ([server, nodeIndexes]) => {
       try {
         const client = this.clients.get(server);
         if (client === undefined) throw new DataPortError(`${server} is not connected`);
-        const some = await client.storeMany(
+        const nodeReplies = await client.storeMany(
           collectionId,
-          those.map((index) => requests[index] as StoreRequest),
+          nodeIndexes.map((index) => requests[index] as StoreRequest),
         );
-        for (const [position, reply] of some.entries()) {
-          const index = those[position] as number;
+        for (const [position, reply] of nodeReplies.entries()) {
+          const index = nodeIndexes[position] as number;
           replies[index] = reply;
-          if (mayRepeat(reply.status)) left.push(index);
+          if (mayRepeat(reply.status)) remaining.push(index);
         }
       } catch (error) {
         if (!(error instanceof DataPortError)) throw error;
-        for (const index of those) {
+        for (const index of nodeIndexes) {
           onLost?.(index);
-          left.push(index);
+          remaining.push(index);
         }
       }
     });
     await Promise.all(sending);
-    return left;
+    return remaining;
   }
 
   private stuck(reply: StoreReply | undefined): CommandError {
@@ -210,8 +210,9 @@ export class BucketData {
       throw new CommandError(`bucket "${bucket}" is of a type whose documents this command does not reach`);
     const addresses = dataAddresses(config, node.address.authority !== undefined);
     const servers = map.vBucketMap.map(([active = -1]) => addresses[active]);
-    const away = servers.indexOf(undefined);
-    if (away >= 0) throw new CommandError(`bucket "${bucket}": no node serves vbucket ${away} at the moment`);
+    const unserved = servers.indexOf(undefined);
+    if (unserved >= 0)
+      throw new CommandError(`bucket "${bucket}": no node serves vbucket ${unserved} at the moment`);
     for (const server of new Set(servers as string[])) {
       if (this.clients.get(server)?.isClosed === false) continue;
       const client = await BucketClient.open({

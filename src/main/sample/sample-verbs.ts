@@ -16,7 +16,7 @@ import { sendStatement } from '../shell/query-client.ts';
 import { counted, ProgressLine } from '../terminal.ts';
 import { type SampleCollection, sampleScope, travelData } from './travel-data.ts';
 
-const partMax = 500;
+const batchMax = 500;
 
 export const sampleVerbs = [
   verb(
@@ -78,8 +78,8 @@ async function writeAll(
         expiry: 0,
       }),
     );
-    for (let first = 0; first < requests.length; first += partMax) {
-      const replies = await data.store(collectionId, requests.slice(first, first + partMax));
+    for (let first = 0; first < requests.length; first += batchMax) {
+      const replies = await data.store(collectionId, requests.slice(first, first + batchMax));
       const refused = replies.find(({ status }) => status !== Status.success);
       if (refused !== undefined)
         throw new CommandError(`collection "${name}" refused a document: ${statusName(refused.status)}`);

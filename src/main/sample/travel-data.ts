@@ -205,7 +205,8 @@ const clockText = (minutes: number): string =>
 /** On a sphere. */
 function distanceKm(from: Airport['geo'], to: Airport['geo']): number {
   const [a, b] = [from, to].map(({ lat }) => (lat * Math.PI) / 180) as [number, number];
-  const across = ((to.lon - from.lon) * Math.PI) / 180;
-  const half = Math.sin((b - a) / 2) ** 2 + Math.cos(a) * Math.cos(b) * Math.sin(across / 2) ** 2;
-  return Math.round(2 * 6_371 * Math.asin(Math.min(1, Math.sqrt(half))));
+  const longitudeDifference = ((to.lon - from.lon) * Math.PI) / 180;
+  const haversine =
+    Math.sin((b - a) / 2) ** 2 + Math.cos(a) * Math.cos(b) * Math.sin(longitudeDifference / 2) ** 2;
+  return Math.round(2 * 6_371 * Math.asin(Math.min(1, Math.sqrt(haversine))));
 }

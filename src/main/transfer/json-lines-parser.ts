@@ -1,7 +1,7 @@
 // JSON lines: one value on each line; empty lines are skipped.
 import {
   byteOrderMark,
-  Gathered,
+  RecordBytes,
   type SourceParser,
   type SourceRecord,
   type StartPosition,
@@ -11,7 +11,7 @@ import {
 const lineFeed = 10;
 
 export class JsonLinesParser implements SourceParser {
-  private readonly pending = new Gathered();
+  private readonly pending = new RecordBytes();
   private offset: number;
   private line: number;
 

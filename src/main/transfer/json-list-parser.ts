@@ -2,7 +2,7 @@
 import { isJsonSpace, trimmed } from './json-lines-parser.ts';
 import {
   byteOrderMark,
-  Gathered,
+  RecordBytes,
   type SourceParser,
   type SourceRecord,
   type StartPosition,
@@ -21,7 +21,7 @@ const opening = new Set(Buffer.from('[{'));
 const closing = new Set(Buffer.from(']}'));
 
 export class JsonListParser implements SourceParser {
-  private readonly pending = new Gathered();
+  private readonly pending = new RecordBytes();
   private state: 'before' | 'within' | 'after' | 'broken';
   private offset: number;
   private line: number;

@@ -14,7 +14,7 @@ export interface DocumentForm {
   readonly seed: string;
   /** Fields that documents are stored without. */
   readonly ignoredFields: readonly string[];
-  /** Of CSV. */
+  /** The names in the first line of CSV; null for JSON. */
   readonly header: readonly string[] | null;
   readonly infersTypes: boolean;
   readonly omitsEmpty: boolean;

@@ -33,7 +33,7 @@ export const tooLong = `is longer than ${recordBytesMax >> 20} MiB`;
 export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** The bytes of a record that may span chunks; bounded. */
-export class Gathered {
+export class RecordBytes {
   isTooLong = false;
   private parts: Buffer[] = [];
   private bytes = 0;

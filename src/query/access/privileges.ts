@@ -11,8 +11,8 @@ interface Rule {
   readonly operation: string;
   /** Whether `object` is below the keyspace. */
   readonly isLocal: boolean;
-  /** The operation, as the error names it. */
-  readonly what: (target: string) => string;
+  /** What the statement does, as the error names it. */
+  readonly activity: (target: string) => string;
   /** The role that permits it, as the error names it. */
   readonly role: (target: string) => string;
 }
@@ -21,7 +21,7 @@ const statement = (verb: string): Rule => ({
   object: `n1ql.${verb}`,
   operation: 'execute',
   isLocal: true,
-  what: (target) => `${verb.toUpperCase()} queries on ${target}`,
+  activity: (target) => `${verb.toUpperCase()} queries on ${target}`,
   role: (target) => `query_${verb} on ${target}`,
 });
 
@@ -34,35 +34,35 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
     object: 'n1ql.index',
     operation: 'create',
     isLocal: true,
-    what: () => 'index operations',
+    activity: () => 'index operations',
     role: (target) => `query_manage_index on ${target}`,
   },
   catalog: {
     object: 'n1ql.meta',
     operation: 'read',
     isLocal: false,
-    what: () => 'queries accessing the system tables',
+    activity: () => 'queries accessing the system tables',
     role: () => 'query_system_catalog',
   },
   scope: {
     object: 'collections',
     operation: 'write',
     isLocal: true,
-    what: () => 'scope and collection operations',
+    activity: () => 'scope and collection operations',
     role: (target) => `scope_admin on ${target}`,
   },
   grant: {
     object: 'admin.security',
     operation: 'write',
     isLocal: false,
-    what: () => 'queries updating user information',
+    activity: () => 'queries updating user information',
     role: () => 'admin',
   },
   function: {
     object: 'n1ql.udf',
     operation: 'manage',
     isLocal: true,
-    what: () => 'manage functions',
+    activity: () => 'manage functions',
     role: (target) =>
       target === '' ? 'query_manage_global_functions' : `query_manage_functions on ${target}`,
   },
@@ -70,7 +70,7 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
     object: 'n1ql.udf',
     operation: 'execute',
     isLocal: true,
-    what: () => 'execute functions',
+    activity: () => 'execute functions',
     role: (target) =>
       target === '' ? 'query_execute_global_functions' : `query_execute_functions on ${target}`,
   },
@@ -78,7 +78,7 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
     object: 'n1ql.udf_external',
     operation: 'manage',
     isLocal: true,
-    what: () => 'manage external functions',
+    activity: () => 'manage external functions',
     role: (target) =>
       target === ''
         ? 'query_manage_global_external_functions'
@@ -88,7 +88,7 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
     object: 'n1ql.udf_external',
     operation: 'execute',
     isLocal: true,
-    what: () => 'execute external functions',
+    activity: () => 'execute external functions',
     role: (target) =>
       target === ''
         ? 'query_execute_global_external_functions'
@@ -98,7 +98,7 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
     object: 'n1ql',
     operation: 'execute',
     isLocal: false,
-    what: () => 'transactions',
+    activity: () => 'transactions',
     role: () => 'query_select',
   },
 };
@@ -119,10 +119,10 @@ const openKeyspaces: ReadonlySet<string> = new Set([
 ]);
 const securityKeyspaces: ReadonlySet<string> = new Set(['user_info', 'applicable_roles']);
 
-/** Several callers have the privileges of each of them. */
+/** The callers of one request, which has the privileges of all of them. */
 export type Callers = readonly Caller[];
 
-/** By caller, the lists of privileges, one of each plan, that it has. Callers do not change: other roles make another caller. */
+/** By caller, the privilege lists (one per plan) that passed the check. A Caller is immutable: after a change of roles there is a new one. */
 const heldLists = new WeakMap<Caller, WeakSet<readonly Privilege[]>>();
 
 /** @throws SqlError 13014 that names the first role that is missing */
@@ -153,7 +153,7 @@ function checkEach(callers: Callers, privileges: readonly Privilege[]): void {
     const target = keyspace === undefined ? '' : targetText(keyspace);
     throw sqlError(
       13014,
-      `User does not have credentials to run ${rule.what(target)}. Add role ${rule.role(target)} to allow the statement to run.`,
+      `User does not have credentials to run ${rule.activity(target)}. Add role ${rule.role(target)} to allow the statement to run.`,
     );
   }
 }
@@ -172,7 +172,7 @@ function mayReadCatalog(callers: Callers, collection: string, action: Privilege[
 
 const ruleOfCatalog = (collection: string): Rule =>
   securityKeyspaces.has(collection)
-    ? { ...rules.grant, operation: 'read', what: () => 'queries accessing user information' }
+    ? { ...rules.grant, operation: 'read', activity: () => 'queries accessing user information' }
     : rules.catalog;
 
 const permits = (callers: Callers, permission: Permission): boolean =>

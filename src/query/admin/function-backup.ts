@@ -1,4 +1,4 @@
-// Copies of user-defined functions and their libraries for backup tools: all global ones, or those of a bucket's scopes, and their restore.
+// Backs up and restores user-defined functions and their libraries for backup tools: the global ones, or those of a bucket's scopes.
 import { scopeKeyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parseExpression } from '#sqlpp/text/parser.ts';
@@ -10,22 +10,22 @@ import type { FunctionDefinition, FunctionLibrary, FunctionScope } from '../quer
 import type { QueryParts } from '../state/parts.ts';
 import { checkRight, shownLibrary } from './libraries.ts';
 
-/** The published marks of a copy. */
+/** Members by which published servers recognize such a backup. */
 const magic = '4D6172636F2072756C6573';
 const version = '0x01';
 const itemsMax = 10_000;
 
-export interface CopiedFunctions {
+export interface BackupSelection {
   /** null: the global functions. */
   readonly bucket: string | null;
   readonly parameters: URLSearchParams;
 }
 
-/** The libraries are an addition to the published copy. */
+/** The published form of a backup has no `libraries`: they are an addition. */
 export function backUpFunctions(
   service: QueryParts,
   session: Session,
-  { bucket, parameters }: CopiedFunctions,
+  { bucket, parameters }: BackupSelection,
 ): object {
   const isChosen = choiceOf(bucket, parameters);
   const isCopied = (item: Scoped): boolean => isChosen(item) && (item.scope?.bucket ?? null) === bucket;
@@ -45,20 +45,20 @@ export function backUpFunctions(
 export async function restoreFunctions(
   service: QueryParts,
   session: Session,
-  { bucket, parameters }: CopiedFunctions,
+  { bucket, parameters }: BackupSelection,
   body: string,
 ): Promise<void> {
   const copy = copyOf(body);
   const isChosen = choiceOf(bucket, parameters);
   const renamed = renames(parameters);
-  const placeOf = ({ scope }: Scoped): FunctionScope =>
+  const targetScopeOf = ({ scope }: Scoped): FunctionScope =>
     scope === null || bucket === null ? null : { bucket, scope: renamed.get(scope.scope) ?? scope.scope };
   const functions = definitionsOf(copy)
     .filter(isChosen)
-    .map((definition) => movedTo(definition, placeOf(definition)));
+    .map((definition) => inScope(definition, targetScopeOf(definition)));
   const libraries = librariesOf(copy)
     .filter(isChosen)
-    .map((library) => ({ ...library, scope: placeOf(library) }));
+    .map((library) => ({ ...library, scope: targetScopeOf(library) }));
   checkAccess(session, bucket, functions);
   for (const { scope } of libraries) checkRight(session, scope);
   for (const library of libraries) await restoreLibrary(service, library);
@@ -77,7 +77,7 @@ async function restoreLibrary(service: QueryParts, library: FunctionLibrary): Pr
 }
 
 /** The function in another scope, with the library of that scope. */
-function movedTo(definition: FunctionDefinition, scope: FunctionScope): FunctionDefinition {
+function inScope(definition: FunctionDefinition, scope: FunctionScope): FunctionDefinition {
   const { library } = definition;
   const place = library?.includes('/') ? libraryPlace(library, definition.scope) : null;
   if (library === undefined || place === null || library.startsWith('./')) return { ...definition, scope };
@@ -89,8 +89,8 @@ function checkAccess(
   bucket: string | null,
   functions: readonly FunctionDefinition[],
 ): void {
-  const inlined = functions.filter(({ library }) => library === undefined);
-  const scopes: FunctionScope[] = bucket === null ? [null] : inlined.map(({ scope }) => scope);
+  const inSqlpp = functions.filter(({ library }) => library === undefined);
+  const scopes: FunctionScope[] = bucket === null ? [null] : inSqlpp.map(({ scope }) => scope);
   for (const { scope, library } of functions) if (library !== undefined) checkRight(session, scope);
   for (const scope of scopes) {
     const target = scope === null ? {} : { keyspace: scopeKeyspace(scope) };
@@ -108,7 +108,7 @@ interface Scoped {
   readonly scope: FunctionScope;
 }
 
-/** Chooses what is global, or for a bucket what is in the scopes that the request names. */
+/** Selects global functions and libraries; for a bucket, those in the scopes that the request names. */
 function choiceOf(bucket: string | null, parameters: URLSearchParams): (item: Scoped) => boolean {
   const isWanted = scopeFilter(parameters);
   return ({ scope }) => (scope === null) === (bucket === null) && (scope === null || isWanted(scope.scope));
@@ -207,4 +207,5 @@ function objectOf(value: unknown, name: string): Readonly<Record<string, unknown
   throw wrongField(name, 'a JSON object');
 }
 
-const wrongField = (name: string, right: string): Error => sqlError(1040, `${name}: it must be ${right}`);
+const wrongField = (name: string, expected: string): Error =>
+  sqlError(1040, `${name}: it must be ${expected}`);

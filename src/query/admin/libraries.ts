@@ -31,7 +31,7 @@ export async function answerLibraries(
 ): Promise<LibraryAnswer> {
   const scope = scopeOf(parameters);
   if (session.callers.length === 0) checkRight(session, null);
-  if (scope === 'half') return refused(400, 'bucket and scope: a library has both or neither');
+  if (scope === 'incomplete') return refused(400, 'bucket and scope: a library has both or neither');
   if (name === '') return method === 'GET' ? listed(service, session, parameters, scope) : wrongMethod('GET');
   switch (method) {
     case 'GET':
@@ -45,11 +45,11 @@ export async function answerLibraries(
   }
 }
 
-const wrongMethod = (right: string): LibraryAnswer => refused(405, `The method must be ${right}.`);
+const wrongMethod = (allowed: string): LibraryAnswer => refused(405, `The method must be ${allowed}.`);
 
-function scopeOf(parameters: URLSearchParams): FunctionScope | 'half' {
+function scopeOf(parameters: URLSearchParams): FunctionScope | 'incomplete' {
   const [bucket, scope] = [parameters.get('bucket') ?? '', parameters.get('scope') ?? ''];
-  if ((bucket === '') !== (scope === '')) return 'half';
+  if ((bucket === '') !== (scope === '')) return 'incomplete';
   return bucket === '' ? null : { bucket, scope };
 }
 
@@ -71,11 +71,13 @@ function listed(
   parameters: URLSearchParams,
   scope: FunctionScope,
 ): LibraryAnswer {
-  const isOfOne = parameters.has('bucket');
-  if (isOfOne) checkRight(session, scope);
+  const isOneScope = parameters.has('bucket');
+  if (isOneScope) checkRight(session, scope);
   const chosen = service.deps.libraries
     .all()
-    .filter((library) => (isOfOne ? isSame(library.scope, scope) : mayRead(service, session, library.scope)));
+    .filter((library) =>
+      isOneScope ? isSame(library.scope, scope) : mayRead(service, session, library.scope),
+    );
   return json(chosen.map(shownLibrary));
 }
 
@@ -124,12 +126,12 @@ async function remove(
   const { libraries, functions, changeLibraries } = service.deps;
   if (libraries.find(place) === undefined) return absent(place);
   const wanted = libraryPath(place);
-  const users = functions.all().filter(({ library, scope }) => {
+  const dependents = functions.all().filter(({ library, scope }) => {
     const used = library === undefined ? null : libraryPlace(library, scope);
     return used !== null && libraryPath(used) === wanted;
   });
-  if (users.length > 0) {
-    const names = users.slice(0, namesMax).map(({ name }) => name);
+  if (dependents.length > 0) {
+    const names = dependents.slice(0, namesMax).map(({ name }) => name);
     return refused(400, `library: drop the functions that use ${wanted} first: ${names.join(', ')}`);
   }
   const outcome = await changeLibraries({ kind: 'delete', ...place });
@@ -139,7 +141,7 @@ async function remove(
 
 const namesMax = 10;
 
-/** Who manages external functions of any scope may read global libraries. */
+/** A caller that may manage external functions of any scope may read global libraries, too. */
 function mayRead(service: QueryParts, session: Session, scope: FunctionScope): boolean {
   if (mayManage(session, scope)) return true;
   if (scope !== null) return false;
@@ -155,7 +157,7 @@ const mayManage = (session: Session, scope: FunctionScope): boolean =>
     ...(scope !== null && { keyspace: scopeKeyspace(scope) }),
   });
 
-/** @throws SqlError 13014 */
+/** @throws SqlError 13014 unless the caller may manage libraries of the scope */
 export function checkRight(session: Session, scope: FunctionScope): void {
   if (mayManage(session, scope)) return;
   const role = scope === null ? 'query_manage_global_external_functions' : 'query_manage_external_functions';

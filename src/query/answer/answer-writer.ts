@@ -1,7 +1,6 @@
 // Streams one answer: members in the published order, one row per line. It sends nothing before 64 KiB or ten
 // milliseconds after the first row, so that a short answer is sent in one piece and with the status of its first error.
 import type { Clock, Timer } from '#ports/clock.ts';
-import { prettyJson } from './pretty-json.ts';
 
 /** The response that an answer is written to. */
 export interface AnswerSink {
@@ -116,4 +115,22 @@ export class AnswerWriter {
     this.isBufferFull = !this.sink.write(this.text) || this.isBufferFull;
     this.text = '';
   }
+}
+
+/** Indents JSON text by four spaces per level. Values are not parsed, so that numbers keep their notation. `prefix` precedes each further line. */
+function prettyJson(json: string, prefix: string): string {
+  let text = '';
+  let indent = `\n${prefix}`;
+  const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
+  let before = '';
+  for (const [token] of json.matchAll(tokens)) {
+    const isEnd = token === '}' || token === ']';
+    if (isEnd) indent = indent.slice(0, -4);
+    if (isEnd ? before !== '{' && before !== '[' : before === '{' || before === '[' || before === ',')
+      text += indent;
+    text += token === ':' ? ': ' : token;
+    if (token === '{' || token === '[') indent += '    ';
+    before = token;
+  }
+  return text;
 }

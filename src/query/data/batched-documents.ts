@@ -40,7 +40,7 @@ export class BatchedDocuments {
 
   constructor(channel: BatchChannel) {
     this.channel = channel;
-    channel.on('message', (reply) => this.take(reply));
+    channel.on('message', (reply) => this.receive(reply));
     channel.on('close', () => this.end());
     channel.unref();
   }
@@ -77,7 +77,7 @@ export class BatchedDocuments {
     }
   }
 
-  private take(reply: BatchReply): void {
+  private receive(reply: BatchReply): void {
     const answer = this.answers.get(reply.id);
     this.answers.delete(reply.id);
     this.inFlight--;

@@ -68,11 +68,16 @@ export class BatchedScan {
   private next(): BatchInFlight | undefined {
     const { source, keyspace, requested, vbuckets } = this;
     while (requested.length < requestsMax && vbuckets.length > 0) {
-      const some = vbuckets.splice(-requestVbuckets).reverse();
+      const requestedVbuckets = vbuckets.splice(-requestVbuckets).reverse();
       const { keysOnly = false } = this.options;
       const { name, collectionId: collection } = keyspace;
-      const reply = source.readVbuckets({ bucket: name.bucket, collection, vbuckets: some, keysOnly });
-      requested.push({ vbuckets: some, reply });
+      const reply = source.readVbuckets({
+        bucket: name.bucket,
+        collection,
+        vbuckets: requestedVbuckets,
+        keysOnly,
+      });
+      requested.push({ vbuckets: requestedVbuckets, reply });
     }
     return requested.shift();
   }

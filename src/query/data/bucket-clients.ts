@@ -28,7 +28,7 @@ export class BucketClients {
   private readonly positions = new WeakMap<BucketClient, BucketPositions>();
   /** Documents of all buckets in batches; null: only through the data port. */
   readonly batches: BatchedDocuments | null;
-  /** Few documents at once; null: only through the data port. */
+  /** Reads of few documents, for which this thread waits; null: only through the data port. */
   readonly quick: QuickReads | null;
   private readonly clock: Clock;
   private access: DataAccess | null = null;

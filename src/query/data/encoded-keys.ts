@@ -34,7 +34,7 @@ function asciiKeys(collection: number, ids: readonly string[]): KeysRequest['key
   return writeAsciiKeys(keys, 0, collection, ids) === null ? null : keys;
 }
 
-/** Encoded here, since calls out of JavaScript take longer than an id. */
+/** Encodes the ids here, since a call of a native function would take longer than encoding one. */
 function writeAsciiKeys(
   keys: Buffer,
   from: number,

@@ -1,12 +1,12 @@
 // Reads few documents while this thread waits for the data thread. That takes a third of the processor time of a request through the
-// data port, since this thread need not end its turn and be woken again.
+// data port, since this thread does not return to its event loop to be woken by the reply.
 import { type SlotMessage, slotRequestAt } from '#wire/document-batch.ts';
 import { RequestSlot } from '#wire/request-slot.ts';
 import { writeKeys } from './encoded-keys.ts';
 
 /** How long other requests of this thread are delayed at most: reading takes microseconds unless the data thread is busy. */
 const waitMs = 1;
-/** Reads that take the other way after the data thread was busy for several reads. */
+/** The most reads in a row that go through the data port instead, after the data thread was busy for several reads. */
 const skippedMax = 64;
 
 /** This thread's end of a message channel. */
@@ -26,7 +26,7 @@ export class QuickReads {
     channel.postMessage({ kind: 'slot', memory: slot.memory });
   }
 
-  /** The entries of the documents; null: read them in another way. */
+  /** The entries of the documents; null: the caller reads them through the data port. */
   read(bucket: string, collection: number, ids: readonly string[]): Buffer | null {
     const { slot } = this;
     if (this.skipsLeft > 0) {

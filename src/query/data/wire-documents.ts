@@ -43,7 +43,7 @@ export class WireDocuments implements Documents {
     const isPlain = !needsParts(options);
     const entries = isPlain && ids.length < batchedFrom ? this.quickEntries(keyspace, ids) : null;
     if (entries !== null) return this.withSingles(entries, keyspace, ids, options);
-    return this.with(keyspace, (client) => {
+    return this.withClient(keyspace, (client) => {
       if (!isPlain) return readParts(client, keyspace, ids, options);
       const { batches } = this.clients;
       if (batches === null || ids.length < batchedFrom) return readWhole(client, keyspace, ids, options);
@@ -69,7 +69,9 @@ export class WireDocuments implements Documents {
     const found: (StoredDocument | undefined)[] = [];
     const singles = takeEntries(entries, ids, found);
     if (singles.length === 0) return found;
-    await this.with(keyspace, (client) => readSingles(client, keyspace, ids, options, { found, singles }));
+    await this.withClient(keyspace, (client) =>
+      readSingles(client, keyspace, ids, options, { found, singles }),
+    );
     return found;
   }
 
@@ -112,7 +114,7 @@ export class WireDocuments implements Documents {
   }
 
   count(keyspace: Keyspace): Promise<number> {
-    return this.with(keyspace, (client) => client.itemCount(keyspace.collectionId));
+    return this.withClient(keyspace, (client) => client.itemCount(keyspace.collectionId));
   }
 
   write(
@@ -120,7 +122,7 @@ export class WireDocuments implements Documents {
     writes: readonly DocumentWrite[],
     options: WriteOptions,
   ): Promise<WriteOutcome[]> {
-    return this.with(keyspace, async (client) => {
+    return this.withClient(keyspace, async (client) => {
       const outcomes = writes.map(refusalOf);
       const sent = writes.filter((_, index) => outcomes[index] === null);
       const requests = sent.map((write) => storeRequest(write, options));
@@ -130,7 +132,7 @@ export class WireDocuments implements Documents {
     });
   }
 
-  private async with<T>(keyspace: Keyspace, use: (client: BucketClient) => Promise<T>): Promise<T> {
+  private async withClient<T>(keyspace: Keyspace, use: (client: BucketClient) => Promise<T>): Promise<T> {
     try {
       const { bucket } = keyspace.name;
       return await use(this.clients.openClient(bucket) ?? (await this.clients.of(bucket)));

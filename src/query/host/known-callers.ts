@@ -24,7 +24,7 @@ export class KnownCallers implements Authority {
   private readonly unanswered = new Map<number, { key: string; answer: Deferred<Caller | null> }>();
   private readonly pending = new Map<string, Promise<Caller | null>>();
   private lastCallId = 0;
-  /** Changes whenever a caller leaves the cache: only for those in it the main thread reports changes. */
+  /** Changes whenever a caller leaves the cache: the main thread reports account changes only of cached callers. */
   revision = 0;
 
   constructor(key: Uint8Array, sendMessage: (message: QueryMessage) => void) {
@@ -36,9 +36,9 @@ export class KnownCallers implements Authority {
     return this.find(`certificate\0${name}`, { certificateName: name });
   }
 
-  authenticate({ user: name, password }: Credential, peer: string): Promise<Caller | null> {
+  authenticate({ user: name, password }: Credential, addressAndPort: string): Promise<Caller | null> {
     const digest = hash('sha256', `${this.key}${JSON.stringify([name, password])}`, 'base64');
-    const remoteAddress = peer.slice(0, peer.lastIndexOf(':'));
+    const remoteAddress = addressAndPort.slice(0, addressAndPort.lastIndexOf(':'));
     return this.find(digest, { name, password, remoteAddress });
   }
 

@@ -10,29 +10,18 @@ import { BatchedDocuments } from '../data/batched-documents.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
 import { QuickReads } from '../data/quick-reads.ts';
-import { KnownLibraries } from '../functions/known-libraries.ts';
-import { KnownFunctions } from '../functions/user-functions.ts';
 import { QueryHandler } from '../http/query-handler.ts';
 import { startJavaScriptThread } from '../javascript/hosts/start-javascript-thread.ts';
 import { JavaScriptFunctions } from '../javascript/javascript-functions.ts';
 import { JavaScriptThreads } from '../javascript/javascript-threads.ts';
-import type {
-  FunctionChange,
-  FunctionOutcome,
-  LibraryChange,
-  LibraryOutcome,
-  StatisticsChange,
-  StatisticsOutcome,
-} from '../query.contract.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
-import { KnownStatistics } from '../statistics/known-statistics.ts';
 import { StoredAttemptCollections } from './attempt-collections.adapter.ts';
 import { KnownCallers } from './known-callers.ts';
-import { MainChanges } from './main-changes.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryReport, QueryStart, QueryState, StoredCall, StoredReply } from './query-messages.ts';
 import { ScratchFiles } from './scratch-files.adapter.ts';
+import { type StoredChanges, storedChanges } from './stored-changes.ts';
 
 export class QueryRuntime {
   readonly callers: KnownCallers;
@@ -53,7 +42,7 @@ export class QueryRuntime {
       keyspaces: Keyspaces;
       changes: StoredChanges;
       threads: JavaScriptThreads;
-      service: (known: () => QueryState) => QueryService;
+      service: (currentState: () => QueryState) => QueryService;
     },
   ) {
     this.start = start;
@@ -105,12 +94,12 @@ export class QueryRuntime {
         indexAdmin: connected.admin,
         indexRevision: () => connected.revision(),
         functions: changes.functions,
-        changeFunction: (change) => changes.ofFunctions.request(change),
+        changeFunction: (change) => changes.functionChanges.request(change),
         libraries: changes.libraries,
-        changeLibraries: (change) => changes.ofLibraries.request(change),
+        changeLibraries: (change) => changes.libraryChanges.request(change),
         javaScript: new JavaScriptFunctions({ threads, libraries: changes.libraries }),
         statistics: changes.statistics,
-        changeStatistics: (change) => changes.ofStatistics.request(change),
+        changeStatistics: (change) => changes.statisticsChanges.request(change),
         rest: {
           request: ({ user: username, password }, method, path, fields) =>
             rest({ ...currentState().rest, username, password }, method, path, fields),
@@ -144,9 +133,10 @@ export class QueryRuntime {
   }
 
   takeChange(reply: StoredReply): void {
-    if (reply.kind === 'functions changed') this.changes.ofFunctions.answer(reply.callId, reply.outcome);
-    else if (reply.kind === 'libraries changed') this.changes.ofLibraries.answer(reply.callId, reply.outcome);
-    else this.changes.ofStatistics.answer(reply.callId, reply.outcome);
+    if (reply.kind === 'functions changed') this.changes.functionChanges.answer(reply.callId, reply.outcome);
+    else if (reply.kind === 'libraries changed')
+      this.changes.libraryChanges.answer(reply.callId, reply.outcome);
+    else this.changes.statisticsChanges.answer(reply.callId, reply.outcome);
   }
 
   report(): QueryReport {
@@ -187,27 +177,6 @@ export class QueryRuntime {
     if (!isSame(this.keyspaces.all(), buckets)) this.keyspaces.set(buckets);
   }
 }
-
-/** What the main thread stores, and the changes that wait for its reply. */
-interface StoredChanges {
-  readonly functions: KnownFunctions;
-  readonly ofFunctions: MainChanges<FunctionChange, FunctionOutcome>;
-  readonly libraries: KnownLibraries;
-  readonly ofLibraries: MainChanges<LibraryChange, LibraryOutcome>;
-  readonly statistics: KnownStatistics;
-  readonly ofStatistics: MainChanges<StatisticsChange, StatisticsOutcome>;
-}
-
-const storedChanges = (sendMessage: QueryHostOptions['sendMessage']): StoredChanges => ({
-  functions: new KnownFunctions(),
-  ofFunctions: new MainChanges((callId, change) => sendMessage({ kind: 'change function', callId, change })),
-  libraries: new KnownLibraries(),
-  ofLibraries: new MainChanges((callId, change) => sendMessage({ kind: 'change libraries', callId, change })),
-  statistics: new KnownStatistics(),
-  ofStatistics: new MainChanges((callId, change) =>
-    sendMessage({ kind: 'change statistics', callId, change }),
-  ),
-});
 
 /** Few, so that busy functions leave processors to statements; two, so that one of them does not stop all functions. */
 const javaScriptThreads = (): number => Math.min(4, Math.max(2, availableParallelism() - 1));

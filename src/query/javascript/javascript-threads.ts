@@ -40,7 +40,7 @@ const waitingMax = 100;
 /** Why a job has no reply. */
 export class JavaScriptFailure extends Error {}
 
-interface Waiting extends JavaScriptRun {
+interface PendingRun extends JavaScriptRun {
   readonly reply: Deferred<JavaScriptReply>;
   stopListening: () => void;
 }
@@ -48,7 +48,7 @@ interface Waiting extends JavaScriptRun {
 class Thread {
   readonly worker: JavaScriptWorker;
   readonly interrupt = new Int32Array(new SharedArrayBuffer(4));
-  running: Waiting | null = null;
+  running: PendingRun | null = null;
   /** The session whose library the thread has. */
   session: string | undefined;
   timer: Timer | null = null;
@@ -62,7 +62,7 @@ class Thread {
 export class JavaScriptThreads {
   private readonly options: JavaScriptThreadsOptions;
   private readonly threads = new Set<Thread>();
-  private readonly waiting: Waiting[] = [];
+  private readonly waiting: PendingRun[] = [];
   private isStopped = false;
 
   constructor(options: JavaScriptThreadsOptions) {
@@ -80,7 +80,7 @@ export class JavaScriptThreads {
     if (this.waiting.length >= waitingMax)
       return Promise.reject(new JavaScriptFailure(`more than ${waitingMax} calls wait for a thread`));
     const reply = deferred<JavaScriptReply>();
-    const waiting: Waiting = { ...run, reply, stopListening: () => {} };
+    const waiting: PendingRun = { ...run, reply, stopListening: () => {} };
     const abort = (): void => this.end(waiting, run.signal.reason as Error);
     run.signal.addEventListener('abort', abort, { once: true });
     waiting.stopListening = () => run.signal.removeEventListener('abort', abort);
@@ -92,7 +92,7 @@ export class JavaScriptThreads {
   stop(): void {
     this.isStopped = true;
     for (const waiting of this.waiting.splice(0)) this.fail(waiting, 'the query service stops');
-    for (const thread of this.threads) this.lose(thread, 'the query service stops');
+    for (const thread of this.threads) this.endThread(thread, 'the query service stops');
   }
 
   /** Gives waiting jobs to free threads. */
@@ -100,7 +100,7 @@ export class JavaScriptThreads {
     while (this.waiting.length > 0) {
       const thread = this.freeThread(this.waiting[0]?.session);
       if (thread === null) return;
-      this.begin(thread, this.waiting.shift() as Waiting);
+      this.begin(thread, this.waiting.shift() as PendingRun);
     }
   }
 
@@ -115,13 +115,13 @@ export class JavaScriptThreads {
   private start(): Thread {
     const thread = new Thread(this.options.startThread());
     this.threads.add(thread);
-    thread.worker.on('message', (reply) => this.take(thread, reply));
-    thread.worker.on('error', (error) => this.lose(thread, `its thread failed: ${error.message}`));
-    thread.worker.on('exit', () => this.lose(thread, 'its thread ended'));
+    thread.worker.on('message', (reply) => this.receive(thread, reply));
+    thread.worker.on('error', (error) => this.endThread(thread, `its thread failed: ${error.message}`));
+    thread.worker.on('exit', () => this.endThread(thread, 'its thread ended'));
     return thread;
   }
 
-  private begin(thread: Thread, waiting: Waiting): void {
+  private begin(thread: Thread, waiting: PendingRun): void {
     const { job, session } = waiting;
     thread.timer?.cancel();
     thread.running = waiting;
@@ -138,7 +138,7 @@ export class JavaScriptThreads {
   }
 
   /** Ends a job early: its caller gets the reason at once, its thread is free when it reacts. */
-  private end(waiting: Waiting, reason: Error): void {
+  private end(waiting: PendingRun, reason: Error): void {
     waiting.stopListening();
     waiting.reply.reject(reason);
     const at = this.waiting.indexOf(waiting);
@@ -149,14 +149,16 @@ export class JavaScriptThreads {
   private interrupt(thread: Thread): void {
     Atomics.store(thread.interrupt, 0, 1);
     thread.timer?.cancel();
-    thread.timer = this.options.clock.after(graceMs, () => this.lose(thread, 'it could not be interrupted'));
+    thread.timer = this.options.clock.after(graceMs, () =>
+      this.endThread(thread, 'it could not be interrupted'),
+    );
   }
 
-  private take(thread: Thread, reply: JavaScriptReply): void {
+  private receive(thread: Thread, reply: JavaScriptReply): void {
     const { running } = thread;
     if (running === null || !this.threads.has(thread)) return;
     if (reply.kind === 'broken') {
-      this.lose(thread, `the engine failed: ${reply.reason}`);
+      this.endThread(thread, `the engine failed: ${reply.reason}`);
       return;
     }
     if (reply.kind !== 'returned') thread.session = undefined;
@@ -164,12 +166,12 @@ export class JavaScriptThreads {
     running.reply.resolve(reply);
     thread.running = null;
     thread.timer?.cancel();
-    thread.timer = this.options.clock.after(idleMs, () => this.lose(thread, 'its thread ended'));
+    thread.timer = this.options.clock.after(idleMs, () => this.endThread(thread, 'its thread ended'));
     this.next();
   }
 
   /** Ends a thread. Waiting jobs get another one. */
-  private lose(thread: Thread, reason: string): void {
+  private endThread(thread: Thread, reason: string): void {
     if (!this.threads.delete(thread)) return;
     thread.timer?.cancel();
     void thread.worker.terminate();
@@ -177,7 +179,7 @@ export class JavaScriptThreads {
     if (!this.isStopped) this.next();
   }
 
-  private fail(waiting: Waiting, reason: string): void {
+  private fail(waiting: PendingRun, reason: string): void {
     waiting.stopListening();
     waiting.reply.reject(new JavaScriptFailure(reason));
   }

@@ -27,7 +27,7 @@ interface Session {
   readonly invoke: QuickJSHandle;
 }
 
-/** The part that is used of a global object that Node's types lack. */
+/** Node's types lack this global object; only the member that is used here. */
 declare const WebAssembly: { Memory: new (pages: { initial: number; maximum: number }) => object };
 
 /**
@@ -46,7 +46,7 @@ export class Sandbox {
     this.isInterrupted = isInterrupted;
   }
 
-  /** `isInterrupted` is asked again and again while code runs. */
+  /** The engine calls `isInterrupted` repeatedly while code runs. */
   static async load(isInterrupted: () => boolean): Promise<Sandbox> {
     // The types describe the CommonJS form of the module, in which the variant is one level deeper.
     const variant = (await import('@jitl/quickjs-wasmfile-release-sync'))
@@ -60,7 +60,7 @@ export class Sandbox {
     try {
       return job.kind === 'check' ? this.check(job.library) : this.call(job);
     } catch (error) {
-      // Of the engine itself, such as the end of the thread's stack: its memory may be inconsistent.
+      // The engine itself failed, for example at the end of the thread's stack: its memory may be inconsistent.
       return { kind: 'broken', reason: String(error) };
     }
   }

@@ -18,12 +18,13 @@ interface Figures {
   readonly warnings: number;
   readonly outcome: Outcome | undefined;
   /** Times of the request's transaction. */
-  readonly times: object | undefined;
+  readonly transactionTimes: object | undefined;
 }
 
 /** Omits the zeros that published servers omit. */
 export function metricsText(figures: Figures): string {
-  const { nowMs, receivedMs, servedMs, rows, bytes, load, errors, warnings, outcome, times } = figures;
+  const { nowMs, receivedMs, servedMs, rows, bytes, load, errors, warnings, outcome, transactionTimes } =
+    figures;
   const { mutations = 0, sorted = 0, usedBytes = 0 } = outcome ?? {};
   // Not an object: this text is in every answer, and to make it of one takes several times as long.
   let text = `{"elapsedTime":"${durationText(nowMs - receivedMs)}"`;
@@ -32,8 +33,9 @@ export function metricsText(figures: Figures): string {
   if (usedBytes > 0) text += `,"usedMemory":${usedBytes}`;
   if (mutations > 0) text += `,"mutationCount":${mutations}`;
   if (sorted > 0) text += `,"sortCount":${sorted}`;
-  if (times !== undefined)
-    for (const [name, value] of Object.entries(times)) text += `,"${name}":${JSON.stringify(value)}`;
+  if (transactionTimes !== undefined)
+    for (const [name, value] of Object.entries(transactionTimes))
+      text += `,"${name}":${JSON.stringify(value)}`;
   if (errors > 0) text += `,"errorCount":${errors}`;
   if (warnings > 0) text += `,"warningCount":${warnings}`;
   return `${text}}`;

@@ -96,15 +96,15 @@ class Gathering {
     };
     const sample = new ValueSample(limits, [
       ...this.keys.map(({ isArray }) => isArray),
-      ...sizes.map(() => false),
+      ...sizeExpressions.map(() => false),
     ]);
-    const values = [...this.keys.map(({ value }) => value), ...sizes].map(
+    const values = [...this.keys.map(({ value }) => value), ...sizeExpressions].map(
       (value, position) => `${value} AS \`${position}\``,
     );
     const text = `SELECT ${values.join(', ')} FROM ${from} AS ${quoted(documentAlias)}`;
-    const chance = () => context.random();
+    const random = () => context.random();
     for await (const batch of this.batchesOf(text))
-      for (const row of batch) sample.offer(chance, () => jsonText(row));
+      for (const row of batch) sample.offer(random, () => jsonText(row));
     return sample;
   }
 
@@ -154,8 +154,11 @@ class Gathering {
   }
 }
 
-/** Expressions beside the keys: the id of the document, and its length in bytes. */
-const sizes = [`META(${quoted(documentAlias)}).id`, `ENCODED_SIZE(${quoted(documentAlias)})`] as const;
+/** Values that are sampled besides those of the keys: the id of the document, and its length in bytes. */
+const sizeExpressions = [
+  `META(${quoted(documentAlias)}).id`,
+  `ENCODED_SIZE(${quoted(documentAlias)})`,
+] as const;
 
 const average = (values: readonly number[]): number => {
   const known = values.filter(Number.isFinite);

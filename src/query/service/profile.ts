@@ -17,7 +17,7 @@ interface ProfileInput {
 export function profileOf(execution: Execution, input: ProfileInput): string {
   const { level, startedMs, host, ownMs } = input;
   const phases = [...execution.outcome.phases];
-  const by = (figure: 'items' | 'operators') =>
+  const figuresOf = (figure: 'items' | 'operators') =>
     Object.fromEntries(
       phases.filter(([, phase]) => phase[figure] > 0).map(([name, phase]) => [name, phase[figure]]),
     );
@@ -29,8 +29,8 @@ export function profileOf(execution: Execution, input: ProfileInput): string {
   });
   const plain = JSON.stringify({
     phaseTimes: Object.fromEntries(times.map(([name, ms]) => [name, durationText(ms)])),
-    phaseCounts: by('items'),
-    phaseOperators: { authorize: 1, ...by('operators') },
+    phaseCounts: figuresOf('items'),
+    phaseOperators: { authorize: 1, ...figuresOf('operators') },
     requestTime: new Date(startedMs).toISOString(),
     servicingHost: host,
   });

@@ -28,8 +28,8 @@ export class RequestAnswer {
   engine: Engine | null = null;
   execution: Execution | null = null;
   transaction: RequestTransaction | null = null;
-  /** Times of the service's own phases; `ranAt`: when the engine began. */
-  readonly ownMs = { plan: 0, authorize: 0, ranAt: 0 };
+  /** Durations of the service's own phases; `engineStartedMs`: when the engine began, by the monotonic clock. */
+  readonly ownMs = { plan: 0, authorize: 0, engineStartedMs: 0 };
   private readonly service: QueryParts;
   private readonly active: ActiveRequest;
   private readonly sink: AnswerSink;
@@ -42,7 +42,7 @@ export class RequestAnswer {
   }
 
   /** The answer has the form that the request asks for. */
-  use(request: QueryRequest): void {
+  applyForm(request: QueryRequest): void {
     const { deps, timers } = this.service;
     this.request = request;
     const isPretty = request.pretty ?? deps.settings.isPretty;
@@ -119,7 +119,7 @@ export class RequestAnswer {
       bytes: writer.bytes,
       load: service.active.count,
       outcome: execution?.outcome,
-      times: this.transaction?.times(),
+      transactionTimes: this.transaction?.times(),
     });
     writer.member('metrics', text);
   }
@@ -132,7 +132,7 @@ export class RequestAnswer {
     const text = profileOf(execution, {
       level,
       startedMs: active.startedMs,
-      ownMs: { ...ownMs, run: clock.monotonicMs() - ownMs.ranAt },
+      ownMs: { ...ownMs, run: clock.monotonicMs() - ownMs.engineStartedMs },
       rows: writer.rows,
       version,
       host,

@@ -1,12 +1,14 @@
 // One request from its arrival to the end of its answer: its limits, its place in the service, its transaction and its statement.
 import type { Timer } from '#ports/clock.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
-import type { ExecuteContext, Execution } from '#sqlpp/run/engine.ts';
+import type { Datastore, ExecuteContext, Execution } from '#sqlpp/run/engine.ts';
 import { checkPrivileges } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
 import { errorEntry } from '../answer/error-entry.ts';
+import { RequestCatalog } from '../catalog/request-catalog.ts';
 import { checkSingleVector } from '../data/consistency.ts';
+import { WireDocuments } from '../data/wire-documents.ts';
 import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import { readParameters, type SentRequest } from '../request/read-parameters.ts';
@@ -19,11 +21,10 @@ import { AbortableRows } from './abortable-rows.ts';
 import { recordEnd } from './ended-request.ts';
 import { executeContext } from './execute-context.ts';
 import { enterLimits } from './limited-users.ts';
+import { parametersOf } from './parameter-values.ts';
 import { RequestAnswer } from './request-answer.ts';
-import { requestDatastore } from './request-datastore.ts';
 import { RequestTransaction } from './request-transaction.ts';
 import { type Chosen, StatementChoice } from './statement-choice.ts';
-import { parametersOf } from './using.ts';
 
 export interface RunInput {
   readonly sent: SentRequest;
@@ -38,7 +39,7 @@ export type WhenClosed = (closed: () => void) => void;
 export class RequestRun {
   private readonly service: QueryParts;
   private readonly input: RunInput;
-  private readonly ending = new AbortController();
+  private readonly cancellation = new AbortController();
   private readonly active: ActiveRequest;
   private readonly answer: RequestAnswer;
   private timer: Timer | null = null;
@@ -84,38 +85,42 @@ export class RequestRun {
     service.checkRunning();
     const request = readParameters(input.sent);
     this.active.request = request;
-    this.answer.use(request);
+    this.answer.applyForm(request);
     const opened = openSession(service.deps.authority, input.origin, request.credentials);
     const session = opened instanceof Promise ? await opened : opened;
     this.active.users = session.users;
     this.leaveLimits = enterLimits(service.meters, session.callers, input.sent.body.length);
-    this.limitTime(request);
+    this.startTimeout(request);
     // A statement that waits for its transaction does not hold a place of the service.
-    const entered = RequestTransaction.enter(service, request, session, this.ending.signal);
-    const named = entered instanceof Promise ? await entered : entered;
+    const entered = RequestTransaction.enter(service, request, session, this.cancellation.signal);
+    const namedTransaction = entered instanceof Promise ? await entered : entered;
     try {
-      await this.admit(named, request, session);
+      await this.admit(namedTransaction, request, session);
     } finally {
-      named.leave();
+      namedTransaction.leave();
     }
   }
 
-  private async admit(named: RequestTransaction, request: QueryRequest, session: Session): Promise<void> {
+  private async admit(
+    namedTransaction: RequestTransaction,
+    request: QueryRequest,
+    session: Session,
+  ): Promise<void> {
     const { service } = this;
-    const { signal } = this.ending;
+    const { signal } = this.cancellation;
     if (!service.admission.enterNow() && !(await service.admission.enter(signal)))
       throw sqlErrorWith(1182, { isRetryable: true });
     const slices = (this.slices = service.slices.begin());
     try {
       signal.throwIfAborted();
-      await this.serve(named, request, session);
+      await this.serve(namedTransaction, request, session);
     } finally {
       slices.end();
       service.admission.leave();
     }
   }
 
-  private limitTime({ timeoutMs }: QueryRequest): void {
+  private startTimeout({ timeoutMs }: QueryRequest): void {
     const { deps, timers } = this.service;
     const limits = [timeoutMs, deps.settings.timeoutMs].filter((ms) => ms > 0);
     if (limits.length === 0) return;
@@ -124,20 +129,24 @@ export class RequestRun {
   }
 
   private cancel(reason: Error, state: RequestState): void {
-    if (this.ending.signal.aborted) return;
+    if (this.cancellation.signal.aborted) return;
     this.active.state = state;
-    this.ending.abort(reason);
+    this.cancellation.abort(reason);
     this.rows?.abort(reason);
   }
 
-  private async serve(named: RequestTransaction, request: QueryRequest, session: Session): Promise<void> {
+  private async serve(
+    namedTransaction: RequestTransaction,
+    request: QueryRequest,
+    session: Session,
+  ): Promise<void> {
     const { service } = this;
     this.active.servedMs = service.deps.clock.monotonicMs();
     this.active.state = 'running';
     const engine = (this.answer.engine = await service.deps.engine());
-    if (named.transaction !== null || !request.transaction.isImplicit)
-      return this.serveWithin(named, engine, request, session);
-    const begun = await RequestTransaction.begin(service, request, session, this.ending.signal);
+    if (namedTransaction.transaction !== null || !request.transaction.isImplicit)
+      return this.serveWithin(namedTransaction, engine, request, session);
+    const begun = await RequestTransaction.begin(service, request, session, this.cancellation.signal);
     try {
       await this.serveWithin(begun, engine, request, session);
     } finally {
@@ -167,7 +176,7 @@ export class RequestRun {
       datastore,
       transaction,
       slices: this.slices,
-      signal: this.ending.signal,
+      signal: this.cancellation.signal,
       startedMs: this.active.startedMs,
       isProfiled: answer.profileLevel !== 'off',
       prepared: (entry) => {
@@ -213,8 +222,8 @@ export class RequestRun {
     const checkedMs = clock.monotonicMs();
     checkPrivileges(session.callers, prepared.privileges);
     checkSingleVector(request, prepared.keyspaces);
-    answer.ownMs.ranAt = clock.monotonicMs();
-    answer.ownMs.authorize = answer.ownMs.ranAt - checkedMs;
+    answer.ownMs.engineStartedMs = clock.monotonicMs();
+    answer.ownMs.authorize = answer.ownMs.engineStartedMs - checkedMs;
     const execution = engine.execute(prepared, context);
     answer.execution = execution;
     this.active.outcome = execution.outcome;
@@ -229,7 +238,7 @@ export class RequestRun {
   ): Promise<void> {
     const { active, answer } = this;
     const { writer, transaction } = answer;
-    const { signal } = this.ending;
+    const { signal } = this.cancellation;
     const rows = new AbortableRows(batches);
     this.rows = rows;
     let isOpen = false;
@@ -277,7 +286,7 @@ export class RequestRun {
 
   /** Why the request ends: what cancelled it, or else its error. */
   private failureOf(error: unknown): unknown {
-    const { signal } = this.ending;
+    const { signal } = this.cancellation;
     if (signal.aborted) return signal.reason;
     this.active.state = 'fatal';
     return error;
@@ -286,3 +295,15 @@ export class RequestRun {
 
 const closedByClient: SqlError = sqlError(5011, 'the client closed the connection');
 const readonlyText = 'The server or request is read-only and cannot accept this write statement.';
+
+/** Keyspaces of the cluster, documents of the data service, and the catalog as the callers of the request may see it. */
+function requestDatastore(service: QueryParts, session: Session): Datastore {
+  const { clients, keyspaces, indexes, indexAdmin } = service.deps;
+  return {
+    find: (name) => keyspaces.find(name),
+    documents: new WireDocuments(clients),
+    indexes,
+    indexAdmin,
+    catalog: new RequestCatalog(service, session),
+  };
+}

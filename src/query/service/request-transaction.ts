@@ -5,11 +5,9 @@ import type { Session } from '../access/session.ts';
 import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
-import { checkAllowed } from '../transactions/allowed-statements.ts';
 import type { Transaction } from '../transactions/transaction.ts';
-import { TransactionDocuments } from '../transactions/transaction-documents.ts';
+import { TransactionDocuments, transactionIndexes } from '../transactions/transaction-documents.ts';
 import { othersOf } from '../transactions/transaction-end.ts';
-import { transactionIndexes } from '../transactions/transaction-indexes.ts';
 import { beginTransaction } from './begin-transaction.ts';
 
 /** The limit of queued statements of one transaction. */
@@ -156,3 +154,24 @@ function openOf(service: QueryParts, id: string, session: Session): Transaction 
 const withoutData = (request: QueryRequest): Pick<QueryRequest, 'transaction'> => ({
   transaction: { ...request.transaction, data: undefined },
 });
+
+/** Kinds of statements that may run inside and outside of a transaction. */
+const anywhere: ReadonlySet<string> = new Set([
+  ...['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE'],
+  ...['EXECUTE', 'PREPARE', 'EXPLAIN', 'EXECUTE_FUNCTION'],
+]);
+/** Kinds that may run inside only; all others run outside only. */
+const withinOnly: ReadonlySet<string> = new Set([
+  ...['COMMIT', 'ROLLBACK', 'SAVEPOINT', 'SET_TRANSACTION_ISOLATION'],
+]);
+
+/** @throws SqlError 17002 */
+function checkAllowed(kind: Prepared['kind'], where: 'outside' | 'within' | 'implicit'): void {
+  if (anywhere.has(kind)) return;
+  if (withinOnly.has(kind)) {
+    if (where !== 'within') throw sqlError(17002, kind, 'outside the');
+    return;
+  }
+  if (where === 'within') throw sqlError(17002, kind, 'within the');
+  if (where === 'implicit' && kind !== 'START_TRANSACTION') throw sqlError(17002, kind, 'in implicit');
+}

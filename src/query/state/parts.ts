@@ -1,4 +1,4 @@
-// The dependencies and the state that the parts of the query service share.
+// The dependencies and the state that the modules of the query service share.
 import type { UserMeters } from '#auth/user-meters.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -90,7 +90,7 @@ export interface ProcessFigures {
   readonly systemShare: number;
 }
 
-/** The service's interface for its parts. */
+/** What the modules of the query service use of it: its dependencies, and the state of all requests. */
 export interface QueryParts {
   readonly deps: QueryServiceDeps;
   readonly active: ActiveRequests;

@@ -4,7 +4,7 @@ const bucketCount = 256;
 const shortestMs = 0.001;
 const bucketsPerDoubling = 8;
 
-export class Histogram {
+export class RequestTimes {
   count = 0;
   private totalMs = 0;
   private readonly counts = new Float64Array(bucketCount);

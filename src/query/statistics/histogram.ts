@@ -1,29 +1,29 @@
-// Divides the values of a sample, which come in collation order with their numbers, into bins of about the same number of values. A value
-// that fills a bin alone has its own.
+// Builds the histogram of a sample: bins with about the same number of values each. The caller adds the distinct values in collation order,
+// each with the number of times that the sample has it. A value that is frequent enough to fill a bin gets a bin of its own.
 import type { StatisticsBin } from '#sqlpp/datastore/statistics.ts';
 
 interface Bin {
   upTo: unknown;
   values: number;
   distinct: number;
-  /** Values that the sample has once. */
+  /** Distinct values that the sample has only once. */
   single: number;
 }
 
 const boundMax = 64;
 
 export class Histogram {
-  private readonly height: number;
+  private readonly valuesPerBin: number;
   private readonly bins: Bin[] = [];
   private current: Bin = emptyBin();
 
   constructor(valuesInSample: number, resolution: number) {
-    this.height = (valuesInSample * resolution) / 100;
+    this.valuesPerBin = (valuesInSample * resolution) / 100;
   }
 
   add(value: unknown, count: number): void {
-    const isHeavy = count >= this.height;
-    if (isHeavy || this.current.values + count > this.height) this.close();
+    const isHeavy = count >= this.valuesPerBin;
+    if (isHeavy || this.current.values + count > this.valuesPerBin) this.close();
     const { current } = this;
     current.upTo = value;
     current.values += count;
@@ -39,13 +39,13 @@ export class Histogram {
     const values = sum(bins, (bin) => bin.values);
     const [inSample, single] = [sum(bins, (bin) => bin.distinct), sum(bins, (bin) => bin.single)];
     const distinct = estimatedDistinct({ values, distinct: inSample, single }, sampledShare);
-    const unseen = single === 0 ? 0 : (distinct - inSample) / single;
+    const unseenPerSingle = single === 0 ? 0 : (distinct - inSample) / single;
     return {
       distinct: rounded(distinct),
       bins: bins.map((bin) => ({
         upTo: shortBound(bin.upTo),
         share: rounded(bin.values / values),
-        distinct: rounded(bin.distinct + bin.single * unseen),
+        distinct: rounded(bin.distinct + bin.single * unseenPerSingle),
       })),
     };
   }

@@ -1,4 +1,4 @@
-// A random sample of rows, each with the same chance, bounded in rows and bytes: above its bytes it keeps every second row.
+// A random sample of rows (reservoir sampling), bounded in rows and bytes: when it exceeds its bytes, it keeps every second row.
 
 /** Elements of an array key, of one document. */
 export interface SampledElements {
@@ -43,15 +43,15 @@ export class ValueSample {
   }
 
   /** `textOf`: called only for a row that is kept; a JSON object with the values by position. `chance` is from 0 to below 1. */
-  offer(chance: () => number, textOf: () => string): void {
+  offer(random: () => number, textOf: () => string): void {
     this.seen++;
     const isFull = this.rows.length >= this.rowsMax;
-    const at = isFull ? Math.floor(chance() * this.seen) : this.rows.length;
+    const at = isFull ? Math.floor(random() * this.seen) : this.rows.length;
     if (at >= this.rowsMax) return;
     const text = textOf();
     if (text.length > rowTextMax) return;
-    const sent = JSON.parse(text) as Record<string, unknown>;
-    const values = this.arrays.map((isArray, position) => shortened(sent[position], isArray));
+    const valueByPosition = JSON.parse(text) as Record<string, unknown>;
+    const values = this.arrays.map((isArray, position) => shortened(valueByPosition[position], isArray));
     const bytes = values.reduce<number>((total, value) => total + bytesOf(value), 0);
     this.bytes += bytes - (this.rows[at]?.bytes ?? 0);
     this.rows[at] = { values, bytes };

@@ -174,7 +174,7 @@ export async function readRecords(
   ids: readonly string[],
   limits: DataLimits,
 ): Promise<RecordedAttempts[]> {
-  return await data.limited(keyspace, limits, async (client, signal) => {
+  return await data.withTimeout(keyspace, limits, async (client, signal) => {
     const found = await client.lookupMany(keyspace.collectionId, ids, recordReads, signal);
     return found.map((parts) => {
       if (typeof parts === 'number') return { attempts: new Map(), nowMs: 0 };

@@ -1,5 +1,5 @@
-// Finds lost attempts: the node crashed between staging and commit, or the end of the transaction failed. It searches the collections in
-// which this service has recorded attempts, after a start that follows a crash and while some remain.
+// Finds and cleans up lost attempts: those that a crash of the node left between staging and commit, and those whose commit or rollback
+// failed. It searches the collections in which this service has recorded attempts, after a crash and as long as attempts remain.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
@@ -50,9 +50,9 @@ export class LostAttempts {
     this.options.collections.add(collection);
   }
 
-  ended(isLeft: boolean): void {
+  ended(mayRemain: boolean): void {
     this.running--;
-    if (!isLeft) return;
+    if (!mayRemain) return;
     this.mayBeLeft = true;
     this.sweepIn(this.windowMs());
   }

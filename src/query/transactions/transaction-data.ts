@@ -56,7 +56,7 @@ export class TransactionData {
     ids: readonly string[],
     limits: DataLimits,
   ): Promise<(LinkedDocument | undefined)[]> {
-    return await this.limited(keyspace, limits, async (client, signal) => {
+    return await this.withTimeout(keyspace, limits, async (client, signal) => {
       const flags = DocFlag.accessDeleted;
       const found = await client.lookupMany(keyspace.collectionId, ids, linkReads, signal, flags);
       return found.map((parts) => {
@@ -91,7 +91,7 @@ export class TransactionData {
 
   store(keyspace: Keyspace, requests: readonly StoreRequest[], limits: DataLimits): Promise<StoreReply[]> {
     const { durability } = limits;
-    return this.limited(keyspace, limits, (client, signal) =>
+    return this.withTimeout(keyspace, limits, (client, signal) =>
       client.storeMany(
         keyspace.collectionId,
         requests.map((request) => ({ ...request, durability })),
@@ -101,7 +101,7 @@ export class TransactionData {
   }
 
   /** @throws SqlError when the data service does not answer in time */
-  async limited<T>(
+  async withTimeout<T>(
     keyspace: Keyspace,
     { kvTimeoutMs }: Pick<DataLimits, 'kvTimeoutMs'>,
     use: (client: BucketClient, signal: AbortSignal) => Promise<T>,

@@ -1,4 +1,4 @@
-// The documents that the statements of a transaction see: those of the data service, overlaid by the transaction's changes. Writes
+// The documents and indexes that the statements of a transaction see: those of the data service, overlaid by the transaction's changes. Writes
 // are held as changes and reach the data service with the commit.
 import type { Clock } from '#ports/clock.ts';
 import type {
@@ -10,6 +10,7 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '#sqlpp/datastore/documents.ts';
+import type { Indexes, IndexScan } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { objectOf, type TxnAttribute } from './attempt-json.ts';
@@ -210,3 +211,23 @@ const withLinks = <T extends ReadOptions>(options: T): T => ({
   ...options,
   xattrs: [...(options.xattrs ?? []), links],
 });
+
+/** The indexes that the statements of a transaction scan: for documents that it has changed, with rows computed from the changes. */
+export function transactionIndexes(indexes: Indexes, { changes }: Transaction): Indexes {
+  const overlaid = <T extends Pick<IndexScan, 'index'>>(scan: T): T & Pick<IndexScan, 'changed'> => {
+    const staged = changes.of(scan.index.keyspace);
+    if (staged.size === 0) return scan;
+    const changed = new Map<string, StoredDocument | null>();
+    for (const { id, kind, bytes, ownCas: cas, expiration: wanted } of staged.values()) {
+      const expiration = wanted === 'keep' ? 0 : wanted;
+      changed.set(id, kind === 'remove' ? null : { id, bytes, isJson: true, cas, expiration, flags: 0 });
+    }
+    return { ...scan, changed };
+  };
+  return {
+    of: (keyspace) => indexes.of(keyspace),
+    scan: (scan) => indexes.scan(overlaid(scan)),
+    count: (scan) => indexes.count(overlaid(scan)),
+    figures: (index) => indexes.figures(index),
+  };
+}

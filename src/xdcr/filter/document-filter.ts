@@ -28,9 +28,9 @@ export class DocumentFilter {
     this.needsMetadata = roots.some((root) => root !== 'body');
   }
 
-  /** Whether it reads extended attributes or the body, which may be compressed. */
+  /** Reads the extended attributes and the body, which may be compressed, only if the expression needs them. */
   test(document: FilteredDocument): FilterResult {
-    // A document without fields is sent if the expression has nothing but fields.
+    // A document that is not JSON is sent if the expression reads nothing but fields.
     if (this.needsBody && !document.isJson && !this.needsMetadata) return 'matches';
     try {
       const body = this.needsBody && document.isJson ? objectOf(document.body()) : undefined;

@@ -72,11 +72,11 @@ function regexpOf({ text, pattern }: Extract<Condition, { kind: 'regexp' }>): Do
 
 function comparisonOf(sign: ComparisonSign, left: Operand, right: Operand): DocumentTest {
   const [one, other] = [sideOf(left), sideOf(right)];
-  const isRight = holds[sign];
+  const holdsFor = holds[sign];
   return (subject) => {
     const order = compareSides(one(subject), other(subject));
-    // Of a missing field only an inequality is true.
-    return order === undefined ? sign === '!=' : isRight(order);
+    // A comparison with a missing field is false, except for an inequality.
+    return order === undefined ? sign === '!=' : holdsFor(order);
   };
 }
 

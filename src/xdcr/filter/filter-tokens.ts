@@ -1,6 +1,7 @@
 import { FilterError } from './filter-error.ts';
 import { scan, type Token } from './scanner.ts';
 
+/** The tokens of a filter expression, which the parser reads one after the other. */
 export class FilterTokens {
   private readonly tokens: readonly Token[];
   private at = 0;
@@ -18,7 +19,7 @@ export class FilterTokens {
     return this.tokens[this.at + 1] ?? this.current;
   }
 
-  /** The end stays. */
+  /** Returns the current token and moves to the following one, except from the end of the expression. */
   next(): Token {
     const token = this.current;
     if (token.kind !== 'end') this.at++;

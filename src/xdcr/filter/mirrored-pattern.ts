@@ -96,5 +96,5 @@ class Mirror {
   }
 }
 
-/** By characters, not by their halves. */
+/** Reverses characters, not UTF-16 units: characters outside of the basic plane have two. */
 export const mirroredText = (text: string): string => [...text].reverse().join('');

@@ -22,13 +22,13 @@ const reserved = new Set([
 const otherFunctions = ['DATE', 'EXISTS', 'REGEXP_CONTAINS'];
 const functionNames = new Set([...Object.keys(numberFunctions), ...otherFunctions]);
 
-/** Of the field names in it, this one cannot be written as it is. */
+/** A field with the name of a reserved word must be in backticks. @throws FilterError */
 function refuseReserved({ text, at }: Token): void {
   if (reserved.has(text))
     throw new FilterError(at, `${text} is a reserved word; write a field of this name as \`${text}\``);
 }
 
-/** A function in lower case is a mistake that nothing else explains. */
+/** Keywords and functions are in upper case. Without this check the error about one in lower case would mislead. @throws FilterError */
 export function refuseLowerCase(token: Token, names: ReadonlySet<string>): void {
   const upper = token.text.toUpperCase();
   if (token.kind === 'word' && upper !== token.text && names.has(upper))

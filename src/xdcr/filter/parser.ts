@@ -130,9 +130,10 @@ class Parser {
     if (!this.reader.accept('-')) return this.primary();
     return this.nested(() => {
       const { at } = this.reader.current;
-      const of = operandOf(this.negativeOrPrimary(), at);
-      if (of.kind === 'literal' && typeof of.value === 'number') return literal(0 - of.value, of.isFloat);
-      return { kind: 'arithmetic', sign: '-', left: literal(0), right: of };
+      const operand = operandOf(this.negativeOrPrimary(), at);
+      if (operand.kind === 'literal' && typeof operand.value === 'number')
+        return literal(0 - operand.value, operand.isFloat);
+      return { kind: 'arithmetic', sign: '-', left: literal(0), right: operand };
     });
   }
 

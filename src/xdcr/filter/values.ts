@@ -38,10 +38,10 @@ export interface Side {
 export function compareSides(left: Side, right: Side): number | undefined {
   if (left.value === undefined || right.value === undefined) return undefined;
   if (left.value === noValue && right.value === noValue) return undefined;
-  const [one, other] = alike(left, right);
-  const [ofOne, ofOther] = [typeOf(one), typeOf(other)];
-  if (ofOne !== ofOther) return ranks[ofOne] - ranks[ofOther];
-  switch (ofOne) {
+  const [one, other] = withCommonType(left, right);
+  const [oneType, otherType] = [typeOf(one), typeOf(other)];
+  if (oneType !== otherType) return ranks[oneType] - ranks[otherType];
+  switch (oneType) {
     case 'none':
     case 'null':
       return 0;
@@ -68,20 +68,20 @@ const compareTexts = (one: string, other: string): number =>
   one.length - other.length || Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 /** Both as one type, or as they are. */
-function alike(left: Side, right: Side): readonly [FilterValue, FilterValue] {
+function withCommonType(left: Side, right: Side): readonly [FilterValue, FilterValue] {
   const { value: one } = left;
   const { value: other } = right;
-  const [ofOne, ofOther] = [typeOf(one), typeOf(other)];
-  if (ofOne === ofOther) return [one, other];
+  const [oneType, otherType] = [typeOf(one), typeOf(other)];
+  if (oneType === otherType) return [one, other];
   if (left.isConstant !== right.isConstant) {
-    const converted = left.isConstant ? as(ofOne, other) : as(ofOther, one);
+    const converted = left.isConstant ? as(oneType, other) : as(otherType, one);
     if (converted === undefined) return [one, other];
     return left.isConstant ? [one, converted] : [converted, other];
   }
   // Two fields: first as the type that has fewer values.
-  const isOneFirst = ranks[ofOne] < ranks[ofOther];
-  const asOne: FilterValue = as(ofOne, other);
-  const asOther: FilterValue = as(ofOther, one);
+  const isOneFirst = ranks[oneType] < ranks[otherType];
+  const asOne: FilterValue = as(oneType, other);
+  const asOther: FilterValue = as(otherType, one);
   const first: FilterValue = isOneFirst ? asOne : asOther;
   const second: FilterValue = isOneFirst ? asOther : asOne;
   if (first !== undefined) return isOneFirst ? [one, first] : [first, other];

@@ -21,7 +21,7 @@ export const systemScope = '_system';
 
 export const mappingLimits = { textBytes: 32_768, rules: 1000, expressions: 50, nameBytes: 251 } as const;
 
-/** Two mappings with the same one replicate the same documents; the text is empty for the implicit mapping. */
+/** Two mappings with the same id replicate the same documents; the id of the implicit mapping is empty. */
 export const mappingId = ({ mode, rules }: CollectionMapping): string =>
   mode === 'implicit'
     ? ''
@@ -34,7 +34,7 @@ export const mappingId = ({ mode, rules }: CollectionMapping): string =>
 export const isWholeMigration = ({ mode, rules }: CollectionMapping): boolean =>
   mode === 'migration' && Object.keys(rules).length === 1 && Object.hasOwn(rules, defaultCollection);
 
-/** The rules in a text, or why it has none. */
+/** Parses the JSON text of rules; `problem` says why that is not possible. */
 export function readRules(text: string): { readonly rules: MappingRules } | { readonly problem: string } {
   if (text.trim() === '') return { rules: {} };
   if (Buffer.byteLength(text) > mappingLimits.textBytes)

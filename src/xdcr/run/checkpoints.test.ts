@@ -4,7 +4,7 @@ import { type CollectionMapping, implicitMapping } from '../mapping/mapping.cont
 import type { ShardCheckpoint } from '../xdcr.contract.ts';
 import { Checkpoints, type Mappings } from './checkpoints.ts';
 
-const mark = {
+const position = {
   source: { uuid: 1n, seqno: 5, snapshotStart: 5, snapshotEnd: 5 },
   target: { uuid: 2n, seqno: 5 },
 };
@@ -25,7 +25,7 @@ test('checkpoints count only for the filter that they were made with, and those 
   const open = aStore();
   const first = open(['a']);
   await first.load('t', [3]);
-  first.set(3, mark);
+  first.set(3, position);
   await first.save();
   for (const [epochs, isKept] of [
     [['a'], true],
@@ -39,10 +39,10 @@ test('checkpoints count only for the filter that they were made with, and those 
   }
 });
 
-test('a running replication keeps its marks only under a filter that continues', async () => {
+test('a running replication keeps its positions only under a filter that continues', async () => {
   const checkpoints = aStore()(['a']);
   await checkpoints.load('t', [3]);
-  checkpoints.set(3, mark);
+  checkpoints.set(3, position);
   checkpoints.useFilter(['b', 'a']);
   assert.notEqual(checkpoints.get(3), undefined);
   checkpoints.useFilter(['c']);
@@ -56,7 +56,7 @@ test('checkpoints under a remembered former mapping count, and it is named for t
   const [a, b, c] = [explicit('a'), explicit('b'), explicit('c')];
   const first = open([''], { mapping: a, formerMappings: [] });
   await first.load('t', [3]);
-  first.set(3, mark);
+  first.set(3, position);
   await first.save();
   for (const [mappings, isKept, outdated] of [
     [{ mapping: a, formerMappings: [b] }, true, []],
@@ -71,11 +71,11 @@ test('checkpoints under a remembered former mapping count, and it is named for t
   }
 });
 
-test('a running replication keeps its marks while their mapping is remembered, and compares them until that has succeeded', async () => {
+test('a running replication keeps its positions while their mapping is remembered, and compares them until that has succeeded', async () => {
   const [a, b, c] = [explicit('a'), explicit('b'), explicit('c')];
   const checkpoints = aStore()([''], { mapping: a, formerMappings: [] });
   await checkpoints.load('t', [3]);
-  checkpoints.set(3, mark);
+  checkpoints.set(3, position);
   checkpoints.useMappings({ mapping: b, formerMappings: [a] });
   assert.deepEqual(checkpoints.outdatedMappings(), [a]);
   assert.deepEqual(checkpoints.outdatedMappings(), [a]);
@@ -87,11 +87,11 @@ test('a running replication keeps its marks while their mapping is remembered, a
   assert.equal(checkpoints.get(3), undefined);
 });
 
-test('reads only what is stored of its own vbuckets without a mark', async () => {
+test('reads only what is stored of its own vbuckets without a position', async () => {
   const open = aStore();
   const first = open(['']);
   await first.load('t', [3, 67]);
-  first.set(3, mark);
+  first.set(3, position);
   first.skipped.add('route');
   await first.save();
   const other = open(['']);
@@ -99,7 +99,7 @@ test('reads only what is stored of its own vbuckets without a mark', async () =>
   assert.deepEqual([other.get(3), [...other.skipped], other.covered], [undefined, [], 0]);
   await other.load('t', [3, 4]);
   assert.deepEqual([other.covered, [...other.skipped]], [5, ['route']]);
-  // Another node has stored more since, but this one has a mark of its own.
+  // Another node has stored more since, but this one has a position of its own.
   other.skipped.clear();
   await other.load('t', [3, 4]);
   assert.deepEqual([...other.skipped], []);

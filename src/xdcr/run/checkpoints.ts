@@ -6,8 +6,8 @@ import { type CollectionMapping, mappingId } from '../mapping/mapping.contract.t
 import type { TargetPosition } from '../target/target-link.ts';
 import type { CheckpointStore, ShardCheckpoint, VbCheckpoint } from '../xdcr.contract.ts';
 
-/** A checkpoint of one vbucket in memory. */
-export interface Mark {
+/** How far one vbucket is replicated: a position of the source, and the position of the target at that time. */
+export interface ReplicatedPosition {
   readonly source: StreamPosition;
   readonly target: { readonly uuid: bigint; readonly seqno: number };
 }
@@ -34,9 +34,9 @@ export class Checkpoints {
   private readonly options: CheckpointsOptions;
   private filterEpochs: readonly string[];
   private mappings: Mappings;
-  /** Ids of the mappings that marks were made with since the last comparison. */
-  private readonly markedUnder = new Set<string>();
-  private readonly marks = new Map<number, Mark>();
+  /** Ids of the mappings under which positions were recorded since the last comparison. */
+  private readonly recordedMappings = new Set<string>();
+  private readonly positions = new Map<number, ReplicatedPosition>();
   private readonly changed = new Set<number>();
   private targetBucketUuid = '';
 
@@ -50,71 +50,71 @@ export class Checkpoints {
   useFilter(epochs: readonly string[]): void {
     const [present = ''] = this.filterEpochs;
     this.filterEpochs = epochs;
-    if (!epochs.includes(present)) this.marks.clear();
+    if (!epochs.includes(present)) this.positions.clear();
   }
 
   /** After more changes than are remembered everything is replicated from the start. */
   useMappings(mappings: Mappings): void {
-    this.markedUnder.add(mappingId(this.mappings.mapping));
+    this.recordedMappings.add(mappingId(this.mappings.mapping));
     this.mappings = mappings;
-    if ([...this.markedUnder].every((id) => this.isKnown(id))) return;
-    this.marks.clear();
-    this.markedUnder.clear();
+    if ([...this.recordedMappings].every((id) => this.isKnown(id))) return;
+    this.positions.clear();
+    this.recordedMappings.clear();
   }
 
-  /** The former mappings that marks were made with. */
+  /** The former mappings under which positions were recorded. */
   outdatedMappings(): CollectionMapping[] {
-    return this.mappings.formerMappings.filter((former) => this.markedUnder.has(mappingId(former)));
+    return this.mappings.formerMappings.filter((former) => this.recordedMappings.has(mappingId(former)));
   }
 
   /** All routes that the outdated mappings did not have are skipped ones now. */
   mappingsCompared(): void {
-    this.markedUnder.clear();
+    this.recordedMappings.clear();
   }
 
-  /** Reads what is stored of the vbuckets without a mark, for these buckets. Other nodes store those of other vbuckets. */
+  /** Reads the stored checkpoints of those vbuckets that have no position in memory. Other nodes store those of other vbuckets. */
   async load(targetBucketUuid: string, vbuckets: readonly number[]): Promise<void> {
-    if (this.targetBucketUuid !== targetBucketUuid) this.marks.clear();
+    if (this.targetBucketUuid !== targetBucketUuid) this.positions.clear();
     this.targetBucketUuid = targetBucketUuid;
     const own = new Set(vbuckets);
-    for (const vb of this.marks.keys()) if (!own.has(vb)) this.marks.delete(vb);
+    for (const vb of this.positions.keys()) if (!own.has(vb)) this.positions.delete(vb);
     for (const stored of await this.options.store.load(this.options.replication)) {
       const isOfTheseBuckets =
         stored.sourceBucketUuid === this.options.sourceBucketUuid &&
         stored.targetBucketUuid === targetBucketUuid &&
         this.filterEpochs.includes(stored.filterEpoch);
       if (!isOfTheseBuckets || !this.isKnown(stored.mapping)) continue;
-      const taken = stored.vbuckets.filter(({ vb }) => own.has(vb) && !this.marks.has(vb));
+      const taken = stored.vbuckets.filter(({ vb }) => own.has(vb) && !this.positions.has(vb));
       if (taken.length === 0) continue;
-      this.markedUnder.add(stored.mapping);
+      this.recordedMappings.add(stored.mapping);
       for (const id of stored.skipped) this.skipped.add(id);
-      for (const checkpoint of taken) this.marks.set(checkpoint.vb, markOf(checkpoint));
+      for (const checkpoint of taken) this.positions.set(checkpoint.vb, positionFrom(checkpoint));
     }
   }
 
-  get(vb: number): Mark | undefined {
-    return this.marks.get(vb);
+  get(vb: number): ReplicatedPosition | undefined {
+    return this.positions.get(vb);
   }
 
-  set(vb: number, mark: Mark): void {
-    this.marks.set(vb, mark);
+  set(vb: number, position: ReplicatedPosition): void {
+    this.positions.set(vb, position);
     this.changed.add(vb % shardCount);
   }
 
   discard(vb: number): void {
-    this.marks.delete(vb);
+    this.positions.delete(vb);
     this.changed.add(vb % shardCount);
   }
 
   /** For a change of the skipped routes, which are stored with each shard. */
   setChanged(vbuckets: readonly number[]): void {
-    for (const vb of vbuckets) if (this.marks.has(vb)) this.changed.add(vb % shardCount);
+    for (const vb of vbuckets) if (this.positions.has(vb)) this.changed.add(vb % shardCount);
   }
 
-  /** Sum of the seqnos that marks cover. */
+  /** Sum of the recorded seqnos of the source. */
   get covered(): number {
     let sum = 0;
-    for (const { source } of this.marks.values()) sum += source.seqno;
+    for (const { source } of this.positions.values()) sum += source.seqno;
     return sum;
   }
 
@@ -123,7 +123,7 @@ export class Checkpoints {
     return [mapping, ...formerMappings].some((known) => mappingId(known) === id);
   }
 
-  /** Stores the shards with changed marks. @throws Error when the store refuses */
+  /** Stores the shards with changed positions. @throws Error when the store refuses */
   async save(): Promise<void> {
     const shards = [...this.changed];
     this.changed.clear();
@@ -136,21 +136,21 @@ export class Checkpoints {
   }
 
   private stored(shard: number): ShardCheckpoint {
-    const vbuckets = [...this.marks].filter(([vb]) => vb % shardCount === shard);
+    const vbuckets = [...this.positions].filter(([vb]) => vb % shardCount === shard);
     return {
       shard,
       sourceBucketUuid: this.options.sourceBucketUuid,
       targetBucketUuid: this.targetBucketUuid,
       filterEpoch: this.filterEpochs[0] as string,
       mapping: mappingId(this.mappings.mapping),
-      vbuckets: vbuckets.map(([vb, mark]) => storedMark(vb, mark)),
+      vbuckets: vbuckets.map(([vb, position]) => storedPosition(vb, position)),
       skipped: [...this.skipped],
     };
   }
 }
 
 /** Whether the history of the target still has this position. */
-export function stillHolds(target: Mark['target'], { log, high }: TargetPosition): boolean {
+export function stillHolds(target: ReplicatedPosition['target'], { log, high }: TargetPosition): boolean {
   const index = log.findIndex(({ uuid }) => uuid === target.uuid);
   if (index < 0) return false;
   // An entry of the log ends where the next newer one begins.
@@ -158,7 +158,7 @@ export function stillHolds(target: Mark['target'], { log, high }: TargetPosition
   return target.seqno <= end;
 }
 
-const markOf = (checkpoint: VbCheckpoint): Mark => ({
+const positionFrom = (checkpoint: VbCheckpoint): ReplicatedPosition => ({
   source: {
     uuid: BigInt(checkpoint.uuid),
     seqno: checkpoint.seqno,
@@ -168,7 +168,7 @@ const markOf = (checkpoint: VbCheckpoint): Mark => ({
   target: { uuid: BigInt(checkpoint.targetUuid), seqno: checkpoint.targetSeqno },
 });
 
-const storedMark = (vb: number, { source, target }: Mark): VbCheckpoint => ({
+const storedPosition = (vb: number, { source, target }: ReplicatedPosition): VbCheckpoint => ({
   vb,
   uuid: String(source.uuid),
   seqno: source.seqno,

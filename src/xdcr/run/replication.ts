@@ -15,7 +15,7 @@ import type {
   TargetAccess,
   WantedReplication,
 } from '../xdcr.contract.ts';
-import { Checkpoints, type Mark, stillHolds } from './checkpoints.ts';
+import { Checkpoints, type ReplicatedPosition, stillHolds } from './checkpoints.ts';
 import { leveledLog } from './leveled-log.ts';
 import { OutboundPipeline, type SourceAccess } from './pipeline.ts';
 import type { PriorityShares } from './priority-shares.ts';
@@ -34,8 +34,8 @@ export interface ReplicationDeps {
 }
 
 const errorsMax = 10;
-/** How often positions are recorded: after a failure at most the changes of this interval are sent again. */
-const markMs = 10_000;
+/** The interval at which positions are recorded: after a failure at most the changes of one interval are sent again. */
+const recordMs = 10_000;
 /** The interval of requests for collections that the target lacked. */
 const collectionsMs = 5_000;
 const stopLimitMs = 5_000;
@@ -51,9 +51,9 @@ export class RunningReplication {
   private pipeline: OutboundPipeline | null = null;
   private link: TargetLink | null = null;
   private failure: Deferred<Error> = deferred();
-  private marking: Promise<void> | null = null;
+  private recording: Promise<void> | null = null;
   /** Last position of each vbucket of the target; a lower one means that it lost documents. */
-  private readonly targetSeen = new Map<number, Mark['target']>();
+  private readonly targetSeen = new Map<number, ReplicatedPosition['target']>();
   /** Serves the reports, which continue while the replication is paused. */
   private sourceClient: BucketClient | null = null;
   private lastChangesLeft = 0;
@@ -104,7 +104,7 @@ export class RunningReplication {
     this.sourceClient?.close();
   }
 
-  /** Takes over new settings, from where it is; from the start if the filter requires it. */
+  /** Applies a new definition and continues at the recorded positions; from the start if the filter requires it. */
   async change(wanted: WantedReplication): Promise<void> {
     await this.stop();
     this.wanted = wanted;
@@ -182,7 +182,7 @@ export class RunningReplication {
     };
   }
 
-  /** As much as the replication asks for. */
+  /** The log, limited to the level in the settings of the replication. */
   private get log(): Log {
     return leveledLog(this.deps.log, this.wanted.settings.logLevel);
   }
@@ -238,7 +238,7 @@ export class RunningReplication {
       this.figures.discardTimes();
       link?.close();
       await pipeline?.stop();
-      await this.marking?.catch(() => {}); // reported where it was started
+      await this.recording?.catch(() => {}); // reported where it was started
     }
   }
 
@@ -268,9 +268,9 @@ export class RunningReplication {
   private async discardLostCheckpoints(link: TargetLink, vbuckets: readonly number[]): Promise<void> {
     const positions = await link.positions(vbuckets);
     for (const vb of vbuckets) {
-      const mark = this.checkpoints.get(vb);
+      const recorded = this.checkpoints.get(vb);
       const position = positions.get(vb);
-      if (mark !== undefined && (position === undefined || !stillHolds(mark.target, position)))
+      if (recorded !== undefined && (position === undefined || !stillHolds(recorded.target, position)))
         this.checkpoints.discard(vb);
     }
     this.targetSeen.clear();
@@ -284,12 +284,12 @@ export class RunningReplication {
 
   private startPeriodicWork(signal: AbortSignal): void {
     const { settings } = this.wanted;
-    this.every(markMs, signal, () => this.mark());
-    this.every(settings.checkpointInterval * 1000, signal, () => this.checkpoint());
-    this.every(collectionsMs, signal, async () => this.pipeline?.retrySkipped());
+    this.repeat(recordMs, signal, () => this.recordPositions());
+    this.repeat(settings.checkpointInterval * 1000, signal, () => this.checkpoint());
+    this.repeat(collectionsMs, signal, async () => this.pipeline?.retrySkipped());
   }
 
-  private every(intervalMs: number, signal: AbortSignal, work: () => Promise<unknown>): void {
+  private repeat(intervalMs: number, signal: AbortSignal, work: () => Promise<unknown>): void {
     const loop = async (): Promise<void> => {
       while (!signal.aborted) {
         await this.deps.clock.sleep(intervalMs, signal);
@@ -304,7 +304,7 @@ export class RunningReplication {
   private async checkpoint(): Promise<void> {
     const startedMs = this.deps.clock.monotonicMs();
     try {
-      await this.mark();
+      await this.recordPositions();
       await this.checkpoints.save();
       this.figures.add('num_checkpoints');
       this.log.debug('xdcr.checkpoint_stored', { replication: this.wanted.id });
@@ -316,14 +316,14 @@ export class RunningReplication {
   }
 
   /** Records the replicated positions with those of the target, which are read later, so that they include what was replicated. */
-  private mark(): Promise<void> {
-    this.marking ??= this.markNow().finally(() => {
-      this.marking = null;
+  private recordPositions(): Promise<void> {
+    this.recording ??= this.recordPositionsNow().finally(() => {
+      this.recording = null;
     });
-    return this.marking;
+    return this.recording;
   }
 
-  private async markNow(): Promise<void> {
+  private async recordPositionsNow(): Promise<void> {
     const { pipeline, link } = this;
     if (pipeline === null || link === null) return;
     const sources = this.connectedVbuckets.map((vb) => [vb, pipeline.progress[vb]?.position()] as const);

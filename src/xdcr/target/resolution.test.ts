@@ -5,7 +5,7 @@ import { type Meta, wins } from './resolution.ts';
 
 const stored: Meta = { isDeletion: false, flags: 5, expiry: 5, rev: 5, casHi: 5, casLo: 5, hasXattrs: false };
 
-const ours = (more: Partial<Outgoing>): Outgoing =>
+const outgoing = (more: Partial<Outgoing>): Outgoing =>
   ({ kind: 'mutation', datatype: 0, flags: 5, expiry: 5, rev: 5, casHi: 5, casLo: 5, ...more }) as Outgoing;
 
 test('compares revision and CAS in the order of the conflict resolution of the bucket, then the other metadata', () => {
@@ -23,11 +23,11 @@ test('compares revision and CAS in the order of the conflict resolution of the b
     [{ kind: 'deletion', expiry: 6, flags: 6 }, false, false],
     [{ kind: 'deletion', rev: 6 }, true, true],
   ] as const) {
-    const found = [wins(ours(more), stored, 'seqno'), wins(ours(more), stored, 'lww')];
+    const found = [wins(outgoing(more), stored, 'seqno'), wins(outgoing(more), stored, 'lww')];
     assert.deepEqual(found, [bySeqno, byTime], JSON.stringify(more));
   }
 });
 
 test('a version with extended attributes wins only against one without', () => {
-  assert.equal(wins(ours({ datatype: 4 }), { ...stored, hasXattrs: true }, 'seqno'), false);
+  assert.equal(wins(outgoing({ datatype: 4 }), { ...stored, hasXattrs: true }, 'seqno'), false);
 });

@@ -31,13 +31,13 @@ export function targetMeta({ buffer, extrasStart, keyStart, casHi, casLo }: Fram
 }
 
 /** The first difference decides: revision and CAS in the order of the bucket's rule, then expiry, flags and extended attributes. */
-export function wins(ours: Outgoing, theirs: Meta, rule: ConflictResolution): boolean {
-  const isDeletion = ours.kind !== 'mutation';
-  const cas = ours.casHi - theirs.casHi || ours.casLo - theirs.casLo;
-  const rev = ours.rev - theirs.rev;
+export function wins(outgoing: Outgoing, target: Meta, rule: ConflictResolution): boolean {
+  const isDeletion = outgoing.kind !== 'mutation';
+  const cas = outgoing.casHi - target.casHi || outgoing.casLo - target.casLo;
+  const rev = outgoing.rev - target.rev;
   const versionOrder = rule === 'lww' ? cas || rev : rev || cas;
   if (versionOrder !== 0 || isDeletion) return versionOrder > 0;
-  const metadataOrder = ours.expiry - theirs.expiry || ours.flags - theirs.flags;
+  const metadataOrder = outgoing.expiry - target.expiry || outgoing.flags - target.flags;
   if (metadataOrder !== 0) return metadataOrder > 0;
-  return (ours.datatype & xattrBit) !== 0 && !theirs.hasXattrs;
+  return (outgoing.datatype & xattrBit) !== 0 && !target.hasXattrs;
 }

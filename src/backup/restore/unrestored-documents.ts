@@ -4,7 +4,7 @@ import type { BucketRecord } from '../format/manifest.ts';
 import { pathOf } from './definitions.ts';
 import type { MappedName } from './name-map.ts';
 
-export class LeftOut {
+export class UnrestoredDocuments {
   total = 0;
   private readonly record: BucketRecord;
   private readonly missing: ReadonlyMap<number, MappedName>;

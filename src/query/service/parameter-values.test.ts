@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parametersOf } from './using.ts';
+import { parametersOf } from './parameter-values.ts';
 
 const request = (positional: readonly number[], named: Record<string, number>) =>
   ({ positional, named: new Map(Object.entries(named)) }) as unknown as Parameters<typeof parametersOf>[0];

@@ -1,4 +1,4 @@
-// The query service as a part of the node: starts its thread, sends it the state of the node, and provides access to the data port.
+// Runs the query service in a node: starts its thread, sends it the state of the node, and gives it access to the data port.
 import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import type { Authority } from '#auth/authority.ts';
@@ -22,7 +22,7 @@ import { clusterLayoutOf } from './cluster-layout.ts';
 import type { NodeOptions } from './node-options.ts';
 import { indexFolder, type OwnServices } from './own-services.ts';
 
-export interface QueryPartOptions {
+export interface NodeQueryServiceOptions {
   readonly options: NodeOptions;
   readonly authority: () => Authority;
   readonly definitions: {
@@ -57,13 +57,13 @@ const reportMs = 2_000;
 /** Rows live for one batch: with the default of other threads a third of a query's time was garbage collection. V8 allocates it as needed. */
 const youngMb = 48;
 
-export class QueryPart {
-  private readonly deps: QueryPartOptions;
+export class NodeQueryService {
+  private readonly deps: NodeQueryServiceOptions;
   private readonly worker: WorkerQuery;
   private readonly links: IndexLinks;
   private reporting: Promise<QueryReport> | null = null;
 
-  constructor(deps: QueryPartOptions) {
+  constructor(deps: NodeQueryServiceOptions) {
     this.deps = deps;
     const { definitions, services } = deps;
     this.links = new IndexLinks({

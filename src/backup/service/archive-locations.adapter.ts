@@ -13,7 +13,7 @@ const answerMs = 10_000;
 const pathBytesMax = 4_000;
 const repositoryFile = 'repository.json';
 
-export class ArchivePlaces {
+export class ArchiveLocations {
   readonly #roots: readonly string[];
   readonly #clock: Clock;
 
@@ -84,9 +84,9 @@ export class ArchivePlaces {
   }
 
   async #answered<T>(archive: string, ask: () => Promise<T>): Promise<T> {
-    const late = () => new LocationError(`${archive} did not answer in ${answerMs / 1_000} s`);
+    const timeoutError = () => new LocationError(`${archive} did not answer in ${answerMs / 1_000} s`);
     try {
-      return await within(this.#clock, answerMs, ask(), late);
+      return await within(this.#clock, answerMs, ask(), timeoutError);
     } catch (error) {
       if (error instanceof LocationError) throw error;
       throw new LocationError(`${archive}: ${(error as Error).message}`);

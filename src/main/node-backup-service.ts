@@ -1,5 +1,5 @@
-// The backup service as a part of the node: keeps its state in the configuration of the cluster, and serves its routes. Loaded only by a node
-// that runs the service.
+// Runs the backup service in a node: keeps its state in the configuration of the cluster, and provides its routes. Loaded only by a node that
+// runs the service.
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { BackupHost } from '#backup/host/backup-host.ts';
@@ -17,7 +17,7 @@ import type { ConfigStore } from '#replog/config-store.ts';
 import type { NodeOptions } from './node-options.ts';
 import type { OwnServices } from './own-services.ts';
 
-export interface BackupPartOptions {
+export interface NodeBackupServiceOptions {
   readonly options: NodeOptions;
   readonly manager: ClusterManager;
   readonly services: OwnServices;
@@ -30,13 +30,13 @@ export interface BackupPartOptions {
 /** Below the data folder, unless the administrator allows others. */
 const folderDefault = 'backups';
 
-export class BackupPart {
+export class NodeBackupService {
   readonly routes: readonly BoundRoute[];
   readonly service: BackupService;
   private readonly state: WatchedSetting<BackupState>;
   private readonly host: BackupHost;
 
-  constructor({ options, manager, services, store, nodeId, restPort, log }: BackupPartOptions) {
+  constructor({ options, manager, services, store, nodeId, restPort, log }: NodeBackupServiceOptions) {
     this.state = new WatchedSetting<BackupState>(store, 'backup', noBackupState);
     this.host = new BackupHost({ clock: realClock, log });
     const { state, host: runner } = this;
