@@ -23,6 +23,6 @@ export function dataAddresses(config: BucketConfig, hasTls: boolean): readonly (
   });
 }
 
-/** For the authorities of a REST address (PEM; null: those of the machine; undefined: no TLS) those of its data ports. */
+/** The TLS options of the data ports for the `authority` of the REST address. PEM; null: the authorities of the machine; undefined: no TLS. */
 export const serverTls = (authority: string | null | undefined): ServerTls | undefined =>
   authority === undefined ? undefined : authority === null ? {} : { authority };

@@ -23,10 +23,10 @@ export interface Pipelined {
 
 /** Resolves after the last reply. */
 export function pipelined(connection: RequestSender, work: Pipelined): Promise<void> {
-  return new Run(connection, work).start();
+  return new PipelinedRun(connection, work).start();
 }
 
-class Run {
+class PipelinedRun {
   private readonly connection: RequestSender;
   private readonly work: Pipelined;
   private readonly finished: Deferred<void> = deferred();

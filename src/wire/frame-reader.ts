@@ -29,8 +29,8 @@ export class FrameReader {
   private ownAt = 0;
   private ownEnd = 0;
   private expected = 0;
-  /** Own memory has the size of the large frame in it. What follows that frame is kept apart, because growing would copy the frame. */
-  private isForOne = false;
+  /** Own memory has exactly the size of the large frame in it. Bytes after that frame go to `following`, because growing would copy the frame. */
+  private holdsOneFrame = false;
   private following: Buffer = emptyBuffer;
 
   constructor(bytesMax: number) {
@@ -79,7 +79,7 @@ export class FrameReader {
     }
     this.own = emptyBuffer;
     this.ownAt = this.ownEnd = 0;
-    this.isForOne = false;
+    this.holdsOneFrame = false;
     return bytes;
   }
 
@@ -120,12 +120,12 @@ export class FrameReader {
     this.ownAt = 0;
     this.ownEnd = this.own.length;
     this.following = emptyBuffer;
-    this.isForOne = false;
+    this.holdsOneFrame = false;
     return true;
   }
 
   private copyRest(): void {
-    const room = this.isForOne && this.ownAt < this.ownEnd ? this.own.length - this.ownEnd : Infinity;
+    const room = this.holdsOneFrame && this.ownAt < this.ownEnd ? this.own.length - this.ownEnd : Infinity;
     this.append(Math.min(this.end - this.at, room));
     if (this.at < this.end)
       this.following = Buffer.concat([this.following, this.input.subarray(this.at, this.end)]);
@@ -142,7 +142,7 @@ export class FrameReader {
   private reserve(bytes: number): void {
     const unread = this.ownEnd - this.ownAt;
     if (this.ownEnd + bytes <= this.own.length) return;
-    this.isForOne = false;
+    this.holdsOneFrame = false;
     const to = unread + bytes <= this.own.length ? this.own : this.grown(unread, bytes);
     this.own.copy(to, 0, this.ownAt, this.ownEnd);
     this.own = to;
@@ -153,7 +153,7 @@ export class FrameReader {
   /** Memory grows with the bytes received, and to the length that a header claims only if that is accounted for. */
   private grown(unread: number, bytes: number): Buffer {
     const size = Math.max(this.expected, unread * 2, headerBytes, unread + bytes);
-    this.isForOne = size === this.expected;
+    this.holdsOneFrame = size === this.expected;
     this.expected = 0;
     return size < sharedFrom ? Buffer.allocUnsafeSlow(size) : newShared(size);
   }
@@ -162,6 +162,6 @@ export class FrameReader {
     if (this.own.length > reusedBytesMax) this.own = emptyBuffer;
     this.ownAt = 0;
     this.ownEnd = 0;
-    this.isForOne = false;
+    this.holdsOneFrame = false;
   }
 }

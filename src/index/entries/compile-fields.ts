@@ -6,7 +6,7 @@ import { memberOf, nameBytes } from '#sqlpp/values/json-scan.ts';
 import { RawJson, type Value } from '#sqlpp/values/value.ts';
 import type { CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
 
-/** The canonical text of a path of fields. Names with escapes need the language. */
+/** The canonical text of a path of fields. Names with escapes need the parser of the query language. */
 const fieldPath = /^`[^`\\]+`(?:\.`[^`\\]+`)*$/;
 
 export const isOfFields = ({ keys, condition }: IndexDefinition): boolean =>

@@ -127,7 +127,7 @@ export class IndexGroup implements FollowerHandler {
     this.advanced(vb, seqno);
   }
 
-  /** The collection was dropped or does not exist yet. The manager then removes the index or the group is retried. */
+  /** The collection was dropped, and the cluster manager removes the index; or it does not exist yet, and `broken` makes BucketIndexes start another group. */
   ended(vb: number): void {
     if (!this.stopped.signal.aborted)
       this.options.broken(null, new Error(`the stream of vbucket ${vb} ended`));

@@ -37,8 +37,9 @@ export class LinkedIndexAdmin implements IndexAdmin {
       throw notFound(keyspace, name);
     }
     // Later statements must not be planned with the index.
-    const forever = new AbortController().signal;
-    if (id !== undefined) await this.catalogue.until(() => this.catalogue.find(id) === undefined, forever);
+    const neverAborted = new AbortController().signal;
+    if (id !== undefined)
+      await this.catalogue.until(() => this.catalogue.find(id) === undefined, neverAborted);
   }
 
   async build(keyspace: Keyspace, names: readonly string[], signal: AbortSignal): Promise<void> {

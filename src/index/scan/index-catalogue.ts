@@ -50,9 +50,9 @@ export class IndexCatalogue {
   }
 
   /** Resolves when a snapshot fulfils the condition. Rejects with the signal's reason. */
-  async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
+  async until(isFulfilled: () => boolean, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (isSo()) return;
+    if (isFulfilled()) return;
     await new Promise<void>((resolve, reject) => {
       const stop = (): void => {
         changes.stop();
@@ -63,7 +63,7 @@ export class IndexCatalogue {
         reject(signal.reason as Error);
       };
       const changes = this.onChange(() => {
-        if (!isSo()) return;
+        if (!isFulfilled()) return;
         stop();
         resolve();
       });

@@ -314,6 +314,6 @@ function distinctCount(reader: IndexReader, intervals: readonly KeyInterval[]): 
   return seen.size;
 }
 
-const ofId: KeyDirections = [{ isDescending: false }];
+const primaryDirections: KeyDirections = [{ isDescending: false }];
 const directionsOf = (index: IndexDefinition, of: IndexScansOptions['directions']): KeyDirections =>
-  index.isPrimary ? ofId : of(index);
+  index.isPrimary ? primaryDirections : of(index);

@@ -4,7 +4,7 @@ import { KeyReader } from '../keys/key-reader.ts';
 import type { KeyDirections } from '../spans/intervals.ts';
 
 const none: readonly Value[] = [];
-const nothing = new Uint8Array(0);
+const emptyBytes = new Uint8Array(0);
 
 export class RowDecoder {
   private readonly positions: readonly number[];
@@ -15,7 +15,7 @@ export class RowDecoder {
   private readonly reader = new KeyReader();
   /** The leading component of the last row: in index order many rows have the same. */
   private readonly leading: { bytes: Uint8Array; end: number; value: Value } = {
-    bytes: nothing,
+    bytes: emptyBytes,
     end: 0,
     value: undefined,
   };

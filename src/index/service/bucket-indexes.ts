@@ -46,8 +46,8 @@ export class BucketIndexes {
   private isWorkDue = false;
   private readonly damaged = new Set<string>();
   private broken = new Set<IndexGroup>();
-  private timer: Timer | null = null;
-  private comparing: Timer | null = null;
+  private regroupTimer: Timer | null = null;
+  private compareTimer: Timer | null = null;
   private isStopped = false;
 
   constructor(options: BucketIndexesOptions) {
@@ -62,8 +62,8 @@ export class BucketIndexes {
 
   async stop(): Promise<void> {
     this.isStopped = true;
-    this.timer?.cancel();
-    this.comparing?.cancel();
+    this.regroupTimer?.cancel();
+    this.compareTimer?.cancel();
     await this.work;
     for (const group of this.groups) await group.stop();
     for (const index of this.members.values()) index.close();
@@ -144,8 +144,8 @@ export class BucketIndexes {
 
   /** Files that are too large to be compared when they are opened are compared meanwhile, a page of each at a time. */
   private compareLater(): void {
-    this.comparing ??= this.options.clock.after(compareMs, () => {
-      this.comparing = null;
+    this.compareTimer ??= this.options.clock.after(compareMs, () => {
+      this.compareTimer = null;
       if (this.isStopped) return;
       const isMore = [...this.members.values()].map((index) => this.compareMore(index)).some(Boolean);
       if (isMore) this.compareLater();
@@ -221,8 +221,8 @@ export class BucketIndexes {
 
   private regroupSoon(): void {
     if (this.isStopped) return;
-    this.timer ??= this.options.clock.after(regroupMs, () => {
-      this.timer = null;
+    this.regroupTimer ??= this.options.clock.after(regroupMs, () => {
+      this.regroupTimer = null;
       void this.reconcile();
     });
   }

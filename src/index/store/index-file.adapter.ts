@@ -301,12 +301,12 @@ function uuidOf(stored: unknown): bigint {
 const insertFullStage = insertStage(stageRows);
 
 /** Above this number of keys a set is faster than a search: arrays have up to thousands of keys, most documents one. */
-const fewKeys = 8;
+const searchedKeysMax = 8;
 
 /** The `keys` that are not in `others`. */
 function without(keys: readonly Uint8Array[], others: readonly Uint8Array[]): readonly Uint8Array[] {
   if (others.length === 0 || keys.length === 0) return keys;
-  if (keys.length <= fewKeys || others.length <= fewKeys)
+  if (keys.length <= searchedKeysMax || others.length <= searchedKeysMax)
     return keys.filter((key) => !others.some((other) => Buffer.compare(key, other) === 0));
   const names = new Set(others.map(nameOf));
   return keys.filter((key) => !names.has(nameOf(key)));

@@ -10,7 +10,7 @@ import { realClock } from '#ports/clock.ts';
 import { ObserveSeqno } from '#wire/commands/bucket.ts';
 import { EndReason } from '#wire/dcp.ts';
 import type { TestBucketOptions } from '../types.ts';
-import { idOf, renewedExpiry, type Version, versionOf, write, writesTo } from './documents.ts';
+import { idOf, renewedExpiry, restoringWrites, type Version, versionOf, write } from './documents.ts';
 
 export interface ResetBucket {
   address: WireAddress;
@@ -71,7 +71,7 @@ export class BucketDocuments {
   }
 
   /** The bucket was created again: the next `restore` writes all documents. */
-  setRecreated(): void {
+  markRecreated(): void {
     this.histories = '';
   }
 
@@ -83,7 +83,7 @@ export class BucketDocuments {
     this.collections = collections;
     return await this.withClient(async (client) => {
       const { changed, isWhole } = await this.readChanges(client, collections);
-      const writes = writesTo(
+      const writes = restoringWrites(
         this.captured,
         changed,
         ({ collection }) => isWhole || recreated.has(collection),

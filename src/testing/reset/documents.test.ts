@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { idOf, renewedExpiry, type Version, writesTo } from './documents.ts';
+import { idOf, renewedExpiry, restoringWrites, type Version } from './documents.ts';
 
 const version = (key: string, expiry = 0): Version => ({
   collection: '_default._default',
@@ -20,7 +20,7 @@ const version = (key: string, expiry = 0): Version => ({
 test('a document with an expiry is always written again: it may have expired without a change', () => {
   const versions = [version('brief', 5_000), version('lasting')];
   const captured = new Map(versions.map((document) => [idOf(document), document]));
-  const { set, remove } = writesTo(captured, new Map(), () => false);
+  const { set, remove } = restoringWrites(captured, new Map(), () => false);
   assert.deepEqual([set.map(({ key }) => key), remove], [['brief'], []]);
 });
 

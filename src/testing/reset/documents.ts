@@ -55,7 +55,7 @@ export function versionOf(change: Change, collection: string): Version {
 }
 
 /** The writes that restore the captured versions. `isMissing`: whether a document without a change does not exist any more. */
-export function writesTo(
+export function restoringWrites(
   captured: ReadonlyMap<string, Version>,
   present: ReadonlyMap<string, Version>,
   isMissing: (version: Version) => boolean,
@@ -112,14 +112,14 @@ function withMeta(
   expiry: number,
 ): RequestParts {
   const isDeletion = opcode === DeleteWithMeta.opcode;
-  const meta = {
+  const metadata = {
     flags: isDeletion ? 0 : version.flags,
     expiry,
     rev: version.rev + 1,
     casHi: version.casHi,
     casLo: version.casLo,
   };
-  const extras = withMetaExtras(meta, overwriting);
+  const extras = withMetaExtras(metadata, overwriting);
   const datatype = (version.isJson ? Datatype.json : 0) | (version.hasXattrs ? Datatype.xattr : 0);
   return {
     opcode,

@@ -101,7 +101,7 @@ export class NodeReset {
     const missing = this.buckets.filter(({ options, uuid }) => uuids.get(options.name) !== uuid);
     for (const captured of missing) {
       await this.rest.createBucket(fieldsOf(captured.options));
-      captured.documents?.setRecreated();
+      captured.documents?.markRecreated();
     }
     if (missing.length > 0) await this.readUuids();
     const haveChanged = await Promise.all(this.buckets.map((captured) => this.restoreBucket(captured)));
@@ -118,7 +118,7 @@ export class NodeReset {
   private async restoreBucket(captured: CapturedBucket): Promise<boolean> {
     const { name } = captured.options;
     const present = await this.rest.scopes(name);
-    const hasChanged = textOf(present) !== textOf(captured.scopes);
+    const hasChanged = comparableText(present) !== comparableText(captured.scopes);
     if (hasChanged) await this.rest.replaceScopes(name, captured.scopes);
     await this.restoreDocuments(captured, idsIn(hasChanged ? await this.rest.scopes(name) : present));
     return hasChanged;
@@ -168,7 +168,7 @@ const idsIn = (scopes: readonly ListedScope[]): CollectionIds =>
   );
 
 /** Compares scopes and collections without their ids and order. */
-const textOf = (scopes: readonly ListedScope[]): string =>
+const comparableText = (scopes: readonly ListedScope[]): string =>
   JSON.stringify(
     scopes
       .map(
