@@ -44,7 +44,7 @@ import { logCollectionRoutes } from './log-collection/log-collection.routes.ts';
 import { createFeatures, type Features, logFolder } from './manager-features.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
 import { manualRoutes } from './manual/manual.routes.ts';
-import { nodeNames } from './nodes/node-record.ts';
+import { RangeNodes } from './metrics/range-nodes.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
 import { OwnEntry } from './own-entry.ts';
 import { passwordPolicyRoutes } from './password-policy/password-policy.routes.ts';
@@ -193,11 +193,14 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
 
 function restRoutes(options: ClusterManagerOptions, features: Features, sessions: Sessions): BoundRoute[] {
   const { view, policy, users, security, clients, data, events, metrics } = features;
+  const { snapshots, interNode } = features;
+  const { clock, metrics: ownMetrics } = options;
+  const rangeNodes = new RangeNodes({ source: ownMetrics.store, snapshots, peers: interNode.peers, clock });
   const routes: BoundRoute[] = [
     ...managerRoutes({
       ...options,
       ...features,
-      metrics: options.metrics,
+      metrics: ownMetrics,
       indexAdmin: options.indexes ?? noIndexService,
       security: security.service,
       administrators: users.service,
@@ -218,11 +221,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features, sessions
     ...manualRoutes(options.clock),
     ...events.routes,
     ...metrics.routes,
-    ...rangeRoutes({
-      source: options.metrics.store,
-      clock: options.clock,
-      namesOf: (context) => nodeNames(view.self, context.local.address),
-    }),
+    ...rangeRoutes({ clock, nodesOf: (context) => rangeNodes.of(context) }),
   ];
   const bundles = logCollectionRoutes({
     ...options,

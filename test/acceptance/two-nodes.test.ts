@@ -23,6 +23,11 @@ interface Bucket {
 interface BucketServer {
   stats: { uri: string };
 }
+interface RangeAnswer {
+  data: { metric: { nodes: string[] }; values: [number, string][] }[];
+  errors: object[];
+}
+
 interface BucketSamples {
   op: { samples: { curr_items: number[] } };
 }
@@ -114,6 +119,13 @@ describe('a cluster of two nodes', () => {
             const { op } = await read<BucketSamples>(node, `${stats.uri}?zoom=minute`);
             assert.ok((op.samples.curr_items.at(-1) ?? 0) > documents / 3, stats.uri);
           }
+          const { op } = await read<BucketSamples>(node, '/pools/default/buckets/b/stats');
+          assert.equal(op.samples.curr_items.at(-1), documents + 5);
+          const range = '/pools/default/stats/range/kv_curr_items?bucket=b&start=-30&aggregationFunction=sum';
+          const { data, errors } = await read<RangeAnswer>(node, range);
+          const [sum] = data;
+          assert.deepEqual([errors, sum?.metric.nodes.length], [[], 2]);
+          assert.equal(sum?.values.at(-1)?.[1], String(documents + 5));
         });
 
       // Over REST each node answers for all documents.

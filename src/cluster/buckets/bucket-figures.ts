@@ -3,38 +3,39 @@ import type { MetricName } from '#metrics/catalogue.ts';
 import type { Labels } from '#metrics/sample.ts';
 import type { Column, SeriesGrid } from './series-grid.ts';
 
-type Figure = (grid: SeriesGrid) => Column;
+export type SampleFigure = (grid: SeriesGrid) => Column;
 
-const gauge =
-  (name: MetricName, labels?: Labels): Figure =>
+export const gauge =
+  (name: MetricName, labels?: Labels): SampleFigure =>
   (grid) =>
     grid.gauge(name, labels);
-const rate =
-  (name: MetricName | `${MetricName}_${'sum' | 'count'}`, labels?: Labels): Figure =>
+export const rate =
+  (name: MetricName | `${MetricName}_${'sum' | 'count'}`, labels?: Labels): SampleFigure =>
   (grid) =>
     grid.rate(name, labels);
-const ops = (op: string, result?: string): Figure => rate('kv_ops', result ? { op, result } : { op });
+const ops = (op: string, result?: string): SampleFigure => rate('kv_ops', result ? { op, result } : { op });
 const active = { state: 'active' };
 
 const combine =
-  (figures: readonly Figure[], of: (...values: number[]) => number): Figure =>
+  (figures: readonly SampleFigure[], of: (...values: number[]) => number): SampleFigure =>
   (grid) => {
     const columns = figures.map((figure) => figure(grid));
     return (columns[0] ?? []).map((_, index) => of(...columns.map((column) => column[index] as number)));
   };
-const sum = (...figures: Figure[]): Figure =>
+const sum = (...figures: SampleFigure[]): SampleFigure =>
   combine(figures, (...values) => values.reduce((total, value) => total + (value || 0), 0));
-const percent = (part: Figure, whole: Figure): Figure =>
+const percent = (part: SampleFigure, whole: SampleFigure): SampleFigure =>
   combine([part, whole], (some, all) => (all > 0 ? Math.min((100 * some) / all, 100) : 0));
 const constant =
-  (value: number): Figure =>
+  (value: number): SampleFigure =>
   (grid) =>
     grid.constant(value);
-const times = (factor: number, figure: Figure): Figure => combine([figure], (value) => factor * value);
+const times = (factor: number, figure: SampleFigure): SampleFigure =>
+  combine([figure], (value) => factor * value);
 
 /** Microseconds, averaged over the operations of the step. */
 const average =
-  (name: MetricName, labels: Labels = {}): Figure =>
+  (name: MetricName, labels: Labels = {}): SampleFigure =>
   (grid) => {
     const [seconds, count] = [grid.rate(`${name}_sum`, labels), grid.rate(`${name}_count`, labels)];
     return seconds.map((sample, index) =>
@@ -42,7 +43,7 @@ const average =
     );
   };
 
-const clientFigures: Record<string, Figure> = {
+const clientFigures: Record<string, SampleFigure> = {
   cmd_get: ops('get'),
   get_hits: ops('get', 'hit'),
   get_misses: ops('get', 'miss'),
@@ -79,7 +80,7 @@ const clientFigures: Record<string, Figure> = {
 
 const residentPercent = times(100, gauge('kv_vb_perc_mem_resident_ratio', active));
 
-const memoryFigures: Record<string, Figure> = {
+const memoryFigures: Record<string, SampleFigure> = {
   curr_items: gauge('kv_curr_items'),
   curr_items_tot: gauge('kv_curr_items_tot'),
   mem_used: gauge('kv_mem_used_bytes'),
@@ -106,7 +107,7 @@ const memoryFigures: Record<string, Figure> = {
 };
 
 /** Figures of copies: their number and their documents. The rest is not measured by state and shown as zero. */
-const copyFigures: Record<string, Figure> = Object.fromEntries(
+const copyFigures: Record<string, SampleFigure> = Object.fromEntries(
   ['replica', 'pending'].flatMap((state) => {
     const of = { state };
     return [
@@ -127,7 +128,7 @@ const copyFigures: Record<string, Figure> = Object.fromEntries(
 );
 
 /** Distances of the times of other nodes' writes from the clock of the node, in microseconds, and how many were beyond the limits. */
-const driftFigures: Record<string, Figure> = Object.fromEntries(
+const driftFigures: Record<string, SampleFigure> = Object.fromEntries(
   (['active', 'replica'] as const).flatMap((role) => {
     const sumUs = times(1e6, rate(`kv_ep_${role}_hlc_drift_seconds`));
     const count = rate(`kv_ep_${role}_hlc_drift_count`);
@@ -144,7 +145,7 @@ const driftFigures: Record<string, Figure> = Object.fromEntries(
 );
 
 /** Figures of features that this node does not have: commands of older versions, hibernating requests. */
-const absentFeatures: Record<string, Figure> = Object.fromEntries(
+const absentFeatures: Record<string, SampleFigure> = Object.fromEntries(
   ['ep_num_ops_del_ret_meta', 'ep_num_ops_set_ret_meta', 'hibernated_requests', 'hibernated_waked'].map(
     (name) => [name, constant(0)] as const,
   ),
@@ -163,9 +164,9 @@ const streamKinds: Record<string, readonly string[]> = {
   other: ['backup', 'other'],
 };
 
-const streamFigures: Record<string, Figure> = Object.fromEntries(
+const streamFigures: Record<string, SampleFigure> = Object.fromEntries(
   Object.entries(streamKinds).flatMap(([kind, types]) => {
-    const all = (of: (labels: Labels) => Figure): Figure =>
+    const all = (of: (labels: Labels) => SampleFigure): SampleFigure =>
       sum(...types.map((connection_type) => of({ connection_type })));
     const connections = all((labels) => gauge('kv_dcp_connection_count', labels));
     return [
@@ -179,7 +180,7 @@ const streamFigures: Record<string, Figure> = Object.fromEntries(
   }),
 );
 
-const allStreamBytes: Figure = sum(
+const allStreamBytes: SampleFigure = sum(
   ...Object.values(streamKinds)
     .filter((types) => types.length === 1 || types.includes('other'))
     .flat()
@@ -187,19 +188,19 @@ const allStreamBytes: Figure = sum(
 );
 
 /** This node has no views. */
-const viewFigures: Record<string, Figure> = Object.fromEntries(
+const viewFigures: Record<string, SampleFigure> = Object.fromEntries(
   ['actual_disk_size', 'data_size', 'disk_size', 'fragmentation', 'ops'].flatMap((name) => [
     [`couch_views_${name}`, constant(0)],
     [`couch_spatial_${name}`, constant(0)],
   ]),
 );
 
-const fragmentation: Figure = combine(
+const fragmentation: SampleFigure = combine(
   [gauge('kv_ep_db_file_size_bytes'), gauge('kv_ep_db_data_size_bytes')],
   (file, data) => (file > 0 ? (100 * Math.max(file - data, 0)) / file : 0),
 );
 
-const diskFigures: Record<string, Figure> = {
+const diskFigures: Record<string, SampleFigure> = {
   ep_queue_size: gauge('kv_ep_queue_size'),
   disk_write_queue: gauge('kv_ep_queue_size'),
   ep_diskqueue_items: gauge('kv_ep_diskqueue_items'),
@@ -227,7 +228,7 @@ const diskFigures: Record<string, Figure> = {
   couch_docs_fragmentation: fragmentation,
 };
 
-const machineFigures: Record<string, Figure> = {
+export const machineFigures: Record<string, SampleFigure> = {
   cpu_utilization_rate: gauge('sys_cpu_utilization_rate'),
   cpu_user_rate: gauge('sys_cpu_user_rate'),
   cpu_sys_rate: gauge('sys_cpu_sys_rate'),
@@ -245,7 +246,7 @@ const machineFigures: Record<string, Figure> = {
   rest_requests: rate('cm_rest_request_enters_total'),
 };
 
-export const bucketFigures: Readonly<Record<string, Figure>> = {
+export const bucketFigures: Readonly<Record<string, SampleFigure>> = {
   ...clientFigures,
   ...memoryFigures,
   ...copyFigures,

@@ -7,6 +7,7 @@ import type { Series } from '#metrics/sample.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { bucketSources, nodeSources } from './bucket-figures.ts';
 import { BucketSeriesReader, type SeriesChoice, type SeriesStore } from './bucket-series.ts';
+import { bucketSection, type StatsSection, serviceSection } from './stats-sections.ts';
 
 const hourMs = 3_600_000;
 const startMs = 100 * 24 * hourMs;
@@ -49,7 +50,7 @@ const sets = (stepMs: number, values: number[]) => series('kv_ops', { op: 'set' 
 
 test('shows rates for each second of the last minute that add up to all operations', async () => {
   const values = counted(100, (index) => index * index);
-  const { timesMs, figures } = await reader(sets(1000, values)).series.read('b', minute);
+  const { timesMs, figures } = await reader(sets(1000, values)).series.read(bucketSection('b'), minute);
   assert.equal(timesMs.length, 60);
   assert.deepEqual([timesMs[0], timesMs.at(-1)], [startMs + 40_000, startMs + 99_000]);
   assert.equal(
@@ -60,7 +61,7 @@ test('shows rates for each second of the last minute that add up to all operatio
 });
 
 test('continues over a restart, after which counters begin at zero', async () => {
-  const { figures } = await reader(sets(1000, [10, 20, 3, 4])).series.read('b', minute);
+  const { figures } = await reader(sets(1000, [10, 20, 3, 4])).series.read(bucketSection('b'), minute);
   assert.deepEqual(figures['cmd_set'], [10, 3, 1]);
 });
 
@@ -70,7 +71,7 @@ test('shows the last value of gauges, and sums of separate counters', async () =
     series('kv_curr_items', {}, 1000, [5, 6, 7]),
     series('kv_ops', { op: 'get', result: 'hit' }, 1000, [0, 6, 6]),
     series('kv_ops', { op: 'get', result: 'miss' }, 1000, [0, 2, 2]),
-  ).series.read('b', minute);
+  ).series.read(bucketSection('b'), minute);
   assert.deepEqual(figures['curr_items'], [6, 7]);
   assert.deepEqual(
     [figures['cmd_get'], figures['hit_ratio']],
@@ -97,7 +98,7 @@ test('reads longer zooms from the store, in their steps', async () => {
         counted(1500, (index) => (index * stepMs) / 1000),
       ),
     );
-    const { timesMs, figures } = await one.read('b', { ...minute, zoom });
+    const { timesMs, figures } = await one.read(bucketSection('b'), { ...minute, zoom });
     assert.equal(timesMs.length, count, zoom);
     assert.equal((timesMs[1] as number) - (timesMs[0] as number), step * 1000);
     assert.ok(
@@ -118,21 +119,82 @@ test('reduces the series of a zoom to about sixty samples for charts', async () 
       counted(1000, (index) => index * 10),
     ),
   );
-  const { timesMs, figures } = await one.read('b', { ...minute, zoom: 'hour', isForChart: true });
+  const { timesMs, figures } = await one.read(bucketSection('b'), {
+    ...minute,
+    zoom: 'hour',
+    isForChart: true,
+  });
   assert.deepEqual([timesMs.length, (timesMs[1] as number) - (timesMs[0] as number)], [60, 60_000]);
   assert.ok(figures['cmd_set']?.every((rate) => rate === 1));
 });
 
 test('omits timestamps without samples and figures that were not requested', async () => {
   const { series: one } = reader(sets(1000, [1, 2, 4]));
-  assert.deepEqual(await one.read('b', { ...minute, figure: 'cmd_set' }), {
+  assert.deepEqual(await one.read(bucketSection('b'), { ...minute, figure: 'cmd_set' }), {
     timesMs: [startMs + 1000, startMs + 2000],
     figures: { cmd_set: [1, 2] },
   });
-  const later = await one.read('b', { ...minute, figure: 'cmd_set', afterMs: startMs + 1000 });
+  const later = await one.read(bucketSection('b'), { ...minute, figure: 'cmd_set', afterMs: startMs + 1000 });
   assert.deepEqual(later.figures, { cmd_set: [2] });
-  assert.deepEqual(await one.read('b', { ...minute, figure: 'unheard_of' }), { timesMs: [], figures: {} });
-  assert.deepEqual((await one.read('other', minute)).timesMs, []);
+  assert.deepEqual(await one.read(bucketSection('b'), { ...minute, figure: 'unheard_of' }), {
+    timesMs: [],
+    figures: {},
+  });
+  assert.deepEqual((await one.read(bucketSection('other'), minute)).timesMs, []);
+});
+
+const service = (name: string): StatsSection => serviceSection(name) ?? assert.fail(name);
+const requests = series('cm_rest_request_enters_total', {}, 1000, [0, 1, 2]);
+
+test('shows sections of the services: of the node, and the indexes and replications of a bucket', async () => {
+  const ofNode = reader(
+    requests,
+    series('n1ql_selects', {}, 1000, [0, 5, 7]),
+    series('n1ql_active_requests', {}, 1000, [1, 2, 3]),
+  );
+  const { timesMs, figures } = await ofNode.series.read(service('@query'), minute);
+  assert.deepEqual(timesMs, [startMs + 1000, startMs + 2000]);
+  assert.deepEqual(
+    [figures['query_selects'], figures['query_active_requests']],
+    [
+      [5, 2],
+      [2, 3],
+    ],
+  );
+
+  const rows = (index: string, bucket: string, count: number) =>
+    series('index_items_count', { index, bucket, scope: '_default', collection: 'c' }, 1000, [
+      count,
+      count,
+      count,
+    ]);
+  const ofIndexes = reader(requests, rows('i', 'b', 3), rows('j', 'b', 4), rows('i', 'other', 90));
+  const indexes = (await ofIndexes.series.read(service('@index-b'), minute)).figures;
+  assert.deepEqual(
+    [indexes['index/items_count'], indexes['index/i/items_count'], indexes['index/j/items_count']],
+    [
+      [7, 7],
+      [3, 3],
+      [4, 4],
+    ],
+  );
+  // Series of collections are not kept for each second.
+  assert.deepEqual(ofIndexes.resolutionsMs, [1000, 1000]);
+
+  const labels = {
+    targetClusterUUID: 'u',
+    sourceBucketName: 'b',
+    targetBucketName: 't',
+    pipelineType: 'Main',
+  };
+  const ofReplications = reader(requests, series('xdcr_changes_left', labels, 1000, [5, 6, 7]));
+  const replications = (await ofReplications.series.read(service('@xdcr-b'), minute)).figures;
+  assert.deepEqual(replications['replications/u/b/t/changes_left'], [6, 7]);
+  assert.deepEqual(replications['replication_changes_left'], [6, 7]);
+});
+
+test('knows no section of a service that there is not', () => {
+  for (const name of ['b', '@fts', '@cbas-b', '@', '@queries']) assert.equal(serviceSection(name), null);
 });
 
 test('uses only metrics of the catalogue', () => {

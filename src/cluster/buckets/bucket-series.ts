@@ -1,9 +1,10 @@
-// The sample series of a bucket: the timestamps of a zoom, and the figures at them, from the node's time series.
+// The sample series of a section of the statistics, such as a bucket: the timestamps of a zoom, and the figures at them, from the node's time
+// series.
 import type { Matcher, MetricsStore, Series } from '#metrics/sample.ts';
 import type { Clock } from '#ports/clock.ts';
 import { replicationFigure } from '../xdcr/replication-figures.ts';
-import { bucketFigures, bucketSources, nodeSources } from './bucket-figures.ts';
 import { SeriesGrid } from './series-grid.ts';
+import { figureOfReplication, type StatsSection } from './stats-sections.ts';
 
 /** Seconds of a step, and the number of steps. */
 const zooms = {
@@ -61,24 +62,23 @@ export class BucketSeriesReader {
     this.#deps = deps;
   }
 
-  async read(bucket: string, choice: SeriesChoice): Promise<BucketSeries> {
+  async read(section: StatsSection, choice: SeriesChoice): Promise<BucketSeries> {
     const { timesMs, stepMs } = this.#timesOf(choice);
     const [firstMs = 0, lastMs = 0] = [timesMs[0], timesMs.at(-1)];
     if (timesMs.length === 0) return { timesMs, figures: {} };
     const fromMs = firstMs - earlierSteps * stepMs - earlierMs;
     const replication = await this.#replication(choice.figure, fromMs, lastMs, choice.zoom);
     if (replication?.length === 0) return { timesMs: [], figures: {} };
-    const series = [
-      ...(await this.#select(named(bucketSources, bucket), fromMs, lastMs, choice.zoom)),
-      ...(await this.#select(named(nodeSources), fromMs, lastMs, choice.zoom)),
-      ...(replication ?? []),
-    ];
+    const isFine = section.isFine && choice.zoom === 'minute';
+    const series = [...(replication ?? [])];
+    for (const matchers of section.selections)
+      series.push(...(await this.#select(matchers, { fromMs, toMs: lastMs, isFine }, choice.zoom)));
     // A sample of the last minute is shown for one second only; elsewhere a value holds until the next sample.
-    const newestMs =
-      choice.zoom === 'minute'
-        ? Math.max(0, ...series.map((oneSeries) => oneSeries.timesMs.at(-1) ?? 0))
-        : lastMs;
-    return shownOf(new SeriesGrid(series, { timesMs, stepMs }), timesMs, newestMs, choice.figure);
+    const newestMs = isFine
+      ? Math.max(0, ...series.map((oneSeries) => oneSeries.timesMs.at(-1) ?? 0))
+      : lastMs;
+    const wanted = wantedFigures(section, series, choice.figure);
+    return shownOf(new SeriesGrid(series, { timesMs, stepMs }), { timesMs, newestMs, section, wanted });
   }
 
   /** The series of a figure of a replication, none if there is no such replication; null: it is another figure. */
@@ -91,12 +91,8 @@ export class BucketSeriesReader {
     const wanted = figure === null ? null : replicationFigure(figure);
     if (wanted === null) return null;
     const labels = Object.entries({ __name__: wanted.metric, ...wanted.labels });
-    return await this.#select(
-      labels.map(([label, value]) => ({ label, operator: '=' as const, value })),
-      fromMs,
-      toMs,
-      zoom,
-    );
+    const matchers = labels.map(([label, value]) => ({ label, operator: '=' as const, value }));
+    return await this.#select(matchers, { fromMs, toMs, isFine: zoom === 'minute' }, zoom);
   }
 
   #timesOf({ zoom, afterMs, isForChart }: SeriesChoice): { timesMs: number[]; stepMs: number } {
@@ -109,40 +105,43 @@ export class BucketSeriesReader {
     return { timesMs: timesMs.filter((timeMs) => timeMs > afterMs), stepMs };
   }
 
-  /** Reads the last minute, which has samples of each second, from memory. */
-  async #select(matchers: Matcher[], fromMs: number, toMs: number, zoom: Zoom): Promise<readonly Series[]> {
+  /** Reads the last minute, where it has samples of each second, from memory. */
+  async #select(
+    matchers: readonly Matcher[],
+    { fromMs, toMs, isFine }: { fromMs: number; toMs: number; isFine: boolean },
+    zoom: Zoom,
+  ): Promise<readonly Series[]> {
     const { timeSeries, watched } = this.#deps;
     if (zoom === 'minute') watched();
-    if (zoom === 'minute') return timeSeries.recent(matchers, fromMs, toMs);
+    if (isFine) return timeSeries.recent(matchers, fromMs, toMs);
     return (await timeSeries.select(matchers, fromMs, toMs, { enoughMs: zooms[zoom].step * 1000 })).series;
   }
 }
 
-const named = (names: readonly string[], bucket?: string): Matcher[] => [
-  { label: '__name__', operator: '=~', value: names.join('|') },
-  ...(bucket === undefined ? [] : [{ label: 'bucket', operator: '=' as const, value: bucket }]),
-];
+type WantedFigures = [string, (grid: SeriesGrid) => readonly number[]][];
 
-function wantedFigures(figure: string | null): [string, (grid: SeriesGrid) => readonly number[]][] {
-  const ofReplication = figure === null ? null : replicationFigure(figure);
-  if (figure === null || ofReplication === null)
-    return Object.entries(bucketFigures).filter(([name]) => figure === null || name === figure);
-  const { metric, labels, factor } = ofReplication;
-  return [[figure, (grid) => grid.gauge(metric, labels).map((value) => value * factor)]];
+/** All figures of the section, or the one with that name, which may be of a replication; none if there is none of that name. */
+function wantedFigures(section: StatsSection, series: readonly Series[], name: string | null): WantedFigures {
+  const figures = section.figures(series);
+  if (name === null) return Object.entries(figures);
+  const figure = figureOfReplication(name) ?? (Object.hasOwn(figures, name) ? figures[name] : undefined);
+  return figure === undefined ? [] : [[name, figure]];
+}
+
+interface Shown {
+  timesMs: readonly number[];
+  newestMs: number;
+  section: StatsSection;
+  wanted: WantedFigures;
 }
 
 /** Timestamps before the first two samples and after the newest are left out. */
-function shownOf(
-  grid: SeriesGrid,
-  timesMs: readonly number[],
-  newestMs: number,
-  figure: string | null,
-): BucketSeries {
-  const rates = grid.rate('kv_ops', { op: 'set' });
-  const isSampled = rates.map((rate, index) => !Number.isNaN(rate) && (timesMs[index] as number) <= newestMs);
+function shownOf(grid: SeriesGrid, { timesMs, newestMs, section, wanted }: Shown): BucketSeries {
+  const sampled = section.sampled(grid);
+  const isSampled = sampled.map(
+    (value, index) => !Number.isNaN(value) && (timesMs[index] as number) <= newestMs,
+  );
   const pick = <T>(all: readonly T[]): T[] => all.filter((_, index) => isSampled[index]);
-  const wanted = wantedFigures(figure);
   const figures = wanted.map(([name, of]) => [name, pick(of(grid)).map((value) => value || 0)] as const);
-  const isKnown = figure === null || wanted.length > 0;
-  return { timesMs: isKnown ? pick(timesMs) : [], figures: Object.fromEntries(figures) };
+  return { timesMs: wanted.length > 0 ? pick(timesMs) : [], figures: Object.fromEntries(figures) };
 }

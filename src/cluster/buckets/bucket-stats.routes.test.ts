@@ -1,9 +1,11 @@
-// Statistics of a bucket by node in a cluster of several nodes.
+// Statistics of a bucket, and of services, in a cluster of several nodes.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { AppError } from '#contract/errors.ts';
 import type { Context } from '#contract/route.ts';
+import { testOf } from '#metrics/query/match.ts';
+import type { Matcher, Series } from '#metrics/sample.ts';
 import { aCluster } from '../../../test/support/cluster.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { NodeState } from '../config/cluster-state.ts';
@@ -13,33 +15,38 @@ import { bucketStatsRoutes } from './bucket-stats.routes.ts';
 
 type Ask = (nodeId: string, name: string, body: unknown) => Promise<unknown>;
 
-function aClusterOfThree(ask: Ask) {
+function aClusterOfThree(ask: Ask, own: Series[] = [], clock = new ManualClock()) {
   const [self] = aCluster().nodes as [NodeState];
   const nodeRecord = (hostname: string, membership: NodeState['membership'], isThis: boolean) =>
-    ({ node: { ...self, uuid: hostname, hostname, membership }, isThis }) as StableNodeSnapshot;
+    ({
+      node: { ...self, uuid: hostname, hostname, membership },
+      isThis,
+      isAnswering: true,
+    }) as StableNodeSnapshot;
   const all = [
     nodeRecord('one', 'active', true),
     nodeRecord('two', 'active', false),
     nodeRecord('three', 'inactiveFailed', false),
   ];
   const answers = new Map<string, (body: never) => unknown>();
+  const matching = (matchers: readonly Matcher[]) => own.filter(({ labels }) => testOf(matchers)(labels));
   const routes = bucketStatsRoutes({
     service: { find: () => ({ name: 'b', type: 'native' }) as never },
     snapshots: { stable: () => all[0] as StableNodeSnapshot, allStable: () => all },
     peers: { ask: ask as never, answer: (name, answer) => void answers.set(name, answer as never) },
-    timeSeries: { recent: () => [], select: async () => ({ series: [] }) },
+    timeSeries: { recent: matching, select: async (matchers) => ({ series: matching(matchers) }) },
     watched: () => {},
-    clock: new ManualClock(),
+    clock,
   });
-  const call = async (id: string, node = '') => {
+  const call = async (id: string, node = '', params: object = {}, may: Context['may'] = () => true) => {
     const { handler } = routes.find(({ route }) => route.id === id) ?? assert.fail(id);
     const input = {
-      params: { bucket: 'b', node },
+      params: { bucket: 'b', node, ...params },
       query: { zoom: 'hour' },
       body: undefined,
       justValidate: false,
     };
-    const answer = await handler(input as never, {} as Context);
+    const answer = await handler(input as never, { may } as Context);
     return answer.kind === 'json' ? (answer.value as never) : assert.fail(answer.kind);
   };
   return { call, answers };
@@ -90,4 +97,60 @@ it('names a node that does not answer', async () => {
     assert.equal(error.message, 'Node ns_1@cb.local does not answer: lost');
     return true;
   });
+});
+
+/** A zoom of an hour has a value for each four seconds. */
+const stepMs = 4000;
+
+it('adds up the figures of all nodes, and shows the mean of ratios', async () => {
+  const clock = new ManualClock(1000 * stepMs);
+  const series = (name: string, labels: object, values: number[]): Series => ({
+    labels: { __name__: name, bucket: 'b', ...labels },
+    timesMs: Float64Array.from(values, (_, index) => clock.wallMs() - (values.length - 1 - index) * stepMs),
+    values: Float64Array.from(values),
+  });
+  const own = [
+    series('kv_ops', { op: 'set' }, [0, 4, 8, 12]),
+    series('kv_ops', { op: 'get', result: 'hit' }, [0, 4, 8, 12]),
+    series('kv_curr_items', {}, [1, 2, 3, 4]),
+  ];
+  // The clock of the other node is a step behind, and it started later.
+  const timesMs = [clock.wallMs() - 2 * stepMs, clock.wallMs() - stepMs];
+  const other = { timesMs, figures: { curr_items: [20, 30], hit_ratio: [50, 50], only_there: [1, 2] } };
+  const { call } = aClusterOfThree(async () => other, own, clock);
+  const { op } = (await call('buckets.stats')) as { op: { samples: Record<string, number[]> } };
+  assert.deepEqual(op.samples['timestamp'], timesMs);
+  const { curr_items, hit_ratio, only_there, cmd_set } = op.samples;
+  assert.deepEqual(
+    [curr_items, hit_ratio, only_there, cmd_set],
+    [
+      [22, 33],
+      [75, 75],
+      [1, 2],
+      [1, 1],
+    ],
+  );
+  const stat = (await call('buckets.stat', '', { stat: 'curr_items' })) as { nodeStats: object };
+  assert.deepEqual(stat.nodeStats, { 'one:8091': [2, 3], 'two:8091': [20, 30] });
+});
+
+it('leaves out nodes that do not answer', async () => {
+  const { call } = aClusterOfThree(() => Promise.reject(new Error('lost')));
+  const { op } = (await call('buckets.stats')) as { op: { samplesCount: number } };
+  assert.equal(op.samplesCount, 0);
+  const { nodeStats } = (await call('buckets.stat', '', { stat: 'ops' })) as { nodeStats: object };
+  assert.deepEqual(Object.keys(nodeStats), ['one:8091']);
+});
+
+it('shows sections of services to those who may read the statistics of the cluster', async () => {
+  const asked: unknown[] = [];
+  const { call } = aClusterOfThree(async (...request) => {
+    asked.push((request[2] as { bucket: string }).bucket);
+    return { timesMs: [5000], figures: { query_selects: [7] } };
+  });
+  const { op } = (await call('buckets.stats', '', { bucket: '@query' })) as { op: { samples: object } };
+  assert.deepEqual([asked, op.samples], [['@query'], { query_selects: [7], timestamp: [5000] }]);
+  const may = (permission: string) => permission !== 'cluster.stats!read';
+  for (const bucket of ['@query', '@index-b'])
+    await assert.rejects(call('buckets.stats', '', { bucket }, may), { status: 403 });
 });

@@ -1,4 +1,4 @@
-// Statistics of buckets under the old paths, from the time series of this node or of a named one.
+// Statistics of buckets and services under the old paths, from the time series of all nodes or of a named one.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
@@ -17,11 +17,14 @@ import {
 } from './bucket-series.ts';
 import * as contract from './buckets.contract.ts';
 import type { BucketsService } from './buckets.service.ts';
+import { alignedFigure, mergedSeries } from './merged-series.ts';
+import { bucketSection, serviceSection } from './stats-sections.ts';
 
 /** The published interval, the same for every zoom. */
 const intervalMs = 1_000;
 /** Of a read of another node's series. */
 const askTimeoutMs = 10_000;
+const readClusterStats = 'cluster.stats!read';
 
 interface BucketStatsDeps extends SeriesReaderDeps {
   service: Pick<BucketsService, 'find'>;
@@ -30,7 +33,7 @@ interface BucketStatsDeps extends SeriesReaderDeps {
 }
 
 interface ShownSeries extends BucketSeries {
-  /** Whether the bucket keeps its documents on disk. */
+  /** Whether it is a bucket that keeps its documents on disk. */
   isPersistent: boolean;
 }
 
@@ -41,8 +44,6 @@ export const bucketStatsRoutes = (deps: BucketStatsDeps): BoundRoute[] => [
 ];
 
 const bucketOf = ({ service }: BucketStatsDeps, params: Params) => service.find(params['bucket'] as string);
-const addressOf = ({ snapshots }: BucketStatsDeps, context: Context) =>
-  nodeAddress(snapshots.stable(context));
 
 const activeNodes = ({ snapshots }: BucketStatsDeps, context: Context): StableNodeSnapshot[] =>
   snapshots.allStable(context).filter(({ node }) => node.membership === 'active');
@@ -76,45 +77,102 @@ function nodeLinks(deps: BucketStatsDeps): BoundRoute[] {
 
 /** What one node asks another one for. */
 interface SeriesRequest {
+  /** The name of a section. Nodes of other versions send the same name, so it stays. */
   bucket: string;
   choice: SeriesChoice;
 }
 
 function seriesRoutes(deps: BucketStatsDeps): BoundRoute[] {
   const reader = new BucketSeriesReader(deps);
-  const read = ({ bucket, choice }: SeriesRequest) => reader.read(bucket, choice);
-  deps.peers.answer('bucketSeries', read);
-  const seriesOf = async (
-    params: Params,
-    query: Form,
-    figure: string | null = null,
-    from: (request: SeriesRequest) => Promise<BucketSeries> = read,
-  ): Promise<ShownSeries> => {
-    const { name, type } = bucketOf(deps, params);
-    const zoom = query['zoom'] ?? 'minute';
-    if (!isZoom(zoom)) throw bucketRefusals.unknownZoom();
-    const isForChart = query['resampleForUI'] !== undefined;
-    const afterMs = timestampOf(query['haveTStamp']);
-    const series = await from({ bucket: name, choice: { zoom, isForChart, figure, afterMs } });
-    return { ...series, isPersistent: type === 'native' };
-  };
+  const ofThisNode = ({ bucket, choice }: SeriesRequest) =>
+    reader.read(serviceSection(bucket) ?? bucketSection(bucket), choice);
+  deps.peers.answer('bucketSeries', ofThisNode);
+  const of = (node: StableNodeSnapshot, request: SeriesRequest): Promise<BucketSeries> =>
+    node.isThis ? ofThisNode(request) : askForSeries(deps, node, request);
   return [
-    bind(contract.BucketStats, async ({ params, query }) =>
-      reply.json({ op: opOf(await seriesOf(params, query)) }),
-    ),
+    bind(contract.BucketStats, async ({ params, query }, context) => {
+      const { request, isPersistent } = seriesRequestOf(deps, params, query, context);
+      const series = mergedSeries(
+        (await ofActiveNodes(deps, context, (node) => of(node, request))).map((answer) => answer.series),
+      );
+      return reply.json({ op: opOf({ ...series, isPersistent }) });
+    }),
     bind(contract.BucketNodeStats, async ({ params, query }, context) => {
-      const named = namedNode(deps, params, context);
-      const from = named.isThis ? read : (request: SeriesRequest) => askForSeries(deps, named, request);
-      const series = await seriesOf(params, query, null, from);
-      return reply.json({ hostname: nodeAddress(named), op: opOf(series) });
+      const node = namedNode(deps, params, context);
+      const { request, isPersistent } = seriesRequestOf(deps, params, query, context);
+      const series = await of(node, request);
+      return reply.json({ hostname: nodeAddress(node), op: opOf({ ...series, isPersistent }) });
     }),
     bind(contract.BucketStat, async ({ params, query }, context) => {
       const name = params['stat'] as string;
-      const series = await seriesOf(params, query, name);
-      const nodeStats = { [addressOf(deps, context)]: series.figures[name] ?? [] };
-      return reply.json({ ...headOf(series), timestamp: series.timesMs, nodeStats });
+      const { request, isPersistent } = seriesRequestOf(deps, params, query, context, name);
+      const answers = await ofActiveNodes(deps, context, (node) => of(node, request));
+      const { timesMs } = mergedSeries(answers.map(({ series }) => series));
+      const nodeStats = Object.fromEntries(
+        answers.map(({ node, series }) => [nodeAddress(node), alignedFigure(series, name, timesMs)]),
+      );
+      return reply.json({ ...headOf({ timesMs, isPersistent }), timestamp: timesMs, nodeStats });
     }),
   ];
+}
+
+/** @throws Refusal for a section that does not exist or that the caller may not read, and for an unknown zoom. */
+function seriesRequestOf(
+  deps: BucketStatsDeps,
+  params: Params,
+  query: Form,
+  context: Context,
+  figure: string | null = null,
+): { request: SeriesRequest; isPersistent: boolean } {
+  const { name, isPersistent } = shownSection(deps, params, context);
+  const zoom = query['zoom'] ?? 'minute';
+  if (!isZoom(zoom)) throw bucketRefusals.unknownZoom();
+  const isForChart = query['resampleForUI'] !== undefined;
+  const afterMs = timestampOf(query['haveTStamp']);
+  return { request: { bucket: name, choice: { zoom, isForChart, figure, afterMs } }, isPersistent };
+}
+
+/** A bucket, or a section of a service, which requires the right to the statistics of the cluster. */
+function shownSection(
+  deps: BucketStatsDeps,
+  params: Params,
+  context: Context,
+): { name: string; isPersistent: boolean } {
+  const section = serviceSection(params['bucket'] as string);
+  if (section === null) {
+    const { name, type } = bucketOf(deps, params);
+    return { name, isPersistent: type === 'native' };
+  }
+  if (!context.may(readClusterStats)) throw generalRefusals.forbidden([readClusterStats]);
+  if (section.bucket !== null) bucketOf(deps, { bucket: section.bucket });
+  return { name: section.name, isPersistent: false };
+}
+
+interface NodeSeries {
+  node: StableNodeSnapshot;
+  series: BucketSeries;
+}
+
+/** The series of this node and of the other active ones that answer in time. */
+async function ofActiveNodes(
+  deps: BucketStatsDeps,
+  context: Context,
+  read: (node: StableNodeSnapshot) => Promise<BucketSeries>,
+): Promise<NodeSeries[]> {
+  const nodes = activeNodes(deps, context).filter(({ isThis, isAnswering }) => isThis || isAnswering);
+  const own = nodes.filter(({ isThis }) => isThis);
+  const others = nodes.filter(({ isThis }) => !isThis);
+  const answers = await Promise.all(
+    [...own, ...others].map(async (node) => {
+      try {
+        return [{ node, series: await read(node) }];
+      } catch (error) {
+        if (node.isThis || !(error instanceof UnavailableError)) throw error;
+        return [];
+      }
+    }),
+  );
+  return answers.flat();
 }
 
 async function askForSeries(
@@ -138,7 +196,7 @@ const directories = (deps: BucketStatsDeps): BoundRoute[] =>
     }),
   );
 
-const headOf = ({ timesMs, isPersistent }: ShownSeries) => ({
+const headOf = ({ timesMs, isPersistent }: Pick<ShownSeries, 'timesMs' | 'isPersistent'>) => ({
   samplesCount: timesMs.length,
   isPersistent,
   lastTStamp: timesMs.at(-1) ?? 0,

@@ -134,7 +134,7 @@ export const BucketStats = defineRoute({
   path: `${bucket}/stats`,
   access: readStats,
   answer: { json: seriesShape },
-  doc: 'Sample series of a bucket over a `zoom` (minute, hour, day, week, month or year), after `haveTStamp` if it is sent; with `resampleForUI` about sixty samples.',
+  doc: 'Sample series of a bucket, over all nodes, for a `zoom` (minute, hour, day, week, month or year), after `haveTStamp` if it is sent; with `resampleForUI` about sixty samples. In place of the bucket: `@system`, `@query`, `@index`, and for a bucket `@index-<bucket>` and `@xdcr-<bucket>`.',
 });
 
 export const BucketStat = defineRoute({

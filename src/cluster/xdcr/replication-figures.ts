@@ -99,6 +99,17 @@ function labelsOf(id: string): Labels {
   };
 }
 
+/** The names of the figures of each replication. */
+export const replicationFigureNames: readonly string[] = Object.keys(figures);
+
+/** The id of the replication whose figure has these labels; null: it is a figure of something else. */
+export function replicationIdOf(labels: Labels): string | null {
+  const { targetClusterUUID, sourceBucketName, targetBucketName } = labels;
+  return targetClusterUUID === undefined
+    ? null
+    : `${targetClusterUUID}/${sourceBucketName}/${targetBucketName}`;
+}
+
 /** The metric behind `replications/<id>/<name>`; null: there is none of that name. */
 export function replicationFigure(path: string): (Measured & { readonly labels: Labels }) | null {
   const [, id = '', name = ''] = /^replications\/([^/]+\/[^/]+\/[^/]+)\/([a-z_]+)$/.exec(path) ?? [];

@@ -87,26 +87,43 @@ export function sourcesOf(name: string): Source[] {
   return all.filter((operand) => operand !== undefined);
 }
 
-/** Rows with at least one value. `found` are the series of each of `sourcesOf`, in that order. Yields as `evaluateInSteps` does. */
-export function* derivedRows(
+/**
+ * The rows of each of `sourcesOf`, summed as it says, before they are combined. `found` are their series. Yields as
+ * `evaluateInSteps` does.
+ */
+export function* sourceRows(
   name: string,
   plan: Plan,
   found: readonly (readonly Series[])[],
   range: Range,
-): Generator<number, Row[]> {
+): Generator<number, Row[][]> {
+  const all: Row[][] = [];
+  for (const [index, { without }] of sourcesOf(name).entries())
+    all.push(addUp(yield* evaluateInSteps({ ...plan, steps: [] }, found[index] ?? [], range), without));
+  return all;
+}
+
+/** The source rows of several nodes, summed. */
+export const sumSources = (ofNodes: readonly (readonly (readonly Row[])[])[]): Row[][] =>
+  (ofNodes[0] ?? []).map((_, index) =>
+    addUp(
+      ofNodes.flatMap((sources) => sources[index] ?? []),
+      [],
+    ),
+  );
+
+/** Combines the rows of the sources. Returns rows with at least one value. */
+export function derivedRows(name: string, { steps }: Plan, sources: readonly (readonly Row[])[]): Row[] {
   const { numerator, denominator, factor, atZero } = derived[name] as Derived;
-  const left = [...found];
-  function* summed({ without }: Source): Generator<number, Row[]> {
-    return addUp(yield* evaluateInSteps({ ...plan, steps: [] }, left.shift() ?? [], range), without);
-  }
-  function* rowsOf({ of, minus }: Term): Generator<number, Row[]> {
-    const rows = yield* summed(of);
-    const all = minus ? joinRows(rows, yield* summed(minus), (a, b) => a - b) : rows;
-    return plan.steps.reduce((combined, step) => applyStep(combined, step), all);
-  }
-  const numerators = yield* rowsOf(numerator);
+  const left = [...sources];
+  const rowsOf = ({ minus }: Term): readonly Row[] => {
+    const rows = left.shift() ?? [];
+    const all = minus ? joinRows(rows, left.shift() ?? [], (a, b) => a - b) : rows;
+    return steps.reduce<readonly Row[]>((combined, step) => applyStep(combined, step), all);
+  };
+  const numerators = rowsOf(numerator);
   const share = (a: number, b: number) => (b === 0 ? atZero : (factor * a) / b);
-  const rows = denominator ? joinRows(numerators, yield* rowsOf(denominator), share) : numerators;
+  const rows = denominator ? joinRows(numerators, rowsOf(denominator), share) : numerators;
   const named = rows.map((row) => ({ ...row, labels: { ...row.labels, [nameLabel]: name } }));
   return named.filter(({ has }) => has.includes(1));
 }

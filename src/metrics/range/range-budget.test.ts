@@ -5,8 +5,10 @@ import type { Clock } from '#ports/clock.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Selection } from '../sample.ts';
+import type { RangeNode } from './node-rows.ts';
 import { RangeService } from './range.service.ts';
 import { RangeBudget, rangeLimits } from './range-budget.ts';
+import { RangeEvaluator } from './range-evaluator.ts';
 import { type RangeRequest, readPathRequest } from './range-request.ts';
 
 /** Each reading advances the time, so that every check finds the time slice used up. */
@@ -43,11 +45,14 @@ function aService({ limits = {}, samples = 100, clock = new ManualClock() }: Cas
     reads.count++;
     return selection;
   };
-  const service = new RangeService({ source: { select }, clock });
+  const service = new RangeService({ clock });
+  const evaluator = new RangeEvaluator({ source: { select }, clock });
+  const node: RangeNode = { name: 'here:8091', names: [], rows: (...query) => evaluator.rows(...query) };
   const budget = new RangeBudget({ clock, signal: abort.signal, limits: { ...rangeLimits, ...limits } });
-  const caller = { node: 'here:8091', visible: () => true, budget };
+  const caller = { seesAll: true, visible: () => true, budget };
   const ask = async (query: Record<string, string>, functions?: string[]) => {
-    const { data, errors } = JSON.parse(await service.answer(requestOf(clock, query, functions), caller));
+    const request = requestOf(clock, query, functions);
+    const { data, errors } = JSON.parse(await service.answer(request, [node], caller));
     return { rows: data.length, error: errors[0]?.error };
   };
   return { ask, reads, abort, clock };

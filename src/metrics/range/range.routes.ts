@@ -4,35 +4,38 @@ import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Input, reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Labels } from '../sample.ts';
+import type { RangeCaller, RangeNode } from './node-rows.ts';
 import * as contract from './range.contract.ts';
 import { rangeRefusals } from './range.refusals.ts';
-import { RangeService, type RangeSource } from './range.service.ts';
+import { RangeService } from './range.service.ts';
 import { RangeBudget } from './range-budget.ts';
 import { type Problems, type RangeRequest, readItem, readPathRequest } from './range-request.ts';
 
 interface RangeDeps {
-  source: RangeSource;
   clock: Clock;
-  /** The names of this node that requests may use; answers use the first. */
-  namesOf(context: Context): readonly [string, ...string[]];
+  /** The nodes of the cluster, this one first. */
+  nodesOf(context: Context): RangeNodes;
 }
+
+type RangeNodes = readonly [RangeNode, ...RangeNode[]];
 
 const itemsMax = 1_000;
 const defaultPort = 8091;
 
-export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[] {
-  const service = new RangeService({ source, clock });
-  const rangeCallerOf = (context: Context) => ({
-    node: namesOf(context)[0],
-    visible: visibleTo(context),
+export function rangeRoutes({ clock, nodesOf }: RangeDeps): BoundRoute[] {
+  const service = new RangeService({ clock });
+  const rangeCallerOf = (context: Context): RangeCaller => ({
+    ...readerOf(context),
     budget: new RangeBudget({ clock, signal: context.signal }),
   });
   const single = async ({ params, query }: Input<Record<string, string>, unknown>, context: Context) => {
     const functions = params['functions']?.split('/') ?? [];
     const read = readPathRequest(params['metric'] as string, functions, query, clock.wallMs());
-    const problems = 'problems' in read ? read.problems : unknownNodes(read.value, namesOf(context));
+    const nodes = nodesOf(context);
+    const problems = 'problems' in read ? read.problems : unknownNodes(read.value, nodes);
     if ('problems' in read || Object.keys(problems).length > 0) throw generalRefusals.invalidFields(problems);
-    return reply.jsonText(await service.answer(read.value, rangeCallerOf(context)));
+    const wanted = wantedNodes(read.value, nodes);
+    return reply.jsonText(await service.answer(read.value, wanted, rangeCallerOf(context)));
   };
   return [
     bind(contract.RangeWithoutMetric, () => {
@@ -41,43 +44,51 @@ export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[]
     bind(contract.Range, single),
     bind(contract.RangeOfFunctions, single),
     bind(contract.Ranges, async ({ body }, context) => {
-      const requests = readList(body, clock.wallMs(), namesOf(context));
+      const nodes = nodesOf(context);
+      const requests = readList(body, clock.wallMs(), nodes);
       const caller = rangeCallerOf(context);
       const answers: string[] = [];
       for (const request of requests) {
         if (context.signal.aborted) break;
-        answers.push(await service.answer(request, caller));
+        answers.push(await service.answer(request, wantedNodes(request, nodes), caller));
       }
       return reply.jsonText(`[${answers.join(',')}]`);
     }),
   ];
 }
 
-function readList(body: unknown, nowMs: number, names: readonly string[]): RangeRequest[] {
+function readList(body: unknown, nowMs: number, nodes: RangeNodes): RangeRequest[] {
   if (!Array.isArray(body)) throw rangeRefusals.noList();
   if (body.length > itemsMax) throw rangeRefusals.tooManyRequests(itemsMax);
   const reads = body.map((item) => readItem(item, nowMs));
   const problems = reads.map((read) =>
-    'problems' in read ? read.problems : unknownNodes(read.value, names),
+    'problems' in read ? read.problems : unknownNodes(read.value, nodes),
   );
   if (problems.some((problem) => Object.keys(problem).length > 0))
     throw rangeRefusals.invalidRequests(problems);
   return reads.flatMap((read) => ('value' in read ? [read.value] : []));
 }
 
+/** Whether a request that names the node so means this one. */
+const isNamed = ({ names }: RangeNode, name: string): boolean =>
+  names.includes(name) || names.includes(`${name}:${defaultPort}`);
+
 /** Requested nodes that the cluster does not have. */
-function unknownNodes({ nodes }: RangeRequest, clusterNodes: readonly string[]): Problems {
-  const unknown = (nodes ?? []).filter(
-    (node) => !clusterNodes.includes(node) && !clusterNodes.includes(`${node}:${defaultPort}`),
-  );
+function unknownNodes({ nodes }: RangeRequest, all: RangeNodes): Problems {
+  const unknown = (nodes ?? []).filter((name) => !all.some((node) => isNamed(node, name)));
   return unknown.length === 0 ? {} : { nodes: `Unknown hostnames: ${JSON.stringify(unknown)}` };
 }
 
-function visibleTo(context: Context): (labels: Labels) => boolean {
-  const all = context.may('cluster.bucket[*].stats!read');
+function wantedNodes({ nodes }: RangeRequest, all: RangeNodes): RangeNodes {
+  const [first, ...others] = all.filter((node) => nodes?.some((name) => isNamed(node, name)) ?? true);
+  return first === undefined ? all : [first, ...others];
+}
+
+function readerOf(context: Context): Pick<RangeCaller, 'seesAll' | 'visible'> {
+  const seesAll = context.may('cluster.bucket[*].stats!read');
   const decisions = new Map<string, boolean>();
-  return (labels) => {
-    if (all) return true;
+  const visible = (labels: Labels) => {
+    if (seesAll) return true;
     const permission = permissionFor(labels);
     if (permission === null) return false;
     const before = decisions.get(permission);
@@ -86,6 +97,7 @@ function visibleTo(context: Context): (labels: Labels) => boolean {
     decisions.set(permission, may);
     return may;
   };
+  return { seesAll, visible };
 }
 
 /** Null for series that belong to no bucket. */

@@ -1,159 +1,126 @@
-// Runs range queries over the node's store, limited to series that the caller may read, within a time limit.
+// Answers range queries: asks the nodes for their rows, each within the time limit, and combines these.
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
-import type { Row } from '../query/combine.ts';
-import { applyStep } from '../query/combine.ts';
-import { derivedQuery, derivedRows, sourcesOf } from '../query/derived.ts';
-import { evaluateInSteps, neededFromMs, stepsIn } from '../query/evaluate.ts';
-import { type Plan, planOf, stepOf } from '../query/plan.ts';
-import type { Labels, Matcher, Selection } from '../sample.ts';
+import { applyStep, combineBy, labelsKey, type Row } from '../query/combine.ts';
+import { derivedQuery, derivedRows, sumSources } from '../query/derived.ts';
+import { stepsIn } from '../query/evaluate.ts';
+import { type Combiner, type Plan, planOf, stepOf } from '../query/plan.ts';
+import type { Labels } from '../sample.ts';
+import type { NodeRows, RangeCaller, RangeNode } from './node-rows.ts';
 import { type RangeAnswer, valueText } from './range.contract.ts';
 import { QueryRefused, type RangeBudget } from './range-budget.ts';
 import type { RangeRequest } from './range-request.ts';
 
-/** The part of the store that range queries use. */
-export interface RangeSource {
-  select(
-    matchers: readonly Matcher[],
-    fromMs: number,
-    toMs: number,
-    options: { enoughMs?: number; visible?: (labels: Labels) => boolean },
-  ): Promise<Selection>;
-}
-
-export interface RangeCaller {
-  /** The name of this node in answers. */
+/** What a node answered. */
+interface NodeAnswer extends NodeRows {
   readonly node: string;
-  visible(labels: Labels): boolean;
-  /** The remaining limits of the caller's request. */
-  readonly budget: RangeBudget;
 }
 
-interface Rows {
-  rows: Row[];
-  problems: string[];
+/** A row of the answer, and the nodes that it comes from. */
+interface ShownRow {
+  readonly row: Row;
+  readonly nodes: readonly string[];
 }
 
 /** Steps per series; the limit of Prometheus. */
 const stepsMax = 11_000;
-/** Up to this length a query always reads ten-second samples. */
-const longMs = 2 * 86_400_000;
-/** The interval searched for a metric before it is reported as unknown. */
-const newestMs = 3_600_000;
 
 export class RangeService {
-  readonly #source: RangeSource;
   readonly #clock: Clock;
 
-  constructor({ source, clock }: { source: RangeSource; clock: Clock }) {
-    this.#source = source;
+  constructor({ clock }: { clock: Clock }) {
     this.#clock = clock;
   }
 
-  /** The JSON of a RangeAnswer, built series by series: as objects a large answer would take many times its size. */
-  async answer(request: RangeRequest, caller: RangeCaller): Promise<string> {
+  /**
+   * The JSON of a RangeAnswer, built series by series: as objects a large answer would take many times its size.
+   * The first of the nodes reports what concerns the query as a whole.
+   */
+  async answer(
+    request: RangeRequest,
+    nodes: readonly [RangeNode, ...RangeNode[]],
+    caller: RangeCaller,
+  ): Promise<string> {
     const head = { startTimestamp: request.startMs / 1000, endTimestamp: request.endMs / 1000 };
-    const failed = (error: string) => jsonOf([], [{ node: caller.node, error }], head);
+    const failed = (error: string) => jsonOf([], [{ node: nodes[0].name, error }], head);
     const plan = planOf(request.functions);
     if ('problem' in plan) return failed(plan.problem);
     if (stepsIn(request) > stepsMax)
       return failed(`more than ${stepsMax} values of each series: use a larger step`);
     try {
-      const { rows, problems } = await this.#inTime(request, this.#run(request, plan, caller));
-      const errors = problems.map((error) => ({ node: caller.node, error }));
-      return jsonOf(await textsOf(rows, request, caller), errors, head);
+      const answers = await Promise.all(nodes.map((node) => this.#ask(node, request, plan, caller)));
+      const texts = await textsOf(shownRows(answers, request, plan), request, caller.budget);
+      return jsonOf(texts, errorsOf(answers), head);
     } catch (error) {
-      return failed(
-        error instanceof QueryRefused ? error.message : `Unexpected error - ${(error as Error).message}`,
-      );
+      return failed(errorText(error));
     }
   }
 
-  async #run(request: RangeRequest, plan: Plan, caller: RangeCaller): Promise<Rows> {
-    const { rows, problems } = await this.#rows(request, plan, caller);
-    const across = request.aggregation === null ? null : stepOf(request.aggregation);
-    // There is only the result of this node: combining it changes nothing except a histogram.
-    return { rows: across?.kind === 'quantile' ? applyStep(rows, across) : rows, problems };
-  }
-
-  async #rows(request: RangeRequest, plan: Plan, caller: RangeCaller): Promise<Rows> {
-    const derived = derivedQuery(request.matchers);
-    const { budget } = caller;
-    if (!derived) {
-      const { series, problems } = await this.#select(request.matchers, request, plan, caller);
-      if (series.length > 0)
-        return { rows: await budget.run(evaluateInSteps(plan, series, request)), problems: [...problems] };
-      return { rows: [], problems: [...problems, ...(await this.#unknown(request, caller))] };
+  /** A node that does not answer in time, or with an error, has no rows and a problem. */
+  async #ask(node: RangeNode, request: RangeRequest, plan: Plan, caller: RangeCaller): Promise<NodeAnswer> {
+    try {
+      const { timeoutMs } = request;
+      const late = () => new QueryRefused('Request timed out');
+      const found = await within(this.#clock, timeoutMs, node.rows(request, plan, caller), late);
+      return { node: node.name, ...found };
+    } catch (error) {
+      return { node: node.name, lists: [], problems: [errorText(error)], explanations: [] };
     }
-    const found: Selection[] = [];
-    for (const { matchers } of sourcesOf(derived.name))
-      found.push(await this.#select([...matchers, ...derived.rest], request, plan, caller));
-    const series = found.map((selection) => selection.series);
-    const problems = new Set(found.flatMap((selection) => selection.problems));
-    return {
-      rows: await budget.run(derivedRows(derived.name, plan, series, request)),
-      problems: [...problems],
-    };
   }
+}
 
-  async #select(
-    matchers: readonly Matcher[],
-    request: RangeRequest,
-    plan: Plan,
-    caller: RangeCaller,
-  ): Promise<Selection> {
-    const visible = (labels: Labels) => caller.visible(labels);
-    const options = { enoughMs: sufficientIntervalMs(request, plan), visible };
-    const interval = { fromMs: neededFromMs(plan, request), toMs: request.endMs };
-    const found = await this.#read(matchers, interval, options, caller);
-    caller.budget.take('values', found.series.length * stepsIn(request));
-    return found;
-  }
+const errorText = (error: unknown): string =>
+  error instanceof QueryRefused ? error.message : `Unexpected error - ${(error as Error).message}`;
 
-  /** Refuses before reading once the request exceeds a limit. */
-  async #read(
-    matchers: readonly Matcher[],
-    { fromMs, toMs }: { fromMs: number; toMs: number },
-    options: Parameters<RangeSource['select']>[3],
-    { budget }: RangeCaller,
-  ): Promise<Selection> {
-    budget.check();
-    const found = await this.#source.select(matchers, fromMs, toMs, options);
-    budget.take(
-      'samples',
-      found.series.reduce((sum, { timesMs }) => sum + timesMs.length, 0),
+/** Why there is no series is explained only where no node has one. */
+function errorsOf(answers: readonly NodeAnswer[]): RangeAnswer['errors'] {
+  const hasRows = answers.some(({ lists }) => lists.some((rows) => rows.length > 0));
+  return answers.flatMap(({ node, problems, explanations }) =>
+    [...problems, ...(hasRows ? [] : explanations)].map((error) => ({ node, error })),
+  );
+}
+
+function shownRows(answers: readonly NodeAnswer[], request: RangeRequest, plan: Plan): ShownRow[] {
+  const { aggregation, matchers } = request;
+  if (aggregation === null)
+    return answers.flatMap(({ node, lists }) =>
+      lists.flatMap((rows) => rows.map((row) => ({ row, nodes: [node] }))),
     );
-    await budget.yieldIfDue();
-    return found;
+  const answered = answers.filter(({ lists }) => lists.some((rows) => rows.length > 0));
+  const nodes = answered.map(({ node }) => node);
+  if (aggregation === 'special') {
+    const { name } = derivedQuery(matchers) as { name: string };
+    const sources = sumSources(answered.map(({ lists }) => lists));
+    return derivedRows(name, plan, sources).map((row) => ({ row, nodes }));
   }
-
-  /** Explains an empty result: unknown metric, or a label that the metric does not have. */
-  async #unknown({ matchers, endMs }: RangeRequest, caller: RangeCaller): Promise<string[]> {
-    const name = matchers.find(({ label, operator }) => label === '__name__' && operator === '=');
-    if (!name) return [];
-    const fromMs = Math.min(endMs, this.#clock.wallMs()) - newestMs;
-    const { series } = await this.#read([name], { fromMs, toMs: endMs }, {}, caller);
-    if (series.length === 0) return [`unknown metric "${name.value}"`];
-    return matchers
-      .filter(({ label, value }) => value !== '' && series.every(({ labels }) => labels[label] === undefined))
-      .map(({ label }) => `metric "${name.value}" has no label "${label}"`);
+  const step = stepOf(aggregation);
+  if (step?.kind === 'quantile') {
+    const rows = answered.flatMap(({ lists }) => lists.flat());
+    return applyStep(rows, step).map((row) => ({ row, nodes }));
   }
-
-  #inTime<T>({ timeoutMs }: RangeRequest, work: Promise<T>): Promise<T> {
-    return within(this.#clock, timeoutMs, work, () => new QueryRefused('Request timed out'));
-  }
+  return step === null ? [] : combinedByLabels(answered, step.by);
 }
 
-/** Over days and with large steps the five-minute samples are sufficient. */
-function sufficientIntervalMs({ startMs, endMs, stepMs, windowMs }: RangeRequest, { window }: Plan): number {
-  if (endMs - startMs <= longMs) return 0;
-  return window === null ? stepMs : Math.min(stepMs, windowMs / 2);
+/** One row for all nodes that have one with the same labels. */
+function combinedByLabels(answered: readonly NodeAnswer[], by: Combiner): ShownRow[] {
+  const nodesByLabels = new Map<string, string[]>();
+  for (const { node, lists } of answered)
+    for (const { labels } of lists.flat()) {
+      const key = labelsKey(labels);
+      nodesByLabels.set(key, [...(nodesByLabels.get(key) ?? []), node]);
+    }
+  const rows = combineBy(
+    answered.flatMap(({ lists }) => lists.flat()),
+    by,
+    (labels: Labels) => labels,
+  );
+  return rows.map((row) => ({ row, nodes: nodesByLabels.get(labelsKey(row.labels)) ?? [] }));
 }
 
-async function textsOf(rows: readonly Row[], request: RangeRequest, { node, budget }: RangeCaller) {
+async function textsOf(shown: readonly ShownRow[], request: RangeRequest, budget: RangeBudget) {
   const texts: string[] = [];
-  for (const row of rows) {
-    const text = JSON.stringify(seriesOf(row, request, node));
+  for (const row of shown) {
+    const text = JSON.stringify(seriesOf(row, request));
     budget.take('answerBytes', text.length);
     texts.push(text);
     await budget.yieldIfDue();
@@ -170,14 +137,13 @@ function jsonOf(
 }
 
 function seriesOf(
-  { labels, values, has }: Row,
+  { row: { labels, values, has }, nodes }: ShownRow,
   { startMs, stepMs }: RangeRequest,
-  node: string,
 ): RangeAnswer['data'][number] {
   const { __name__: name, ...rest } = labels;
   const points: [number, string][] = [];
   for (let at = 0; at < has.length; at++) {
     if (has[at] === 1) points.push([(startMs + at * stepMs) / 1000, valueText(values[at] as number)]);
   }
-  return { metric: { nodes: [node], ...(name !== undefined && { name }), ...rest }, values: points };
+  return { metric: { nodes, ...(name !== undefined && { name }), ...rest }, values: points };
 }

@@ -5,9 +5,11 @@ import type { Clock } from '#ports/clock.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { derivedNames } from '../query/derived.ts';
+import type { RangeNode } from './node-rows.ts';
 import { Range, valueText } from './range.contract.ts';
 import { RangeService } from './range.service.ts';
 import { RangeBudget } from './range-budget.ts';
+import { RangeEvaluator, type RangeSource } from './range-evaluator.ts';
 import { readPathRequest } from './range-request.ts';
 
 const root = '/pools/default/stats/range';
@@ -44,10 +46,15 @@ async function aNode(t: TestContext) {
 }
 
 const aCaller = (clock: Clock, signal = new AbortController().signal) => ({
-  node: 'here:8091',
+  seesAll: true,
   visible: () => true,
   budget: new RangeBudget({ clock, signal }),
 });
+
+function aRangeNode(select: RangeSource['select'], clock: Clock): RangeNode {
+  const evaluator = new RangeEvaluator({ source: { select }, clock });
+  return { name: 'here:8091', names: ['here:8091'], rows: (...query) => evaluator.rows(...query) };
+}
 
 interface Found {
   metric: Labels;
@@ -107,15 +114,16 @@ test('reports timeouts and damaged files', async () => {
   const request = readPathRequest('kv_ops', [], { timeout: '50' }, clock.wallMs());
   assert.ok('value' in request);
   const caller = aCaller(clock);
-  const stuck = new RangeService({ source: { select: () => new Promise(() => {}) }, clock });
-  const pendingAnswer = stuck.answer(request.value, caller);
+  const service = new RangeService({ clock });
+  const stuck = aRangeNode(() => new Promise(() => {}), clock);
+  const pendingAnswer = service.answer(request.value, [stuck], caller);
   clock.advance(50);
   assert.deepEqual(JSON.parse(await pendingAnswer).errors, [
     { node: 'here:8091', error: 'Request timed out' },
   ]);
   const series = [{ labels: {}, timesMs: new Float64Array(), values: new Float64Array() }];
   const select = async () => ({ series, problems: ['metrics file 7.block: its table is damaged'] });
-  const answer = await new RangeService({ source: { select }, clock }).answer(request.value, caller);
+  const answer = await service.answer(request.value, [aRangeNode(select, clock)], caller);
   assert.deepEqual(JSON.parse(answer).errors, [
     { node: 'here:8091', error: 'metrics file 7.block: its table is damaged' },
   ]);
