@@ -92,6 +92,9 @@ export function createFeatures(options: ClusterManagerOptions) {
   const { auditLog, auditSettings } = auditOf(options, () => alertWatch.auditFailed());
   const events = createEvents({
     ...options,
+    nodes: () => view.cluster.nodes,
+    nodeId: options.identity.nodeId,
+    peers: interNode.peers,
     view,
     data,
     isUser,

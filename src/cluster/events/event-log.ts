@@ -59,7 +59,7 @@ export class EventLog {
     const found = await Promise.all(
       Object.values(this.#deps.journals).map((journal) => matching(journal, query)),
     );
-    const ordered = found.flat().sort((a, b) => a.atMs - b.atMs);
+    const ordered = found.flat().sort(byTime);
     return query.sinceMs === undefined ? ordered.slice(-query.limit) : ordered.slice(0, query.limit);
   }
 
@@ -72,6 +72,8 @@ export class EventLog {
     for (const journal of Object.values(this.#deps.journals)) journal.close();
   }
 }
+
+export const byTime = (a: EventRecord, b: EventRecord): number => a.atMs - b.atMs;
 
 /** Reads no further back than the query needs. */
 async function matching(journal: Journal, { sinceMs, limit, isVisible }: EventQuery): Promise<EventRecord[]> {

@@ -41,7 +41,7 @@ export const GetLogs = defineRoute({
     limit: field.integer(1, limitMax).default(defaultLimit),
   }),
   answer: { json: object({ list: array(entryShape) }) },
-  doc: 'Log entries for people, the newest last: the last entries, or the first since `sinceTime` (milliseconds since 1970).',
+  doc: 'Log entries for people, of all nodes that answer, the newest last: the last entries, or the first since `sinceTime` (milliseconds since 1970).',
 });
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
@@ -65,7 +65,7 @@ export const GetEvents = defineRoute({
   access: readLogs,
   query: eventsQuery,
   answer: { json: object({ events: array(eventShape) }) },
-  doc: 'Structured events, the oldest first: the last events, or the first since `sinceTime`; `limit=-1` means the largest limit.',
+  doc: 'Structured events of all nodes that answer, the oldest first: the last events, or the first since `sinceTime`; `limit=-1` means the largest limit.',
 });
 
 export const StreamEvents = defineRoute({
@@ -75,7 +75,7 @@ export const StreamEvents = defineRoute({
   access: readLogs,
   query: eventsQuery,
   answer: { json: object({ events: array(eventShape) }), stream: true },
-  doc: 'The events of `/events`, followed by each new event.',
+  doc: 'The events of this node, followed by each new one.',
 });
 
 export function shownEvent({ atMs, uuid, name, otpNode, hostname, attributes }: EventRecord) {

@@ -13,6 +13,7 @@ import type { JournalName } from './event-kinds.ts';
 import { EventLog, type EventLogDeps } from './event-log.ts';
 import { eventRoutes } from './events.routes.ts';
 import type { Journal, JournalBounds } from './journal.ts';
+import { NodesEvents, type NodesEventsDeps } from './nodes-events.ts';
 
 /** Opens a journal of that name without reading or writing. */
 export type OpenJournal = (name: JournalName, bounds: JournalBounds) => Journal;
@@ -26,6 +27,7 @@ export interface Events {
 }
 
 export type EventsOptions = Omit<EventLogDeps, 'journals' | 'node'> &
+  Pick<NodesEventsDeps, 'nodes' | 'nodeId' | 'peers'> &
   Omit<BucketWatchDeps, 'events' | 'view'> &
   Pick<AuditTrailDeps, 'isUser' | 'auditLog'> & {
     view: BucketWatchDeps['view'] & { self: { otpNode: string; hostname?: string | null } };
@@ -47,7 +49,7 @@ export function createEvents(options: EventsOptions): Events {
   return {
     log,
     audit: new AuditTrail({ ...options, events: log, denials }),
-    routes: eventRoutes(log),
+    routes: eventRoutes(log, new NodesEvents({ ...options, events: log })),
     start({ version }) {
       started = true;
       log.record('node_started', { version });

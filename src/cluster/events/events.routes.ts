@@ -1,37 +1,38 @@
-// Handlers that return events: a list, and a stream of new ones.
+// Handlers that return events: lists of those of all nodes, and a stream of this node's.
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
-import { eventKinds } from './event-kinds.ts';
-import type { EventLog, EventRecord } from './event-log.ts';
+import type { EventLog } from './event-log.ts';
 import { eventStream } from './event-stream.ts';
 import * as contract from './events.contract.ts';
+import { type NodesEvents, visibleTo, type WantedEvents } from './nodes-events.ts';
 
-export function eventRoutes(events: EventLog): BoundRoute[] {
+export function eventRoutes(events: EventLog, ofAllNodes: Pick<NodesEvents, 'read'>): BoundRoute[] {
   return [
     bind(contract.GetLogs, async ({ query: { sinceTime, limit } }, context) => {
-      const found = await events.read({ sinceMs: sinceTime, limit, isVisible: visibleTo(context) });
+      const found = await ofAllNodes.read({ sinceMs: sinceTime, limit, seesAll: seesAll(context) });
       return reply.json({ list: found.map(contract.shownLogEntry) });
     }),
     bind(contract.GetEvents, async ({ query }, context) => {
-      const found = await events.read(wanted(query, context));
+      const found = await ofAllNodes.read(wanted(query, context));
       return reply.json({ events: found.map(contract.shownEvent) });
     }),
-    bind(contract.StreamEvents, ({ query }, context) =>
-      reply.stream((signal) => eventStream(events, wanted(query, context), signal)),
-    ),
+    bind(contract.StreamEvents, ({ query }, context) => {
+      const { seesAll: all, ...interval } = wanted(query, context);
+      return reply.stream((signal) =>
+        eventStream(events, { ...interval, isVisible: visibleTo(all) }, signal),
+      );
+    }),
   ];
 }
 
 const wanted = (
   { sinceTime, limit }: { sinceTime: string | undefined; limit: number },
   context: Context,
-) => ({
+): WantedEvents => ({
   sinceMs: sinceTime === undefined ? undefined : Date.parse(sinceTime),
   limit: limit === -1 ? contract.limitMax : limit,
-  isVisible: visibleTo(context),
+  seesAll: seesAll(context),
 });
 
 /** Events of changes and refusals are for administrators of the cluster or its security. */
-function visibleTo(context: Context): (record: EventRecord) => boolean {
-  const seesAll = context.may('cluster.admin.logs!read') || context.may('cluster.admin.security!read');
-  return ({ name }) => seesAll || !eventKinds[name].confidential;
-}
+const seesAll = (context: Context): boolean =>
+  context.may('cluster.admin.logs!read') || context.may('cluster.admin.security!read');

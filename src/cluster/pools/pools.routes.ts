@@ -156,12 +156,12 @@ function bootstrapRoutes({ view, data }: PoolRoutesDeps): BoundRoute[] {
   ];
 }
 
-function taskRoutes({ view, data, logCollection, xdcr, backupTasks }: PoolRoutesDeps): BoundRoute[] {
+function taskRoutes({ view, snapshots, logCollection, xdcr, backupTasks }: PoolRoutesDeps): BoundRoute[] {
   return [
-    bind(contract.GetTasks, async ({ query }) => {
-      await data.refresh();
+    bind(contract.GetTasks, async ({ query }, context) => {
+      const nodes = await snapshots.all(context);
       const ofServices = [...(await xdcr.tasks()), ...(backupTasks?.() ?? [])];
-      return reply.json(tasks(view, data, query, logCollection.state, ofServices));
+      return reply.json(tasks(view, nodes, query, logCollection.state, ofServices));
     }),
     bind(contract.GetRebalanceProgress, () => reply.json(progressAnswer(view))),
   ];

@@ -2,12 +2,11 @@
 
 import type { Form } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
-import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { DataService, MeasuredBucket, WarmUpFigures } from '../config/data-service.ts';
+import type { MeasuredBucket, WarmUpFigures } from '../config/data-service.ts';
 import { collectionTask } from '../log-collection/log-collection.contract.ts';
 import type { CollectionState } from '../log-collection/log-collection.ts';
-import { statusOf } from '../nodes/node-record.ts';
+import { type NodeSnapshot, statusOf } from '../nodes/node-record.ts';
 import { rebalanceTask } from '../orchestrator/rebalance-report.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 
@@ -16,7 +15,7 @@ const refreshSeconds = 2;
 
 export function tasks(
   view: ClusterView,
-  data: DataService,
+  nodes: readonly Pick<NodeSnapshot, 'node' | 'measured'>[],
   query: Form,
   collection: CollectionState | null,
   ofServices: readonly Record<string, unknown>[],
@@ -30,20 +29,26 @@ export function tasks(
     rebalanceTask(view),
     ...ofServices,
     ...(collection ? [collectionTask(collection)] : []),
-    ...view.liveBuckets().flatMap((bucket) => compactionTask(bucket, data.measured(bucket.uuid)) ?? []),
     ...view.liveBuckets().flatMap(({ name, uuid }) => {
-      const measured = data.measured(uuid);
-      if (!isWarming(measured)) return [];
-      const stats = measured?.warmUp ? warmUpStats(measured.warmUp) : {};
-      return [{ type: 'warming_up', bucket: name, node: otpNode, stats, ...common }];
+      const running = nodes.flatMap(({ measured }) => measured.get(uuid)?.compaction ?? []);
+      return running.length === 0 ? [] : [compactionTask(name, running)];
     }),
+    ...view.liveBuckets().flatMap(({ name, uuid }) =>
+      nodes.flatMap(({ node, measured: ofBuckets }) => {
+        const measured = ofBuckets.get(uuid);
+        if (measured === undefined || !isWarming(measured)) return [];
+        const stats = measured?.warmUp ? warmUpStats(measured.warmUp) : {};
+        return [{ type: 'warming_up', bucket: name, node: node.otpNode, stats, ...common }];
+      }),
+    ),
   ];
 }
 
-function compactionTask({ name }: StoredBucket, measured: MeasuredBucket | null) {
-  if (!measured?.compaction) return null;
-  const { origin, done, total } = measured.compaction;
-  const cancel = cancelCalls[origin];
+/** One task for the bucket, whose files each node compacts. */
+function compactionTask(name: string, running: readonly NonNullable<MeasuredBucket['compaction']>[]) {
+  const done = running.reduce((sum, compaction) => sum + compaction.done, 0);
+  const total = running.reduce((sum, compaction) => sum + compaction.total, 0);
+  const [cancel] = running.flatMap(({ origin }) => cancelCalls[origin] ?? []);
   const uri = `${bucketUri(name)}/controller/`;
   return {
     type: 'bucket_compaction',
