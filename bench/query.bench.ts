@@ -11,6 +11,9 @@ import { QueryClient } from './support/query-client.ts';
 import { peakMb, resetPeak, residentMb } from './support/server-time.ts';
 
 const whole = 'b._default._default';
+/** Connections with one request each at a time. */
+const connections = 16;
+const pointText = "select doc->>'name' as name, doc->>'city' as city from docs where (doc->>'n')::int = $1";
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const count = smoke ? 2_000 : 200_000;
@@ -25,6 +28,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     peer: peer && { name: 'PostgreSQL', pid: peer.server.pid },
   };
   await points(sides, client, peer?.client ?? null, smoke);
+  await pointsAtOnce(sides, node, peer?.server ?? null, smoke);
   await scans(sides, client, peer?.client ?? null, count);
   await collectionScan(sides, node, client, peer?.client ?? null, count);
   await freshReads(client, smoke ? 20 : 300);
@@ -57,13 +61,11 @@ async function points(sides: Sides, client: QueryClient, peer: pg.Client | null,
   const rounds = smoke ? 200 : 6_000;
   const statement = `SELECT d.name, d.city FROM ${whole} d WHERE d.n = $n`;
   await client.run({ statement: `PREPARE FORCE point FROM ${statement}` });
-  const text = "select doc->>'name' as name, doc->>'city' as city from docs where (doc->>'n')::int = $1";
-  const n = (round: number): number => hotel((round * 31) % 2_000).body.n;
   await compared(
     'point query, prepared',
     { sides, rounds, goal: 0.3, latencyGoal: 'goal 0.6 ms median, 4 ms at 99 %' },
-    (round) => client.run({ prepared: 'point', $n: n(round) }),
-    (round) => peer?.query({ name: 'point', text, values: [n(round)] }),
+    (round) => client.run({ prepared: 'point', $n: pointAt(round) }),
+    (round) => peer?.query({ name: 'point', text: pointText, values: [pointAt(round)] }),
   );
   const byKey = "select doc->>'name' as name from docs where id = $1";
   const keys = `SELECT d.name FROM ${whole} d USE KEYS $key`;
@@ -74,6 +76,34 @@ async function points(sides: Sides, client: QueryClient, peer: pg.Client | null,
     (round) => client.run({ prepared: 'by_key', $key: `hotel_${(round * 31) % 2_000}` }),
     (round) => peer?.query({ name: 'key', text: byKey, values: [`hotel_${(round * 31) % 2_000}`] }),
   );
+}
+
+/** The value of `n` that a point query looks up. */
+const pointAt = (round: number): number => hotel((round * 31) % 2_000).body.n;
+
+/** One query at a time measures the wake-ups of threads and processes as well; many at a time hardly do. */
+async function pointsAtOnce(sides: Sides, node: NodeProcess, peer: Postgres | null, smoke: boolean) {
+  const all = Array.from({ length: connections });
+  const clients = await Promise.all(
+    all.map(() => QueryClient.open(node.ready.node.query as string, administrator)),
+  );
+  const peerClients = peer === null ? [] : all.map(() => new pg.Client({ connectionString: peer.url }));
+  for (const peerClient of peerClients) await peerClient.connect();
+  const values = (round: number): number[] => all.map((_, at) => pointAt(round * connections + at));
+  await compared(
+    `point query, prepared, ${connections} connections`,
+    { sides, rounds: smoke ? 20 : 400, each: connections, goal: 0.3 },
+    (round) =>
+      Promise.all(values(round).map((value, at) => clients[at]?.run({ prepared: 'point', $n: value }))),
+    (round) =>
+      Promise.all(
+        values(round).map((value, at) =>
+          peerClients[at]?.query({ name: 'point', text: pointText, values: [value] }),
+        ),
+      ),
+  );
+  for (const client of clients) client.close();
+  for (const peerClient of peerClients) await peerClient.end();
 }
 
 async function scans(sides: Sides, client: QueryClient, peer: pg.Client | null, count: number) {
