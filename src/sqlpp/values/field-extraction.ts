@@ -1,10 +1,12 @@
 // Extracts fields of a document from its bytes in one scan, each into its slot of a row.
-import { parseString } from './json-parse.ts';
+import { asciiString, parseString } from './json-parse.ts';
 import { isName, nameBytes, nextName, skipSpace, valueAt, valueEnd, valueStart } from './json-scan.ts';
 import { RawJson, type Value } from './value.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
+const comma = 0x2c;
+const colon = 0x3a;
 
 /** The fields to extract: one slot per path. */
 export class FieldTree {
@@ -66,7 +68,8 @@ function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree,
   // A bit for each of the first 31 found members: of duplicates the first counts.
   let found = 0;
   for (let missing = count; missing > 0; ) {
-    at = nextName(bytes, at, end);
+    if (bytes[at] === comma) at++;
+    if (bytes[at] !== quote) at = nextName(bytes, at, end);
     if (at >= end) return;
     const nameStart = at + 1;
     let escapes = false;
@@ -78,12 +81,12 @@ function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree,
       at++;
     }
     const nameEnd = at;
-    at = valueStart(bytes, at + 1, end);
-    const length = nameEnd - nameStart;
-    const which =
-      escapes || lengths[Math.min(length, lengthMax)] === 1
-        ? memberIndex(bytes, nameStart, nameEnd, tree)
-        : -1;
+    at++;
+    // Without space around the colon, as documents mostly are.
+    const isCompact = bytes[at] === colon && (bytes[at + 1] as number) > 0x20;
+    at = isCompact ? at + 1 : valueStart(bytes, at, end);
+    const isWanted = escapes || lengths[Math.min(nameEnd - nameStart, lengthMax)] === 1;
+    const which = isWanted ? memberIndex(bytes, nameStart, nameEnd, tree, escapes) : -1;
     if (which >= 0 && (which >= 31 || (found & (1 << which)) === 0)) {
       at = extractMember(tree, which, bytes, at, end, row);
       if (which >= 31) continue;
@@ -94,11 +97,27 @@ function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree,
 }
 
 /** The index of the member with this name, or -1. */
-function memberIndex(bytes: Uint8Array, start: number, end: number, { names }: FieldTree): number {
+function memberIndex(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  { names }: FieldTree,
+  escapes: boolean,
+): number {
   for (let which = 0; which < names.length; which++) {
-    if (isName(bytes, start, end, names[which] as Uint8Array)) return which;
+    const name = names[which] as Uint8Array;
+    if (escapes ? isName(bytes, start, end, name) : isPlainName(bytes, start, end, name)) return which;
   }
   return -1;
+}
+
+/** For a name without escapes. */
+function isPlainName(bytes: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
+  const { length } = name;
+  if (end - start !== length) return false;
+  let at = 0;
+  while (at < length && bytes[start + at] === name[at]) at++;
+  return at === length;
 }
 
 /** Returns the position after the value. */
@@ -110,18 +129,38 @@ function extractMember(
   end: number,
   row: Value[],
 ): number {
-  const next = valueEnd(bytes, start, end);
   const slot = tree.slots[which];
+  if (bytes[start] === quote) {
+    const plainEnd = plainStringEnd(bytes, start, end);
+    const next = plainEnd < 0 ? valueEnd(bytes, start, end) : plainEnd;
+    if (slot !== undefined)
+      row[slot] ??= plainEnd < 0 ? parseString(bytes, start, next) : asciiString(bytes, start + 1, next - 1);
+    return next;
+  }
+  const next = valueEnd(bytes, start, end);
   if (slot !== undefined) row[slot] ??= valueWithin(bytes, start, next);
   const within = tree.within[which];
   if (within !== undefined) extract(bytes, start, next, within, row);
   return next;
 }
 
-/** The value in `bytes[start, end)`. */
+/** From this length on finding the end of a string and looking for escapes in it are faster each by itself. */
+const shortBytes = 32;
+
+/** The position after a short string of ASCII without escapes; -1 for others. */
+function plainStringEnd(bytes: Uint8Array, start: number, end: number): number {
+  const near = Math.min(end, start + 1 + shortBytes);
+  for (let at = start + 1; at < near; at++) {
+    const byte = bytes[at] as number;
+    if (byte === quote) return at + 1;
+    if (byte === backslash || byte >= 0x80) return -1;
+  }
+  return -1;
+}
+
+/** The value in `bytes[start, end)`, which is not a string. */
 function valueWithin(bytes: Uint8Array, start: number, end: number): Value {
   const first = bytes[start];
-  if (first === quote) return parseString(bytes, start, end);
   if (first === 0x7b || first === 0x5b) return ownJson(bytes, start, end);
   return valueAt(bytes, start, end);
 }

@@ -68,8 +68,13 @@ export function parseString(bytes: Uint8Array, start: number, end: number): stri
     if (byte === 0x5c) return unescaped(bytes, start, end);
     if (byte >= 0x80) isPlain = false;
   }
-  if (isPlain) return latin1Slice.call(bytes, start + 1, end - 1);
+  if (isPlain) return asciiString(bytes, start + 1, end - 1);
   return decoder.decode(bytes.subarray(start + 1, end - 1));
+}
+
+/** The string of `bytes[start, end)`, which are ASCII. */
+export function asciiString(bytes: Uint8Array, start: number, end: number): string {
+  return latin1Slice.call(bytes, start, end);
 }
 
 function unescaped(bytes: Uint8Array, start: number, end: number): string {

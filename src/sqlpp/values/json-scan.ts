@@ -53,6 +53,21 @@ export function memberNames({ bytes, start, end }: RawJson): string[] {
   return names;
 }
 
+/** The number of an object's members, repeated ones too; 0 if the text is not an object. */
+export function memberCount({ bytes, start, end }: RawJson): number {
+  let count = 0;
+  let at = skipSpace(bytes, start, end);
+  if (bytes[at] !== 0x7b) return count;
+  at = nextName(bytes, at + 1, end);
+  while (at < end) {
+    count++;
+    const nameEnd = stringEnd(bytes, at, end);
+    at = valueEnd(bytes, valueStart(bytes, nameEnd, end), end);
+    at = nextName(bytes, at, end);
+  }
+  return count;
+}
+
 /** The position of the next name's quote, or `end` after the last. */
 export function nextName(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
