@@ -23,8 +23,12 @@ export class RowDecoder {
   constructor(positions: readonly number[], directions: KeyDirections) {
     this.positions = positions;
     this.directions = directions;
-    this.last = Math.max(-1, ...positions);
-    this.resultIndexes = Array.from({ length: this.last + 1 }, (_, position) => positions.indexOf(position));
+    let last = -1;
+    for (const position of positions) if (position > last) last = position;
+    this.last = last;
+    const resultIndexes: number[] = [];
+    for (let position = 0; position <= last; position++) resultIndexes.push(positions.indexOf(position));
+    this.resultIndexes = resultIndexes;
   }
 
   keysOf(key: Uint8Array): readonly Value[] {

@@ -34,11 +34,20 @@ interface SpanInterval extends ComponentRange {
 /** Ascending intervals without overlaps. No spans: the whole index. */
 export function intervalsOf(spans: readonly Span[], directions: KeyDirections): KeyInterval[] {
   if (spans.length === 0) return [{ start: Buffer.alloc(0), end: null, accepts: null }];
+  if (spans.length === 1) return singleInterval(spans[0] as Span, directions);
   const ofSpans = spans
     .map((span) => intervalOf(span, directions))
     .filter(({ start, end }) => end === null || Buffer.compare(start, end) < 0)
     .sort((left, right) => Buffer.compare(left.start, right.start));
   return groupsOf(ofSpans).map((group) => intervalOfGroup(group, directions));
+}
+
+/** Most scans have one span, and none of the work for several. */
+function singleInterval(span: Span, directions: KeyDirections): KeyInterval[] {
+  const interval = intervalOf(span, directions);
+  const { start, end, filters } = interval;
+  if (end !== null && Buffer.compare(start, end) >= 0) return [];
+  return [filters.size === 0 ? { start, end, accepts: null } : intervalOfGroup([interval], directions)];
 }
 
 /** The lowest key above all keys that begin with these bytes; null if there is none. */

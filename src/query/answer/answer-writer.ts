@@ -76,9 +76,14 @@ export class AnswerWriter {
     this.text += this.isPretty ? '\n    ]' : '\n]';
   }
 
+  /** Whether the client has read enough for more rows. */
+  get isReady(): boolean {
+    return !this.isBufferFull;
+  }
+
   /** Resolves when the client has read enough for more rows. */
   async ready(): Promise<void> {
-    if (!this.isBufferFull) return;
+    if (this.isReady) return;
     await this.sink.drained();
     this.isBufferFull = false;
   }

@@ -95,6 +95,7 @@ function rollbackError(vb: number, { name }: Keyspace): Error {
 
 /** Refuses `scan_vector` for a statement over several keyspaces. */
 export function checkSingleVector({ scanVector }: ConsistencyRequest, keyspaces: readonly Keyspace[]): void {
+  if (scanVector === null) return;
   const names = new Set(keyspaces.map(({ name }) => keyspaceText(name)));
-  if (scanVector !== null && names.size > 1) throw sqlError(5190, [...names].join(', '));
+  if (names.size > 1) throw sqlError(5190, [...names].join(', '));
 }

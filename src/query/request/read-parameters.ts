@@ -1,6 +1,6 @@
 // Parses and checks the parameters of a request from its address, form or JSON body.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import { memberNames } from '#sqlpp/values/json-scan.ts';
+import { memberCount, memberNames } from '#sqlpp/values/json-scan.ts';
 import { RawJson } from '#sqlpp/values/value.ts';
 import { type Parameter, parameters } from './parameters.ts';
 import { emptyRequest, type QueryRequest } from './query-request.ts';
@@ -104,9 +104,15 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw badValue('JSON request body', 'it must be an object of parameters');
   const members = json as Readonly<Record<string, unknown>>;
-  // JSON.parse keeps only the last of repeated members.
-  if (method === 'POST') refuseRepeated(memberNames(new RawJson(body, 0, body.length)));
-  return Object.keys(members).map((name) => ({ name, value: plainValue(members[name]), isText: false }));
+  const names = Object.keys(members);
+  if (method === 'POST') refuseRepeatedMembers(body, names);
+  return names.map((name) => ({ name, value: plainValue(members[name]), isText: false }));
+}
+
+/** JSON.parse keeps only the last of repeated members: then the text has more names than the object. */
+function refuseRepeatedMembers(body: Buffer, names: readonly string[]): void {
+  const sent = new RawJson(body, 0, body.length);
+  refuseRepeated(memberCount(sent) === names.length ? names : memberNames(sent));
 }
 
 function formValues(sent: SentRequest): SentValue[] {

@@ -256,10 +256,10 @@ export class RequestRun {
         for (const row of batch) writer.row(engine.textOf(row));
         active.rows.count = writer.rows;
         active.rows.bytes = writer.bytes;
-        await writer.ready();
+        if (!writer.isReady) await writer.ready();
         signal.throwIfAborted();
       }
-      await transaction?.end(outcome.errors);
+      if (transaction?.transaction) await transaction.end(outcome.errors);
       open();
       active.state = 'completed';
       answer.end([...outcome.errors], null);

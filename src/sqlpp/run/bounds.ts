@@ -18,13 +18,20 @@ const combinationsMax = 8192;
 
 export function compileSpans(compiler: BlockCompiler, spans: readonly PlanSpan[]): SpansCode {
   const codes = spans.map((span) => span.ranges.map((range) => compileRange(compiler, range)));
-  return (run, row) => codes.flatMap((ranges) => spanOf(ranges, run, row));
+  const [only] = codes;
+  if (only !== undefined && codes.length === 1) return (run, row) => spansOf(only, run, row);
+  return (run, row) => codes.flatMap((ranges) => spansOf(ranges, run, row));
 }
 
-function spanOf(codes: readonly RangeCode[], run: Run, row: Row): Span[] {
+function spansOf(codes: readonly RangeCode[], run: Run, row: Row): Span[] {
   let spans: Range[][] = [[]];
   for (const code of codes) {
     const ranges = code(run, row);
+    if (ranges.length === 1) {
+      // The usual case, without new lists.
+      for (const combination of spans) combination.push(ranges[0] as Range);
+      continue;
+    }
     const combines = spans.length > 1 && ranges.length > 1;
     if (combines && spans.length * ranges.length > combinationsMax)
       return spans.map((ranges) => ({ ranges }));

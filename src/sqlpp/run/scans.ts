@@ -82,7 +82,8 @@ export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
       phase.items += rows.length;
       for (let at = 0; at < rows.length; at += batchRows) {
         yield rows.slice(at, at + batchRows).map((entry) => indexRow(seed, idSlot as number, scan, entry));
-        await run.yieldIfDue();
+        const pause = run.yieldIfDue();
+        if (pause !== undefined) await pause;
       }
     }
   };
