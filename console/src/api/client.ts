@@ -25,8 +25,8 @@ function refusal(status: number, body: unknown): ApiError {
   const fields = fieldsOf(sent['errors']) ?? fieldsOf(sent);
   if (typeof sent['msg'] === 'string')
     return new ApiError(status, serviceMessage(sent['msg'], sent['extras']));
-  const coded = messagesIn(sent['errors']);
-  const texts = [coded, sent['errors'], body, sent['reason'], sent['message'], sent['error']].flat();
+  const queryErrors = messagesIn(sent['errors']);
+  const texts = [queryErrors, sent['errors'], body, sent['reason'], sent['message'], sent['error']].flat();
   const text = texts.find((each) => typeof each === 'string' && each !== '');
   if (text === undefined && fields) return new ApiError(status, Object.values(fields).join(' '), fields);
   return new ApiError(status, text === undefined ? `The node answers with status ${status}.` : String(text));

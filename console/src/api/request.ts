@@ -3,7 +3,7 @@
 /** A method and a path, whose parameters stand as `:name` or `{name}`. */
 export type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
-/** A refusal by the server, or none of its answers. */
+/** The server refused the request, or did not answer. */
 export class ApiError extends Error {
   /** 0: the server did not answer. */
   readonly status: number;
@@ -65,14 +65,14 @@ async function answerOf(server: Server, route: Call, options: CallOptions): Prom
   const [method = 'GET', template = ''] = route.split(' ');
   const { form, json } = options;
   const target = addressOf(template, options);
-  const own = await server.headers(method, target);
+  const serverHeaders = await server.headers(method, target);
   const body = form ? new URLSearchParams(defined(form)) : json === undefined ? null : JSON.stringify(json);
   try {
     return await fetch(target, {
       method,
       body,
       headers: {
-        ...own,
+        ...serverHeaders,
         ...(json !== undefined && { 'content-type': 'application/json' }),
         ...options.headers,
       },

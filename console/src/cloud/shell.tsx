@@ -2,10 +2,17 @@
 import { useCallback, useState } from 'preact/hooks';
 import { time } from '../kit/format.ts';
 import { Frame } from '../shell/frame.tsx';
+import type { Pages } from '../shell/page-entry.ts';
 import { setCredentials } from './api/client.ts';
 import type { Caller } from './api/routes.ts';
-import { pages } from './pages.ts';
 import { SignInForm } from './sign-in.tsx';
+
+const pages: Pages = {
+  projects: { title: 'Projects', load: () => import('./pages/projects.tsx') },
+  clusters: { title: 'Clusters', load: () => import('./pages/clusters.tsx') },
+  cluster: { title: 'Cluster', load: () => import('./pages/cluster.tsx'), within: 'clusters' },
+  organization: { title: 'Organization', load: () => import('./pages/organization.tsx') },
+};
 
 export function CloudShell() {
   const [caller, setCaller] = useState<Caller>();

@@ -14,7 +14,7 @@ export interface EditorOptions {
   readonly onInput: (text: string) => void;
 }
 
-export interface Described {
+export interface EditorLabels {
   readonly label: string;
   readonly description: string;
   readonly isInvalid: boolean;
@@ -23,14 +23,14 @@ export interface Described {
 export interface CodeEditor {
   /** Replaces the text, unless it is the same. */
   replace(text: string): void;
-  describe(as: Described): void;
+  describe(labels: EditorLabels): void;
   focus(from: number, to: number): void;
   close(): void;
 }
 
 export function openEditor(host: HTMLElement, { language, text, rows, onInput }: EditorOptions): CodeEditor {
   const attributes = new Compartment();
-  let known = text;
+  let currentText = text;
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const view = new EditorView({
     root,
@@ -42,23 +42,23 @@ export function openEditor(host: HTMLElement, { language, text, rows, onInput }:
       bracketMatching(),
       languages[language],
       syntaxHighlighting(colours),
-      look,
+      editorTheme,
       EditorView.theme({ '.cm-content': { minHeight: `${rows * lineHeight}em` } }),
       EditorView.lineWrapping,
       EditorView.domEventHandlers({ beforeinput: replaceSelected }),
-      keymap.of([...keys, ...historyKeymap]),
+      keymap.of([...editorKeys, ...historyKeymap]),
       attributes.of([]),
       EditorView.updateListener.of(({ docChanged, state }) => {
         if (!docChanged) return;
-        known = state.doc.toString();
-        onInput(known);
+        currentText = state.doc.toString();
+        onInput(currentText);
       }),
     ],
   });
   return {
     replace(wanted) {
-      if (wanted === known) return;
-      known = wanted;
+      if (wanted === currentText) return;
+      currentText = wanted;
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: wanted } });
     },
     describe({ label, description, isInvalid }) {
@@ -116,9 +116,9 @@ function selectionOf(root: DocumentOrShadowRoot): Selection | null {
 const lineHeight = 1.4;
 
 /** The tab key leaves the editor; Ctrl+Enter belongs to the form. */
-const keys = defaultKeymap.filter(({ key }) => key !== 'Mod-Enter');
+const editorKeys = defaultKeymap.filter(({ key }) => key !== 'Mod-Enter');
 
-const look = EditorView.theme({
+const editorTheme = EditorView.theme({
   '&': {
     border: '1px solid var(--quiet)',
     borderRadius: 'var(--radius)',

@@ -20,14 +20,14 @@ const json = StreamLanguage.define({
   },
 });
 
-/** What a line ends inside of: a string, a name in backticks, or a comment. */
-interface Inside {
-  inside: keyof typeof ends | null;
+/** What is open at the end of a line: a string, a name in backticks, or a comment. */
+interface OpenAtLineEnd {
+  inside: keyof typeof closers | null;
 }
 
-const ends = { "'": "'", '"': '"', '`': '`', '/*': '*/' } as const;
+const closers = { "'": "'", '"': '"', '`': '`', '/*': '*/' } as const;
 
-const sqlpp = StreamLanguage.define<Inside>({
+const sqlpp = StreamLanguage.define<OpenAtLineEnd>({
   name: 'sqlpp',
   startState: () => ({ inside: null }),
   token: (text, state) => {
@@ -37,7 +37,7 @@ const sqlpp = StreamLanguage.define<Inside>({
       text.skipToEnd();
       return 'comment';
     }
-    for (const start of Object.keys(ends) as (keyof typeof ends)[])
+    for (const start of Object.keys(closers) as (keyof typeof closers)[])
       if (text.match(start)) return restOf(text, state, start);
     if (text.match(number)) return 'number';
     if (text.match(/^\$\w+|^\?/)) return 'atom';
@@ -47,10 +47,10 @@ const sqlpp = StreamLanguage.define<Inside>({
   },
 });
 
-/** Two ends in a row stand for one within a string: they are read as two strings, which look the same. */
-function restOf(text: StringStream, state: Inside, start: keyof typeof ends): string | null {
-  const isEnded = text.skipTo(ends[start]);
-  if (isEnded) text.match(ends[start]);
+/** A doubled quote within a string stands for one. It is read as the end of a string and the start of another: both get the same colour. */
+function restOf(text: StringStream, state: OpenAtLineEnd, start: keyof typeof closers): string | null {
+  const isEnded = text.skipTo(closers[start]);
+  if (isEnded) text.match(closers[start]);
   else text.skipToEnd();
   state.inside = isEnded ? null : start;
   if (start === '/*') return 'comment';

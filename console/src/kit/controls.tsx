@@ -41,9 +41,9 @@ export function Button({
 }
 
 interface EditAndDeleteProps {
-  /** What the row of the table is about. */
+  /** The name of what the row shows; screen readers read it with each button. */
   readonly name: string;
-  readonly onOpen: (what: 'edit' | 'delete') => void;
+  readonly onOpen: (dialog: 'edit' | 'delete') => void;
 }
 
 /** The actions of a row. */

@@ -1,4 +1,4 @@
-// Dialogs: a form in a window of its own, and the confirmation of what destroys by typing a name.
+// Dialogs: a form in a window of its own, and the confirmation of a destructive action by typing a name.
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, Field } from './controls.tsx';
@@ -14,13 +14,13 @@ interface DialogProps {
 export function Dialog({ title, children, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Before the next frame, so that nothing sees the page without a focus.
+  // A layout effect runs before the next frame: the focus is at no time nowhere.
   useLayoutEffect(() => {
     const opener = document.activeElement;
     const element = dialog.current as HTMLDialogElement;
     element.showModal();
     return () => {
-      // What is behind an open dialog takes no focus.
+      // Elements behind an open dialog cannot take the focus: the dialog closes first.
       element.close();
       if (opener instanceof HTMLElement) opener.focus();
     };

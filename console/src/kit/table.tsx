@@ -83,7 +83,9 @@ export function Row<T>({ row, columns, rowIndex }: RowProps<T>) {
 }
 
 interface PagesProps {
+  /** The number of the page that is shown, from 0. */
   readonly at: number;
+  /** The number of the last page. */
   readonly last: number;
   readonly rows: number;
   readonly onPage: (page: number) => void;

@@ -31,15 +31,15 @@ export function Tree({ name, value, isOpen = false }: { name: string; value: unk
 
 function Members({ members }: { members: readonly (readonly [string, unknown])[] }) {
   const [shown, setShown] = useState(membersShown);
-  const left = members.length - shown;
+  const hidden = members.length - shown;
   return (
     <ul class="tree">
       {members.slice(0, shown).map(([name, value]) => (
         <Tree key={name} name={name} value={value} />
       ))}
-      {left > 0 && (
+      {hidden > 0 && (
         <li>
-          <Button onClick={() => setShown(shown + membersShown)}>Show more ({left} left)</Button>
+          <Button onClick={() => setShown(shown + membersShown)}>Show more ({hidden} left)</Button>
         </li>
       )}
     </ul>

@@ -21,10 +21,10 @@ export function useResource<T>(
   everyMs: number | ((data: T) => number) = 0,
 ): Resource<T> {
   const [state, setState] = useState<{ data?: T; problem?: ApiError }>({});
-  const [turn, setTurn] = useState(0);
+  const [reloads, setReloads] = useState(0);
   const loading = useRef(load);
   loading.current = load;
-  const reload = useCallback(() => setTurn((number) => number + 1), []);
+  const reload = useCallback(() => setReloads((number) => number + 1), []);
   useEffect(() => {
     addEventListener(signedInAgain, reload);
     return () => removeEventListener(signedInAgain, reload);
@@ -54,7 +54,7 @@ export function useResource<T>(
       abort.abort();
       clearTimeout(timer);
     };
-  }, [...keys, turn, typeof everyMs === 'number' ? everyMs : 0]);
+  }, [...keys, reloads, typeof everyMs === 'number' ? everyMs : 0]);
   return { data: state.data, problem: state.problem, reload };
 }
 

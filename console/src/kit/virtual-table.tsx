@@ -12,7 +12,7 @@ interface VirtualTableProps<T> {
   readonly onEnd: () => void;
 }
 
-/** As in the style sheet. */
+/** The height of a row, as the style sheet sets it. */
 const rowPixels = 40;
 /** Rows before and behind those in sight. */
 const margin = 15;

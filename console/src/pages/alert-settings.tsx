@@ -36,7 +36,7 @@ const valuesOf = ({ enabled, recipients, sender, emailServer, alerts, pop_up_ale
 type Values = ReturnType<typeof valuesOf>;
 
 /** A change replaces all settings: also those that this form does not show. */
-const sent = ({ alerts, pop_up_alerts, ...others }: Values) => ({
+const formOf = ({ alerts, pop_up_alerts, ...others }: Values) => ({
   ...others,
   alerts: alerts.join(','),
   pop_up_alerts: pop_up_alerts.join(','),
@@ -49,7 +49,7 @@ export function AlertSettings() {
       read={routes.alerts}
       write={routes.setAlerts}
       from={valuesOf}
-      to={(values) => ({ form: sent(values) })}
+      to={(values) => ({ form: formOf(values) })}
     >
       {(form) => <AlertFields form={form} />}
     </SettingsSection>
@@ -126,7 +126,7 @@ function Kinds({ chosen, all, onChange }: KindsProps) {
 function TestMail({ values }: { values: Values }) {
   const action = useAction();
   const form = {
-    ...sent(values),
+    ...formOf(values),
     subject: 'Test mail from Divan',
     body: 'This mail was sent by the web console to test the settings of alerts.',
   };

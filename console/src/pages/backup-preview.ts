@@ -16,9 +16,9 @@ export interface RestoreChoice {
 export interface CollectionPreview {
   /** `bucket.scope.collection`. */
   readonly path: string;
-  /** Of all backups that are read; the newest version of each is written. Null: an older backup does not say. */
+  /** The sum over all backups that the restore reads; it writes only the newest version of each. Null: one of the backups is of a version that did not count them. */
   readonly documentsMax: number | null;
-  /** In the whole bucket; null: there is none. */
+  /** Documents of the whole bucket now; null: there is no such bucket. */
   readonly present: number | null;
   readonly effect: string;
 }

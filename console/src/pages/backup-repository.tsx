@@ -25,7 +25,7 @@ interface RepositoryViewProps {
   readonly id: string;
 }
 
-type Open = { readonly what: 'restore' | 'delete'; readonly backup: Backup };
+type OpenDialog = { readonly dialog: 'restore' | 'delete'; readonly backup: Backup };
 
 const [whileRunningMs, whileIdleMs] = [1_000, 10_000];
 const tasksMax = 20;
@@ -41,7 +41,7 @@ export function RepositoryView({ state, id }: RepositoryViewProps) {
     [state, id],
     (list) => (list.some(isRunning) ? whileRunningMs : whileIdleMs),
   );
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const action = useAction();
   // Reading the backups takes the service some work, so only once a task has ended.
   const newest = tasks.data?.find((task) => !isRunning(task))?.end;
@@ -59,36 +59,13 @@ export function RepositoryView({ state, id }: RepositoryViewProps) {
       tasks.reload();
     });
   return (
-    <Page
-      title={`Backups in ${id}`}
-      actions={
-        state === 'active' && (
-          <div class="row">
-            <Button onClick={() => backUp(true)}>Back up everything</Button>
-            <Button kind="main" onClick={() => backUp(false)}>
-              Back up now
-            </Button>
-          </div>
-        )
-      }
-    >
+    <Page title={`Backups in ${id}`} actions={state === 'active' && <BackUpButtons onBackUp={backUp} />}>
       <p>
         <a href={addressTo(['backups'])}>All repositories</a>
       </p>
       <Problem problem={action.problem} />
       <Loaded from={backups}>
-        {(found) => (
-          <>
-            <BackupsOnLine backups={found.backups} />
-            <Table
-              caption="Backups"
-              columns={backupColumns(state, setOpen)}
-              rows={[...found.backups].reverse()}
-              rowKey={({ date }) => date}
-              empty="There are no backups yet."
-            />
-          </>
-        )}
+        {(found) => <Backups state={state} backups={found.backups} onOpen={setOpen} />}
       </Loaded>
       <h2>Tasks</h2>
       <Loaded from={tasks}>
@@ -102,27 +79,82 @@ export function RepositoryView({ state, id }: RepositoryViewProps) {
           />
         )}
       </Loaded>
-      {open?.what === 'restore' && backups.data && (
-        <RestoreDialog
+      {open && (
+        <BackupDialog
           state={state}
           repository={id}
-          backups={backups.data.backups}
-          chosen={open.backup}
+          backups={backups.data?.backups ?? []}
+          open={open}
           onClose={close}
         />
       )}
-      {open?.what === 'delete' && (
-        <ConfirmByName
-          title="Delete the backup"
-          name={open.backup.date}
-          action="Delete"
-          onConfirm={() => call(routes.deleteBackup, { path: { repository: id, backup: open.backup.date } })}
-          onClose={close}
-        >
-          Its state can no longer be restored. A backup that another one continues cannot be deleted.
-        </ConfirmByName>
-      )}
     </Page>
+  );
+}
+
+function BackUpButtons({ onBackUp }: { onBackUp: (isFull: boolean) => void }) {
+  return (
+    <div class="row">
+      <Button onClick={() => onBackUp(true)}>Back up everything</Button>
+      <Button kind="main" onClick={() => onBackUp(false)}>
+        Back up now
+      </Button>
+    </div>
+  );
+}
+
+interface BackupsProps {
+  readonly state: RepositoryState;
+  readonly backups: readonly Backup[];
+  readonly onOpen: (open: OpenDialog) => void;
+}
+
+function Backups({ state, backups, onOpen }: BackupsProps) {
+  return (
+    <>
+      <BackupsOnLine backups={backups} />
+      <Table
+        caption="Backups"
+        columns={backupColumns(state, onOpen)}
+        rows={[...backups].reverse()}
+        rowKey={({ date }) => date}
+        empty="There are no backups yet."
+      />
+    </>
+  );
+}
+
+interface BackupDialogProps {
+  readonly state: RepositoryState;
+  readonly repository: string;
+  /** All backups of the repository, the oldest first. */
+  readonly backups: readonly Backup[];
+  readonly open: OpenDialog;
+  readonly onClose: () => void;
+}
+
+function BackupDialog({ state, repository, backups, open, onClose }: BackupDialogProps) {
+  const { dialog, backup } = open;
+  if (dialog === 'restore')
+    return (
+      <RestoreDialog
+        state={state}
+        repository={repository}
+        backups={backups}
+        chosen={backup}
+        onClose={onClose}
+      />
+    );
+  return (
+    <ConfirmByName
+      title="Delete the backup"
+      name={backup.date}
+      action="Delete"
+      onConfirm={() => call(routes.deleteBackup, { path: { repository, backup: backup.date } })}
+      onClose={onClose}
+    >
+      Its state can no longer be restored. A backup that another one continues cannot be deleted.
+    </ConfirmByName>
   );
 }
 
@@ -138,7 +170,10 @@ function BackupsOnLine({ backups }: { backups: readonly Backup[] }) {
 
 const isRunning = ({ status }: BackupTask): boolean => status === 'running';
 
-const backupColumns = (state: RepositoryState, onOpen: (open: Open) => void): readonly Column<Backup>[] => [
+const backupColumns = (
+  state: RepositoryState,
+  onOpen: (open: OpenDialog) => void,
+): readonly Column<Backup>[] => [
   { label: 'Time', value: (backup) => time(timeOfBackup(backup)) },
   {
     label: 'Type',
@@ -156,7 +191,7 @@ const backupColumns = (state: RepositoryState, onOpen: (open: Open) => void): re
     value: (backup) => (
       <div class="row">
         {backup.complete && (
-          <Button label={`Restore ${backup.date}`} onClick={() => onOpen({ what: 'restore', backup })}>
+          <Button label={`Restore ${backup.date}`} onClick={() => onOpen({ dialog: 'restore', backup })}>
             Restore
           </Button>
         )}
@@ -164,7 +199,7 @@ const backupColumns = (state: RepositoryState, onOpen: (open: Open) => void): re
           <Button
             kind="danger"
             label={`Delete ${backup.date}`}
-            onClick={() => onOpen({ what: 'delete', backup })}
+            onClick={() => onOpen({ dialog: 'delete', backup })}
           >
             Delete
           </Button>

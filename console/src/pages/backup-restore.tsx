@@ -100,7 +100,7 @@ const previewColumns: readonly Column<CollectionPreview>[] = [
   { label: 'Effect', value: ({ effect }) => effect },
 ];
 
-/** Those of the cluster that the backup has too. */
+/** The buckets of the cluster that the backup contains too. */
 async function presentBuckets(
   { buckets: wanted }: Backup,
   signal: AbortSignal,

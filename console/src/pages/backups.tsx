@@ -32,12 +32,14 @@ interface Row {
   readonly repository: Repository;
 }
 
-type Open = { readonly what: 'create' } | { readonly what: 'archive' | 'forget'; readonly row: Row };
+type OpenDialog =
+  | { readonly dialog: 'create' }
+  | { readonly dialog: 'archive' | 'forget'; readonly row: Row };
 
 function RepositoryList() {
   const load = (signal: AbortSignal) => call<Repositories>(routes.backupRepositories, { signal });
   const found = useResource(load, [], 10_000);
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const action = useAction();
   const isMissing = found.problem?.status === 404;
   const close = () => {
@@ -55,7 +57,7 @@ function RepositoryList() {
       title="Backups"
       actions={
         !isMissing && (
-          <Button kind="main" onClick={() => setOpen({ what: 'create' })}>
+          <Button kind="main" onClick={() => setOpen({ dialog: 'create' })}>
             Create a repository
           </Button>
         )
@@ -82,9 +84,9 @@ function RepositoryList() {
           )}
         </Loaded>
       )}
-      {open?.what === 'create' && <CreateDialog onClose={close} />}
-      {open?.what === 'archive' && <ArchiveDialog id={open.row.repository.id} onClose={close} />}
-      {open?.what === 'forget' && (
+      {open?.dialog === 'create' && <CreateDialog onClose={close} />}
+      {open?.dialog === 'archive' && <ArchiveDialog id={open.row.repository.id} onClose={close} />}
+      {open?.dialog === 'forget' && (
         <ConfirmByName
           title="Forget the repository"
           name={open.row.repository.id}
@@ -156,7 +158,7 @@ function ArchiveDialog({ id, onClose }: { id: string; onClose: () => void }) {
 
 const repositoryColumns = (
   onPause: (repository: Repository) => void,
-  onOpen: (open: Open) => void,
+  onOpen: (open: OpenDialog) => void,
 ): readonly Column<Row>[] => [
   {
     label: 'Repository',
@@ -175,7 +177,7 @@ const repositoryColumns = (
           <Button
             kind="danger"
             label={`Forget ${repository.id}`}
-            onClick={() => onOpen({ what: 'forget', row })}
+            onClick={() => onOpen({ dialog: 'forget', row })}
           >
             Forget
           </Button>
@@ -188,7 +190,7 @@ const repositoryColumns = (
           <Button
             kind="danger"
             label={`Archive ${repository.id}`}
-            onClick={() => onOpen({ what: 'archive', row })}
+            onClick={() => onOpen({ dialog: 'archive', row })}
           >
             Archive
           </Button>

@@ -8,23 +8,25 @@ import { useForm } from '../kit/use-form.ts';
 
 const mib = 1024 * 1024;
 
+const valuesOf = (bucket: Bucket | undefined) => ({
+  name: bucket?.name ?? '',
+  bucketType: 'couchbase',
+  ramQuotaMB: String((bucket?.quota.rawRAM ?? 256 * mib) / mib),
+  replicaNumber: String(bucket?.replicaNumber ?? 0),
+  compressionMode: bucket?.compressionMode ?? 'passive',
+  maxTTL: String(bucket?.maxTTL ?? 0),
+  flush: bucket?.controllers.flush !== undefined,
+});
+
 export function BucketDialog({ bucket, onClose }: { bucket?: Bucket; onClose: () => void }) {
-  const form = useForm({
-    name: bucket?.name ?? '',
-    bucketType: 'couchbase',
-    ramQuotaMB: String((bucket?.quota.rawRAM ?? 256 * mib) / mib),
-    replicaNumber: String(bucket?.replicaNumber ?? 0),
-    compressionMode: bucket?.compressionMode ?? 'passive',
-    maxTTL: String(bucket?.maxTTL ?? 0),
-    flush: bucket?.controllers.flush !== undefined,
-  });
+  const form = useForm(valuesOf(bucket));
   const { name, bucketType, ramQuotaMB, replicaNumber, compressionMode, maxTTL, flush } = form.values;
-  const stores = (bucket?.bucketType ?? bucketType) !== 'memcached';
+  const isDocumentBucket = (bucket?.bucketType ?? bucketType) !== 'memcached';
   const submit = () => {
     const common = {
       ramQuotaMB,
       flushEnabled: flush ? 1 : 0,
-      ...(stores && { replicaNumber, compressionMode, maxTTL }),
+      ...(isDocumentBucket && { replicaNumber, compressionMode, maxTTL }),
     };
     if (bucket) return call(routes.changeBucket, { path: { bucket: bucket.name }, form: common });
     return call(routes.createBucket, { form: { name, bucketType, ...common } });
@@ -58,7 +60,7 @@ export function BucketDialog({ bucket, onClose }: { bucket?: Bucket; onClose: ()
         required
         problem={form.problemOf('ramQuota') ?? form.problemOf('ramQuotaMB')}
       />
-      {stores && (
+      {isDocumentBucket && (
         <>
           <Select
             label="Copies on other nodes"

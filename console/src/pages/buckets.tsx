@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
-import type { Bucket } from '../api/types.ts';
+import type { Bucket, Task } from '../api/types.ts';
 import { Button } from '../kit/controls.tsx';
 import { ConfirmByName } from '../kit/dialog.tsx';
 import { count, size } from '../kit/format.ts';
@@ -13,53 +13,23 @@ import { useTasks } from '../kit/use-tasks.ts';
 import { addressTo } from '../shell/router.ts';
 import { BucketDialog } from './bucket-dialog.tsx';
 
-type Open =
-  | { readonly what: 'create' }
-  | { readonly what: 'edit' | 'flush' | 'delete'; readonly bucket: Bucket };
+type OpenDialog =
+  | { readonly dialog: 'create' }
+  | { readonly dialog: 'edit' | 'flush' | 'delete'; readonly bucket: Bucket };
 
 export function Content() {
   const buckets = useResource((signal) => call<Bucket[]>(routes.buckets, { signal }), [], 5_000);
   const tasks = useTasks();
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const action = useAction();
-  const compaction = (name: string) =>
-    tasks.data?.find(({ type, bucket }) => type === 'bucket_compaction' && bucket === name);
-  const run = (route: typeof routes.compactBucket | typeof routes.cancelCompaction, bucket: Bucket) =>
+  const run = (route: CompactionRoute, bucket: Bucket) =>
     void action.run(async () => {
       await call(route, { path: { bucket: bucket.name } });
       tasks.reload();
     });
   const columns: readonly Column<Bucket>[] = [
     ...figureColumns,
-    {
-      label: 'Actions',
-      value: (bucket) => {
-        const running = compaction(bucket.name);
-        return (
-          <div class="row">
-            <Button onClick={() => setOpen({ what: 'edit', bucket })}>Edit</Button>
-            {bucket.controllers.flush !== undefined && (
-              <Button onClick={() => setOpen({ what: 'flush', bucket })}>Flush</Button>
-            )}
-            {running ? (
-              <>
-                <Progress label={`Compaction of ${bucket.name}`} share={(running.progress ?? 0) / 100} />
-                <Button onClick={() => run(routes.cancelCompaction, bucket)}>Cancel</Button>
-              </>
-            ) : (
-              <Button onClick={() => run(routes.compactBucket, bucket)}>Compact</Button>
-            )}
-            <Button
-              kind="danger"
-              onClick={() => setOpen({ what: 'delete', bucket })}
-              label={`Delete ${bucket.name}`}
-            >
-              Delete
-            </Button>
-          </div>
-        );
-      },
-    },
+    actionColumn({ tasks: tasks.data ?? [], onOpen: setOpen, onRun: run }),
   ];
   const close = () => {
     setOpen(undefined);
@@ -69,7 +39,7 @@ export function Content() {
     <Page
       title="Buckets"
       actions={
-        <Button kind="main" onClick={() => setOpen({ what: 'create' })}>
+        <Button kind="main" onClick={() => setOpen({ dialog: 'create' })}>
           Create bucket
         </Button>
       }
@@ -86,14 +56,52 @@ export function Content() {
           />
         )}
       </Loaded>
-      {open?.what === 'create' && <BucketDialog onClose={close} />}
-      {open?.what === 'edit' && <BucketDialog bucket={open.bucket} onClose={close} />}
-      {(open?.what === 'flush' || open?.what === 'delete') && (
-        <DestroyDialog {...destructions[open.what]} bucket={open.bucket} onClose={close} />
+      {open?.dialog === 'create' && <BucketDialog onClose={close} />}
+      {open?.dialog === 'edit' && <BucketDialog bucket={open.bucket} onClose={close} />}
+      {(open?.dialog === 'flush' || open?.dialog === 'delete') && (
+        <DestroyDialog {...destructions[open.dialog]} bucket={open.bucket} onClose={close} />
       )}
     </Page>
   );
 }
+
+type CompactionRoute = typeof routes.compactBucket | typeof routes.cancelCompaction;
+
+interface ActionOptions {
+  readonly tasks: readonly Task[];
+  readonly onOpen: (open: OpenDialog) => void;
+  readonly onRun: (route: CompactionRoute, bucket: Bucket) => void;
+}
+
+const actionColumn = ({ tasks, onOpen, onRun }: ActionOptions): Column<Bucket> => ({
+  label: 'Actions',
+  value: (bucket) => {
+    const compaction = tasks.find((task) => task.type === 'bucket_compaction' && task.bucket === bucket.name);
+    return (
+      <div class="row">
+        <Button onClick={() => onOpen({ dialog: 'edit', bucket })}>Edit</Button>
+        {bucket.controllers.flush !== undefined && (
+          <Button onClick={() => onOpen({ dialog: 'flush', bucket })}>Flush</Button>
+        )}
+        {compaction ? (
+          <>
+            <Progress label={`Compaction of ${bucket.name}`} share={(compaction.progress ?? 0) / 100} />
+            <Button onClick={() => onRun(routes.cancelCompaction, bucket)}>Cancel</Button>
+          </>
+        ) : (
+          <Button onClick={() => onRun(routes.compactBucket, bucket)}>Compact</Button>
+        )}
+        <Button
+          kind="danger"
+          onClick={() => onOpen({ dialog: 'delete', bucket })}
+          label={`Delete ${bucket.name}`}
+        >
+          Delete
+        </Button>
+      </div>
+    );
+  },
+});
 
 interface Destruction {
   readonly title: string;

@@ -83,21 +83,29 @@ export function Certificates() {
       </div>
       <ClientCertificates />
       {isRegenerating && (
-        <ConfirmByName
-          title="Generate certificates anew"
-          name="regenerate"
-          action="Generate"
-          onConfirm={() => call(routes.regenerateCertificates)}
+        <RegenerateDialog
           onClose={() => {
             setRegenerating(false);
             reload();
           }}
-        >
-          The cluster gets a new authority and every node a new certificate, in place of loaded ones too.
-          Clients that trust the old authority no longer connect.
-        </ConfirmByName>
+        />
       )}
     </section>
+  );
+}
+
+function RegenerateDialog({ onClose }: { onClose: () => void }) {
+  return (
+    <ConfirmByName
+      title="Generate certificates anew"
+      name="regenerate"
+      action="Generate"
+      onConfirm={() => call(routes.regenerateCertificates)}
+      onClose={onClose}
+    >
+      The cluster gets a new authority and every node a new certificate, in place of loaded ones too. Clients
+      that trust the old authority no longer connect.
+    </ConfirmByName>
   );
 }
 

@@ -18,7 +18,9 @@ interface Row {
   readonly collection: string | null;
 }
 
-type Open = { readonly what: 'scope' | 'collection' } | { readonly what: 'drop'; readonly row: Row };
+type OpenDialog =
+  | { readonly dialog: 'scope' | 'collection' }
+  | { readonly dialog: 'drop'; readonly row: Row };
 
 export function Content({ address }: PageProps) {
   const buckets = useResource((signal) => call<Bucket[]>(routes.buckets, { signal }));
@@ -46,7 +48,7 @@ function Collections({ bucket, names }: { bucket: string; names: readonly string
     (signal) => call<Manifest>(routes.scopes, { path: { bucket }, signal }),
     [bucket],
   );
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const close = () => {
     setOpen(undefined);
     manifest.reload();
@@ -57,8 +59,8 @@ function Collections({ bucket, names }: { bucket: string; names: readonly string
       title="Collections"
       actions={
         <div class="row">
-          <Button onClick={() => setOpen({ what: 'scope' })}>Create scope</Button>
-          <Button kind="main" onClick={() => setOpen({ what: 'collection' })}>
+          <Button onClick={() => setOpen({ dialog: 'scope' })}>Create scope</Button>
+          <Button kind="main" onClick={() => setOpen({ dialog: 'collection' })}>
             Create collection
           </Button>
         </div>
@@ -69,22 +71,22 @@ function Collections({ bucket, names }: { bucket: string; names: readonly string
         {() => (
           <Table
             caption="Collections"
-            columns={columnsFor(bucket, (row) => setOpen({ what: 'drop', row }))}
+            columns={columnsFor(bucket, (row) => setOpen({ dialog: 'drop', row }))}
             rows={scopes.flatMap(rowsOf)}
             rowKey={({ scope, collection }) => `${scope}.${collection}`}
             empty="The bucket has no collections. Create one."
           />
         )}
       </Loaded>
-      {(open?.what === 'scope' || open?.what === 'collection') && (
+      {(open?.dialog === 'scope' || open?.dialog === 'collection') && (
         <CreateDialog
-          what={open.what}
+          kind={open.dialog}
           bucket={bucket}
           scopes={scopes.map(({ name }) => name)}
           onClose={close}
         />
       )}
-      {open?.what === 'drop' && <DropDialog bucket={bucket} row={open.row} onClose={close} />}
+      {open?.dialog === 'drop' && <DropDialog bucket={bucket} row={open.row} onClose={close} />}
     </Page>
   );
 }
@@ -122,24 +124,24 @@ const columnsFor = (bucket: string, onDrop: (row: Row) => void): Column<Row>[] =
 ];
 
 interface CreateDialogProps {
-  readonly what: 'scope' | 'collection';
+  readonly kind: 'scope' | 'collection';
   readonly bucket: string;
   readonly scopes: readonly string[];
   readonly onClose: () => void;
 }
 
-function CreateDialog({ what, bucket, scopes, onClose }: CreateDialogProps) {
+function CreateDialog({ kind, bucket, scopes, onClose }: CreateDialogProps) {
   const form = useForm({ name: '', scope: scopes[0] ?? '_default' });
   const { name, scope } = form.values;
   const create = () =>
-    what === 'scope'
+    kind === 'scope'
       ? call(routes.createScope, { path: { bucket }, form: { name } })
       : call(routes.createCollection, { path: { bucket, scope }, form: { name } });
   return (
-    <FormDialog title={`Create a ${what}`} action="Create" form={form} onSubmit={create} onClose={onClose}>
-      {what === 'collection' && <Select label="Scope" {...form.choice('scope')} options={scopes} />}
+    <FormDialog title={`Create a ${kind}`} action="Create" form={form} onSubmit={create} onClose={onClose}>
+      {kind === 'collection' && <Select label="Scope" {...form.choice('scope')} options={scopes} />}
       <Field
-        label={what === 'scope' ? 'Scope name' : 'Collection name'}
+        label={kind === 'scope' ? 'Scope name' : 'Collection name'}
         {...form.text('name')}
         required
         hint="Letters, digits and _ - %, at most 251; not beginning with _ or %."

@@ -75,23 +75,20 @@ interface EditorProps {
   readonly onClose: (isChanged: boolean) => void;
 }
 
-function Editor({ path, stored, onClose }: EditorProps) {
+/** The edited text, and the CAS with which it is saved: a save replaces only a version that the user has seen. */
+function useEditor({ path, stored, onClose }: EditorProps) {
   const [key, setKey] = useState(stored?.meta.id ?? '');
   const [text, setText] = useState(stored ? indented(stored.json ?? '') : '{}');
+  const [problem, setProblem] = useState<ApiError>();
+  /** The version that another client has stored since this one was read. */
+  const [otherVersion, setOtherVersion] = useState<StoredDocument>();
   const cas = useRef(stored?.meta.cas);
-  const [theirs, setTheirs] = useState<StoredDocument>();
   const shown = useRef(stored);
   // A layout effect, so that no click comes between the new version on the screen and its CAS.
   useLayoutEffect(() => {
     // Only its attributes have changed here: what was typed still replaces the version that was shown.
     if (stored?.json === shown.current?.json) cas.current = stored?.meta.cas;
   }, [stored]);
-  const [problem, setProblem] = useState<ApiError>();
-  const [isDeleting, setDeleting] = useState(false);
-  const isBinary = stored !== undefined && stored.json === undefined;
-  const isLarge = (stored?.json?.length ?? 0) > editedMax;
-  const isEdited = !isBinary && !isLarge;
-  const syntax = isEdited ? jsonProblem(text) : undefined;
   const target = { ...path, document: key };
   const save = async () => {
     setProblem(undefined);
@@ -109,25 +106,41 @@ function Editor({ path, stored, onClose }: EditorProps) {
       onClose(true);
     } catch (error) {
       const refused = asApiError(error);
-      if (refused.status === 409 && stored) await showTheirs(refused);
+      if (refused.status === 409 && stored) await showOtherVersion(refused);
       else setProblem(refused);
     }
   };
-  /** What another client has stored meanwhile. */
-  const showTheirs = async (refused: ApiError) => {
+  const showOtherVersion = async (refused: ApiError) => {
     const now = await call<StoredDocument>(routes.document, { path: target }).catch(() => undefined);
-    // A locked document shows another CAS than its own.
+    // While a document is locked, its CAS is hidden: the one that is read differs without a change.
     if (!now || now.meta.cas === cas.current || refused.message.includes('locked')) setProblem(refused);
-    else setTheirs(now);
+    else setOtherVersion(now);
   };
+  /** Lets the next save replace the version of the other client. */
+  const acceptOtherVersion = ({ meta }: StoredDocument) => {
+    cas.current = meta.cas;
+    setOtherVersion(undefined);
+  };
+  return { key, setKey, text, setText, target, problem, otherVersion, acceptOtherVersion, save };
+}
+
+function Editor(props: EditorProps) {
+  const { stored, onClose } = props;
+  const editor = useEditor(props);
+  const { key, text, setText, problem, otherVersion, acceptOtherVersion } = editor;
+  const [isDeleting, setDeleting] = useState(false);
+  const isBinary = stored !== undefined && stored.json === undefined;
+  const isLarge = (stored?.json?.length ?? 0) > editedMax;
+  const isEdited = !isBinary && !isLarge;
+  const syntax = isEdited ? jsonProblem(text) : undefined;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        void editor.save();
       }}
     >
-      {!stored && <Field label="Key" value={key} onInput={setKey} required mono />}
+      {!stored && <Field label="Key" value={key} onInput={editor.setKey} required mono />}
       {stored && <Meta {...stored} />}
       {isBinary && (
         <p>
@@ -146,18 +159,14 @@ function Editor({ path, stored, onClose }: EditorProps) {
           problem={syntax}
         />
       )}
-      {theirs && (
+      {otherVersion && (
         <Conflict
-          mine={text}
-          theirs={theirs}
-          onKeepMine={() => {
-            cas.current = theirs.meta.cas;
-            setTheirs(undefined);
-          }}
-          onTakeTheirs={() => {
-            cas.current = theirs.meta.cas;
-            setText(indented(theirs.json ?? ''));
-            setTheirs(undefined);
+          text={text}
+          otherVersion={otherVersion}
+          onKeepText={() => acceptOtherVersion(otherVersion)}
+          onTakeOther={() => {
+            acceptOtherVersion(otherVersion);
+            setText(indented(otherVersion.json ?? ''));
           }}
         />
       )}
@@ -170,26 +179,42 @@ function Editor({ path, stored, onClose }: EditorProps) {
           </Button>
         )}
         {isEdited && (
-          <Button submit kind="main" disabled={syntax !== undefined || key === '' || theirs !== undefined}>
+          <Button submit kind="main" disabled={syntax !== undefined || key === '' || !!otherVersion}>
             Save
           </Button>
         )}
       </div>
       {isDeleting && (
-        <ConfirmByName
-          title="Delete the document"
-          name={key}
-          action="Delete"
-          onConfirm={async () => {
-            await call(routes.deleteDocument, { path: target });
-            onClose(true);
-          }}
+        <DeleteDialog
+          target={editor.target}
+          onDeleted={() => onClose(true)}
           onClose={() => setDeleting(false)}
-        >
-          This deletes the document. It cannot be undone.
-        </ConfirmByName>
+        />
       )}
     </form>
+  );
+}
+
+interface DeleteDialogProps {
+  readonly target: CollectionPath & { readonly document: string };
+  readonly onDeleted: () => void;
+  readonly onClose: () => void;
+}
+
+function DeleteDialog({ target, onDeleted, onClose }: DeleteDialogProps) {
+  return (
+    <ConfirmByName
+      title="Delete the document"
+      name={target.document}
+      action="Delete"
+      onConfirm={async () => {
+        await call(routes.deleteDocument, { path: { ...target } });
+        onDeleted();
+      }}
+      onClose={onClose}
+    >
+      This deletes the document. It cannot be undone.
+    </ConfirmByName>
   );
 }
 
@@ -232,13 +257,14 @@ function Meta({ meta }: StoredDocument) {
 }
 
 interface ConflictProps {
-  readonly mine: string;
-  readonly theirs: StoredDocument;
-  readonly onKeepMine: () => void;
-  readonly onTakeTheirs: () => void;
+  /** The text in the editor. */
+  readonly text: string;
+  readonly otherVersion: StoredDocument;
+  readonly onKeepText: () => void;
+  readonly onTakeOther: () => void;
 }
 
-function Conflict({ mine, theirs, onKeepMine, onTakeTheirs }: ConflictProps) {
+function Conflict({ text, otherVersion, onKeepText, onTakeOther }: ConflictProps) {
   return (
     <section aria-label="Conflict">
       <p class="notice caution" role="alert">
@@ -247,13 +273,13 @@ function Conflict({ mine, theirs, onKeepMine, onTakeTheirs }: ConflictProps) {
       <div class="versions">
         <div>
           <h3>Your version</h3>
-          <pre>{mine}</pre>
-          <Button onClick={onKeepMine}>Continue with yours</Button>
+          <pre>{text}</pre>
+          <Button onClick={onKeepText}>Continue with yours</Button>
         </div>
         <div>
           <h3>Stored version</h3>
-          <pre>{theirs.json === undefined ? '(binary)' : indented(theirs.json)}</pre>
-          <Button onClick={onTakeTheirs} disabled={theirs.json === undefined}>
+          <pre>{otherVersion.json === undefined ? '(binary)' : indented(otherVersion.json)}</pre>
+          <Button onClick={onTakeOther} disabled={otherVersion.json === undefined}>
             Take the stored one
           </Button>
         </div>

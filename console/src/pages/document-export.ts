@@ -21,18 +21,18 @@ export async function exportLines(
   signal: AbortSignal,
   onState: (state: ExportState) => void,
 ): Promise<Blob> {
-  const parts: Blob[] = [];
+  const pages: Blob[] = [];
   let written = 0;
   let leftOut = 0;
   let bytes = 0;
   for (let start: string | null = prefix; start !== null; ) {
     const page = await documentsFrom(path, start, prefix, signal);
     const lines = page.rows.flatMap((row) => lineOf(row, keyField) ?? []);
-    const part = new Blob(lines);
-    parts.push(part);
+    const pageFile = new Blob(lines);
+    pages.push(pageFile);
     written += lines.length;
     leftOut += page.rows.length - lines.length;
-    bytes += part.size;
+    bytes += pageFile.size;
     onState({ written, leftOut, bytes });
     if (bytes > bytesMax)
       throw new ApiError(
@@ -41,7 +41,7 @@ export async function exportLines(
       );
     start = page.next;
   }
-  return new Blob(parts, { type: 'application/jsonl' });
+  return new Blob(pages, { type: 'application/jsonl' });
 }
 
 /** Null: the document cannot have a key inside. */

@@ -26,7 +26,7 @@ export interface ImportState {
 }
 
 /** Lines that are sent at the same time: as many as browsers have connections to one node. */
-const atOnce = 6;
+const requestsMax = 6;
 const refusalsShown = 100;
 /** The limit of the REST API for a document with its form. */
 const lineBytesMax = 10 << 20;
@@ -41,8 +41,8 @@ export async function importLines(
   signal: AbortSignal,
   onState: (state: ImportState) => void,
 ): Promise<void> {
-  const end = new AbortController();
-  const ended = AbortSignal.any([signal, end.signal]);
+  const failure = new AbortController();
+  const stop = AbortSignal.any([signal, failure.signal]);
   let written = 0;
   let refused = 0;
   const refusals: Refusal[] = [];
@@ -51,8 +51,8 @@ export async function importLines(
     for (;;) {
       const { value: line, done } = await lines.next();
       if (done) return;
-      ended.throwIfAborted();
-      const problem = await importLine(line, path, form, ended);
+      stop.throwIfAborted();
+      const problem = await importLine(line, path, form, stop);
       if (problem === null) written++;
       else {
         refused++;
@@ -63,9 +63,9 @@ export async function importLines(
   };
   try {
     await Promise.all(
-      Array.from({ length: atOnce }, () =>
+      Array.from({ length: requestsMax }, () =>
         worker().catch((error) => {
-          end.abort();
+          failure.abort();
           throw error;
         }),
       ),

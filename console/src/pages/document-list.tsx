@@ -16,14 +16,14 @@ interface DocumentListProps {
   readonly onOpen: (key: string) => void;
 }
 
-interface Shown {
+interface DocumentLine {
   readonly id: string;
   readonly preview: string;
 }
 
-/** What is known of the list; `next` is the first key of the part that is not read yet. */
-interface Known {
-  readonly rows: readonly Shown[];
+/** The rows that were read; `next` is the first key that was not read yet. */
+interface LoadedRows {
+  readonly rows: readonly DocumentLine[];
   readonly next: string | null;
 }
 
@@ -31,10 +31,10 @@ interface Known {
 const rowsMax = 200_000;
 
 export function DocumentList({ path, prefix, changes, onOpen }: DocumentListProps) {
-  const [known, setKnown] = useState<Known>();
+  const [loaded, setLoaded] = useState<LoadedRows>();
   const [problem, setProblem] = useState<ApiError>();
   const loading = useRef<AbortController | null>(null);
-  const load = async (before: Known | undefined) => {
+  const load = async (before: LoadedRows | undefined) => {
     loading.current?.abort();
     const abort = new AbortController();
     loading.current = abort;
@@ -42,7 +42,7 @@ export function DocumentList({ path, prefix, changes, onOpen }: DocumentListProp
       const start = before ? (before.next as string) : prefix;
       const { rows, next } = await documentsFrom(path, start, prefix, abort.signal);
       if (abort.signal.aborted) return;
-      setKnown({ rows: [...(before?.rows ?? []), ...rows.map(shownOf)], next });
+      setLoaded({ rows: [...(before?.rows ?? []), ...rows.map(lineOf)], next });
       setProblem(undefined);
     } catch (error) {
       if (!abort.signal.aborted) setProblem(asApiError(error));
@@ -52,7 +52,7 @@ export function DocumentList({ path, prefix, changes, onOpen }: DocumentListProp
   };
   useEffect(() => {
     const again = () => void load(undefined);
-    setKnown(undefined);
+    setLoaded(undefined);
     again();
     addEventListener(signedInAgain, again);
     return () => {
@@ -63,8 +63,8 @@ export function DocumentList({ path, prefix, changes, onOpen }: DocumentListProp
   useEffect(() => {
     if (changes > 0) void load(undefined);
   }, [changes]);
-  if (!known) return problem ? <Problem problem={problem} /> : <p class="quiet">Loading…</p>;
-  if (known.rows.length === 0)
+  if (!loaded) return problem ? <Problem problem={problem} /> : <p class="quiet">Loading…</p>;
+  if (loaded.rows.length === 0)
     return (
       <p class="empty">
         {prefix
@@ -72,29 +72,29 @@ export function DocumentList({ path, prefix, changes, onOpen }: DocumentListProp
           : 'The collection has no documents. Create the first one, or import some.'}
       </p>
     );
-  const hasMore = known.next !== null && known.rows.length < rowsMax;
+  const hasMore = loaded.next !== null && loaded.rows.length < rowsMax;
   return (
     <>
       <Problem problem={problem} />
       <VirtualTable
         caption="Documents"
         columns={columns(onOpen)}
-        rows={known.rows}
+        rows={loaded.rows}
         rowKey={({ id }) => id}
         hasMore={hasMore}
         onEnd={() => {
-          if (!loading.current) void load(known);
+          if (!loading.current) void load(loaded);
         }}
       />
       <p class="quiet">
-        {count(known.rows.length)} documents
-        {known.next !== null && (hasMore ? ', and more' : ' of more: filter them')}
+        {count(loaded.rows.length)} documents
+        {loaded.next !== null && (hasMore ? ', and more' : ' of more: filter them')}
       </p>
     </>
   );
 }
 
-const columns = (onOpen: (key: string) => void): readonly Column<Shown>[] => [
+const columns = (onOpen: (key: string) => void): readonly Column<DocumentLine>[] => [
   {
     label: 'Key',
     value: ({ id }) => (
@@ -108,7 +108,7 @@ const columns = (onOpen: (key: string) => void): readonly Column<Shown>[] => [
 
 const previewChars = 200;
 
-function shownOf({ id, doc }: DocumentRow): Shown {
+function lineOf({ id, doc }: DocumentRow): DocumentLine {
   if (doc?.json === undefined) return { id, preview: doc?.base64 === undefined ? '' : 'binary' };
   // A copy: a part of a text would keep the whole document in memory.
   return { id, preview: Array.from(doc.json.slice(0, previewChars)).join('') };

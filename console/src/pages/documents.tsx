@@ -45,12 +45,12 @@ interface CollectionProps {
   readonly prefix: string;
 }
 
-type Open =
-  | { readonly what: 'document'; readonly key: string | null }
-  | { readonly what: 'import' | 'export' };
+type OpenDialog =
+  | { readonly dialog: 'document'; readonly key: string | null }
+  | { readonly dialog: 'import' | 'export' };
 
 function Collection({ names, path, prefix }: CollectionProps) {
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   /** Counts the changes, after which the list is read again. */
   const [changes, setChanges] = useState(0);
   const close = (isChanged: boolean) => {
@@ -62,36 +62,36 @@ function Collection({ names, path, prefix }: CollectionProps) {
       title="Documents"
       actions={
         <div class="row">
-          <Button onClick={() => setOpen({ what: 'import' })}>Import</Button>
-          <Button onClick={() => setOpen({ what: 'export' })}>Export</Button>
-          <Button kind="main" onClick={() => setOpen({ what: 'document', key: null })}>
+          <Button onClick={() => setOpen({ dialog: 'import' })}>Import</Button>
+          <Button onClick={() => setOpen({ dialog: 'export' })}>Export</Button>
+          <Button kind="main" onClick={() => setOpen({ dialog: 'document', key: null })}>
             Create document
           </Button>
         </div>
       }
     >
-      <Place names={names} path={path} />
-      <Find
+      <CollectionChoice names={names} path={path} />
+      <KeySearch
         prefix={prefix}
         onPrefix={(text) =>
           go(['documents', path.bucket, path.scope, path.collection], text ? { prefix: text } : {})
         }
-        onKey={(key) => setOpen({ what: 'document', key })}
+        onKey={(key) => setOpen({ dialog: 'document', key })}
       />
       <DocumentList
         path={path}
         prefix={prefix}
         changes={changes}
-        onOpen={(key) => setOpen({ what: 'document', key })}
+        onOpen={(key) => setOpen({ dialog: 'document', key })}
       />
-      {open?.what === 'document' && <DocumentDialog path={path} documentKey={open.key} onClose={close} />}
-      {open?.what === 'import' && <ImportDialog path={path} onClose={() => close(true)} />}
-      {open?.what === 'export' && <ExportDialog path={path} prefix={prefix} onClose={() => close(false)} />}
+      {open?.dialog === 'document' && <DocumentDialog path={path} documentKey={open.key} onClose={close} />}
+      {open?.dialog === 'import' && <ImportDialog path={path} onClose={() => close(true)} />}
+      {open?.dialog === 'export' && <ExportDialog path={path} prefix={prefix} onClose={() => close(false)} />}
     </Page>
   );
 }
 
-function Place({ names, path }: { names: readonly string[]; path: CollectionPath }) {
+function CollectionChoice({ names, path }: { names: readonly string[]; path: CollectionPath }) {
   const manifest = useResource(
     (signal) => call<Manifest>(routes.scopes, { path: { bucket: path.bucket }, signal }),
     [path.bucket],
@@ -135,13 +135,13 @@ function Place({ names, path }: { names: readonly string[]; path: CollectionPath
   );
 }
 
-interface FindProps {
+interface KeySearchProps {
   readonly prefix: string;
   readonly onPrefix: (prefix: string) => void;
   readonly onKey: (key: string) => void;
 }
 
-function Find({ prefix, onPrefix, onKey }: FindProps) {
+function KeySearch({ prefix, onPrefix, onKey }: KeySearchProps) {
   const [text, setText] = useState(prefix);
   return (
     <form

@@ -10,11 +10,13 @@ import { useResource } from '../kit/use-resource.ts';
 import { type Group, GroupDialog } from './group-dialog.tsx';
 import { roleText } from './roles-field.tsx';
 
-type Open = { readonly what: 'create' } | { readonly what: 'edit' | 'delete'; readonly group: Group };
+type OpenDialog =
+  | { readonly dialog: 'create' }
+  | { readonly dialog: 'edit' | 'delete'; readonly group: Group };
 
 export function Groups() {
   const groups = useResource((signal) => call<Group[]>(routes.groups, { signal }), [], 10_000);
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const close = () => {
     setOpen(undefined);
     groups.reload();
@@ -26,7 +28,7 @@ export function Groups() {
         {(list) => (
           <Table
             caption="Groups"
-            columns={columns((what, group) => setOpen({ what, group }))}
+            columns={columns((dialog, group) => setOpen({ dialog, group }))}
             rows={list}
             rowKey={({ id }) => id}
             empty="There are no groups. A group gives its roles to all of its users."
@@ -34,11 +36,11 @@ export function Groups() {
         )}
       </Loaded>
       <div class="row pages">
-        <Button onClick={() => setOpen({ what: 'create' })}>Create group</Button>
+        <Button onClick={() => setOpen({ dialog: 'create' })}>Create group</Button>
       </div>
-      {open?.what === 'create' && <GroupDialog onClose={close} />}
-      {open?.what === 'edit' && <GroupDialog group={open.group} onClose={close} />}
-      {open?.what === 'delete' && (
+      {open?.dialog === 'create' && <GroupDialog onClose={close} />}
+      {open?.dialog === 'edit' && <GroupDialog group={open.group} onClose={close} />}
+      {open?.dialog === 'delete' && (
         <ConfirmByName
           title="Delete the group"
           name={open.group.id}
@@ -53,12 +55,12 @@ export function Groups() {
   );
 }
 
-const columns = (onOpen: (what: 'edit' | 'delete', group: Group) => void): readonly Column<Group>[] => [
+const columns = (onOpen: (dialog: 'edit' | 'delete', group: Group) => void): readonly Column<Group>[] => [
   { label: 'Group', value: ({ id }) => id },
   { label: 'Description', value: ({ description }) => description ?? '' },
   { label: 'Roles', value: ({ roles }) => roles.map(roleText).join(', ') },
   {
     label: 'Actions',
-    value: (group) => <EditAndDelete name={group.id} onOpen={(what) => onOpen(what, group)} />,
+    value: (group) => <EditAndDelete name={group.id} onOpen={(dialog) => onOpen(dialog, group)} />,
   },
 ];

@@ -36,8 +36,8 @@ function Steps({ steps }: { steps: readonly Step[] }) {
 }
 
 /** Operators that only group others. */
-const groups: ReadonlySet<string> = new Set(['Sequence', 'Parallel', 'Authorize', 'Stream']);
-/** Members with the operators that run before the one that has them, in one line or as branches beside each other. */
+const groupingOperators: ReadonlySet<string> = new Set(['Sequence', 'Parallel', 'Authorize', 'Stream']);
+/** Members of an operator with the operators that run before it: in one line with it, or as branches beside each other. */
 const inLine = ['~children', '~child', 'plan'];
 const beside = ['scan', 'scans', 'first', 'second', '~subqueries'];
 
@@ -46,7 +46,7 @@ function stepsOf(value: unknown): Step[] {
   if (!isNode(value)) return [];
   const name = String(value['#operator'] ?? '');
   const inner = inLine.flatMap((member) => stepsOf(value[member]));
-  if (name === '' || groups.has(name)) return inner;
+  if (name === '' || groupingOperators.has(name)) return inner;
   const branches = beside.flatMap((member) => {
     const found = value[member];
     return (Array.isArray(found) ? found : [found]).map(stepsOf).filter((steps) => steps.length > 0);

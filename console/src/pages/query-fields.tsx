@@ -6,7 +6,7 @@ import { type Column, Table } from '../kit/table.tsx';
 import { useAction } from '../kit/use-resource.ts';
 import { runStatement } from './query-run.ts';
 
-interface Found {
+interface InferredField {
   readonly name: string;
   readonly types: string;
   readonly percent: number;
@@ -22,7 +22,7 @@ interface Property {
 
 export function InferredFields() {
   const [collection, setCollection] = useState('');
-  const [found, setFound] = useState<readonly Found[]>();
+  const [found, setFound] = useState<readonly InferredField[]>();
   const action = useAction();
   const infer = async () => {
     const { rows } = await runStatement(`INFER ${collection}`, '', new AbortController().signal);
@@ -66,17 +66,17 @@ export function InferredFields() {
   );
 }
 
-function fieldsOf(properties: Readonly<Record<string, Property>>, before: string): Found[] {
+function fieldsOf(properties: Readonly<Record<string, Property>>, prefix: string): InferredField[] {
   return Object.entries(properties).flatMap(([name, property]) => {
-    const path = `${before}${name}`;
+    const path = `${prefix}${name}`;
     const types = [property.type].flat().join(', ');
     const samples = (property.samples ?? []).slice(0, 3).map((sample) => JSON.stringify(sample));
-    const own = { name: path, types, percent: property['%docs'] ?? 0, samples: samples.join(', ') };
-    return [own, ...fieldsOf(property.properties ?? {}, `${path}.`)];
+    const field = { name: path, types, percent: property['%docs'] ?? 0, samples: samples.join(', ') };
+    return [field, ...fieldsOf(property.properties ?? {}, `${path}.`)];
   });
 }
 
-const columns: readonly Column<Found>[] = [
+const columns: readonly Column<InferredField>[] = [
   { label: 'Field', value: ({ name }) => <span class="mono">{name}</span> },
   { label: 'Type', value: ({ types }) => types },
   { label: 'In documents', isNumber: true, value: ({ percent }) => `${percent} %` },

@@ -20,9 +20,13 @@ type Shown =
   | { readonly kind: 'advice'; readonly advice: unknown };
 
 /** What is done with the statement. */
-type Act = 'run' | 'explain' | 'advise';
+type StatementAction = 'run' | 'explain' | 'advise';
 
-const before: Readonly<Record<Act, string>> = { run: '', explain: 'EXPLAIN ', advise: 'ADVISE ' };
+const prefixes: Readonly<Record<StatementAction, string>> = {
+  run: '',
+  explain: 'EXPLAIN ',
+  advise: 'ADVISE ',
+};
 
 export function Content() {
   const [statement, setStatement] = useState(history()[0] ?? 'SELECT 1 AS one');
@@ -33,16 +37,16 @@ export function Content() {
   const running = useRef<AbortController | null>(null);
   const wrongParameters =
     parameters.trim() === '' ? undefined : objectProblem(parameters, '{"$name": value}');
-  const run = async (act: Act) => {
+  const run = async (action: StatementAction) => {
     const abort = new AbortController();
     running.current = abort;
     setRunning(true);
     setProblem(undefined);
     setShown(undefined);
     try {
-      const outcome = await runStatement(before[act] + statement, parameters, abort.signal);
-      if (act === 'run') keepStatement(statement);
-      setShown(shownFor(act, outcome));
+      const outcome = await runStatement(prefixes[action] + statement, parameters, abort.signal);
+      if (action === 'run') keepStatement(statement);
+      setShown(shownFor(action, outcome));
     } catch (error) {
       if ((error as Error).name !== 'AbortError') setProblem(asApiError(error));
     } finally {
@@ -76,38 +80,16 @@ export function Content() {
           hint={'A JSON object: {"$country": "France"}'}
           problem={wrongParameters}
         />
-        <div class="row">
-          <Button submit kind="main" disabled={isRunning || wrongParameters !== undefined}>
-            Run
-          </Button>
-          <Button disabled={isRunning || wrongParameters !== undefined} onClick={() => void run('explain')}>
-            Explain
-          </Button>
-          <Button disabled={isRunning || wrongParameters !== undefined} onClick={() => void run('advise')}>
-            Advise
-          </Button>
-          {isRunning && <Button onClick={() => running.current?.abort()}>Cancel</Button>}
-        </div>
+        <RunButtons
+          isRunning={isRunning}
+          isReady={wrongParameters === undefined}
+          onRun={(action) => void run(action)}
+          onCancel={() => running.current?.abort()}
+        />
       </form>
       <Problem problem={problem} />
       <div aria-live="polite">{isRunning && <p class="quiet">The statement runs…</p>}</div>
-      {shown?.kind === 'rows' && <Results outcome={shown.outcome} />}
-      {shown?.kind === 'plan' && (
-        <section aria-label="Plan">
-          <h2>Plan</h2>
-          <ol>
-            {shown.sentences.map((sentence, index) => (
-              <li key={index}>{sentence}</li>
-            ))}
-          </ol>
-          <PlanDrawing plan={shown.plan} />
-          <details>
-            <summary>Plan as JSON</summary>
-            <pre>{JSON.stringify(shown.plan, null, 2)}</pre>
-          </details>
-        </section>
-      )}
-      {shown?.kind === 'advice' && <Advice advice={shown.advice} onChoose={setStatement} />}
+      {shown && <ShownResult shown={shown} onChoose={setStatement} />}
       <Saved statement={statement} onChoose={setStatement} />
       <History onChoose={setStatement} />
       <InferredFields />
@@ -115,10 +97,60 @@ export function Content() {
   );
 }
 
-function shownFor(act: Act, outcome: Outcome): Shown {
+interface RunButtonsProps {
+  readonly isRunning: boolean;
+  readonly isReady: boolean;
+  readonly onRun: (action: StatementAction) => void;
+  readonly onCancel: () => void;
+}
+
+function RunButtons({ isRunning, isReady, onRun, onCancel }: RunButtonsProps) {
+  const isDisabled = isRunning || !isReady;
+  return (
+    <div class="row">
+      <Button submit kind="main" disabled={isDisabled}>
+        Run
+      </Button>
+      <Button disabled={isDisabled} onClick={() => onRun('explain')}>
+        Explain
+      </Button>
+      <Button disabled={isDisabled} onClick={() => onRun('advise')}>
+        Advise
+      </Button>
+      {isRunning && <Button onClick={onCancel}>Cancel</Button>}
+    </div>
+  );
+}
+
+interface ShownResultProps {
+  readonly shown: Shown;
+  readonly onChoose: (statement: string) => void;
+}
+
+function ShownResult({ shown, onChoose }: ShownResultProps) {
+  if (shown.kind === 'rows') return <Results outcome={shown.outcome} />;
+  if (shown.kind === 'advice') return <Advice advice={shown.advice} onChoose={onChoose} />;
+  return (
+    <section aria-label="Plan">
+      <h2>Plan</h2>
+      <ol>
+        {shown.sentences.map((sentence, index) => (
+          <li key={index}>{sentence}</li>
+        ))}
+      </ol>
+      <PlanDrawing plan={shown.plan} />
+      <details>
+        <summary>Plan as JSON</summary>
+        <pre>{JSON.stringify(shown.plan, null, 2)}</pre>
+      </details>
+    </section>
+  );
+}
+
+function shownFor(action: StatementAction, outcome: Outcome): Shown {
   const [row] = outcome.rows;
-  if (act === 'run') return { kind: 'rows', outcome };
-  if (act === 'advise') return { kind: 'advice', advice: row };
+  if (action === 'run') return { kind: 'rows', outcome };
+  if (action === 'advise') return { kind: 'advice', advice: row };
   const { plan } = (row ?? {}) as { plan?: unknown };
   return { kind: 'plan', plan, sentences: planSentences(plan) };
 }

@@ -13,11 +13,11 @@ import { Groups } from './groups.tsx';
 import { roleText } from './roles-field.tsx';
 import { type User, UserDialog } from './user-dialog.tsx';
 
-type Open = { readonly what: 'create' } | { readonly what: 'edit' | 'delete'; readonly user: User };
+type OpenDialog = { readonly dialog: 'create' } | { readonly dialog: 'edit' | 'delete'; readonly user: User };
 
 export function Content() {
   const users = useResource((signal) => call<User[]>(routes.users, { signal }), [], 10_000);
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const close = () => {
     setOpen(undefined);
     users.reload();
@@ -26,7 +26,7 @@ export function Content() {
     <Page
       title="Security"
       actions={
-        <Button kind="main" onClick={() => setOpen({ what: 'create' })}>
+        <Button kind="main" onClick={() => setOpen({ dialog: 'create' })}>
           Create user
         </Button>
       }
@@ -36,7 +36,7 @@ export function Content() {
         {(list) => (
           <Table
             caption="Users"
-            columns={userColumns((what, user) => setOpen({ what, user }))}
+            columns={userColumns((dialog, user) => setOpen({ dialog, user }))}
             rows={list}
             rowKey={({ domain, id }) => `${domain} ${id}`}
             empty="There is only the administrator. Create users with the roles that programs need."
@@ -46,9 +46,9 @@ export function Content() {
       <Groups />
       <Certificates />
       <AuditSettings />
-      {open?.what === 'create' && <UserDialog onClose={close} />}
-      {open?.what === 'edit' && <UserDialog user={open.user} onClose={close} />}
-      {open?.what === 'delete' && (
+      {open?.dialog === 'create' && <UserDialog onClose={close} />}
+      {open?.dialog === 'edit' && <UserDialog user={open.user} onClose={close} />}
+      {open?.dialog === 'delete' && (
         <ConfirmByName
           title="Delete the user"
           name={open.user.id}
@@ -66,7 +66,7 @@ export function Content() {
   );
 }
 
-const userColumns = (onOpen: (what: 'edit' | 'delete', user: User) => void): readonly Column<User>[] => [
+const userColumns = (onOpen: (dialog: 'edit' | 'delete', user: User) => void): readonly Column<User>[] => [
   { label: 'User', value: ({ id }) => id },
   { label: 'Name', value: ({ name }) => name ?? '' },
   { label: 'Domain', value: ({ domain }) => domain },
@@ -74,6 +74,6 @@ const userColumns = (onOpen: (what: 'edit' | 'delete', user: User) => void): rea
   { label: 'Groups', value: ({ groups = [] }) => groups.join(', ') },
   {
     label: 'Actions',
-    value: (user) => <EditAndDelete name={user.id} onOpen={(what) => onOpen(what, user)} />,
+    value: (user) => <EditAndDelete name={user.id} onOpen={(dialog) => onOpen(dialog, user)} />,
   },
 ];

@@ -12,22 +12,24 @@ import { useAction, useResource } from '../kit/use-resource.ts';
 import { useTasks } from '../kit/use-tasks.ts';
 import { AddNodeDialog } from './add-node-dialog.tsx';
 
-type Open = { readonly what: 'add' } | { readonly what: 'remove' | 'failover'; readonly node: NodeInfo };
+type OpenDialog =
+  | { readonly dialog: 'add' }
+  | { readonly dialog: 'remove' | 'failover'; readonly node: NodeInfo };
 
 export function Content() {
   const cluster = useResource((signal) => call<Cluster>(routes.cluster, { signal }), [], 3_000);
   const tasks = useTasks();
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const action = useAction();
   const rebalance = tasks.data?.find(({ type, status }) => type === 'rebalance' && status === 'running');
-  const act = (work: () => Promise<unknown>) =>
+  const runAndReload = (work: () => Promise<unknown>) =>
     void action.run(async () => {
       await work();
       cluster.reload();
       tasks.reload();
     });
   const nodes = cluster.data?.nodes ?? [];
-  const start = (ejected: readonly string[]) =>
+  const startRebalance = (ejected: readonly string[]) =>
     call(routes.rebalance, {
       form: { knownNodes: nodes.map(({ otpNode }) => otpNode).join(','), ejectedNodes: ejected.join(',') },
     });
@@ -41,9 +43,9 @@ export function Content() {
     actionColumn({
       isBusy: rebalance !== undefined,
       isAlone: nodes.length === 1,
-      onOpen: (what, node) => setOpen({ what, node }),
+      onOpen: (dialog, node) => setOpen({ dialog, node }),
       onRecover: (node, recoveryType) =>
-        act(() => call(routes.recover, { form: { otpNode: node.otpNode, recoveryType } })),
+        runAndReload(() => call(routes.recover, { form: { otpNode: node.otpNode, recoveryType } })),
     }),
   ];
   return (
@@ -53,11 +55,11 @@ export function Content() {
         <div class="row">
           <Button
             disabled={rebalance !== undefined || nodes.length === 0}
-            onClick={() => act(() => start([]))}
+            onClick={() => runAndReload(() => startRebalance([]))}
           >
             Rebalance
           </Button>
-          <Button kind="main" onClick={() => setOpen({ what: 'add' })}>
+          <Button kind="main" onClick={() => setOpen({ dialog: 'add' })}>
             Add a node
           </Button>
         </div>
@@ -68,7 +70,7 @@ export function Content() {
         cluster={cluster.data}
         task={rebalance}
         last={tasks.data?.find(({ type }) => type === 'rebalance')}
-        onStop={() => act(() => call(routes.stopRebalance))}
+        onStop={() => runAndReload(() => call(routes.stopRebalance))}
       />
       <Loaded from={cluster}>
         {() => (
@@ -81,20 +83,33 @@ export function Content() {
           />
         )}
       </Loaded>
-      {open?.what === 'add' && <AddNodeDialog onClose={close} />}
-      {open?.what === 'remove' && (
-        <ConfirmByName
-          title="Remove the node"
-          name={open.node.hostname}
-          action="Move its documents and remove it"
-          onConfirm={async () => void (await start([open.node.otpNode]))}
-          onClose={close}
-        >
-          A rebalance moves the documents of this node to the others, and then the node leaves the cluster.
-        </ConfirmByName>
+      {open && (
+        <NodeDialog open={open} onRemove={({ otpNode }) => startRebalance([otpNode])} onClose={close} />
       )}
-      {open?.what === 'failover' && <FailOverDialog node={open.node} onClose={close} />}
     </Page>
+  );
+}
+
+interface NodeDialogProps {
+  readonly open: OpenDialog;
+  readonly onRemove: (node: NodeInfo) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+function NodeDialog({ open, onRemove, onClose }: NodeDialogProps) {
+  if (open.dialog === 'add') return <AddNodeDialog onClose={onClose} />;
+  const { node } = open;
+  if (open.dialog === 'failover') return <FailOverDialog node={node} onClose={onClose} />;
+  return (
+    <ConfirmByName
+      title="Remove the node"
+      name={node.hostname}
+      action="Move its documents and remove it"
+      onConfirm={async () => void (await onRemove(node))}
+      onClose={onClose}
+    >
+      A rebalance moves the documents of this node to the others, and then the node leaves the cluster.
+    </ConfirmByName>
   );
 }
 
@@ -164,7 +179,7 @@ const membership: Readonly<Record<string, string>> = {
 interface ActionOptions {
   readonly isBusy: boolean;
   readonly isAlone: boolean;
-  readonly onOpen: (what: 'remove' | 'failover', node: NodeInfo) => void;
+  readonly onOpen: (dialog: 'remove' | 'failover', node: NodeInfo) => void;
   readonly onRecover: (node: NodeInfo, type: 'full' | 'delta') => void;
 }
 

@@ -9,7 +9,7 @@ import { asApiError } from '../kit/use-resource.ts';
 import { signIn } from '../shell/sign-in.tsx';
 import { offeredServices, ServicesChoice } from './services-choice.tsx';
 
-const [memberMs, pollMs] = [300_000, 500];
+const [joinTimeoutMs, pollMs] = [300_000, 500];
 
 export function SetUpForm({ onDone }: { onDone: () => void }) {
   const [joins, setJoins] = useState(false);
@@ -111,7 +111,7 @@ function JoinForm({ onDone }: { onDone: () => void }) {
 
 /** Joining restarts the node, which has no cluster, or does not answer, until it is a member. */
 async function untilMember(): Promise<void> {
-  for (let waitedMs = 0; waitedMs < memberMs; waitedMs += pollMs) {
+  for (let waitedMs = 0; waitedMs < joinTimeoutMs; waitedMs += pollMs) {
     const status = await call(routes.cluster).then(
       () => 200,
       (error: unknown) => asApiError(error).status,

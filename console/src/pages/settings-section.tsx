@@ -9,7 +9,7 @@ import { Loaded } from '../kit/notices.tsx';
 import { type FormState, useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
 
-type Sent = Pick<CallOptions, 'form' | 'json'>;
+type RequestBody = Pick<CallOptions, 'form' | 'json'>;
 
 interface SectionProps<T, V extends object> {
   readonly title: string;
@@ -18,7 +18,7 @@ interface SectionProps<T, V extends object> {
   /** The values of the form. */
   readonly from: (settings: T) => V;
   /** The body of the request; without it the values are its form. */
-  readonly to?: (values: V) => Sent;
+  readonly to?: (values: V) => RequestBody;
   readonly children: (form: FormState<V>) => ComponentChildren;
 }
 
@@ -38,7 +38,7 @@ export function SettingsSection<T, V extends object>(props: SectionProps<T, V>) 
 interface SettingsFormProps<V extends object> {
   readonly initial: V;
   readonly write: Call;
-  readonly to?: (values: V) => Sent;
+  readonly to?: (values: V) => RequestBody;
   readonly children: (form: FormState<V>) => ComponentChildren;
   readonly onSaved: () => void;
 }
@@ -46,12 +46,12 @@ interface SettingsFormProps<V extends object> {
 function SettingsForm<V extends object>({ initial, write, to, children, onSaved }: SettingsFormProps<V>) {
   const form = useForm(initial);
   const [isSaved, setSaved] = useState(false);
-  const sent = to ? to(form.values) : { form: form.values as NonNullable<Sent['form']> };
+  const body = to ? to(form.values) : { form: form.values as NonNullable<RequestBody['form']> };
   return (
     <Form
       action={form}
       onInput={() => setSaved(false)}
-      onSubmit={() => call(write, sent)}
+      onSubmit={() => call(write, body)}
       onDone={() => {
         setSaved(true);
         onSaved();

@@ -172,15 +172,15 @@ function useCancellable(): Cancellable {
     ...state,
     cancel: () => abort.current?.abort(),
     async run(work) {
-      const own = new AbortController();
-      abort.current = own;
+      const controller = new AbortController();
+      abort.current = controller;
       setState({ isRunning: true, isCancelled: false });
       try {
-        await work(own.signal);
+        await work(controller.signal);
       } catch (error) {
-        if (!own.signal.aborted) throw error;
+        if (!controller.signal.aborted) throw error;
       } finally {
-        setState({ isRunning: false, isCancelled: own.signal.aborted });
+        setState({ isRunning: false, isCancelled: controller.signal.aborted });
       }
     },
   };

@@ -19,16 +19,16 @@ import {
   ReplicationSettingsDialog,
 } from './xdcr-dialogs.tsx';
 
-type Open =
-  | { readonly what: 'reference' | 'replication' }
-  | { readonly what: 'edit reference'; readonly reference: Reference }
-  | { readonly what: 'delete reference'; readonly name: string }
-  | { readonly what: 'edit replication' | 'delete replication'; readonly id: string };
+type OpenDialog =
+  | { readonly dialog: 'reference' | 'replication' }
+  | { readonly dialog: 'edit reference'; readonly reference: Reference }
+  | { readonly dialog: 'delete reference'; readonly name: string }
+  | { readonly dialog: 'edit replication' | 'delete replication'; readonly id: string };
 
 export function Content() {
   const references = useResource((signal) => call<Reference[]>(routes.remoteClusters, { signal }), [], 5_000);
   const tasks = useTasks();
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const action = useAction();
   const close = () => {
     setOpen(undefined);
@@ -45,11 +45,11 @@ export function Content() {
       title="Replication"
       actions={
         <div class="row">
-          <Button onClick={() => setOpen({ what: 'reference' })}>Add a cluster</Button>
+          <Button onClick={() => setOpen({ dialog: 'reference' })}>Add a cluster</Button>
           <Button
             kind="main"
             disabled={!references.data?.length}
-            onClick={() => setOpen({ what: 'replication' })}
+            onClick={() => setOpen({ dialog: 'replication' })}
           >
             Replicate a bucket
           </Button>
@@ -84,36 +84,55 @@ export function Content() {
       {tasks.data?.some(({ type }) => type === 'xdcr') && (
         <MetricCharts specs={chartsOf('replication')} seconds={ratesSeconds} />
       )}
-      {open?.what === 'reference' && <ReferenceDialog onClose={close} />}
-      {open?.what === 'edit reference' && <ReferenceDialog reference={open.reference} onClose={close} />}
-      {open?.what === 'edit replication' && <ReplicationSettingsDialog id={open.id} onClose={close} />}
-      {open?.what === 'replication' && (
-        <ReplicationDialog clusters={references.data?.map(({ name }) => name) ?? []} onClose={close} />
+      {open && (
+        <XdcrDialog open={open} clusters={references.data?.map(({ name }) => name) ?? []} onClose={close} />
       )}
-      {open?.what === 'delete reference' && (
+    </Page>
+  );
+}
+
+interface XdcrDialogProps {
+  readonly open: OpenDialog;
+  /** The names of the other clusters. */
+  readonly clusters: readonly string[];
+  readonly onClose: () => void;
+}
+
+function XdcrDialog({ open, clusters, onClose }: XdcrDialogProps) {
+  switch (open.dialog) {
+    case 'reference':
+      return <ReferenceDialog onClose={onClose} />;
+    case 'edit reference':
+      return <ReferenceDialog reference={open.reference} onClose={onClose} />;
+    case 'replication':
+      return <ReplicationDialog clusters={clusters} onClose={onClose} />;
+    case 'edit replication':
+      return <ReplicationSettingsDialog id={open.id} onClose={onClose} />;
+    case 'delete reference':
+      return (
         <ConfirmByName
           title="Forget the cluster"
           name={open.name}
           action="Forget"
           onConfirm={() => call(routes.deleteRemoteCluster, { path: { name: open.name } })}
-          onClose={close}
+          onClose={onClose}
         >
           Replications to it must be deleted first.
         </ConfirmByName>
-      )}
-      {open?.what === 'delete replication' && (
+      );
+    case 'delete replication':
+      return (
         <ConfirmByName
           title="Delete the replication"
           name={targetOf(open.id)}
           action="Delete"
           onConfirm={() => call(routes.deleteReplication, { path: { replication: open.id } })}
-          onClose={close}
+          onClose={onClose}
         >
           Changes are no longer sent. Documents at the target stay.
         </ConfirmByName>
-      )}
-    </Page>
-  );
+      );
+  }
 }
 
 /** Rates are drawn over the last five minutes. */
@@ -122,7 +141,7 @@ const ratesSeconds = 300;
 /** An id consists of the cluster's uuid, the bucket and the target bucket. */
 const targetOf = (id: string): string => id.split('/').slice(1).join('/');
 
-const referenceColumns = (onOpen: (open: Open) => void): readonly Column<Reference>[] => [
+const referenceColumns = (onOpen: (open: OpenDialog) => void): readonly Column<Reference>[] => [
   { label: 'Name', value: ({ name }) => name },
   { label: 'Address', value: ({ hostname }) => hostname },
   {
@@ -138,14 +157,14 @@ const referenceColumns = (onOpen: (open: Open) => void): readonly Column<Referen
       <div class="row">
         <Button
           label={`Edit ${reference.name}`}
-          onClick={() => onOpen({ what: 'edit reference', reference })}
+          onClick={() => onOpen({ dialog: 'edit reference', reference })}
         >
           Edit
         </Button>
         <Button
           kind="danger"
           label={`Forget ${reference.name}`}
-          onClick={() => onOpen({ what: 'delete reference', name: reference.name })}
+          onClick={() => onOpen({ dialog: 'delete reference', name: reference.name })}
         >
           Forget
         </Button>
@@ -156,7 +175,7 @@ const referenceColumns = (onOpen: (open: Open) => void): readonly Column<Referen
 
 const replicationColumns = (
   onPause: (id: string, pauseRequested: boolean) => void,
-  onOpen: (open: Open) => void,
+  onOpen: (open: OpenDialog) => void,
 ): readonly Column<Task>[] => [
   { label: 'Bucket', value: ({ source }) => source },
   { label: 'Target', value: ({ target }) => target },
@@ -172,13 +191,13 @@ const replicationColumns = (
     value: ({ id = '', pauseRequested = false }) => (
       <div class="row">
         <Button onClick={() => onPause(id, !pauseRequested)}>{pauseRequested ? 'Resume' : 'Pause'}</Button>
-        <Button label={`Edit ${targetOf(id)}`} onClick={() => onOpen({ what: 'edit replication', id })}>
+        <Button label={`Edit ${targetOf(id)}`} onClick={() => onOpen({ dialog: 'edit replication', id })}>
           Edit
         </Button>
         <Button
           kind="danger"
           label={`Delete ${targetOf(id)}`}
-          onClick={() => onOpen({ what: 'delete replication', id })}
+          onClick={() => onOpen({ dialog: 'delete replication', id })}
         >
           Delete
         </Button>

@@ -12,7 +12,7 @@ import { addressTo, useAddress } from './router.ts';
 
 interface FrameProps {
   readonly brand: string;
-  /** As messages call what answers: `node`. */
+  /** The name of the server in messages: `node`. */
   readonly server: string;
   /** Who is signed in. */
   readonly caller: string;
@@ -81,7 +81,7 @@ export function Frame({ brand, server, caller, pages, SignIn, onSignOut, onEnd }
   );
 }
 
-/** Not what every object has, such as `constructor`. */
+/** Only own members: every object inherits others, such as `constructor`. */
 const entryOf = (pages: Pages, name: string) => (Object.hasOwn(pages, name) ? pages[name] : undefined);
 
 const entriesOf = (pages: Pages) => Object.entries(pages).filter(([, { within }]) => within === undefined);

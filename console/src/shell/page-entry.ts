@@ -1,4 +1,4 @@
-// What a page of a console is: loaded when it is opened first.
+// The entry of a page in the list of pages of a console. The browser loads its code when the page is opened for the first time.
 import type { ComponentType } from 'preact';
 import type { Address } from './router.ts';
 
@@ -9,9 +9,9 @@ export interface PageProps {
 interface PageEntry {
   readonly title: string;
   readonly load: () => Promise<{ readonly Content: ComponentType<PageProps> }>;
-  /** The page whose entry of the menu it belongs to; it has none of its own. */
+  /** For a page that is not in the menu: the page whose entry the menu marks instead. */
   readonly within?: string;
 }
 
-/** By the first part of their address; the first page opens without one. */
+/** Pages by the first part of their address. An address without parts opens the first of them. */
 export type Pages = Readonly<Record<string, PageEntry>>;

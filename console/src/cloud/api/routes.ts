@@ -56,7 +56,7 @@ export interface Route<O extends Declared> {
   readonly operation?: O;
 }
 
-/** The form of an operation on the contents of a cluster that serves both environments. */
+/** An operation that is declared with a path of v2, and that the cloud also serves under v3. */
 type UnderV3<O extends Declared> = Omit<O, 'path'> & {
   readonly path: O['path'] extends `/v2/${infer Rest}` ? `/v3/${Rest}` : O['path'];
 };

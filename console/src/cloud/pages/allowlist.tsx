@@ -11,9 +11,9 @@ import { call } from '../api/client.ts';
 import { type AllowlistEntry, routes } from '../api/routes.ts';
 import type { PartProps } from './cluster.tsx';
 
-type Open =
-  | { readonly what: 'add'; readonly address: string }
-  | { readonly what: 'remove'; readonly entry: AllowlistEntry };
+type OpenDialog =
+  | { readonly dialog: 'add'; readonly address: string }
+  | { readonly dialog: 'remove'; readonly entry: AllowlistEntry };
 
 const [whilePendingMs, whileIdleMs] = [1_000, 10_000];
 const kinds = { active: 'good', pending: 'caution', failed: 'wrong', expired: 'plain' } as const;
@@ -24,7 +24,7 @@ export function Allowlist({ cluster: { id } }: PartProps) {
     [id],
     (list) => (list.some(({ state }) => state === 'pending') ? whilePendingMs : whileIdleMs),
   );
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const ownAddress = useAction();
   const close = () => {
     setOpen(undefined);
@@ -33,7 +33,7 @@ export function Allowlist({ cluster: { id } }: PartProps) {
   const addOwn = () =>
     void ownAddress.run(async () => {
       const { address } = await call(routes.caller, {});
-      setOpen({ what: 'add', address });
+      setOpen({ dialog: 'add', address });
     });
   const columns: readonly Column<AllowlistEntry>[] = [
     { label: 'Address', value: ({ cidrBlock }) => <span class="mono">{cidrBlock}</span> },
@@ -46,7 +46,7 @@ export function Allowlist({ cluster: { id } }: PartProps) {
         <Button
           kind="danger"
           label={`Remove ${entry.cidrBlock}`}
-          onClick={() => setOpen({ what: 'remove', entry })}
+          onClick={() => setOpen({ dialog: 'remove', entry })}
         >
           Remove
         </Button>
@@ -59,7 +59,7 @@ export function Allowlist({ cluster: { id } }: PartProps) {
         <Button kind="main" onClick={addOwn} disabled={ownAddress.isBusy}>
           Add my address
         </Button>
-        <Button onClick={() => setOpen({ what: 'add', address: '' })}>Add an address</Button>
+        <Button onClick={() => setOpen({ dialog: 'add', address: '' })}>Add an address</Button>
       </div>
       <Problem problem={ownAddress.problem} />
       <Loaded from={entries}>
@@ -73,8 +73,8 @@ export function Allowlist({ cluster: { id } }: PartProps) {
           />
         )}
       </Loaded>
-      {open?.what === 'add' && <AddDialog cluster={id} address={open.address} onClose={close} />}
-      {open?.what === 'remove' && (
+      {open?.dialog === 'add' && <AddDialog cluster={id} address={open.address} onClose={close} />}
+      {open?.dialog === 'remove' && (
         <ConfirmByName
           title="Remove the address"
           name={open.entry.cidrBlock}

@@ -10,13 +10,15 @@ import { call } from '../api/client.ts';
 import { type Bucket, routes } from '../api/routes.ts';
 import type { PartProps } from './cluster.tsx';
 
-type Open = { readonly what: 'create' } | { readonly what: 'edit' | 'delete'; readonly bucket: Bucket };
+type OpenDialog =
+  | { readonly dialog: 'create' }
+  | { readonly dialog: 'edit' | 'delete'; readonly bucket: Bucket };
 
 const everyMs = 5_000;
 
 export function Buckets({ cluster: { id } }: PartProps) {
   const buckets = useResource((signal) => call(routes.buckets, { path: { id }, signal }), [id], everyMs);
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const close = () => {
     setOpen(undefined);
     buckets.reload();
@@ -32,13 +34,15 @@ export function Buckets({ cluster: { id } }: PartProps) {
     },
     {
       label: 'Actions',
-      value: (bucket) => <EditAndDelete name={bucket.name} onOpen={(what) => setOpen({ what, bucket })} />,
+      value: (bucket) => (
+        <EditAndDelete name={bucket.name} onOpen={(dialog) => setOpen({ dialog, bucket })} />
+      ),
     },
   ];
   return (
     <>
       <div class="row">
-        <Button kind="main" onClick={() => setOpen({ what: 'create' })}>
+        <Button kind="main" onClick={() => setOpen({ dialog: 'create' })}>
           Create bucket
         </Button>
       </div>
@@ -53,9 +57,9 @@ export function Buckets({ cluster: { id } }: PartProps) {
           />
         )}
       </Loaded>
-      {open?.what === 'create' && <CreateDialog cluster={id} onClose={close} />}
-      {open?.what === 'edit' && <EditDialog cluster={id} bucket={open.bucket} onClose={close} />}
-      {open?.what === 'delete' && (
+      {open?.dialog === 'create' && <CreateDialog cluster={id} onClose={close} />}
+      {open?.dialog === 'edit' && <EditDialog cluster={id} bucket={open.bucket} onClose={close} />}
+      {open?.dialog === 'delete' && (
         <ConfirmByName
           title="Delete the bucket"
           name={open.bucket.name}

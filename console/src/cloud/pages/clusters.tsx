@@ -12,13 +12,13 @@ import { PagedTable, usePaged } from '../paged.tsx';
 import { isChanging, StatusBadge } from '../status.tsx';
 import { CreateClusterDialog } from './create-cluster-dialog.tsx';
 
-/** An item of the list with what the list does not contain; absent if it could not be read. */
+/** A cluster of the list, with its status and the name of its project, which the list lacks; undefined: it could not be read. */
 interface ShownCluster extends ClusterItem {
   readonly status: ClusterStatus | undefined;
   readonly project: string | undefined;
 }
 
-/** Each status costs the cloud requests to the nodes of a cluster. */
+/** Long intervals: for each status the cloud sends requests to the nodes of the cluster. */
 const [whileChangingMs, whileIdleMs] = [2_000, 15_000];
 
 export function Content({ address }: PageProps) {
@@ -60,7 +60,7 @@ export function Content({ address }: PageProps) {
   );
 }
 
-/** Of all projects the first hundred, which the cloud sends at once. */
+/** Offers the first hundred projects: the cloud sends no more in one answer. */
 function ProjectChoice({ chosen, onChange }: { chosen: string; onChange: (id: string) => void }) {
   const projects = useResource((signal) =>
     call(routes.projects, { query: { perPage: '100', sortBy: 'name.asc' }, signal }),

@@ -33,17 +33,21 @@ export function Connect({ cluster }: PartProps) {
       {({ buckets, users, isClosed }) => (
         <>
           {isClosed && (
-            <Missing id={id} part="allowlist" what="The allowlist is empty, so that no client can connect.">
+            <Missing
+              id={id}
+              part="allowlist"
+              problem="The allowlist is empty, so that no client can connect."
+            >
               Add an address
             </Missing>
           )}
           {buckets.length === 0 && (
-            <Missing id={id} part="buckets" what="The cluster has no bucket.">
+            <Missing id={id} part="buckets" problem="The cluster has no bucket.">
               Create a bucket
             </Missing>
           )}
           {users.length === 0 && (
-            <Missing id={id} part="users" what="The cluster has no database user.">
+            <Missing id={id} part="users" problem="The cluster has no database user.">
               Create a user
             </Missing>
           )}
@@ -61,14 +65,14 @@ export function Connect({ cluster }: PartProps) {
 interface MissingProps {
   readonly id: string;
   readonly part: string;
-  readonly what: string;
+  readonly problem: string;
   readonly children: string;
 }
 
-function Missing({ id, part, what, children }: MissingProps) {
+function Missing({ id, part, problem, children }: MissingProps) {
   return (
     <p class="notice caution">
-      {what} <a href={addressTo(['cluster', id, part])}>{children}</a>
+      {problem} <a href={addressTo(['cluster', id, part])}>{children}</a>
     </p>
   );
 }

@@ -3,7 +3,7 @@ import type { ApiError } from '../../api/request.ts';
 import { Field, Select } from '../../kit/controls.tsx';
 import { FormDialog } from '../../kit/dialog.tsx';
 import { Problem } from '../../kit/notices.tsx';
-import { useForm } from '../../kit/use-form.ts';
+import { type FormState, useForm } from '../../kit/use-form.ts';
 import { useResource } from '../../kit/use-resource.ts';
 import { go } from '../../shell/router.ts';
 import { call, change } from '../api/client.ts';
@@ -83,42 +83,8 @@ export function CreateClusterDialog({ projectId, onClose }: CreateClusterDialogP
         problem={problemOf('projectId')}
         hint={isLoaded && projects.length === 0 ? 'There is no project yet: create one first.' : ''}
       />
-      <Select
-        label="Environment"
-        value={values.environment}
-        onChange={(environment) => {
-          form.set('environment', environment);
-          const cloud = clouds.find(({ id }) => id === environment);
-          if (cloud) useProvider(cloud.provider);
-        }}
-        options={[
-          ['hosted', 'Hosted'],
-          ...clouds.map(
-            ({ id, name, provider, region }) => [id, `Cloud ${name} (${provider}, ${region})`] as const,
-          ),
-        ]}
-        problem={problemOf('cloudId') ?? problemOf('environment')}
-      />
-      {isHosted && (
-        <>
-          <Field label="Description" {...form.text('description')} />
-          <div class="row fields">
-            <Select
-              label="Provider"
-              value={values.provider}
-              onChange={(provider) => useProvider(provider as Provider)}
-              options={['aws', 'azure', 'gcp']}
-            />
-            <Field
-              label="Region"
-              {...form.text('region')}
-              problem={problemOf('place.hosted.region')}
-              required
-            />
-            <Field label="Network" {...form.text('CIDR')} problem={problemOf('place.hosted.CIDR')} required />
-          </div>
-        </>
-      )}
+      <EnvironmentChoice form={form} clouds={clouds} onProvider={useProvider} />
+      {isHosted && <HostedFields form={form} onProvider={useProvider} />}
       <ServerGroups
         provider={values.provider}
         groups={values.groups}
@@ -126,6 +92,55 @@ export function CreateClusterDialog({ projectId, onClose }: CreateClusterDialogP
         problemOf={problemOf}
       />
     </FormDialog>
+  );
+}
+
+interface FieldsProps {
+  readonly form: FormState<Values>;
+  readonly onProvider: (provider: Provider) => void;
+}
+
+interface EnvironmentChoiceProps extends FieldsProps {
+  readonly clouds: ReturnType<typeof useChoices>['clouds'];
+}
+
+function EnvironmentChoice({ form, clouds, onProvider }: EnvironmentChoiceProps) {
+  return (
+    <Select
+      label="Environment"
+      value={form.values.environment}
+      onChange={(environment) => {
+        form.set('environment', environment);
+        const cloud = clouds.find(({ id }) => id === environment);
+        if (cloud) onProvider(cloud.provider);
+      }}
+      options={[
+        ['hosted', 'Hosted'],
+        ...clouds.map(
+          ({ id, name, provider, region }) => [id, `Cloud ${name} (${provider}, ${region})`] as const,
+        ),
+      ]}
+      problem={form.problemOf('cloudId') ?? form.problemOf('environment')}
+    />
+  );
+}
+
+function HostedFields({ form, onProvider }: FieldsProps) {
+  const { values, problemOf } = form;
+  return (
+    <>
+      <Field label="Description" {...form.text('description')} />
+      <div class="row fields">
+        <Select
+          label="Provider"
+          value={values.provider}
+          onChange={(provider) => onProvider(provider as Provider)}
+          options={['aws', 'azure', 'gcp']}
+        />
+        <Field label="Region" {...form.text('region')} problem={problemOf('place.hosted.region')} required />
+        <Field label="Network" {...form.text('CIDR')} problem={problemOf('place.hosted.CIDR')} required />
+      </div>
+    </>
   );
 }
 

@@ -51,19 +51,19 @@ export function OperationLine({ id, onEnd }: OperationLineProps) {
 
 function Line({ operation }: { operation: Operation }) {
   const { kind, state, step, steps, progress, attempts, lastError, createdAt, deadline } = operation;
-  const at = state === 'done' ? steps.length : steps.indexOf(step);
+  const stepIndex = state === 'done' ? steps.length : steps.indexOf(step);
   return (
     <section class="card" aria-label={titles[kind]}>
       <p role="status">
-        {titles[kind]}: {summary(operation, at)}
+        {titles[kind]}: {summary(operation, stepIndex)}
       </p>
       <Progress label={titles[kind]} share={progress / 100} />
       <ol class="steps">
         {steps.map((name, index) => (
           <li
             key={name}
-            class={index < at ? 'done' : index === at && state === 'failed' ? 'failed' : ''}
-            aria-current={index === at ? 'step' : undefined}
+            class={index < stepIndex ? 'done' : index === stepIndex && state === 'failed' ? 'failed' : ''}
+            aria-current={index === stepIndex ? 'step' : undefined}
           >
             {nameOf(name)}
           </li>
@@ -83,8 +83,8 @@ function Line({ operation }: { operation: Operation }) {
   );
 }
 
-function summary({ state, step, steps }: Operation, at: number): string {
+function summary({ state, step, steps }: Operation, stepIndex: number): string {
   if (state === 'done') return 'done';
   if (state === 'failed') return `failed at “${nameOf(step)}”`;
-  return `step ${at + 1} of ${steps.length}, ${nameOf(step)}`;
+  return `step ${stepIndex + 1} of ${steps.length}, ${nameOf(step)}`;
 }

@@ -25,7 +25,9 @@ export function Content() {
         ]}
         paged={clouds}
         rowKey={({ id }) => id}
-        empty={<Command what="There are no clouds. The operator adds one:" line="divan cloud cloud add" />}
+        empty={
+          <CommandHint text="There are no clouds. The operator adds one:" command="divan cloud cloud add" />
+        }
       />
       <h2>People</h2>
       <PagedTable
@@ -36,7 +38,9 @@ export function Content() {
         ]}
         paged={members}
         rowKey={({ id }) => id}
-        empty={<Command what="There are no people. The operator adds them:" line="divan cloud user add" />}
+        empty={
+          <CommandHint text="There are no people. The operator adds them:" command="divan cloud user add" />
+        }
       />
       <h2>Tokens</h2>
       <p>The API neither lists nor makes tokens. The operator does, on the machine of the cloud:</p>
@@ -47,10 +51,10 @@ divan cloud token revoke ID`}</pre>
   );
 }
 
-function Command({ what, line }: { what: string; line: string }) {
+function CommandHint({ text, command }: { text: string; command: string }) {
   return (
     <>
-      {what} <span class="mono">{line}</span>
+      {text} <span class="mono">{command}</span>
     </>
   );
 }

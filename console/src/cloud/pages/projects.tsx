@@ -11,13 +11,13 @@ import { call } from '../api/client.ts';
 import { type Project, routes } from '../api/routes.ts';
 import { PagedTable, usePaged } from '../paged.tsx';
 
-type Open = { readonly what: 'create' } | { readonly what: 'delete'; readonly project: Project };
+type OpenDialog = { readonly dialog: 'create' } | { readonly dialog: 'delete'; readonly project: Project };
 
 export function Content() {
   const projects = usePaged((query, signal) =>
     call(routes.projects, { query: { ...query, sortBy: 'name.asc' }, signal }),
   );
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const close = () => {
     setOpen(undefined);
     projects.reload();
@@ -32,7 +32,7 @@ export function Content() {
         <Button
           kind="danger"
           label={`Delete ${project.name}`}
-          onClick={() => setOpen({ what: 'delete', project })}
+          onClick={() => setOpen({ dialog: 'delete', project })}
         >
           Delete
         </Button>
@@ -43,7 +43,7 @@ export function Content() {
     <Page
       title="Projects"
       actions={
-        <Button kind="main" onClick={() => setOpen({ what: 'create' })}>
+        <Button kind="main" onClick={() => setOpen({ dialog: 'create' })}>
           Create project
         </Button>
       }
@@ -55,8 +55,8 @@ export function Content() {
         rowKey={({ id }) => id}
         empty="There are no projects. Create one: every cluster belongs to a project."
       />
-      {open?.what === 'create' && <CreateDialog onClose={close} />}
-      {open?.what === 'delete' && (
+      {open?.dialog === 'create' && <CreateDialog onClose={close} />}
+      {open?.dialog === 'delete' && (
         <ConfirmByName
           title="Delete the project"
           name={open.project.name}

@@ -35,7 +35,7 @@ export const newGroup = (provider: Provider): Group => ({
 export const groupsOf = ({ servers }: Pick<Cluster, 'servers'>): Group[] =>
   servers.map((server) => ({ ...server, size: String(server.size) }));
 
-/** As v3 takes them. A cluster that was made through v2 may have storage that v3 does not name. */
+/** The groups in the form of the v3 API. A cluster that was made through v2 may have storage that v3 does not name. */
 export const serversOf = (groups: readonly Group[]) =>
   groups.map(({ size, compute, services, storage }) => ({
     size: Number(size),
@@ -61,7 +61,7 @@ export function ServerGroups({ provider, groups, onChange, problemOf }: ServerGr
   return (
     <>
       {groups.map((group, at) => {
-        // A problem of one group has its number; one of them all has none.
+        // The field of a problem contains the number of the group, unless the problem is about all groups.
         const problem = (field: string) =>
           problemOf(`servers.${at}.${field}`) ??
           problemOf(`servers.${at}.${provider}.${field}`) ??

@@ -15,7 +15,7 @@ export interface Snippet {
 /** The environment variable from which every program takes the password. */
 export const passwordVariable = 'DATABASE_PASSWORD';
 
-/** What is not visible, or changes the order of what is. */
+/** Characters that are invisible, or that change the order of visible ones. */
 const hidden = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 /** A literal of JavaScript, Python, Java, Go and C#: all five know the escapes that JSON uses. */

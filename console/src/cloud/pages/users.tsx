@@ -10,11 +10,13 @@ import { type DatabaseUser, routes } from '../api/routes.ts';
 import type { PartProps } from './cluster.tsx';
 import { accessText, UserDialog } from './user-dialog.tsx';
 
-type Open = { readonly what: 'create' } | { readonly what: 'edit' | 'delete'; readonly user: DatabaseUser };
+type OpenDialog =
+  | { readonly dialog: 'create' }
+  | { readonly dialog: 'edit' | 'delete'; readonly user: DatabaseUser };
 
 export function Users({ cluster: { id } }: PartProps) {
   const users = useResource((signal) => call(routes.users, { path: { id }, signal }), [id]);
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const close = () => {
     setOpen(undefined);
     users.reload();
@@ -24,13 +26,13 @@ export function Users({ cluster: { id } }: PartProps) {
     { label: 'Access', value: ({ access }) => access.map(accessText).join('; ') || 'none' },
     {
       label: 'Actions',
-      value: (user) => <EditAndDelete name={user.username} onOpen={(what) => setOpen({ what, user })} />,
+      value: (user) => <EditAndDelete name={user.username} onOpen={(dialog) => setOpen({ dialog, user })} />,
     },
   ];
   return (
     <>
       <div class="row">
-        <Button kind="main" onClick={() => setOpen({ what: 'create' })}>
+        <Button kind="main" onClick={() => setOpen({ dialog: 'create' })}>
           Create user
         </Button>
       </div>
@@ -45,9 +47,9 @@ export function Users({ cluster: { id } }: PartProps) {
           />
         )}
       </Loaded>
-      {open?.what === 'create' && <UserDialog cluster={id} onClose={close} />}
-      {open?.what === 'edit' && <UserDialog cluster={id} user={open.user} onClose={close} />}
-      {open?.what === 'delete' && (
+      {open?.dialog === 'create' && <UserDialog cluster={id} onClose={close} />}
+      {open?.dialog === 'edit' && <UserDialog cluster={id} user={open.user} onClose={close} />}
+      {open?.dialog === 'delete' && (
         <ConfirmByName
           title="Delete the database user"
           name={open.user.username}
