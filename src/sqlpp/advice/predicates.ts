@@ -51,8 +51,8 @@ export function keyUseOf(condition: Expression, side: KeySide): KeyUse | undefin
     case 'like':
       return condition.isNegated ? undefined : use(condition.of, side, ranks.like);
     case 'is': {
-      const isPresent = condition.isNegated === (condition.what !== 'valued');
-      const isMissing = condition.what === 'missing' && !condition.isNegated;
+      const isPresent = condition.isNegated === (condition.test !== 'valued');
+      const isMissing = condition.test === 'missing' && !condition.isNegated;
       return use(condition.of, side, isPresent ? ranks.present : ranks.equal, isMissing);
     }
     case 'quantified':

@@ -417,7 +417,7 @@ test('canonical text parses to the same tree', () => {
         ),
         fc
           .tuple(inner, fc.constantFrom('null' as const, 'missing' as const, 'valued' as const), fc.boolean())
-          .map(([of, what, isNegated]): Expression => ({ kind: 'is', of, what, isNegated, at })),
+          .map(([of, test, isNegated]): Expression => ({ kind: 'is', of, test, isNegated, at })),
         fc
           .tuple(fc.option(inner, { nil: undefined }), inner, inner, fc.option(inner, { nil: undefined }))
           .map(

@@ -153,7 +153,7 @@ export function compileLike(node: Like, compiler: Compiling): Evaluate {
 export function compileIs(node: IsTest, compiler: Compiling): Evaluate {
   const of = compiler.compile(node.of);
   const { isNegated } = node;
-  switch (node.what) {
+  switch (node.test) {
     case 'missing':
       return (row, context) => (of(row, context) === undefined) !== isNegated;
     case 'null':

@@ -1,14 +1,14 @@
-// Checks where a statement contains aggregates and window functions, also in each other. It reads the tree as parsed; each
-// subquery is checked separately.
+// Refuses aggregates, window functions and ADVISOR() in clauses that do not allow them, and aggregates within each other. It reads the tree
+// as parsed; each subquery is checked separately.
 import { type SqlError, sqlError } from '../errors/sql-error.ts';
 import type { Aggregate, Expression, SortTerm, Subselect } from '../tree/query.ts';
 import { near } from './resolving.ts';
 import { childrenOf, some, visit } from './walk.ts';
 
-type Places = Pick<Subselect, 'let' | 'where' | 'group' | 'projection'>;
+type Clauses = Pick<Subselect, 'let' | 'where' | 'group' | 'projection'>;
 
 /** @throws SqlError 4000 for an aggregate where its clause has no groups yet */
-export function checkAggregatePlaces(text: string, node: Places, orderBy: readonly SortTerm[]): void {
+export function checkAggregatePlaces(text: string, node: Clauses, orderBy: readonly SortTerm[]): void {
   const { group } = node;
   const bindings = (list: readonly { readonly expression: Expression }[]) =>
     list.map(({ expression }) => expression);
@@ -71,3 +71,22 @@ function aggregatesIn(node: Expression): Aggregate[] {
 
 const planError = (text: string, reason: string, { at }: Expression): SqlError =>
   sqlError(4000, `${reason}${near(text, at)}.`);
+
+/** Refuses ADVISOR() outside the result of a SELECT without FROM: it is asynchronous, and about statements, not rows. @throws SqlError 3255, 3256 */
+export function checkAdvisorPlaces(node: Subselect, orderBy: readonly SortTerm[]): void {
+  const { group } = node;
+  const elsewhere = [
+    ...[...node.let, ...(group?.by ?? []), ...(group?.letting ?? []), ...orderBy].map(
+      (each) => each.expression,
+    ),
+    node.where,
+    group?.having,
+  ];
+  if (elsewhere.some(hasAdvisor)) throw sqlError(3255);
+  if (!node.from) return;
+  const projected = node.projection.terms.map((term) => (term.kind === 'star' ? term.of : term.expression));
+  if (projected.some(hasAdvisor)) throw sqlError(3256);
+}
+
+const hasAdvisor = (node: Expression | undefined): boolean =>
+  node !== undefined && some(node, (part) => part.kind === 'call' && part.name === 'advisor');

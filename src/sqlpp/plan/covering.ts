@@ -58,7 +58,7 @@ function constantsOf({ condition }: BoundIndex): [string, Omit<Cover, 'key' | 's
 }
 
 function constantOf(condition: Expression): { expression: Expression; constant: Value } | undefined {
-  if (condition.kind === 'is' && condition.what === 'missing' && !condition.isNegated)
+  if (condition.kind === 'is' && condition.test === 'missing' && !condition.isNegated)
     return { expression: condition.of, constant: undefined };
   if (condition.kind !== 'comparison' || condition.operator !== '=') return undefined;
   const { left, right } = condition;

@@ -20,10 +20,10 @@ export interface Estimate {
 /** Microseconds of processor time, from `npm run bench -- query`: a row of a covering range, and reading a document by its key. */
 const entryCost = 1.3;
 const fetchCost = 4;
-/** For predicates whose values are not known. */
-const unknownBound = 1 / 3;
-const unknownPrefix = 0.1;
-const unknownListItems = 10;
+/** Assumed shares of the values, and an assumed length of lists, for predicates whose values are not known. */
+const assumedRangeShare = 1 / 3;
+const assumedPointShare = 0.1;
+const assumedListItems = 10;
 
 /** Undefined: the leading key has no statistics. */
 export function estimateOf(
@@ -56,15 +56,15 @@ function shareOf(
     const known = keys[at];
     if (isEverything(range)) return;
     const perDocument = at === 0 ? 1 : (known?.perDocument ?? 1);
-    share *= perDocument * (known ? rangeShare(planning, range, known) : blindShare(range));
+    share *= perDocument * (known ? rangeShare(planning, range, known) : assumedShare(range));
   });
   return share;
 }
 
-function blindShare(range: PlanRange): number {
-  if (range.kind === 'each') return Math.min(1, unknownPrefix * unknownListItems);
-  if (range.kind === 'like') return unknownPrefix;
-  return isPoint(range) ? unknownPrefix : unknownBound;
+function assumedShare(range: PlanRange): number {
+  if (range.kind === 'each') return Math.min(1, assumedPointShare * assumedListItems);
+  if (range.kind === 'like') return assumedPointShare;
+  return isPoint(range) ? assumedPointShare : assumedRangeShare;
 }
 
 const isPoint = ({ low, high }: { low: PlanBound | undefined; high: PlanBound | undefined }): boolean =>
@@ -72,9 +72,9 @@ const isPoint = ({ low, high }: { low: PlanBound | undefined; high: PlanBound | 
 
 /** The share of the expression's values that lie in the range. */
 function rangeShare(planning: Planning, range: PlanRange, known: ExpressionStatistics): number {
-  const least = 1 / Math.max(1, known.documents * Math.max(known.perDocument, 1));
+  const leastShare = 1 / Math.max(1, known.documents * Math.max(known.perDocument, 1));
   const values = new Values(planning, known);
-  return Math.min(1, Math.max(least, plainShare(planning, range, known, values)));
+  return Math.min(1, Math.max(leastShare, plainShare(planning, range, known, values)));
 }
 
 function plainShare(
@@ -87,12 +87,12 @@ function plainShare(
   switch (range.kind) {
     case 'each': {
       const list = literalOf(planning, range.list)?.value;
-      if (!Array.isArray(list)) return typical * unknownListItems;
+      if (!Array.isArray(list)) return typical * assumedListItems;
       return sum(list.map((value) => values.equalTo(value)));
     }
     case 'like': {
       const prefix = prefixOf(literalOf(planning, range.pattern)?.value);
-      if (prefix === undefined) return unknownPrefix;
+      if (prefix === undefined) return assumedPointShare;
       return values.below(`${prefix}\u{10ffff}`, true) - values.below(prefix, false);
     }
     case 'range': {
@@ -101,9 +101,9 @@ function plainShare(
       const isOnePoint = isPoint(range) || (low && high && planning.compare(low.value, high.value) === 0);
       if (isOnePoint) return low ? values.equalTo(low.value) : typical;
       let share = 1;
-      if (range.high) share = high ? values.below(high.value, range.high.inclusive) : unknownBound;
+      if (range.high) share = high ? values.below(high.value, range.high.inclusive) : assumedRangeShare;
       if (!range.low) return share;
-      return low ? share - values.below(low.value, !range.low.inclusive) : share * unknownBound;
+      return low ? share - values.below(low.value, !range.low.inclusive) : share * assumedRangeShare;
     }
   }
 }
@@ -142,14 +142,14 @@ class Values {
       const order = this.#planning.compare(bin.upTo, value);
       if (order < 0) share += bin.share;
       else if (order === 0) return share + bin.share * (inclusive ? 1 : 1 - 1 / Math.max(1, bin.distinct));
-      else return share + bin.share * partBelow(bins[at - 1]?.upTo, bin.upTo, value);
+      else return share + bin.share * shareBelow(bins[at - 1]?.upTo, bin.upTo, value);
     }
     return share;
   }
 }
 
 /** Numbers are taken as evenly distributed within a bin; of other values half lies below. */
-function partBelow(from: unknown, upTo: unknown, value: unknown): number {
+function shareBelow(from: unknown, upTo: unknown, value: unknown): number {
   if (typeof from !== 'number' || typeof upTo !== 'number' || typeof value !== 'number') return 1 / 2;
   return upTo > from ? Math.min(1, Math.max(0, (value - from) / (upTo - from))) : 1 / 2;
 }

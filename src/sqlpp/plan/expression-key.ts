@@ -70,7 +70,7 @@ function attributesOf(node: Expression): string {
     case 'membership':
       return `${node.operator} ${node.isNegated}`;
     case 'is':
-      return `${node.what} ${node.isNegated}`;
+      return `${node.test} ${node.isNegated}`;
     case 'case':
       return `${node.of ? 1 : 0}${node.otherwise ? 1 : 0}`;
     case 'call':

@@ -30,7 +30,7 @@ export interface UnnestBinding {
   readonly expression: Expression;
 }
 
-/** Of more combinations of ranges, wider ranges replace some. */
+/** The most spans of a scan. Where the ranges of the keys have more combinations, a key is left unbounded. */
 const spansMax = 1024;
 
 /** How the index serves the conjuncts; undefined if it lacks documents that they may select. */
@@ -114,7 +114,7 @@ function matchConjuncts(
     isExact,
     depth: depth < 0 ? used : depth,
     bounded: columns.filter((sarg) => sarg !== undefined).length,
-    points: columns.filter((sarg) => sarg?.ranges.every(isOfPoints)).length,
+    points: columns.filter((sarg) => sarg?.ranges.every(hasOnlyPoints)).length,
     isArray: isArray || index.keys.some((each) => each.key.array !== undefined),
   };
 }
@@ -128,7 +128,7 @@ function servesExactly(key: BoundKey, conjunct: Expression, context: SargContext
   return key.key.array === undefined && sargOf(key.expression, conjunct, context)?.isExact === true;
 }
 
-const isOfPoints = (range: PlanRange): boolean => range.kind === 'each' || isPoint(range);
+const hasOnlyPoints = (range: PlanRange): boolean => range.kind === 'each' || isPoint(range);
 
 /** Two predicates may hold for different elements of an array: all keys of FLATTEN_KEYS take their ranges from one ANY. */
 function addArraySargs(
@@ -163,7 +163,7 @@ function withoutMissing(sarg: Sarg | undefined): Sarg | undefined {
 function scoreOf(sargs: readonly (Sarg | undefined)[]): number {
   const gap = sargs.findIndex((sarg) => !sarg);
   const leading = sargs.slice(0, gap < 0 ? sargs.length : gap) as Sarg[];
-  return leading.length * 10 + leading.filter((sarg) => sarg.ranges.every(isOfPoints)).length;
+  return leading.length * 10 + leading.filter((sarg) => sarg.ranges.every(hasOnlyPoints)).length;
 }
 
 function unnestSarg(
@@ -242,19 +242,19 @@ function implies(
   context: SargContext,
 ): boolean {
   return conditions.every((condition) =>
-    conjuncts.some((conjunct) => impliesOne(conjunct, condition, context)),
+    conjuncts.some((conjunct) => impliesCondition(conjunct, condition, context)),
   );
 }
 
-function impliesOne(conjunct: Expression, condition: Expression, context: SargContext): boolean {
+function impliesCondition(conjunct: Expression, condition: Expression, context: SargContext): boolean {
   if (sameExpression(conjunct, condition)) return true;
   if (condition.kind === 'logical') {
-    const test = (part: Expression): boolean => impliesOne(conjunct, part, context);
+    const test = (part: Expression): boolean => impliesCondition(conjunct, part, context);
     return condition.operator === 'or' ? condition.operands.some(test) : condition.operands.every(test);
   }
   if (conjunct.kind === 'logical' && conjunct.operator === 'or')
     return conjunct.operands.every((part) =>
-      conjunctsOfSide(part).some((each) => impliesOne(each, condition, context)),
+      conjunctsOfSide(part).some((each) => impliesCondition(each, condition, context)),
     );
   const operand = operandOf(condition);
   if (!operand) return false;

@@ -11,8 +11,7 @@ import type {
   Subselect,
   With,
 } from '../tree/query.ts';
-import { checkAdvisorPlaces } from './advisor-places.ts';
-import { checkAggregatePlaces } from './aggregate-places.ts';
+import { checkAdvisorPlaces, checkAggregatePlaces } from './aggregate-places.ts';
 import { Block, type Source } from './block.ts';
 import { GroupResolution } from './grouping.ts';
 import type {

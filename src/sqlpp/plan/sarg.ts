@@ -150,11 +150,11 @@ function between(
 
 function nullTest(key: Expression, node: Extract<Expression, { kind: 'is' }>): Sarg | undefined {
   if (!sameExpression(key, node.of)) {
-    if (node.isNegated === (node.what !== 'valued') && rejectsNull(key, node.of))
+    if (node.isNegated === (node.test !== 'valued') && rejectsNull(key, node.of))
       return range(fromNull, undefined, false);
     return undefined;
   }
-  switch (node.what) {
+  switch (node.test) {
     case 'null':
       return node.isNegated ? range(aboveNull, undefined) : range(fromNull, fromNull);
     case 'missing':

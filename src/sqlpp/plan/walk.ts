@@ -1,6 +1,8 @@
 // Visits and rebuilds expression trees. Of a subquery it visits only the captured outer expressions.
 import type {
   Aggregate,
+  Case,
+  Comprehension,
   Expression,
   FrameBound,
   KeyTerm,
@@ -59,13 +61,7 @@ export function mapChildren(node: Expression, map: Mapper): Expression {
     case 'membership':
       return rebuild(node, { of: map(node.of), list: map(node.list) });
     case 'case':
-      return rebuild(node, {
-        of: optional(node.of, map),
-        whens: mapItems(node.whens, (item) =>
-          rebuild(item, { when: map(item.when), result: map(item.result) }),
-        ),
-        otherwise: optional(node.otherwise, map),
-      });
+      return mapCase(node, map);
     case 'object':
       return rebuild(node, {
         members: mapItems(node.members, (item) =>
@@ -77,12 +73,7 @@ export function mapChildren(node: Expression, map: Mapper): Expression {
     case 'quantified':
       return rebuild(node, { bindings: mapBindings(node.bindings, map), satisfies: map(node.satisfies) });
     case 'comprehension':
-      return rebuild(node, {
-        bindings: mapBindings(node.bindings, map),
-        name: optional(node.name, map),
-        value: map(node.value),
-        when: optional(node.when, map),
-      });
+      return mapComprehension(node, map);
     case 'call':
     case 'user call':
       return rebuild(node, { arguments: mapList(node.arguments, map) });
@@ -91,6 +82,23 @@ export function mapChildren(node: Expression, map: Mapper): Expression {
     case 'flatten keys':
       return rebuild(node, { keys: mapItems(node.keys, (key) => mapKeyTerm(key, map)) });
   }
+}
+
+function mapCase(node: Case, map: Mapper): Case {
+  return rebuild(node, {
+    of: optional(node.of, map),
+    whens: mapItems(node.whens, (item) => rebuild(item, { when: map(item.when), result: map(item.result) })),
+    otherwise: optional(node.otherwise, map),
+  });
+}
+
+function mapComprehension(node: Comprehension, map: Mapper): Comprehension {
+  return rebuild(node, {
+    bindings: mapBindings(node.bindings, map),
+    name: optional(node.name, map),
+    value: map(node.value),
+    when: optional(node.when, map),
+  });
 }
 
 function mapAggregate(node: Aggregate, map: Mapper): Aggregate {

@@ -73,7 +73,9 @@ export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedC
     case 'drop function':
       return {
         command: { kind: 'DROP_FUNCTION', name: functionName(resolver, tree.name), isLenient: tree.ifExists },
-        privileges: [functionPrivilege(resolver, tree, manages[presentKind(resolver, tree) ?? 'inline'])],
+        privileges: [
+          functionPrivilege(resolver, tree, manageActions[kindOfExisting(resolver, tree) ?? 'inline']),
+        ],
       };
     case 'execute function':
       return {
@@ -86,7 +88,9 @@ export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedC
             return value.value;
           }),
         },
-        privileges: [functionPrivilege(resolver, tree, executes[presentKind(resolver, tree) ?? 'inline'])],
+        privileges: [
+          functionPrivilege(resolver, tree, executeActions[kindOfExisting(resolver, tree) ?? 'inline']),
+        ],
       };
     case 'begin transaction':
       return transaction({ kind: 'START_TRANSACTION' });
@@ -144,13 +148,13 @@ function functionName(resolver: Resolver, { namespace = 'default', parts }: Func
   return context ? { namespace, ...context, name } : { namespace, bucket: '', scope: '', name };
 }
 
-type FunctionKind = keyof typeof manages;
+type FunctionKind = keyof typeof manageActions;
 
-const manages = { inline: 'function', external: 'external function' } as const;
-const executes = { inline: 'execute function', external: 'execute external function' } as const;
+const manageActions = { inline: 'function', external: 'external function' } as const;
+const executeActions = { inline: 'execute function', external: 'execute external function' } as const;
 
 /** The kind of the function with this name; undefined: there is none. */
-function presentKind(resolver: Resolver, tree: { readonly name: FunctionPath }): FunctionKind | undefined {
+function kindOfExisting(resolver: Resolver, tree: { readonly name: FunctionPath }): FunctionKind | undefined {
   const { bucket, scope, name } = functionName(resolver, tree.name);
   const language = resolver.functionLanguage([bucket, scope, name]);
   return language === 'javascript' ? 'external' : language;
@@ -159,15 +163,15 @@ function presentKind(resolver: Resolver, tree: { readonly name: FunctionPath }):
 /** A function that replaces one of the other kind needs the right to both. */
 function privilegesToCreate(resolver: Resolver, tree: CreateFunction): Privilege[] {
   const created: FunctionKind = tree.body.language === 'inline' ? 'inline' : 'external';
-  const replaced = tree.isReplacing ? presentKind(resolver, tree) : undefined;
+  const replaced = tree.isReplacing ? kindOfExisting(resolver, tree) : undefined;
   const kinds = new Set([created, replaced ?? created]);
-  return [...kinds].map((kind) => functionPrivilege(resolver, tree, manages[kind]));
+  return [...kinds].map((kind) => functionPrivilege(resolver, tree, manageActions[kind]));
 }
 
 function functionPrivilege(
   resolver: Resolver,
   tree: { readonly name: FunctionPath },
-  action: (typeof manages | typeof executes)[FunctionKind],
+  action: (typeof manageActions | typeof executeActions)[FunctionKind],
 ): Privilege {
   const { bucket, scope } = functionName(resolver, tree.name);
   return bucket === '' ? { action } : { action, keyspace: scopeKeyspace({ bucket, scope }) };

@@ -1,5 +1,5 @@
-// Operators that make of each batch of rows another one. Consecutive ones run in one loop: a generator for each takes longer than the work of
-// most of them on a small batch.
+// Operators that turn each batch of rows into another one. Consecutive ones run in one loop: with a generator for each operator, a small batch
+// would spend more time in the generators than in most operators.
 import type { Batch } from './row.ts';
 import type { Pull, Run } from './run.ts';
 
@@ -11,7 +11,7 @@ interface Chain {
   readonly stages: readonly Stage[];
 }
 
-/** What pulls with stages consist of. */
+/** The source and the stages of each pull that `staged` has made. */
 const chains = new WeakMap<Pull, Chain>();
 
 /** The rows of the input after the stage. */
@@ -21,7 +21,9 @@ export function staged(input: Pull, stage: Stage): Pull {
   const stages = [...chain.stages, stage];
   // A meter measures each operator by itself.
   const pull: Pull = (run, seed) =>
-    run.meter === undefined ? passed(run, source(run, seed), stages) : passed(run, input(run, seed), [stage]);
+    run.meter === undefined
+      ? throughStages(run, source(run, seed), stages)
+      : throughStages(run, input(run, seed), [stage]);
   chains.set(pull, { source, stages });
   return pull;
 }
@@ -34,7 +36,7 @@ export function measured(operator: object, pull: Pull): Pull {
   return measuredPull;
 }
 
-async function* passed(
+async function* throughStages(
   run: Run,
   batches: AsyncIterable<Batch>,
   stages: readonly Stage[],
@@ -52,7 +54,7 @@ async function* passed(
   }
 }
 
-/** The rows as they are after the work on each. */
+/** Calls `work` for each row, which it may change, and returns the rows. */
 export function afterEach(run: Run, rows: Batch, work: (row: Batch[number]) => void): Batch | Promise<Batch> {
   const waiting = run.each(rows, work);
   return waiting === undefined ? rows : waiting.then(() => rows);

@@ -90,10 +90,10 @@ export class CallParser {
   ): void {
     const { minimum, maximum } = range;
     if (count >= minimum && count <= maximum) return;
-    const right = minimum === maximum ? `${maximum}` : `between ${minimum} and ${maximum}`;
+    const expectedCount = minimum === maximum ? `${maximum}` : `between ${minimum} and ${maximum}`;
     throw sqlError(
       3000,
-      `Number of arguments to function ${name.text}${this.tokens.near(name.at)} must be ${right}.`,
+      `Number of arguments to function ${name.text}${this.tokens.near(name.at)} must be ${expectedCount}.`,
     );
   }
 
@@ -146,8 +146,8 @@ export class CallParser {
     return { kind: 'aggregate', name: lower, arguments: list, isDistinct, ...modifiers, at: tokens.at };
   }
 
-  private misused(what: string, name: Name): Error {
-    return sqlError(3000, `${what} is not valid for function ${name.text}${this.tokens.near(name.at)}.`);
+  private misused(syntax: string, name: Name): Error {
+    return sqlError(3000, `${syntax} is not valid for function ${name.text}${this.tokens.near(name.at)}.`);
   }
 
   /** Parses the clauses after the arguments. */

@@ -297,9 +297,9 @@ export class DefinitionParser {
     return { language, object, library: this.string('the name of the library, as a string') };
   }
 
-  private string(what: string): string {
+  private string(expected: string): string {
     const { tokens } = this;
-    if (tokens.kind !== 'string') throw tokens.unexpected(what);
+    if (tokens.kind !== 'string') throw tokens.unexpected(expected);
     const { value } = tokens;
     tokens.next();
     return value;

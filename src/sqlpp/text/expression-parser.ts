@@ -197,11 +197,11 @@ export class ExpressionParser {
     const { tokens } = this;
     const isNegated = tokens.take('not');
     const { at } = left;
-    const what = isTests.get(tokens.kind);
-    if (what === undefined) throw tokens.unexpected('NULL, MISSING, VALUED, KNOWN or UNKNOWN');
+    const test = isTests.get(tokens.kind);
+    if (test === undefined) throw tokens.unexpected('NULL, MISSING, VALUED, KNOWN or UNKNOWN');
     const inverts = tokens.kind === 'unknown';
     tokens.next();
-    return { kind: 'is', of: left, what, isNegated: isNegated !== inverts, at };
+    return { kind: 'is', of: left, test, isNegated: isNegated !== inverts, at };
   }
 
   /** A value with its navigation, or a prefix operator with its operand. */

@@ -112,7 +112,7 @@ class Formatter {
         return `(${this.of(expression.of)} ${word} ${this.of(expression.list)})`;
       }
       case 'is':
-        return `(${this.of(expression.of)} is ${expression.isNegated ? 'not ' : ''}${expression.what})`;
+        return `(${this.of(expression.of)} is ${expression.isNegated ? 'not ' : ''}${expression.test})`;
       case 'case': {
         const whens = expression.whens.map(
           ({ when, result }) => ` when ${this.of(when)} then ${this.of(result)}`,
@@ -217,8 +217,8 @@ class Formatter {
 
   private orderBy(terms: readonly SortTerm[]): string {
     if (terms.length === 0) return '';
-    const word = (what: SortTerm['direction'] | SortTerm['nulls'], before: string): string =>
-      what === undefined ? '' : ` ${before}${typeof what === 'string' ? what : this.of(what)}`;
+    const word = (rule: SortTerm['direction'] | SortTerm['nulls'], before: string): string =>
+      rule === undefined ? '' : ` ${before}${typeof rule === 'string' ? rule : this.of(rule)}`;
     const list = terms.map(
       ({ expression, direction, nulls }) => this.of(expression) + word(direction, '') + word(nulls, 'nulls '),
     );

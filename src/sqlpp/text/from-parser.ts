@@ -166,8 +166,8 @@ export class FromParser {
     const isParameter = expression.kind === 'named parameter' || expression.kind === 'positional parameter';
     const hasKeys = use.keys !== undefined && !isParameter;
     if (hasKeys || use.indexes.length > 0) {
-      const what = isParameter ? 'FROM <placeholder>' : 'FROM Expression';
-      throw sqlError(3000, `${what}${tokens.near(expression.at)} cannot have USE KEYS or USE INDEX.`);
+      const termText = isParameter ? 'FROM <placeholder>' : 'FROM Expression';
+      throw sqlError(3000, `${termText}${tokens.near(expression.at)} cannot have USE KEYS or USE INDEX.`);
     }
     return { kind: 'expression', expression, alias, use, at };
   }

@@ -70,8 +70,8 @@ export class TokenReader {
     return this.kind === 'identifier' && this.value.toLowerCase() === word && this.text[this.at] !== '`';
   }
 
-  name(what = 'a name'): string {
-    if (this.kind !== 'identifier') throw this.unexpected(what);
+  name(expected = 'a name'): string {
+    if (this.kind !== 'identifier') throw this.unexpected(expected);
     const { value } = this;
     this.next();
     return value;
@@ -107,10 +107,10 @@ export class TokenReader {
     const reserved = keywordOf(word) === undefined ? '' : ' (reserved word)';
     const hint =
       reserved !== '' && expected?.includes('name') ? `; a name like this needs backticks: \`${word}\`` : '';
-    const right = expected === undefined ? '' : `; expected ${expected}`;
+    const expectation = expected === undefined ? '' : `; expected ${expected}`;
     return sqlError(
       3000,
-      `syntax error${reason === undefined ? '' : `: ${reason}`}${this.place()}${reserved}${right}${hint}`,
+      `syntax error${reason === undefined ? '' : `: ${reason}`}${this.place()}${reserved}${expectation}${hint}`,
     );
   }
 

@@ -1,4 +1,4 @@
-// The syntax tree of expressions and queries. They contain each other, so they share a file. Trees are immutable plain data
+// The syntax tree of expressions and queries. They contain each other, and files must not import each other, so they share this one. Trees are immutable plain data
 // after parsing; `at` is the offset of a node's first character in the statement, for messages only.
 import type { Value } from '../values/value.ts';
 
@@ -193,7 +193,7 @@ export interface Membership {
 export interface IsTest {
   readonly kind: 'is';
   readonly of: Expression;
-  readonly what: 'null' | 'missing' | 'valued';
+  readonly test: 'null' | 'missing' | 'valued';
   readonly isNegated: boolean;
   readonly at: number;
 }

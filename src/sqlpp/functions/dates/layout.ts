@@ -160,18 +160,21 @@ export function percentFormat(format: string): Element[] {
   return elements;
 }
 
+/** A number that parsing accepts with exactly `digits` digits, or with fewer if it is not padded. `width` 0: as many as `digits`. */
+const strictNumber = (of: NumberElement['of'], digits: number, width: number, pad: Pad): NumberElement => ({
+  kind: 'number',
+  of,
+  width: width || digits,
+  pad,
+  minimum: pad === 'none' ? 1 : digits,
+  maximum: digits,
+  isStrict: true,
+});
+
 function percentElements(letter: string, flag: string, width: number): readonly Element[] {
   const pad: Pad = flag === '_' ? 'space' : flag === '-' ? 'none' : 'zero';
   const isUpper = flag === '^';
-  const numeric = (of: NumberElement['of'], digits = 2): Element => ({
-    kind: 'number',
-    of,
-    width: width || digits,
-    pad,
-    minimum: pad === 'none' ? 1 : digits,
-    maximum: digits,
-    isStrict: true,
-  });
+  const numeric = (of: NumberElement['of'], digits = 2): Element => strictNumber(of, digits, width, pad);
   const named = (of: 'month' | 'weekday', isShort: boolean): Element => ({
     kind: 'name',
     of,
