@@ -30,4 +30,5 @@ port.on('message', (call: QueryCall) => {
   const done = host.take(call);
   if (call.kind === 'stop') void done.then(() => port.close());
 });
+// Memory that the thread no longer uses returns to the operating system while the thread is idle.
 giveBackWhenIdle({ growthBytes: 6 << 20 });

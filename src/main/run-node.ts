@@ -51,9 +51,11 @@ interface RunOptions {
 }
 
 export const runNode = (given: NodeOptions, run: RunOptions): Promise<void> =>
-  run.shutdown.whileStarting(() => startNode({ ...given, 'data-dir': resolve(given['data-dir']) }, run));
+  run.shutdown.whileStarting(() =>
+    startNodeProcess({ ...given, 'data-dir': resolve(given['data-dir']) }, run),
+  );
 
-async function startNode(
+async function startNodeProcess(
   options: NodeOptions,
   { makePassword, companion = null, shutdown }: RunOptions,
 ): Promise<void> {

@@ -2,6 +2,7 @@
 
 export class StartError extends Error {
   override name = 'StartError';
+  /** Marks errors whose text says everything: they are reported without a stack. */
   readonly explained = true;
 }
 

@@ -1,4 +1,4 @@
-// The manual as web pages, made from the Markdown files when somebody looks. Pages and the search index are kept: they are bounded by
+// The manual as web pages, rendered from the Markdown files when a page is requested for the first time. Pages and the search index are kept: they are bounded by
 // the files of the product.
 import { nextTurn } from '#ports/clock.ts';
 import { manualPages } from './contents.ts';

@@ -122,6 +122,7 @@ async function chosenBuckets(
 
 interface Beginning {
   partial: Partial;
+  /** The backup that this one continues; null: it is a full one. */
   before: BackupManifest | null;
   isResumed: boolean;
   notContinued: string | null;

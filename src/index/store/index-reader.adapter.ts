@@ -29,6 +29,7 @@ export class SqliteIndexReader implements IndexReader {
   }
 
   page({ start, end }: KeyInterval, { after, isReverse, limit, isOnly = false }: Page): StoredRow[] {
+    // A page that is the only one of its snapshot needs no transaction.
     if (!isOnly) this.begin();
     const values: SQLInputValue[] = [];
     const hasStart = start.length > 0 && (after === null || isReverse);

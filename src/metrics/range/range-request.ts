@@ -54,7 +54,7 @@ export function readPathRequest(
 }
 
 function readOptions(
-  what: Pick<RangeRequest, 'matchers' | 'functions'>,
+  selection: Pick<RangeRequest, 'matchers' | 'functions'>,
   sent: Texts,
   nowMs: number,
   problems: Problems = {},
@@ -83,13 +83,13 @@ function readOptions(
   else if (startMs > endMs)
     problems['start'] ??= `[start, end] interval doesn't contain any aligned datapoints`;
   const value: RangeRequest = {
-    ...what,
+    ...selection,
     startMs,
     endMs,
     stepMs: duration('step'),
     windowMs: duration('timeWindow'),
     timeoutMs: integer('timeout', defaults.timeoutMs, 1, defaults.timeoutMs),
-    aggregation: readAggregation(sent, what.matchers, problems),
+    aggregation: readAggregation(sent, selection.matchers, problems),
     nodes: sent['nodes'] === undefined ? null : sent['nodes'].split(/[,\s]+/).filter((part) => part !== ''),
   };
   return Object.keys(problems).length > 0 ? { problems } : { value };

@@ -53,9 +53,9 @@ export class SeriesLookup<T> {
   }
 
   discard(isGone: (found: T) => boolean): void {
-    let forgotten = 0;
-    for (const [key, found] of this.#byKey) if (isGone(found) && this.#byKey.delete(key)) forgotten++;
-    if (forgotten > 0) this.#last = [];
+    let discarded = 0;
+    for (const [key, found] of this.#byKey) if (isGone(found) && this.#byKey.delete(key)) discarded++;
+    if (discarded > 0) this.#last = [];
   }
 
   #positionOf({ name, labels }: FlatSample, before: Position<T> | undefined): Position<T> | null {

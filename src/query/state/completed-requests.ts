@@ -3,7 +3,9 @@ import type { ActiveRequest } from './active-requests.ts';
 
 export interface CompletedRequest {
   readonly active: ActiveRequest;
+  /** From the arrival of the request to its end. */
   readonly elapsedMs: number;
+  /** From the start of its statement to its end, without the wait for a free place; 0: it never started. */
   readonly serviceMs: number;
 }
 
