@@ -73,7 +73,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     const restored = await command(node, ['restore', folder]);
     report('restore into a new bucket', count, restored.nodeMs + restored.commandMs, restored);
     client.close();
-    await small(node, scratch);
+    await measureSmallBackups(node, scratch);
   } finally {
     await node[Symbol.asyncDispose]();
     rmSync(scratch, { recursive: true, force: true });
@@ -81,7 +81,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 }
 
 /** What a test does between two cases. */
-async function small(node: NodeProcess, scratch: string): Promise<void> {
+async function measureSmallBackups(node: NodeProcess, scratch: string): Promise<void> {
   const access = backupNode(node);
   await access.createBucket('small', { ramQuotaMB: 100, replicaNumber: 0, flushEnabled: 1 });
   const [route] = await access.routes('small');
@@ -120,7 +120,7 @@ async function timed(node: NodeProcess, work: () => Promise<unknown>): Promise<C
   };
 }
 
-/** GNU time would be another dependency: the shell's `times` prints what its children used. */
+/** The shell's `times` prints the processor time of its children; GNU time would be another dependency. */
 async function command(node: NodeProcess, args: string[], passphrase?: string): Promise<CommandCost> {
   const script = '"$0" "$@" > /dev/null; status=$?; times; exit $status';
   let printed = '';

@@ -28,7 +28,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await pair(seconds, roundsOf(smoke));
   await rebalanced(smoke);
   await onNats(smoke, seconds);
-  await three(smoke);
+  await measureThreeNodes(smoke);
 }
 
 const unprovisioned = async (): Promise<NodeProcess> =>
@@ -238,7 +238,7 @@ async function onNats(smoke: boolean, seconds: number): Promise<void> {
   );
 }
 
-async function three(smoke: boolean): Promise<void> {
+async function measureThreeNodes(smoke: boolean): Promise<void> {
   const ports = await fixedPorts();
   const beganMs = performance.now();
   const started = [

@@ -3,15 +3,17 @@ import { globSync } from 'node:fs';
 
 const files = globSync('bench/*.bench.ts').sort();
 const names = files.map((file) => file.slice('bench/'.length, -'.bench.ts'.length));
-const wanted = process.argv[2];
-if (wanted !== 'smoke' && !names.includes(wanted ?? '')) {
+const requestedName = process.argv[2];
+if (requestedName !== 'smoke' && !names.includes(requestedName ?? '')) {
   console.log(`usage: npm run bench -- <${['smoke', ...names].join('|')}>`);
-  process.exit(wanted === undefined ? 0 : 1);
+  process.exit(requestedName === undefined ? 0 : 1);
 }
 // Groups of `peers` run these.
 const inPeers = ['many', 'mixed'];
-for (const name of wanted === 'smoke' ? names.filter((each) => !inPeers.includes(each)) : [wanted]) {
+for (const name of requestedName === 'smoke'
+  ? names.filter((each) => !inPeers.includes(each))
+  : [requestedName]) {
   console.log(`# ${name}`);
   const bench = (await import(`./${name}.bench.ts`)) as { run(options: { smoke: boolean }): Promise<void> };
-  await bench.run({ smoke: wanted === 'smoke' });
+  await bench.run({ smoke: requestedName === 'smoke' });
 }

@@ -49,7 +49,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     await measured(`build of ${what}`, count, () => build(host, definitions));
   }
   for (const kept of [0, 1, 4]) {
-    host.apply(wanted(definitions.slice(0, kept)));
+    host.apply(desiredIndexes(definitions.slice(0, kept)));
     await wait(2_000);
     const changes = Math.min(count, 100_000);
     await measured(`changes followed by ${kept} indexes`, changes, async () => {
@@ -63,13 +63,13 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   rmSync(folder, { recursive: true });
 }
 
-const wanted = (definitions: readonly IndexDefinition[]) => ({
+const desiredIndexes = (definitions: readonly IndexDefinition[]) => ({
   indexes: definitions.map((definition) => ({ definition, isBuilt: true })),
   memoryQuotaBytes: 512 << 20,
 });
 
 async function build(host: IndexHost, definitions: readonly IndexDefinition[]): Promise<void> {
-  host.apply(wanted(definitions));
+  host.apply(desiredIndexes(definitions));
   const isOnline = (): boolean =>
     host.reports().filter(({ state }) => state === 'online').length === definitions.length;
   while (!isOnline()) await wait(5);

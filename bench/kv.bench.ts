@@ -33,7 +33,7 @@ async function measure(options: LoadOptions, cpuMs: () => number): Promise<Measu
   return { rate, cpuMicroseconds: ((cpuMs() - before) * 1000) / operations };
 }
 
-function ownCpuMs(): number {
+function processCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
@@ -67,7 +67,7 @@ async function measureDivan(type: BucketType, seconds: number): Promise<Measured
   await admin.apply(aDesired({ buckets: [aBucket('b', { type })] }));
   const measured: Measured[] = [];
   for (const shape of shapes) {
-    measured.push(await measure({ ...shape, port, seconds, protocol: 'divan' }, ownCpuMs));
+    measured.push(await measure({ ...shape, port, seconds, protocol: 'divan' }, processCpuMs));
   }
   await admin.stop();
   rmSync(dataDir, { recursive: true });

@@ -28,7 +28,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const extent = smoke
     ? { buckets: 3, connections: 100, starts: 1, settleMs: 0, idleMs: 1_000 }
     : { buckets: 30, connections: 10_000, starts: 5, settleMs: 35_000, idleMs: 30_000 };
-  const { startsMs, startsCpuMs, buckets, connections } = await many(extent);
+  const { startsMs, startsCpuMs, buckets, connections } = await measureMany(extent);
   const list = (values: readonly number[]): string => values.map((value) => value.toFixed(0)).join(', ');
   console.log(
     `${extent.buckets} buckets: ready after ${list(startsMs)} ms, ${list(startsCpuMs)} ms of processor`,
@@ -40,7 +40,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     console.log(`${what}: ${mb.toFixed(0)} MB, ${msPerSecond.toFixed(1)} ms of processor a second`);
 }
 
-export async function many(extent: {
+export async function measureMany(extent: {
   readonly buckets: number;
   readonly connections: number;
   readonly starts: number;
@@ -52,12 +52,12 @@ export async function many(extent: {
     await createBuckets(dataDir, extent.buckets);
     const [startsMs, startsCpuMs]: [number[], number[]] = [[], []];
     for (let start = 1; start < extent.starts; start++) {
-      const { node, ms, cpuMs } = await started(dataDir, extent.buckets);
+      const { node, ms, cpuMs } = await startWithBuckets(dataDir, extent.buckets);
       await node.stop();
       startsMs.push(ms);
       startsCpuMs.push(cpuMs);
     }
-    const { node, ms, cpuMs } = await started(dataDir, extent.buckets);
+    const { node, ms, cpuMs } = await startWithBuckets(dataDir, extent.buckets);
     await using _ = node;
     const buckets = await idle(node, extent);
     const sockets = await connections(node, extent.connections);
@@ -83,8 +83,8 @@ async function createBuckets(dataDir: string, count: number): Promise<void> {
   await node.stop();
 }
 
-/** When all buckets are ready. */
-async function started(dataDir: string, count: number) {
+/** Starts a node on the folder; resolves when all buckets are ready, with the elapsed and the processor time. */
+async function startWithBuckets(dataDir: string, count: number) {
   const began = performance.now();
   const node = await NodeProcess.start({ dataDir });
   while ((await readyBuckets(node)) < count) await wait(5);

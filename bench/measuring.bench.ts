@@ -22,17 +22,17 @@ const shapes = [
   { name: 'pipelined by 64', connections: 16, pipeline: 64 },
 ];
 
-function ownCpuMs(): number {
+function processCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
 /** Microseconds of processor time of this process for one operation. */
 async function load(port: number, shape: object, seconds: number): Promise<number> {
-  const before = ownCpuMs();
+  const before = processCpuMs();
   const options = JSON.stringify({ ...shape, port, seconds, protocol: 'divan' });
   const { stdout } = await promisify(execFile)(process.execPath, [generator, options]);
-  return ((ownCpuMs() - before) * 1000) / Number(stdout.split(' ')[1]);
+  return ((processCpuMs() - before) * 1000) / Number(stdout.split(' ')[1]);
 }
 
 function metricsOf(admin: WorkerKvAdmin, folder: string) {

@@ -58,7 +58,7 @@ async function measure(folder: string, smoke: boolean): Promise<void> {
   const inBlocks = blocks * stepsPerBlock * given.series;
   console.log(`disk: ${(bytes / inBlocks).toFixed(2)} bytes a sample in ${blocks} blocks`);
   const endMs = startMs + (steps - 1) * stepMs;
-  await readings('divan', (metric, functions) => ask(tier, metric, functions, endMs));
+  await readings('divan', (metric, functions) => readMs(tier, metric, functions, endMs));
   await tier.close();
   if (!smoke) await besidePrometheus(steps, endMs);
 }
@@ -130,7 +130,7 @@ const median = (values: number[]): string =>
 
 const dayMs = 86_400_000;
 
-async function ask(tier: Tier, metric: string, functions: string[], endMs: number): Promise<number> {
+async function readMs(tier: Tier, metric: string, functions: string[], endMs: number): Promise<number> {
   const plan = planOf(functions) as Plan;
   const range = { startMs: endMs - dayMs + stepMs, endMs, stepMs, windowMs: 60_000 };
   const { series } = await tier.select(

@@ -1,6 +1,6 @@
 // Latencies of reads and writes while a bucket with a disk is flushed and compacted, some documents expire, and its metrics are read;
-// beside them how late an idle thread wakes on the same machine, and the longest turn of each thread of the node in processor time.
-// Goals: 99.9 % below 10 ms where the machine allows it, no own turn above 4 ms.
+// beside them how late a timer of an idle thread fires on the same machine, and the longest turn of each thread of the node in processor time.
+// Goals: 99.9 % below 10 ms where the machine allows it, no turn of the node's threads above 4 ms.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,13 +21,13 @@ export interface Mixed extends MixedReport {
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const { requests, machine, turns, compactions } = await mixed(smoke ? 2 : 60);
-  console.log(`requests: ${shown(requests)}; ${compactions} compactions`);
-  console.log(`an idle thread wakes late by: ${shown(machine)}`);
+  console.log(`requests: ${latencyText(requests)}; ${compactions} compactions`);
+  console.log(`an idle thread wakes late by: ${latencyText(machine)}`);
   const list = turns.map(([thread, ms]) => `${thread} ${ms.toFixed(1)} ms`).join(', ');
   console.log(`longest turn of each thread, in processor time: ${list || 'not measured'}`);
 }
 
-const shown = ({ count, p50Ms, p99Ms, p999Ms, longestMs }: Latencies): string =>
+const latencyText = ({ count, p50Ms, p99Ms, p999Ms, longestMs }: Latencies): string =>
   `p50 ${p50Ms.toFixed(2)}, p99 ${p99Ms.toFixed(1)}, p99.9 ${p999Ms.toFixed(1)}, longest ${longestMs.toFixed(1)} ms of ${count}`;
 
 export async function mixed(seconds: number): Promise<Mixed> {

@@ -5,7 +5,7 @@ import { loadavg } from 'node:os';
 import { durableWrites, encryption, keys } from './support/peers-keys.ts';
 import { manyBuckets, mixedLoad } from './support/peers-load.ts';
 import { queries } from './support/peers-queries.ts';
-import { rest } from './support/peers-rest.ts';
+import { restRequests } from './support/peers-rest.ts';
 import { starts } from './support/peers-starts.ts';
 import { type Figure, median, writeResults } from './support/results.ts';
 
@@ -15,7 +15,16 @@ export interface Extent {
 }
 
 const groups: Readonly<Record<string, (extent: Extent) => Promise<Figure[]>>> = {
-  ...{ keys, encryption, durable: durableWrites, rest, queries, starts, many: manyBuckets, mixed: mixedLoad },
+  ...{
+    keys,
+    encryption,
+    durable: durableWrites,
+    rest: restRequests,
+    queries,
+    starts,
+    many: manyBuckets,
+    mixed: mixedLoad,
+  },
 };
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {

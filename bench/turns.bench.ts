@@ -22,7 +22,7 @@ const administration = [
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const service = fork(fileURLToPath(new URL('./support/turns-service.ts', import.meta.url)));
-  const port = await next<number>(service);
+  const port = await nextMessage<number>(service);
   const only = process.argv[3];
   await prepare(await login(port));
   await measure(service, port, control, 1);
@@ -74,7 +74,7 @@ async function measureAdministration(
   client.close();
   await watched(service, port, `${command} of ${count} documents`, async () => {
     service.send(command);
-    await next(service);
+    await nextMessage(service);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
   });
 }
@@ -145,7 +145,7 @@ async function login(port: number, bucket = 'b'): Promise<KvConnection> {
 
 async function report(service: ChildProcess): Promise<TurnsReport> {
   service.send('report');
-  return await next<TurnsReport>(service);
+  return await nextMessage<TurnsReport>(service);
 }
 
-const next = async <T>(child: ChildProcess): Promise<T> => (await once(child, 'message'))[0] as T;
+const nextMessage = async <T>(child: ChildProcess): Promise<T> => (await once(child, 'message'))[0] as T;

@@ -9,7 +9,7 @@ import type { StoreRequest } from '#client/bucket-client.ts';
 import { ChangeConnection } from '#client/change-connection.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
-import { clientOf, createReplication, referenceTo, shown, taskOf } from '../test/support/xdcr.ts';
+import { bodyOf, clientOf, createReplication, referenceTo, taskOf } from '../test/support/xdcr.ts';
 import { aValue, type DocumentLoad, type DocumentLoadResult } from './support/document-load.ts';
 
 const generator = fileURLToPath(new URL('./support/document-load.ts', import.meta.url));
@@ -48,7 +48,7 @@ const shownRate = ({ perSecond, perCpuSecond }: Measured): string =>
 
 const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
 
-const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function aNode(): Promise<NodeProcess> {
   const profile = process.env['DIVAN_XDCR_PROFILES'];
@@ -62,7 +62,7 @@ async function aNode(): Promise<NodeProcess> {
       (await clientOf(node)).close();
       return node;
     } catch {
-      await later(20);
+      await sleep(20);
     }
   }
 }
@@ -103,7 +103,7 @@ const measured = (count: number, seconds: number, ms: number): Measured => ({
 /** What was written is on disk: the nodes take hardly any processor time for a while. */
 async function untilIdle(nodes: readonly NodeProcess[]): Promise<void> {
   for (let last = cpuMs(nodes); ; ) {
-    await later(500);
+    await sleep(500);
     const now = cpuMs(nodes);
     if (now - last <= 30 * nodes.length) return;
     last = now;
@@ -115,7 +115,7 @@ async function backfill(count: number): Promise<Measured & { memory: string[] }>
   await using target = await aNode();
   await loadInto(source, count);
   await untilIdle([source]);
-  await source.request('/pools/default/remoteClusters', 'POST', referenceTo(target)).then(shown);
+  await source.request('/pools/default/remoteClusters', 'POST', referenceTo(target)).then(bodyOf);
   const nodes = [source, target];
   const [before, startMs] = [cpuMs(nodes), performance.now()];
   await createReplication(source, { statsInterval: '1000' });
@@ -123,7 +123,7 @@ async function backfill(count: number): Promise<Measured & { memory: string[] }>
   const sampleMs = Math.max(1_000, count / 200);
   let sampledMs = 0;
   for (;;) {
-    await later(250);
+    await sleep(250);
     const nowMs = performance.now() - startMs;
     if (nowMs - sampledMs >= sampleMs) {
       memory.push(`${residentMb(source)}/${residentMb(target)}`);
@@ -149,13 +149,13 @@ const tickMs = 10;
 async function live(seconds: number) {
   await using source = await aNode();
   await using target = await aNode();
-  await source.request('/pools/default/remoteClusters', 'POST', referenceTo(target)).then(shown);
+  await source.request('/pools/default/remoteClusters', 'POST', referenceTo(target)).then(bodyOf);
   await createReplication(source);
-  while ((await taskOf(source))?.status !== 'running') await later(50);
+  while ((await taskOf(source))?.status !== 'running') await sleep(50);
   const sentMs = new Map<string, number>();
   const delays: number[] = [];
   const warmUp = setsPerSecond * Math.min(3, seconds / 2);
-  const connection = await follow(target, (key) => {
+  const connection = await openChanges(target, (key) => {
     const sent = sentMs.get(key);
     if (sent === undefined) return;
     delays.push(performance.now() - sent);
@@ -168,7 +168,7 @@ async function live(seconds: number) {
   const startMs = performance.now();
   for (let next = 0; next < total; next += perTick) {
     const waitMs = startMs + (next / perTick) * tickMs - performance.now();
-    if (waitMs > 0) await later(waitMs);
+    if (waitMs > 0) await sleep(waitMs);
     const requests = Array.from(
       { length: perTick },
       (_, at): StoreRequest => ({
@@ -181,7 +181,7 @@ async function live(seconds: number) {
     await client.storeMany(0, requests);
   }
   const rate = (total * 1000) / (performance.now() - startMs);
-  while (delays.length < total) await later(20);
+  while (delays.length < total) await sleep(20);
   connection.close();
   client.close();
   const sorted = delays.slice(warmUp).sort((a, b) => a - b);
@@ -189,7 +189,7 @@ async function live(seconds: number) {
   return { medianMs: at(0.5), p99Ms: at(0.99), mostMs: at(1), rate };
 }
 
-async function follow(node: NodeProcess, changed: (key: string) => void): Promise<ChangeConnection> {
+async function openChanges(node: NodeProcess, changed: (key: string) => void): Promise<ChangeConnection> {
   const [host = '', port] = node.ready.node.kv.split(':');
   const connection = await ChangeConnection.open({
     address: { host, port: Number(port), timeoutMs: 60_000 },

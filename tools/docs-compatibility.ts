@@ -32,7 +32,7 @@ type Suite = z.infer<typeof suite>;
 
 const results = z.strictObject({ clients: z.array(client).min(1), suites: z.array(suite).min(1) });
 
-const runs: Readonly<Record<Suite['run'], string>> = {
+const descriptions: Readonly<Record<Suite['run'], string>> = {
   sdk: 'the suite of the SDK at its published version, unmodified, with the address of a node, its account and the server version as parameters',
   statements:
     'the cases of the branch, which are not in this repository, one after the other through the query port of a node with `--services kv,index,n1ql`',
@@ -57,8 +57,8 @@ export function compatibilityPage(): string {
     '|---|---|---|---|---|---|---|---|---|',
     ...suites.map(suiteRow),
     '\nHow they run:\n',
-    `- SDKs: ${runs.sdk}.`,
-    `- Statements: ${runs.statements}.`,
+    `- SDKs: ${descriptions.sdk}.`,
+    `- Statements: ${descriptions.statements}.`,
     '\nThe 4 tests of the Go SDK that failed need the `magma` storage backend (1), a ping of search and views (1), or an address that never answers (a',
     'black hole), which the network of the test machine does not have (2). The skipped ones of that suite need search, analytics, eventing, views,',
     'or features added after 7.1. Calls that need what Divan does not have fail at once with an error that names the feature.',

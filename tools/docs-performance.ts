@@ -134,8 +134,8 @@ export function performancePlots(): Record<string, () => string> {
 }
 
 const width = 760;
-const left = 330;
-const right = 110;
+const leftMargin = 330;
+const rightMargin = 110;
 const rowHeight = 24;
 const titleHeight = 30;
 
@@ -146,7 +146,8 @@ function plot(figures: readonly Figure[]): string {
   for (const shape of new Set(figures.map((figure) => figure.shape))) {
     const rows = figures.filter((figure) => figure.shape === shape);
     const most = Math.max(...rows.flatMap(({ values }) => values));
-    const x = (value: number): number => Math.round(left + (value / most) * (width - left - right));
+    const x = (value: number): number =>
+      Math.round(leftMargin + (value / most) * (width - leftMargin - rightMargin));
     parts.push(text(10, y + 18, `${shape}, ${rows[0]?.unit}`, 'bold'));
     y += titleHeight;
     for (const { server, values } of rows) {
@@ -158,8 +159,8 @@ function plot(figures: readonly Figure[]): string {
       const color = server.startsWith('Divan') ? '#2563a8' : '#a3a9b1';
       const line = y + rowHeight / 2;
       parts.push(
-        text(left - 8, line + 4, server, 'normal', 'end'),
-        `<rect x="${left}" y="${y + 4}" width="${Math.max(1, middle - left)}" height="${rowHeight - 8}" fill="${color}"/>`,
+        text(leftMargin - 8, line + 4, server, 'normal', 'end'),
+        `<rect x="${leftMargin}" y="${y + 4}" width="${Math.max(1, middle - leftMargin)}" height="${rowHeight - 8}" fill="${color}"/>`,
         `<path d="M${low} ${line}H${high}" stroke="#222" fill="none"/>`,
         text(Math.max(high, middle) + 6, line + 4, number(median(values))),
       );

@@ -43,8 +43,8 @@ export function aValue(index: number): Buffer {
 class Loader {
   readonly #socket: Socket;
   readonly #values = Array.from({ length: valueCount }, (_, index) => aValue(index));
-  readonly #again: number[] = [];
-  #rest: Buffer = Buffer.alloc(0);
+  readonly #toRetry: number[] = [];
+  #incomplete: Buffer = Buffer.alloc(0);
   #answered: (opaque: number, status: number) => void = () => {};
 
   constructor(port: number) {
@@ -66,12 +66,12 @@ class Loader {
     let done = 0;
     const frames: Buffer[] = [];
     const send = () => {
-      const index = this.#again.pop() ?? (next < count ? next++ : -1);
+      const index = this.#toRetry.pop() ?? (next < count ? next++ : -1);
       if (index >= 0) frames.push(this.#frame(index));
     };
     this.#answered = (opaque, code) => {
       if (code === status.success) done++;
-      else if (code === status.temporaryFailure) this.#again.push(opaque);
+      else if (code === status.temporaryFailure) this.#toRetry.push(opaque);
       else reject(new Error(`a SET was answered with status ${code}`));
       if (done === count) resolve();
       send();
@@ -104,7 +104,7 @@ class Loader {
   }
 
   #received(data: Buffer): void {
-    const all = this.#rest.length === 0 ? data : Buffer.concat([this.#rest, data]);
+    const all = this.#incomplete.length === 0 ? data : Buffer.concat([this.#incomplete, data]);
     let at = 0;
     while (all.length - at >= headerBytes) {
       const bytes = headerBytes + all.readUInt32BE(at + 8);
@@ -112,7 +112,7 @@ class Loader {
       this.#answered(all.readUInt32BE(at + 12), all.readUInt16BE(at + 6));
       at += bytes;
     }
-    this.#rest = all.subarray(at);
+    this.#incomplete = all.subarray(at);
     this.flush();
   }
 }

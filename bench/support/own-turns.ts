@@ -9,7 +9,7 @@ const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 };
-/** The start, and what its first seconds compile, are not of interest. */
+/** The start and the compilation in its first seconds are left out. */
 const ignoredMs = 10_000;
 const beganMs = performance.now();
 let longestMs = 0;

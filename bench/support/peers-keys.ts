@@ -121,11 +121,11 @@ async function inTurns(
   const turns = targets.map((): Turn[] => []);
   for (let round = 0; round < rounds; round++)
     for (const [index, target] of targets.entries())
-      turns[index]?.push(await turn(target, { ...shape, ...target.load, seconds }));
+      turns[index]?.push(await measureTurn(target, { ...shape, ...target.load, seconds }));
   return targets.map(({ server }, index) => figureOf(group, server, shape.name, turns[index] as Turn[]));
 }
 
-async function turn({ pid }: Target, options: LoadOptions): Promise<Turn> {
+async function measureTurn({ pid }: Target, options: LoadOptions): Promise<Turn> {
   const before = processMs(pid);
   const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(options)]);
   const [rate = 0, operations = 1] = stdout.split(' ').map(Number);

@@ -1,5 +1,5 @@
 // What a node holds and uses while it is idle with many buckets and connections, and its latencies while everything runs at once.
-import { many } from '../many.bench.ts';
+import { measureMany } from '../many.bench.ts';
 import { mixed } from '../mixed.bench.ts';
 import type { Extent } from '../peers.bench.ts';
 import type { Figure } from './results.ts';
@@ -18,7 +18,7 @@ export async function manyBuckets({ rounds, seconds }: Extent): Promise<Figure[]
   const isSmoke = seconds < 1;
   const [buckets, count] = isSmoke ? [3, 100] : [30, 10_000];
   const times = isSmoke ? { settleMs: 0, idleMs: 1_000 } : { settleMs: 35_000, idleMs: 30_000 };
-  const found = await many({ buckets, connections: count, starts: rounds, ...times });
+  const found = await measureMany({ buckets, connections: count, starts: rounds, ...times });
   const [few, more] = [
     `Divan with ${buckets} buckets`,
     `Divan with ${buckets} buckets and ${count} connections`,

@@ -11,7 +11,7 @@ import { processMs } from './server-time.ts';
 
 const path = '/pools/default/buckets/b';
 
-export async function rest({ rounds, seconds }: Extent): Promise<Figure[]> {
+export async function restRequests({ rounds, seconds }: Extent): Promise<Figure[]> {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   await using constant = await constantServer();
   const token = Buffer.from(`${administrator.username}:${administrator.password}`).toString('base64');
@@ -28,7 +28,7 @@ export async function rest({ rounds, seconds }: Extent): Promise<Figure[]> {
   const turns = targets.map(() => ({ values: [] as number[], cpuMicroseconds: [] as number[] }));
   for (let round = 0; round < rounds; round++)
     for (const [index, { pid, request }] of targets.entries()) {
-      const { perSecond, cpuMicroseconds } = await turn(pid, {
+      const { perSecond, cpuMicroseconds } = await measureTurn(pid, {
         ...request,
         connections: 4,
         ms: seconds * 1000,
@@ -46,7 +46,10 @@ export async function rest({ rounds, seconds }: Extent): Promise<Figure[]> {
   }));
 }
 
-async function turn(pid: number, request: Load): Promise<{ perSecond: number; cpuMicroseconds: number }> {
+async function measureTurn(
+  pid: number,
+  request: Load,
+): Promise<{ perSecond: number; cpuMicroseconds: number }> {
   const before = processMs(pid);
   const { perSecond } = await load(request);
   return { perSecond, cpuMicroseconds: ((processMs(pid) - before) * 1e6) / (perSecond * request.ms) };

@@ -31,7 +31,7 @@ test('finds the /64 network of an IPv6 address in every notation', () => {
   for (const [address, expected] of Object.entries(networks)) assert.equal(sourceOf(address), expected);
 });
 
-test('tells addresses from names', () => {
+test('distinguishes addresses from names', () => {
   for (const address of ['127.0.0.1', '10.20.30.40', '::1', 'fe80::1'])
     assert.ok(isAddress(address), address);
   for (const name of ['localhost', 'db1.example.com', '10.example', 'n1']) assert.ok(!isAddress(name), name);

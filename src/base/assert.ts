@@ -1,4 +1,4 @@
-/** Stops on a bug of ours: a condition that no input may break. */
+/** Throws for a bug in the code: a condition that must hold whatever the input is. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(message);
 }

@@ -5,7 +5,7 @@ import { allRefusals } from '../../tools/docs-errors.ts';
 import { defineRefusals } from './refusal.ts';
 
 const sources = globSync('src/**/*.ts').filter((file) => !/\.(test|refusals)\.ts$/.test(file));
-const used = new Set(
+const usedRefusals = new Set(
   sources.flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/\b(\w+Refusals\.\w+)/g)].map(([name]) => name),
   ),
@@ -19,7 +19,7 @@ test('the code uses every refusal of the catalogues, and no other', async () => 
     .flatMap((module) => Object.entries(module as Record<string, Record<string, unknown>>))
     .flatMap(([catalogue, entries]) => Object.keys(entries).map((name) => `${catalogue}.${name}`));
   assert.ok(declared.length > 100);
-  assert.deepEqual([...used].sort(), declared.sort());
+  assert.deepEqual([...usedRefusals].sort(), declared.sort());
 });
 
 test('every refusal has a unique name and an error status, and the reference page lists it', async () => {

@@ -70,7 +70,7 @@ function sendForwarded(
 ): void {
   out.statusCode = status;
   setHeaders(out, headers);
-  pipeline(Readable.from(counted(source, sent), { objectMode: false }), out, () => out.destroy());
+  pipeline(Readable.from(countingBytes(source, sent), { objectMode: false }), out, () => out.destroy());
 }
 
 function sendStream(
@@ -81,7 +81,7 @@ function sendStream(
   out.setHeader('Content-Type', 'application/json; charset=utf-8');
   if (out.req.method === 'HEAD') return void out.end();
   // A failing source can only truncate the answer: its beginning has been sent.
-  pipeline(streamBody(counted(lines(texts(signal), signal), sent)), out, () => out.destroy());
+  pipeline(streamBody(countingBytes(lines(texts(signal), signal), sent)), out, () => out.destroy());
 }
 
 const bufferBytes = 64 << 10;
@@ -111,7 +111,7 @@ async function* lines(texts: AsyncIterable<string>, signal: AbortSignal): AsyncG
   }
 }
 
-async function* counted(
+async function* countingBytes(
   source: AsyncIterable<Uint8Array>,
   sent: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {

@@ -15,7 +15,7 @@ const route = (path: string) =>
   defineRoute({ id: path, method: 'GET', path, access: { kind: 'anyone' }, doc: '' });
 
 /** A server with routes that answer at once, on demand (`/held`), and with an endless stream. */
-async function limited(wording: 'text' | 'json' = 'text') {
+async function aLimitedServer(wording: 'text' | 'json' = 'text') {
   const limits: { requests: number | null; memoryMib: number | null } = { requests: null, memoryMib: null };
   const memory = { bytes: 0 };
   const throttle = new Throttle({
@@ -82,7 +82,7 @@ async function limited(wording: 'text' | 'json' = 'text') {
 }
 
 /** Opens a connection and sends the text. */
-async function sent(port: number, text: string): Promise<Socket> {
+async function sendOn(port: number, text: string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => {});
   await new Promise<void>((resolve) => socket.write(text, () => resolve()));
@@ -90,7 +90,7 @@ async function sent(port: number, text: string): Promise<Socket> {
 }
 
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
-const counted = (throttle: Throttle, count: number) =>
+const untilInProgress = (throttle: Throttle, count: number) =>
   eventually(() => assert.equal(throttle.inProgress, count));
 
 describe('the limit of concurrent requests', () => {
@@ -113,11 +113,11 @@ describe('the limit of concurrent requests', () => {
   });
 
   it('refuses requests above it with a reason and Retry-After, before checking credentials', async () => {
-    await using server = await limited();
+    await using server = await aLimitedServer();
     const { limits, port, ask, throttle, authentications } = server;
     limits.requests = 1;
-    const socket = await sent(port, request('/held'));
-    await counted(throttle, 1);
+    const socket = await sendOn(port, request('/held'));
+    await untilInProgress(throttle, 1);
     const before = authentications();
     const { status, text, headers } = await ask('/quick', { authorization: 'Basic YTpi' });
     assert.equal(status, 503);
@@ -129,13 +129,13 @@ describe('the limit of concurrent requests', () => {
     assert.match(headers.get('retry-after') ?? '', /^([1-9]|10)$/);
     assert.equal(authentications(), before);
     server.held[0]?.();
-    await counted(throttle, 0);
+    await untilInProgress(throttle, 0);
     assert.equal((await ask('/quick')).status, 200);
     socket.destroy();
   });
 
   it('answers with an object on view ports', async () => {
-    await using server = await limited('json');
+    await using server = await aLimitedServer('json');
     server.limits.requests = 0;
     const { status, text } = await server.ask('/quick');
     assert.equal(status, 503);
@@ -146,7 +146,7 @@ describe('the limit of concurrent requests', () => {
   });
 
   it('refuses all at zero, except diagnostics and removal of the limit', async () => {
-    await using server = await limited();
+    await using server = await aLimitedServer();
     server.limits.requests = 0;
     assert.equal((await server.ask('/quick')).status, 503);
     assert.equal((await server.ask('/none')).status, 503);
@@ -157,51 +157,51 @@ describe('the limit of concurrent requests', () => {
   });
 
   it('counts streams while they are open, and no idle connection', async () => {
-    await using server = await limited();
+    await using server = await aLimitedServer();
     const { limits, port, ask, throttle } = server;
     limits.requests = 1;
-    const idle = await Promise.all(Array.from({ length: 5 }, () => sent(port, request('/quick'))));
-    await counted(throttle, 0);
-    const stream = await sent(port, request('/stream'));
-    await counted(throttle, 1);
+    const idle = await Promise.all(Array.from({ length: 5 }, () => sendOn(port, request('/quick'))));
+    await untilInProgress(throttle, 0);
+    const stream = await sendOn(port, request('/stream'));
+    await untilInProgress(throttle, 1);
     assert.equal((await ask('/quick')).status, 503);
     stream.destroy();
-    await counted(throttle, 0);
+    await untilInProgress(throttle, 0);
     assert.equal((await ask('/quick')).status, 200);
     for (const socket of idle) socket.destroy();
   });
 
   it('counts down when clients disconnect: reset, half closed, or with more requests in transit', async () => {
-    await using server = await limited();
+    await using server = await aLimitedServer();
     const { port, throttle } = server;
-    const cut = await sent(port, request('/held'));
-    const pipelined = await sent(port, request('/held') + request('/quick') + request('/stream'));
-    const half = await sent(port, request('/stream'));
-    await counted(throttle, 5);
+    const cut = await sendOn(port, request('/held'));
+    const pipelined = await sendOn(port, request('/held') + request('/quick') + request('/stream'));
+    const half = await sendOn(port, request('/stream'));
+    await untilInProgress(throttle, 5);
     cut.destroy();
     pipelined.resetAndDestroy();
-    await counted(throttle, 1);
+    await untilInProgress(throttle, 1);
     half.end();
-    await counted(throttle, 0);
+    await untilInProgress(throttle, 0);
     half.destroy();
   });
 
   it('counts many requests on one connection, each once', async () => {
-    await using server = await limited();
-    const socket = await sent(server.port, request('/quick').repeat(50));
+    await using server = await aLimitedServer();
+    const socket = await sendOn(server.port, request('/quick').repeat(50));
     let received = '';
     socket.on('data', (chunk) => {
       received += chunk.toString();
     });
     await eventually(() => assert.equal(received.match(/HTTP\/1\.1 200/g)?.length, 50));
-    await counted(server.throttle, 0);
+    await untilInProgress(server.throttle, 0);
     socket.destroy();
   });
 });
 
 describe('the limit of memory', () => {
   it('refuses requests while the process uses that much memory, before the other limit is checked', async () => {
-    await using text = await limited();
+    await using text = await aLimitedServer();
     text.limits.memoryMib = 100;
     text.limits.requests = 0;
     text.memory.bytes = 100 * mib;
@@ -217,7 +217,7 @@ describe('the limit of memory', () => {
   });
 
   it('answers with an object on view ports', async () => {
-    await using server = await limited('json');
+    await using server = await aLimitedServer('json');
     server.limits.memoryMib = 0;
     assert.deepEqual(JSON.parse((await server.ask('/quick')).text), {
       error: 'memory_limit_exceeded',

@@ -11,7 +11,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createHttpServer } from './server.ts';
 
 const mib = 1 << 20;
-const part = 'x'.repeat(mib / 2);
+const halfMebibyte = 'x'.repeat(mib / 2);
 
 const user: Caller = {
   identity: { name: 'app', domain: 'local' },
@@ -27,15 +27,15 @@ const authority: Authority = {
   authenticate: async () => user,
 };
 
-async function* parts(count: number): AsyncGenerator<Buffer> {
-  for (let at = 0; at < count; at++) yield Buffer.from(part);
+async function* halfMebibytes(count: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < count; at++) yield Buffer.from(halfMebibyte);
 }
 
 async function serve() {
   const access = { kind: 'authenticated' } as const;
   const post = { method: 'POST', access, doc: '' } as const;
   const get = { method: 'GET', access, doc: '' } as const;
-  const forwarded = (): Reply => ({ kind: 'forwarded', status: 200, headers: {}, source: parts(4) });
+  const forwarded = (): Reply => ({ kind: 'forwarded', status: 200, headers: {}, source: halfMebibytes(4) });
   const server = await createHttpServer({
     routes: [
       bind(defineRoute({ ...post, id: 'read', path: '/read', bodyKind: 'raw', bodyLimit: 8 * mib }), () =>
@@ -47,11 +47,11 @@ async function serve() {
       bind(defineRoute({ ...post, id: 'ignored', path: '/ignored' }), () => reply.empty()),
       bind(defineRoute({ ...get, id: 'stream', path: '/stream' }), () =>
         reply.stream(async function* () {
-          for (let at = 0; at < 4; at++) yield part;
+          for (let at = 0; at < 4; at++) yield halfMebibyte;
         }),
       ),
       bind(defineRoute({ ...get, id: 'forwarded', path: '/forwarded' }), forwarded),
-      bind(defineRoute({ ...get, id: 'text', path: '/text' }), () => reply.text(part.repeat(4))),
+      bind(defineRoute({ ...get, id: 'text', path: '/text' }), () => reply.text(halfMebibyte.repeat(4))),
       bind(defineRoute({ ...get, id: 'none', path: '/none' }), () => reply.empty()),
     ],
     authority,
@@ -71,7 +71,7 @@ describe('the limits of a user in bytes', () => {
   for (const path of ['/read', '/small'])
     it(`count a chunked body sent to ${path}`, async () => {
       const { ask } = await serve();
-      const [first] = await ask('POST', path, Readable.from(parts(4)));
+      const [first] = await ask('POST', path, Readable.from(halfMebibytes(4)));
       assert.equal(first, path === '/small' ? 413 : 200);
       assert.deepEqual(await ask('GET', '/none'), [429, 'Limit(s) exceeded [ingress]']);
     });
@@ -82,7 +82,7 @@ describe('the limits of a user in bytes', () => {
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
     const socket = connect(port, '127.0.0.1');
     const head = `Host: x\r\nAuthorization: Basic ${btoa('app:password')}\r\n`;
-    const chunk = `${part.length.toString(16)}\r\n${part}\r\n`;
+    const chunk = `${halfMebibyte.length.toString(16)}\r\n${halfMebibyte}\r\n`;
     socket.write(`POST /ignored HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`);
     socket.end(`${chunk.repeat(4)}0\r\n\r\nGET /none HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
     const answers = await text(socket);
@@ -91,15 +91,15 @@ describe('the limits of a user in bytes', () => {
 
   it('count a body with a declared length once', async () => {
     const { ask } = await serve();
-    assert.deepEqual(await ask('POST', '/read', Buffer.from(part.repeat(3))), [200, '']);
-    assert.deepEqual(await ask('POST', '/read', Buffer.from(part)), [200, '']);
+    assert.deepEqual(await ask('POST', '/read', Buffer.from(halfMebibyte.repeat(3))), [200, '']);
+    assert.deepEqual(await ask('POST', '/read', Buffer.from(halfMebibyte)), [200, '']);
     assert.deepEqual(await ask('GET', '/none'), [429, 'Limit(s) exceeded [ingress]']);
   });
 
   it('count a body that is refused', async () => {
     const { ask } = await serve();
     for (let at = 0; at < 2; at++)
-      assert.equal((await ask('POST', '/small', Buffer.from(part.repeat(3))))[0], 413);
+      assert.equal((await ask('POST', '/small', Buffer.from(halfMebibyte.repeat(3))))[0], 413);
     assert.deepEqual(await ask('GET', '/none'), [429, 'Limit(s) exceeded [ingress]']);
   });
 

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
 /** The resolved URL of each import of a node's start, by Node alone or with `findOwnModules`. */
-function found(withFinder: boolean): Record<string, string> {
+function resolvedImports(withFinder: boolean): Record<string, string> {
   const script = `
     import { registerHooks } from 'node:module';
     const { findOwnModules } = await import(${JSON.stringify(new URL('./own-modules.ts', import.meta.url).href)});
@@ -24,7 +24,7 @@ function found(withFinder: boolean): Record<string, string> {
 }
 
 test('resolves every module of a node to the same URL as Node', () => {
-  const alone = found(false);
+  const alone = resolvedImports(false);
   assert.ok(Object.keys(alone).length > 500);
-  assert.deepEqual(found(true), alone);
+  assert.deepEqual(resolvedImports(true), alone);
 });

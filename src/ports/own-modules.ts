@@ -11,7 +11,7 @@ export function findOwnModules(): void {
   registerHooks({
     resolve(specifier, context, next) {
       const { parentURL } = context;
-      const url = parentURL?.startsWith(root) ? ownModule(specifier, parentURL) : null;
+      const url = parentURL?.startsWith(root) ? sourceModule(specifier, parentURL) : null;
       return url === null
         ? next(specifier, context)
         : { url, format: 'module-typescript', shortCircuit: true };
@@ -19,7 +19,7 @@ export function findOwnModules(): void {
   });
 }
 
-function ownModule(specifier: string, parentUrl: string): string | null {
+function sourceModule(specifier: string, parentUrl: string): string | null {
   if (!specifier.endsWith(extension)) return null;
   if (specifier.startsWith('#')) return root + specifier.slice(1);
   return specifier.startsWith('.') ? new URL(specifier, parentUrl).href : null;

@@ -3,7 +3,7 @@ import { chmodSync, closeSync, fsyncSync, openSync, renameSync, statSync, writeF
 import { dirname } from 'node:path';
 
 const ownerOnly = 0o600;
-const others = 0o077;
+const groupAndOthers = 0o077;
 
 /**
  * Creates the file if it is absent; restricts one that an earlier version created. Does not open an existing file:
@@ -12,7 +12,7 @@ const others = 0o077;
 export function keepPrivate(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) closeSync(openSync(path, 'ax', ownerOnly));
-  else if ((found.mode & others) !== 0) chmodSync(path, found.mode & 0o700);
+  else if ((found.mode & groupAndOthers) !== 0) chmodSync(path, found.mode & 0o700);
 }
 
 /** Replaces the file: its path has the earlier content or, complete and on disk, the new one. */

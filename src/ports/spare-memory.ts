@@ -69,16 +69,16 @@ export function keepHeapOfNewObjects(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-let known: NodeJS.GCFunction | undefined;
+let exposedCollector: NodeJS.GCFunction | undefined;
 
 /**
  * Exposes `gc` through a process-wide flag and resets the flag at once: code compiled under other flags is not taken from the
  * compile cache. Returns undefined if another thread reset it in between.
  */
 function collector(): NodeJS.GCFunction | undefined {
-  if (known !== undefined) return known;
+  if (exposedCollector !== undefined) return exposedCollector;
   setFlagsFromString('--expose-gc');
-  known = runInNewContext('globalThis.gc') as NodeJS.GCFunction | undefined;
+  exposedCollector = runInNewContext('globalThis.gc') as NodeJS.GCFunction | undefined;
   setFlagsFromString('--no-expose-gc');
-  return known;
+  return exposedCollector;
 }

@@ -14,7 +14,7 @@ import {
   NodeProcess,
   portFlags,
 } from '../support/node-process.ts';
-import { contentOf, shown } from '../support/xdcr.ts';
+import { bodyOf, contentOf } from '../support/xdcr.ts';
 
 const timeout = 180_000;
 const scratch = mkdtempSync(join(tmpdir(), 'divan-replications-'));
@@ -53,7 +53,7 @@ test('two nodes that start at the same time replicate to each other', { timeout 
   const nodes = await Promise.all([start(one, other, 'x'), start(other, one, 'y')]);
   try {
     for (const node of nodes) {
-      const [listed] = (await node.request('/pools/default/replications').then(shown)) as {
+      const [listed] = (await node.request('/pools/default/replications').then(bodyOf)) as {
         checkpointInterval: number;
         filterDeletion: boolean;
         colMappingRules: object;

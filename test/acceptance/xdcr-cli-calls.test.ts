@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { installCertificate, setClientAuth } from '../support/node-certificates.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { OpensslAuthority } from '../support/openssl.ts';
-import { hostOf, shown, taskOf } from '../support/xdcr.ts';
+import { bodyOf, hostOf, taskOf } from '../support/xdcr.ts';
 
 const timeout = 300_000;
 const args = ['--bucket', 'b'];
@@ -23,8 +23,8 @@ test('couchbase-cli creates, edits, lists and deletes references of each kind', 
   const post = (path: string, form: Record<string, string>) => source.request(path, 'POST', form);
   const base = { name: 'there', hostname: hostOf(target) };
   const account = { ...base, username: 'Administrator', password: 'password' };
-  assert.deepEqual(await source.request(`${references}/`).then(shown), []);
-  await post(references, { ...account, demandEncryption: '0' }).then(shown);
+  assert.deepEqual(await source.request(`${references}/`).then(bodyOf), []);
+  await post(references, { ...account, demandEncryption: '0' }).then(bodyOf);
   const certificate = await (await target.request('/pools/default/certificate')).text();
   for (const [form, secureType] of [
     [{ demandEncryption: '0' }, 'none'],
@@ -32,10 +32,10 @@ test('couchbase-cli creates, edits, lists and deletes references of each kind', 
     // The tool sends no certificate with this one, even if it is given one.
     [{ demandEncryption: '1', encryptionType: 'half' }, 'half'],
   ] as [Record<string, string>, string][]) {
-    const edited = await post(`${references}/there`, { ...account, ...form }).then(shown);
+    const edited = await post(`${references}/there`, { ...account, ...form }).then(bodyOf);
     assert.equal((edited as { secureType: string }).secureType, secureType);
   }
-  const [listed] = (await source.request(`${references}/`).then(shown)) as Record<string, unknown>[];
+  const [listed] = (await source.request(`${references}/`).then(bodyOf)) as Record<string, unknown>[];
   for (const field of ['name', 'uuid', 'hostname', 'username', 'uri', 'deleted'])
     assert.notEqual(listed?.[field], undefined, field);
   assert.deepEqual(await refused(post(references, account)), {
@@ -44,7 +44,7 @@ test('couchbase-cli creates, edits, lists and deletes references of each kind', 
   assert.deepEqual(await refused(post(`${references}/nobody`, { ...account, name: 'nobody' })), {
     _: 'unknown remote cluster : refName - nobody',
   });
-  assert.equal(await source.request(`${references}/there`, 'DELETE').then(shown), 'ok');
+  assert.equal(await source.request(`${references}/there`, 'DELETE').then(bodyOf), 'ok');
   // --xdcr-user-certificate and --xdcr-user-key
   await installCertificate(target, authority, '/CN=target');
   const user = { password: 'receive-only', roles: 'replication_target[b]' };
@@ -55,7 +55,7 @@ test('couchbase-cli creates, edits, lists and deletes references of each kind', 
     ...base,
     ...{ demandEncryption: '1', encryptionType: 'full', certificate: authority.certificate },
     ...{ clientCertificate: pair.certificate, clientKey: pair.key },
-  }).then(shown);
+  }).then(bodyOf);
 });
 
 test('couchbase-cli creates, changes, pauses, resumes and deletes a replication with every option', {
@@ -66,7 +66,7 @@ test('couchbase-cli creates, changes, pauses, resumes and deletes a replication 
   const post = (path: string, form: Record<string, string>) => source.request(path, 'POST', form);
   const account = { username: 'Administrator', password: 'password' };
   const reference = { name: 'there', hostname: hostOf(target), ...account, demandEncryption: '0' };
-  await post(references, reference).then(shown);
+  await post(references, reference).then(bodyOf);
   const advanced = {
     ...{ checkpointInterval: '60', workerBatchSize: '500', docBatchSizeKb: '1024' },
     ...{ failureRestartInterval: '1', optimisticReplicationThreshold: '128' },
@@ -82,14 +82,14 @@ test('couchbase-cli creates, changes, pauses, resumes and deletes a replication 
       ...{ replicationType: 'continuous', toBucket: 'b', toCluster: 'there', fromBucket: 'b' },
       ...form,
     });
-  await create({ ...advanced, ...selecting }).then(shown);
+  await create({ ...advanced, ...selecting }).then(bodyOf);
   assert.deepEqual(await refused(create({})), {
     errors: { _: 'Replication to the same remote cluster and bucket already exists' },
   });
   await eventuallyWithin(60_000, async () => assert.equal((await taskOf(source)).status, 'running'));
   const { id } = await taskOf(source);
   const path = `/settings/replications/${encodeURIComponent(id)}`;
-  const before = (await source.request(path).then(shown)) as Record<string, unknown>;
+  const before = (await source.request(path).then(bodyOf)) as Record<string, unknown>;
   for (const [name, value] of Object.entries({ ...advanced, ...selecting }))
     assert.equal(String(before[name]), value, name);
   // `--settings` sends filterSkipRestream always, with or without an expression.
@@ -108,7 +108,7 @@ test('couchbase-cli creates, changes, pauses, resumes and deletes a replication 
       colMappingRules: '{"EXISTS(a)":"_default._default"}',
     },
   ] as Record<string, string>[])
-    await post(path, form).then(shown);
+    await post(path, form).then(bodyOf);
   assert.deepEqual(await refused(post(path, { workerBatchSize: '1', filterSkipRestream: '0' })), {
     workerBatchSize: 'The value must be an integer between 10 and 10000',
   });
@@ -116,10 +116,10 @@ test('couchbase-cli creates, changes, pauses, resumes and deletes a replication 
     ['true', 'paused'],
     ['false', 'running'],
   ] as const) {
-    await post(path, { pauseRequested }).then(shown);
+    await post(path, { pauseRequested }).then(bodyOf);
     await eventuallyWithin(60_000, async () => assert.equal((await taskOf(source)).status, status));
   }
   const cancel = () => source.request(`/controller/cancelXDCR/${encodeURIComponent(id)}`, 'DELETE');
-  assert.deepEqual(await cancel().then(shown), []);
+  assert.deepEqual(await cancel().then(bodyOf), []);
   assert.deepEqual(await refused(cancel()), { errors: { _: 'requested resource not found' } });
 });

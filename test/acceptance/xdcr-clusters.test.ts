@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
-import { clientOf, contentOfAll, differences, replicate, shown, taskOf } from '../support/xdcr.ts';
+import { bodyOf, clientOf, contentOfAll, differences, replicate, taskOf } from '../support/xdcr.ts';
 
 const timeout = 600_000;
 const waitMs = 240_000;
@@ -14,13 +14,13 @@ const second = () => NodeProcess.start({ unprovisioned: true, args: ['--services
 
 async function addAndRebalance(member: NodeProcess, added: NodeProcess): Promise<void> {
   const call = { hostname: added.ready.node.rest, user: '', password: '' };
-  await member.request('/controller/addNode', 'POST', call).then(shown);
+  await member.request('/controller/addNode', 'POST', call).then(bodyOf);
   assert.equal((await member.request('/controller/rebalance', 'POST', { knownNodes: names })).status, 200);
 }
 
 async function untilBalanced(node: NodeProcess): Promise<void> {
   await eventuallyWithin(waitMs, async () => {
-    const pool = (await node.request('/pools/default').then(shown)) as {
+    const pool = (await node.request('/pools/default').then(bodyOf)) as {
       balanced: boolean;
       rebalanceStatus: string;
     };

@@ -8,12 +8,12 @@ import type { StoreRequest } from '#client/bucket-client.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { Relay } from '../support/relay.ts';
 import {
+  bodyOf,
   clientOf,
   contentOf,
   createReplication,
   referenceTo,
   replicate,
-  shown,
   taskOf,
   whenEqual,
 } from '../support/xdcr.ts';
@@ -44,7 +44,7 @@ async function createCollections(node: NodeProcess, paths: readonly string[]): P
   for (const path of paths) {
     const [scope = '', name = ''] = path.split('.');
     await node.request(scopes, 'POST', { name: scope }).then((response) => response.text());
-    await node.request(`${scopes}/${scope}/collections`, 'POST', { name }).then(shown);
+    await node.request(`${scopes}/${scope}/collections`, 'POST', { name }).then(bodyOf);
   }
 }
 
@@ -58,7 +58,7 @@ test('nothing is lost when connections to the target are cut, which are made by 
   const path = '/node/controller/setupAlternateAddresses/external';
   assert.equal((await target.request(path, 'PUT', external)).status, 200);
   const reference = referenceTo(target, { network_type: 'external' });
-  await source.request('/pools/default/remoteClusters', 'POST', reference).then(shown);
+  await source.request('/pools/default/remoteClusters', 'POST', reference).then(bodyOf);
   await createReplication(source);
   const cuts = 5;
   for (let round = 0; round < cuts; round++) {
@@ -108,7 +108,7 @@ test('rules that changed before the source was killed count after its start', { 
         ['{"s":"t"}', { 't.one/one': 300, 't.two/two': 300 }],
         ['{"s":"t","_default._default":"u.other"}', { 't.one/one': 300, 't.two/two': 300 }],
       ] as const) {
-        await source.request(settings, 'POST', { colMappingRules: rules }).then(shown);
+        await source.request(settings, 'POST', { colMappingRules: rules }).then(bodyOf);
         await source.stop('SIGKILL');
         source = await NodeProcess.start({ args, dataDir });
         await untilCounts(expected);
@@ -142,7 +142,7 @@ test('a source that was killed sends again only what followed the last checkpoin
           .request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', {
             pauseRequested: String(pauseRequested),
           })
-          .then(shown);
+          .then(bodyOf);
       await pause(true);
       await eventuallyWithin(waitMs, async () => assert.equal((await taskOf(source)).status, 'paused'));
       await store(source, '_default._default', documents('after', 300));

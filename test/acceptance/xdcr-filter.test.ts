@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
-import { clientOf, contentOf, replicate, shown, taskOf } from '../support/xdcr.ts';
+import { bodyOf, clientOf, contentOf, replicate, taskOf } from '../support/xdcr.ts';
 
 const timeout = 600_000;
 const keyNotFound = 1;
@@ -52,7 +52,9 @@ test('only documents that match arrive, and a changed expression starts again or
   await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 0));
   const figure = async (name: string) => {
     const path = `/pools/default/buckets/b/stats/${encodeURIComponent(`replications/${id}/${name}`)}`;
-    const { nodeStats } = (await source.request(path).then(shown)) as { nodeStats: Record<string, number[]> };
+    const { nodeStats } = (await source.request(path).then(bodyOf)) as {
+      nodeStats: Record<string, number[]>;
+    };
     return Object.values(nodeStats)[0]?.at(-1);
   };
   await eventually(async () =>
@@ -63,9 +65,9 @@ test('only documents that match arrive, and a changed expression starts again or
   );
   const path = `/settings/replications/${encodeURIComponent(id)}`;
   const change = (filterExpression: string, filterSkipRestream: string) =>
-    source.request(path, 'POST', { filterExpression, filterSkipRestream }).then(shown);
+    source.request(path, 'POST', { filterExpression, filterSkipRestream }).then(bodyOf);
   // Goes on: odd documents that are there already do not arrive. Paused, so that none is left out by the former expression.
-  const pause = (pauseRequested: string) => source.request(path, 'POST', { pauseRequested }).then(shown);
+  const pause = (pauseRequested: string) => source.request(path, 'POST', { pauseRequested }).then(bodyOf);
   await pause('true');
   await eventually(async () => assert.equal((await taskOf(source)).status, 'paused'));
   await change('type = "odd"', 'true');
@@ -99,7 +101,7 @@ test('deletions and expirations follow the expression when the settings apply it
     ...{ filterExpression: 'REGEXP_CONTAINS(META().id, "[05]$")', filterSkipRestream: 'true' },
   };
   const change = (form: Record<string, string>) =>
-    source.request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', form).then(shown);
+    source.request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', form).then(bodyOf);
   // Paused, so that nothing is sent by the former settings.
   await change({ ...settings, pauseRequested: 'true' });
   await eventually(async () => assert.equal((await taskOf(source)).status, 'paused'));

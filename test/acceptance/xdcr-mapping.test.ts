@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
-import { clientOf, contentOf, replicate, shown, taskOf } from '../support/xdcr.ts';
+import { bodyOf, clientOf, contentOf, replicate, taskOf } from '../support/xdcr.ts';
 
 const timeout = 180_000;
 const waitMs = 60_000;
@@ -14,7 +14,7 @@ async function createCollections(node: NodeProcess, paths: readonly string[]): P
   for (const path of paths) {
     const [scope = '', name = ''] = path.split('.');
     await node.request(scopesPath, 'POST', { name: scope }).then((response) => response.text());
-    await node.request(`${scopesPath}/${scope}/collections`, 'POST', { name }).then(shown);
+    await node.request(`${scopesPath}/${scope}/collections`, 'POST', { name }).then(bodyOf);
   }
 }
 
@@ -50,12 +50,12 @@ const untilCounts = (node: NodeProcess, counts: Record<string, number>): Promise
   eventuallyWithin(waitMs, async () => assert.deepEqual(await countsOf(node), counts));
 
 async function change(node: NodeProcess, id: string, form: Record<string, string>): Promise<void> {
-  await node.request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', form).then(shown);
+  await node.request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', form).then(bodyOf);
 }
 
 async function figure(node: NodeProcess, id: string, name: string): Promise<number | undefined> {
   const path = `/pools/default/buckets/b/stats/${encodeURIComponent(`replications/${id}/${name}`)}`;
-  const { nodeStats } = (await node.request(path).then(shown)) as { nodeStats: Record<string, number[]> };
+  const { nodeStats } = (await node.request(path).then(bodyOf)) as { nodeStats: Record<string, number[]> };
   return Object.values(nodeStats)[0]?.at(-1);
 }
 

@@ -5,7 +5,7 @@ import type { StoreRequest } from '#client/bucket-client.ts';
 import { installCertificate, setClientAuth } from '../support/node-certificates.ts';
 import { eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { OpensslAuthority } from '../support/openssl.ts';
-import { clientOf, createReplication, referenceTo, shown, taskOf, whenEqual } from '../support/xdcr.ts';
+import { bodyOf, clientOf, createReplication, referenceTo, taskOf, whenEqual } from '../support/xdcr.ts';
 
 const timeout = 180_000;
 const args = ['--bucket', 'b'];
@@ -41,7 +41,7 @@ test('half: the password is encrypted, and documents are not', { timeout }, asyn
   const fields = referenceTo(target, { secureType: 'half', certificate, ...account });
   const wrong = await (await source.request('/pools/default/certificate')).text();
   assert.match(await (await refer(source, { ...fields, certificate: wrong })).text(), /is not accepted/);
-  const reference = (await refer(source, fields).then(shown)) as Record<string, unknown>;
+  const reference = (await refer(source, fields).then(bodyOf)) as Record<string, unknown>;
   assert.deepEqual(
     [reference['secureType'], reference['demandEncryption'], reference['encryptionType']],
     ['half', true, 'half'],
@@ -51,7 +51,7 @@ test('half: the password is encrypted, and documents are not', { timeout }, asyn
   assert.equal((await whenEqual(source, target)).size, 500);
   // Without a certificate that of the target is trusted, as its administrator sees it.
   const trusting = referenceTo(target, { secureType: 'half', ...account });
-  const edited = (await refer(source, trusting, '/there').then(shown)) as Record<string, unknown>;
+  const edited = (await refer(source, trusting, '/there').then(bodyOf)) as Record<string, unknown>;
   assert.deepEqual([edited['secureType'], edited['certificate']], ['half', certificate]);
   await store(source, 500, 500);
   assert.equal((await whenEqual(source, target)).size, 1000);
@@ -96,21 +96,21 @@ test('full with a client certificate: it logs in at every port, and one that exp
   ])
     assert.equal((await refer(source, fieldsWith(pair))).status, 400);
   const pair = authority.issue('/CN=receiver');
-  const created = (await refer(source, fieldsWith(pair)).then(shown)) as Record<string, unknown>;
+  const created = (await refer(source, fieldsWith(pair)).then(bodyOf)) as Record<string, unknown>;
   assert.deepEqual([created['clientCertificate'], created['username']], [pair.certificate, '']);
   assert.ok(!JSON.stringify(created).includes('PRIVATE KEY'));
   await store(source, 0, 500);
   await createReplication(source);
   assert.equal((await whenEqual(source, target)).size, 500);
   await eventually(async () => {
-    const [listed] = (await source.request('/pools/default/remoteClusters').then(shown)) as {
+    const [listed] = (await source.request('/pools/default/remoteClusters').then(bodyOf)) as {
       connectivityStatus: string;
     }[];
     assert.equal(listed?.connectivityStatus, 'RC_OK');
   });
   // Nothing but certificates is accepted from now on.
   await setClientAuth(target, 'mandatory');
-  await source.request((await taskOf(source)).cancelURI, 'DELETE').then(shown);
+  await source.request((await taskOf(source)).cancelURI, 'DELETE').then(bodyOf);
   await store(source, 500, 100);
   await createReplication(source);
   await eventuallyWithin(60_000, async () => {
@@ -120,7 +120,7 @@ test('full with a client certificate: it logs in at every port, and one that exp
   await setClientAuth(target, 'enable');
   // The edited reference logs in by password.
   const edited = referenceTo(target, { secureType: 'full', certificate: authority.certificate });
-  const after = (await refer(source, edited, '/there').then(shown)) as Record<string, unknown>;
+  const after = (await refer(source, edited, '/there').then(bodyOf)) as Record<string, unknown>;
   assert.equal(after['clientCertificate'], undefined);
   await store(source, 600, 100);
   assert.equal((await whenEqual(source, target)).size, 700);

@@ -8,12 +8,12 @@ import type { StoreRequest } from '#client/bucket-client.ts';
 import { freePort } from '../support/free-port.ts';
 import { eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import {
+  bodyOf,
   clientOf,
   contentOf,
   createReplication,
   referenceTo,
   replicate,
-  shown,
   taskOf,
   whenEqual,
 } from '../support/xdcr.ts';
@@ -31,7 +31,7 @@ const aNode = () => NodeProcess.start({ args });
 async function createCollections(node: NodeProcess, names: readonly string[]): Promise<void> {
   await node.request('/pools/default/buckets/b/scopes', 'POST', { name: 's' });
   for (const name of names)
-    await node.request('/pools/default/buckets/b/scopes/s/collections', 'POST', { name }).then(shown);
+    await node.request('/pools/default/buckets/b/scopes/s/collections', 'POST', { name }).then(bodyOf);
 }
 
 const aDocument = (index: number): StoreRequest => ({
@@ -92,7 +92,9 @@ test('20,000 documents of several collections arrive with all their metadata', {
   const { id } = await taskOf(source);
   const figure = async (name: string) => {
     const path = `/pools/default/buckets/b/stats/${encodeURIComponent(`replications/${id}/${name}`)}`;
-    const { nodeStats } = (await source.request(path).then(shown)) as { nodeStats: Record<string, number[]> };
+    const { nodeStats } = (await source.request(path).then(bodyOf)) as {
+      nodeStats: Record<string, number[]>;
+    };
     return Object.values(nodeStats)[0]?.at(-1);
   };
   await eventually(async () => {
@@ -114,17 +116,17 @@ test('a replication that was paused, or deleted and created anew, continues wher
   const id = await replicate(source, target, { statsInterval: '600000' });
   await eventuallyWithin(60_000, async () => assert.equal((await taskOf(source)).status, 'running'));
   const path = `/settings/replications/${encodeURIComponent(id)}`;
-  await source.request(path, 'POST', { statsInterval: '200' }).then(shown);
+  await source.request(path, 'POST', { statsInterval: '200' }).then(bodyOf);
   await whenEqual(source, target);
   const settings = `/settings/replications/${encodeURIComponent(id)}`;
-  await source.request(settings, 'POST', { pauseRequested: 'true' }).then(shown);
+  await source.request(settings, 'POST', { pauseRequested: 'true' }).then(bodyOf);
   await eventually(async () => assert.equal((await taskOf(source)).status, 'paused'));
   await store(source, null, range(2000, 3000));
   await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 1000));
   assert.equal((await contentOf(target)).size, 2000);
-  await source.request(settings, 'POST', { pauseRequested: 'false' }).then(shown);
+  await source.request(settings, 'POST', { pauseRequested: 'false' }).then(bodyOf);
   await whenEqual(source, target);
-  await source.request((await taskOf(source)).cancelURI, 'DELETE').then(shown);
+  await source.request((await taskOf(source)).cancelURI, 'DELETE').then(bodyOf);
   await store(source, null, range(3000, 3500));
   const before = await metaWrites(target);
   await createReplication(source);
@@ -220,7 +222,7 @@ test('connections are encrypted on demand, with a user who may only receive repl
     .request('/pools/default/remoteClusters', 'POST', {
       ...referenceTo(target, { demandEncryption: '1', certificate, username: 'receiver', password }),
     })
-    .then(shown);
+    .then(bodyOf);
   await createReplication(source);
   await whenEqual(source, target);
   const changed = await target.request(path, 'PUT', { password: 'another-one', roles: 'ro_admin' });
@@ -267,7 +269,7 @@ test('attributes, expirations and filters follow the settings', { timeout }, asy
   assert.equal([...found.values()].filter((text) => text.includes('own')).length, 300);
   const settings = `/settings/replications/${encodeURIComponent(id)}`;
   const filters = { filterDeletion: 'true', filterBinary: 'true', filterBypassExpiry: 'true' };
-  await source.request(settings, 'POST', filters).then(shown);
+  await source.request(settings, 'POST', filters).then(bodyOf);
   await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 0));
   await store(
     source,

@@ -9,7 +9,7 @@ import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
 const want = (key: string, vb = 0) => ({ vb, key: Buffer.from(key) });
 
 /** Short text of each item. */
-function found({ batch }: Fetched): string[] {
+function itemTexts({ batch }: Fetched): string[] {
   const reader = new CutReader(batch);
   const texts: string[] = [];
   while (reader.nextCut()) {
@@ -38,7 +38,7 @@ export function describeFetching(name: string, make: () => Promise<DiskUnderTest
       { vb: 0, key: 'gone', value: '', seqno: 3, bits: CutBits.deleted, expiry: 7 },
     ]);
     const wants = [want('a'), want('none'), want('big'), want('a', 2), want('gone'), want('a', 4)];
-    const fetchAll = async () => found(await engine.fetchItems(files.bucketUuid, 0, wants));
+    const fetchAll = async () => itemTexts(await engine.fetchItems(files.bucketUuid, 0, wants));
     assert.deepEqual(await fetchAll(), [
       '0 1 a=old3 0',
       '0 2 big=bbbbbbbbbb100000 0',
@@ -60,8 +60,8 @@ export function describeFetching(name: string, make: () => Promise<DiskUnderTest
     const wants = docs.map(({ key }) => want(key)).reverse();
     const fetched = await engine.fetchItems(files.bucketUuid, 0, wants);
     assert.deepEqual(fetched.failed, []);
-    assert.equal(found(fetched).length, 2000);
-    assert.equal(found(fetched)[0], '0 2000 k1999=19994 0');
+    assert.equal(itemTexts(fetched).length, 2000);
+    assert.equal(itemTexts(fetched)[0], '0 2000 k1999=19994 0');
     await engine.stop();
   });
 
@@ -115,15 +115,15 @@ export function describeFetching(name: string, make: () => Promise<DiskUnderTest
     await engine.open(files);
     const fetchAll = () => engine.fetchItems(files.bucketUuid, 0, [want('a')]);
     await engine.commit(files.bucketUuid, 0, cutsOf([{ key: 'a', value: 'x', seqno: 1 }]));
-    assert.equal(found(await fetchAll()).length, 1);
+    assert.equal(itemTexts(await fetchAll()).length, 1);
     await engine.reset(files.bucketUuid, 2);
-    assert.deepEqual(found(await fetchAll()), []);
+    assert.deepEqual(itemTexts(await fetchAll()), []);
     await engine.commit(files.bucketUuid, 0, cutsOf([{ key: 'a', value: 'y', seqno: 1 }]));
-    assert.deepEqual(found(await fetchAll()), ['0 1 a=y1 0']);
+    assert.deepEqual(itemTexts(await fetchAll()), ['0 1 a=y1 0']);
     await engine.close(files.bucketUuid);
     await assert.rejects(fetchAll, /not open/);
     await engine.open({ ...files, incarnation: 2 });
-    assert.deepEqual(found(await fetchAll()), ['0 1 a=y1 0']);
+    assert.deepEqual(itemTexts(await fetchAll()), ['0 1 a=y1 0']);
     await engine.stop();
   });
 }

@@ -133,7 +133,7 @@ export interface FaultRounds {
   rounds: number;
   random: Random;
   report: (line: string) => void;
-  /** The only fault; by default any. */
+  /** Only this fault; omitted: all. */
   fault?: string | undefined;
   engine?: Engine;
 }

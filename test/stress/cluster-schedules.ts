@@ -5,14 +5,14 @@ import { runSchedule } from '../support/schedule.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const count = Number(process.argv[2] ?? 1_000);
-const first = printedSeed(console.log);
+const firstSeed = printedSeed(console.log);
 const sums: Record<string, number> = {};
 const add = (part: Readonly<Record<string, number>>): void => {
   for (const [name, value] of Object.entries(part)) sums[name] = (sums[name] ?? 0) + value;
 };
 
 for (let done = 1; done <= count; done++) {
-  const { clients, epochs, faults, lastedMs, lost, problem, seed } = await runSchedule(first + done - 1);
+  const { clients, epochs, faults, lastedMs, lost, problem, seed } = await runSchedule(firstSeed + done - 1);
   add(clients);
   add(faults);
   add({ 'simulated seconds': lastedMs / 1000, promotions: epochs });

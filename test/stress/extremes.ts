@@ -11,7 +11,7 @@ const quotaBytes = 100 * 2 ** 20;
 const documents = { quotaBytes, count: 1_000_000, valueBytes: 2_100 };
 const deletions = { quotaBytes, count: 1_000_000, valueBytes: 100 };
 
-const parts: Record<string, () => Promise<string>> = {
+const programs: Record<string, () => Promise<string>> = {
   'data fullEviction': () => moreThanMemory({ policy: 'fullEviction', ...documents }, random),
   'data valueOnly': () =>
     moreThanMemory({ policy: 'valueOnly', ...documents, count: 700_000, valueBytes: 3_000 }, random),
@@ -24,7 +24,7 @@ const parts: Record<string, () => Promise<string>> = {
   copy: () => olderCopy(20_480),
 };
 
-for (const [name, run] of Object.entries(parts)) {
+for (const [name, run] of Object.entries(programs)) {
   if (process.argv[2] !== undefined && !name.includes(process.argv[2])) continue;
   console.log(`${name}: ${await run()}`);
 }

@@ -1,7 +1,7 @@
 // Users with random privileges in the bucket, a scope and collections send every command in every collection, in random order: each is answered
 // as the published table says. `node test/stress/privileges.ts [users]`; DIVAN_SEED repeats a run.
 import assert from 'node:assert/strict';
-import { aRandomCase, ask, expected, placesOf, withService } from '../support/privilege-cases.ts';
+import { aRandomCase, askEachRow, expected, placesOf, withService } from '../support/privilege-cases.ts';
 import { rows } from '../support/privilege-table.ts';
 import { type Random, randomFrom } from '../support/random.ts';
 import { printedSeed } from '../support/seed.ts';
@@ -21,7 +21,7 @@ export async function privilegeRounds(users: number, random: Random): Promise<Pr
       .map((pair) => ({ pair, order: random(1 << 30) }))
       .sort((a, b) => a.order - b.order)
       .map(({ pair }) => pair);
-    const answers = await ask(service, index, requests);
+    const answers = await askEachRow(service, index, requests);
     const wrong = requests.flatMap(([row, place], at) => {
       const wanted = expected(row, place, commandCase);
       if (wanted !== 'done') tally.refused++;

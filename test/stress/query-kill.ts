@@ -319,7 +319,7 @@ function expectedRows(name: IndexName, documents: ReadonlyMap<string, DocumentSt
     .sort();
 }
 
-const needed = [
+const minimalCounts = [
   'acknowledged',
   'kills',
   'upsert',
@@ -343,7 +343,7 @@ export async function queryKillRounds(
   await using run = new KillRun(random);
   await run.start();
   let rounds = 0;
-  const missing = (): string[] => needed.filter((what) => !run.counts[what]);
+  const missing = (): string[] => minimalCounts.filter((what) => !run.counts[what]);
   // A short run continues until each kind of work was done.
   while (rounds === 0 || !isEnough(rounds) || (missing().length > 0 && rounds < roundsMax)) {
     await run.round();

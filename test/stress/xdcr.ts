@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { BucketClient, StoreRequest } from '#client/bucket-client.ts';
 import { freePort } from '../support/free-port.ts';
 import { eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
-import { clientOf, replicate, shown, whenEqual } from '../support/xdcr.ts';
+import { bodyOf, clientOf, replicate, whenEqual } from '../support/xdcr.ts';
 
 const collections = ['_default._default', 's.one', 's.two', 's.three'];
 const waitMs = 1_800_000;
@@ -103,9 +103,9 @@ async function createBucket(node: NodeProcess, conflictResolutionType: string): 
   const form = { name: 'b', ramQuotaMB: '256', replicaNumber: '0', conflictResolutionType };
   assert.equal((await node.request('/pools/default/buckets', 'POST', form)).status, 202);
   await eventually(async () => (await clientOf(node)).close());
-  await node.request('/pools/default/buckets/b/scopes', 'POST', { name: 's' }).then(shown);
+  await node.request('/pools/default/buckets/b/scopes', 'POST', { name: 's' }).then(bodyOf);
   for (const name of ['one', 'two', 'three'])
-    await node.request('/pools/default/buckets/b/scopes/s/collections', 'POST', { name }).then(shown);
+    await node.request('/pools/default/buckets/b/scopes/s/collections', 'POST', { name }).then(bodyOf);
 }
 
 async function run(type: string, count: number): Promise<void> {

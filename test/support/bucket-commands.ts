@@ -68,7 +68,7 @@ function command<T extends object>(
   return { weight, arbitrary };
 }
 
-const where = {
+const keyPlace = {
   vb: fc.nat(vbucketCount - 1),
   collection: fc.nat(1),
   name: fc.nat(4),
@@ -102,7 +102,7 @@ const mode = fc.constantFrom(
 );
 
 const storeFields = {
-  ...where,
+  ...keyPlace,
   mode,
   cas,
   durability,
@@ -135,22 +135,22 @@ function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.Async
         content: { sys, user: isRemoval ? null : fields.user, body: isRemoval ? '' : filler },
       });
     }),
-    command(12, 'remove', { ...where, cas, durability }, ({ run }, fields) =>
+    command(12, 'remove', { ...keyPlace, cas, durability }, ({ run }, fields) =>
       run.remove(placeOf(run, fields), fields.cas, fields.durability),
     ),
-    command(8, 'touch', { ...where, expiry, durability }, ({ run }, fields) =>
+    command(8, 'touch', { ...keyPlace, expiry, durability }, ({ run }, fields) =>
       run.touch(placeOf(run, fields), fields.expiry, fields.durability),
     ),
-    command(6, 'lock', { ...where, seconds: fc.constantFrom(0, 1, 5, 31) }, ({ run }, fields) =>
+    command(6, 'lock', { ...keyPlace, seconds: fc.constantFrom(0, 1, 5, 31) }, ({ run }, fields) =>
       run.lock(placeOf(run, fields), fields.seconds),
     ),
-    command(4, 'unlock', { ...where, cas }, ({ run }, fields) =>
+    command(4, 'unlock', { ...keyPlace, cas }, ({ run }, fields) =>
       run.unlock(placeOf(run, fields), fields.cas),
     ),
     command(
       12,
       'find',
-      { ...where, kind: fc.constantFrom('find' as const, 'findAny' as const) },
+      { ...keyPlace, kind: fc.constantFrom('find' as const, 'findAny' as const) },
       ({ run }, fields) => run.find(placeOf(run, fields), fields.kind),
     ),
     command(10, 'tick', { steps: fc.integer({ min: 1, max: 24 }) }, ({ run }, { steps }) =>
@@ -179,7 +179,7 @@ function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.Async
   if (disk === null) return common;
   return [
     ...common,
-    command(2, 'wait for disk', { vb: where.vb, timeoutMs: fc.nat(1000) }, ({ run }, fields) =>
+    command(2, 'wait for disk', { vb: keyPlace.vb, timeoutMs: fc.nat(1000) }, ({ run }, fields) =>
       run.waitForDisk(fields.vb, fields.timeoutMs),
     ),
     command(2, 'restart', none, ({ run }) => run.restart()),

@@ -40,7 +40,7 @@ export interface Answer {
   body: any;
 }
 
-const ownLauncher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const launcherOfCheckout = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const startTimeoutMs = 120_000;
 
 export class CloudProcess {
@@ -75,7 +75,7 @@ export class CloudProcess {
     const readyFile = settings.readyFile ?? join(dataDir, `ready-${process.hrtime.bigint()}.json`);
     const port = String(settings.port ?? 0);
     const args = ['cloud', '--data-dir', dataDir, '--port', port, '--ready-file', readyFile];
-    const launcher = settings.launcher ?? ownLauncher;
+    const launcher = settings.launcher ?? launcherOfCheckout;
     const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
       stdio: ['ignore', 'pipe', settings.logTo === undefined ? 'pipe' : openSync(settings.logTo, 'a')],
       env: { ...process.env, ...settings.environment },

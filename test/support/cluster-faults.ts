@@ -1,4 +1,4 @@
-// What can happen to a cluster of three nodes on machines of their own, and how it ends.
+// The faults of a cluster of three nodes on machines of their own: how each begins and how it ends.
 import assert from 'node:assert/strict';
 import type { Engine, MachineCluster } from './machine-cluster.ts';
 import { eventuallyWithin } from './node-process.ts';
@@ -21,12 +21,12 @@ export type Fault = (scene: FaultScene) => Promise<() => Promise<void>>;
 
 const anyNode = (random: Random): number => random(clusterSize);
 /**
- * Not a founder, which has the configuration: another node cannot fail it over, and where it went back to an older configuration, the
- * others follow it no longer.
+ * Not a founder, which has the configuration: another node cannot fail it over, and after its configuration was restored to an older state
+ * the others no longer follow it.
  */
 const anyFollower = ({ random, cluster }: FaultScene): number =>
   cluster.natsServers.length > 0 ? anyNode(random) : 1 + random(clusterSize - 1);
-const others = (node: number): number[] => [0, 1, 2].filter((other) => other !== node);
+const otherNodes = (node: number): number[] => [0, 1, 2].filter((other) => other !== node);
 /** Another machine than that of the node: of a node, or of a NATS server. */
 const anyOther = (node: number, { cluster, random }: FaultScene): number =>
   (node + 1 + random(cluster.network.size - 1)) % cluster.network.size;
@@ -54,7 +54,7 @@ const failover =
   async (scene) => {
     const { cluster, random, writtenAnew } = scene;
     const at = anyFollower(scene);
-    const by = others(at)[random(clusterSize - 1)] as number;
+    const by = otherNodes(at)[random(clusterSize - 1)] as number;
     const recoveryType = random(2) === 0 ? 'delta' : 'full';
     await begin(cluster, at);
     await eventuallyWithin(recoveredMs, async () => assert.equal(await cluster.failOver(at, by), 200));

@@ -10,7 +10,7 @@ const reserved: number[] = [];
 
 export async function freePort(): Promise<number> {
   // Every other port of a block may be in use.
-  while (reserved.length === 0) reserved.push(...(await ownBlock()));
+  while (reserved.length === 0) reserved.push(...(await reservePortBlock()));
   return reserved.shift() as number;
 }
 
@@ -20,7 +20,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-async function ownBlock(): Promise<number[]> {
+async function reservePortBlock(): Promise<number[]> {
   const start = process.pid % blocks.count;
   for (let at = 0; at < blocks.count; at++) {
     const first = blocks.first + ((start + at) % blocks.count) * blocks.size;

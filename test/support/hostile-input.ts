@@ -1,4 +1,4 @@
-// Random and mutated frames and requests of hostile clients, most of them nearly valid.
+// Random and mutated frames and requests of hostile clients, most of which differ little from valid ones.
 import { connect as connectSocket, type Socket } from 'node:net';
 import type { Prng } from '#base/prng.ts';
 import { prng } from '#base/prng.ts';
@@ -47,9 +47,11 @@ export async function attackData(port: number, random: Prng, answers: Map<number
   const client = await KvConnection.open(port);
   const session = random.below(8) === 0 ? [] : login;
   const attack = Array.from({ length: framesPerConnection - 1 }, () => alter(aFrame(random), random));
-  client.socket.write(Buffer.concat([...session, ...attack, encodeRequest({ opcode: 0x0a, opaque: last })]));
+  client.socket.write(
+    Buffer.concat([...session, ...attack, encodeRequest({ opcode: 0x0a, opaque: lastOpaque })]),
+  );
   // No reply within the bound of `next` is a hang, and fails.
-  for (let reply = await client.next(); reply && reply.opaque !== last; reply = await client.next()) {
+  for (let reply = await client.next(); reply && reply.opaque !== lastOpaque; reply = await client.next()) {
     if (reply.opaque === hostile) answers.set(reply.status, (answers.get(reply.status) ?? 0) + 1);
   }
   client.socket.write(breakFrame(aFrame(random), random));
@@ -58,20 +60,20 @@ export async function attackData(port: number, random: Prng, answers: Map<number
   await client.closed;
 }
 
-const last = 0xfeedface;
+const lastOpaque = 0xfeedface;
 /** Distinguishes the replies to hostile frames from those to the login. */
 const hostile = 0x1bad1bad;
 
 const frame = (opcode: number, parts: Partial<RequestParts>, vb = 0): Buffer =>
   encodeRequest({ opcode, vb, opaque: hostile, ...parts });
 
-const plain = Buffer.from(`\0${administrator.username}\0${administrator.password}`);
+const plainLogin = Buffer.from(`\0${administrator.username}\0${administrator.password}`);
 const features = Buffer.from(
   [4, 6, 7, 8, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15, 0x17].flatMap((f) => [0, f]),
 );
 const login = [
   frame(0x1f, { key: Buffer.from('hostile'), value: features, opaque: 0 }),
-  frame(0x21, { key: Buffer.from('PLAIN'), value: plain, opaque: 0 }),
+  frame(0x21, { key: Buffer.from('PLAIN'), value: plainLogin, opaque: 0 }),
   frame(0x89, { key: Buffer.from('b'), opaque: 0 }),
 ];
 

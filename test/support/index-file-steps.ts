@@ -1,4 +1,4 @@
-// The life of one small index file, for tests that crash at every write of it: build, changes, deletions, a restart with its checkpoint,
+// The life cycle of one small index file, for tests that crash at every write of it: build, changes, deletions, a restart with its checkpoint,
 // removal of vbuckets, a new build and the drop. `node index-file-steps.ts FOLDER` runs it and appends a byte to `FOLDER/steps`
 // after each step.
 import { appendFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ const positionAt = (seqno: number): VbPosition => ({
 });
 const vbuckets = new Set(range(0, 30).map((id) => vbucketOf(Buffer.from(`document ${id}`))));
 
-/** Runs the life; calls `done` after each step with the open file, null when there is none. */
+/** Runs the life cycle; calls `done` after each step with the open file, null when there is none. */
 export function runSteps(folder: string, done: (file: IndexFile | null) => void): void {
   const store = new IndexFolder(folder, silentLog);
   let file = store.open(identity);

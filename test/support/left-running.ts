@@ -3,15 +3,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { after } from 'node:test';
 
-const started: ChildProcess[] = [];
+const startedProcesses: ChildProcess[] = [];
 
-/** Kills the process after the last test of this file, if it still runs then. */
+/** Kills the process after the last test of this file, if the process still runs then. */
 export function endAfterTests(child: ChildProcess): void {
-  started.push(child);
+  startedProcesses.push(child);
 }
 
 // Stress tests and benchmarks run outside of the test runner.
 if (process.env['NODE_TEST_CONTEXT'] !== undefined)
   after(() => {
-    for (const child of started) child.kill('SIGKILL');
+    for (const child of startedProcesses) child.kill('SIGKILL');
   });

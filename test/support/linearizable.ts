@@ -67,7 +67,7 @@ interface State {
   readonly done: bigint;
   /** How many of them have an answer. */
   readonly answered: number;
-  /** All operations before this one have happened. */
+  /** The operations before this index have all happened. */
   readonly first: number;
 }
 
@@ -83,7 +83,7 @@ class Search {
       if (kind !== 'read') writers.set(value, (writers.get(value) ?? 0) + 1);
     for (const [value, count] of writers) if (count === 1) this.needing.set(value, []);
     for (const [at, operation] of operations.entries()) {
-      const value = needed(operation);
+      const value = requiredValue(operation);
       if (value !== undefined && operation.answeredMs !== Infinity) this.needing.get(value)?.push(at);
     }
   }
@@ -138,7 +138,7 @@ class Search {
 const isDone = (done: bigint, at: number): boolean => ((done >> BigInt(at)) & 1n) === 1n;
 
 /** The value that the register must have for the operation. */
-function needed(operation: Operation): Value | undefined {
+function requiredValue(operation: Operation): Value | undefined {
   if (operation.kind === 'write') return undefined;
   return operation.kind === 'read' ? operation.value : operation.expected;
 }

@@ -3,7 +3,7 @@ import type { BucketMap, ShardPlacement } from '../../src/cluster/config/cluster
 import { planMap } from '../../src/cluster/topology/plan-map.ts';
 import type { Random } from './random.ts';
 
-const named = (names: string) => names.split(' ').map((id) => ({ id, group: 'Group 1' }));
+const nodesNamed = (names: string) => names.split(' ').map((id) => ({ id, group: 'Group 1' }));
 const bootOf = (node: string): string => `boot of ${node}`;
 
 /** The map when no shard moves: each active is confirmed, all copies are in sync. */
@@ -20,7 +20,7 @@ export function stable(map: BucketMap): BucketMap {
 }
 
 export const planned = (names: string, replicas: number, current: BucketMap | null = null): BucketMap =>
-  planMap({ nodes: named(names), replicas, current });
+  planMap({ nodes: nodesNamed(names), replicas, current });
 
 /** One change of one shard that a data service makes when the map requests it; null: none is due. */
 function reaction(map: BucketMap, shard: ShardPlacement): ShardPlacement | null {

@@ -19,15 +19,15 @@ export function installNodeTools(): void {
   once('node', ['package.json', 'package-lock.json'], () => {
     for (const name of ['package.json', 'package-lock.json'])
       cpSync(join(definitions, name), join(nodeTools, name));
-    run('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', nodeTools]);
+    runProgram('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', nodeTools]);
   });
 }
 
 export function installPythonTools(): void {
   once('python', ['requirements.txt'], () => {
-    run('python3', ['-m', 'venv', '--clear', join(cache, 'python')]);
+    runProgram('python3', ['-m', 'venv', '--clear', join(cache, 'python')]);
     const requirements = join(definitions, 'requirements.txt');
-    run(pythonTool('pip'), ['install', '--quiet', '--disable-pip-version-check', '-r', requirements]);
+    runProgram(pythonTool('pip'), ['install', '--quiet', '--disable-pip-version-check', '-r', requirements]);
   });
 }
 
@@ -40,5 +40,5 @@ function once(name: string, files: readonly string[], install: () => void): void
   writeFileSync(mark, wanted);
 }
 
-const run = (program: string, args: readonly string[]): unknown =>
+const runProgram = (program: string, args: readonly string[]): unknown =>
   execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: installMs });

@@ -148,7 +148,11 @@ export async function withService(cases: readonly Case[]) {
 type Service = Awaited<ReturnType<typeof startService>>;
 
 /** The replies to all rows in all places for one user; all requests are pipelined. */
-export async function ask(service: Service, index: number, requests: readonly (readonly [Row, Place])[]) {
+export async function askEachRow(
+  service: Service,
+  index: number,
+  requests: readonly (readonly [Row, Place])[],
+) {
   const client = await service.ready({ user: `user${index}` });
   const seen = new Map<number, number>();
   const last = requests.length;

@@ -69,7 +69,7 @@ const withOpcodes = (opcodes: readonly number[], name: string, need: Need, parts
 
 const read: Need = { all: ['read'] };
 const upsert: Need = { all: ['upsert'] };
-const both: Need = { all: ['read', 'upsert'] };
+const readAndUpsert: Need = { all: ['read', 'upsert'] };
 
 /** The extras are the length of the path (u16) and flags (u8); path and value follow. */
 function onPath(opcode: number, name: string, need: Need, path: string, value = '', flags = 0): Row {
@@ -104,10 +104,10 @@ const onDocuments: Row[] = [
   ...withOpcodes([0x01, 0x11, 0x03, 0x13], 'stores', upsert, documentBytes),
   ...withOpcodes([0x02, 0x12], 'adds', { any: ['insert', 'upsert'] }, documentBytes),
   ...withOpcodes([0x04, 0x14], 'deletes', { all: ['delete'] }, { name: 'deleted' }),
-  ...withOpcodes([0x05, 0x15, 0x06, 0x16], 'counts', both, { extras: Buffer.alloc(20) }),
+  ...withOpcodes([0x05, 0x15, 0x06, 0x16], 'counts', readAndUpsert, { extras: Buffer.alloc(20) }),
   ...withOpcodes([0x0e, 0x19, 0x0f, 0x1a], 'concatenates', upsert, { value: bytes('x'), name: 'text' }),
   onKey(0x1c, 'touches', upsert, { extras: u32(0) }),
-  ...withOpcodes([0x1d, 0x1e], 'reads and touches', both, { extras: u32(0) }),
+  ...withOpcodes([0x1d, 0x1e], 'reads and touches', readAndUpsert, { extras: u32(0) }),
   ...withOpcodes(
     [0xa2, 0xa3, 0xa4, 0xa5],
     'stores with metadata',
@@ -127,10 +127,10 @@ const onDocuments: Row[] = [
   onPath(0xc9, 'removes a path', upsert, 'zz'),
   ...[0xcb, 0xcc, 0xce].map((opcode) => onPath(opcode, 'adds to an array', upsert, 'a', '1')),
   onPath(0xcd, 'inserts into an array', upsert, 'a[0]', '1'),
-  onPath(0xcf, 'counts in a path', both, 'c', '1'),
+  onPath(0xcf, 'counts in a path', readAndUpsert, 'c', '1'),
   onPath(0xd3, 'makes an attribute the body', upsert, 'x', '', 0x04),
   onKey(0xd1, 'sets paths', upsert, { value: mutationSpec(0xc8, 'm', '1') }),
-  onKey(0xd1, 'counts in paths', both, { value: mutationSpec(0xcf, 'c', '1') }),
+  onKey(0xd1, 'counts in paths', readAndUpsert, { value: mutationSpec(0xcf, 'c', '1') }),
   onKey(
     0xd1,
     'deletes by paths',
@@ -151,7 +151,7 @@ const onDocuments: Row[] = [
   ),
 ];
 
-const named = (
+const rowNamingCollection = (
   opcode: number,
   name: string,
   need: Need,
@@ -171,21 +171,23 @@ const stat = (name: string): Omit<RequestParts, 'opcode'> => ({ key: bytes(name)
 const figures: Need = { all: ['simpleStats'] };
 
 const onNamedCollections: Row[] = [
-  named(0x92, 'observes', read, (collection) => ({
+  rowNamingCollection(0x92, 'observes', read, (collection) => ({
     value: Buffer.concat([u16(0), u16(2), keyIn(collection)]),
   })),
-  named(0xb6, 'reads any document', read, (collection) => ({ extras: u32(collection) })),
-  named(0xda, 'scans', { all: ['rangeScan'] }, scanOf),
-  named(0x48, 'reads seqnos of a collection', read, (collection) => ({
+  rowNamingCollection(0xb6, 'reads any document', read, (collection) => ({ extras: u32(collection) })),
+  rowNamingCollection(0xda, 'scans', { all: ['rangeScan'] }, scanOf),
+  rowNamingCollection(0x48, 'reads seqnos of a collection', read, (collection) => ({
     extras: Buffer.concat([u32(0), u32(collection)]),
   })),
-  named(0x10, 'reads metadata', read, (collection) => stat(`key-byid k 0 0x${collection.toString(16)}`)),
-  named(0x10, 'counts documents', figures, (collection) =>
+  rowNamingCollection(0x10, 'reads metadata', read, (collection) =>
+    stat(`key-byid k 0 0x${collection.toString(16)}`),
+  ),
+  rowNamingCollection(0x10, 'counts documents', figures, (collection) =>
     stat(`collections-byid ${collection.toString(16)}`),
   ),
 ];
 
-const plain = (
+const rowOfBucket = (
   about: 'bucket' | 'anywhere',
   opcode: number,
   name: string,
@@ -216,16 +218,16 @@ const groups = [
 ];
 
 const onTheBucket: Row[] = [
-  plain('bucket', 0x96, 'reads a failover log', read),
-  ...groups.map((group) => plain('bucket', 0x10, `reads figures of ${group}`, figures, stat(group))),
-  plain('anywhere', 0x48, 'reads all seqnos', read),
-  plain('anywhere', 0x91, 'observes a vbucket', read, { value: Buffer.alloc(8) }),
-  plain('anywhere', 0xb7, 'waits for a seqno', read, { extras: Buffer.alloc(8) }),
-  plain('anywhere', 0xdb, 'continues a scan', { all: ['rangeScan'] }, { extras: Buffer.alloc(28) }),
-  plain('anywhere', 0xdc, 'ends a scan', { all: ['rangeScan'] }, { extras: Buffer.alloc(16) }),
-  plain('anywhere', 0x54, 'reads a failover log of streams', { any: ['dcpProducer', 'dcpStream'] }),
-  plain('anywhere', 0x52, 'closes a stream', { any: ['dcpProducer', 'dcpStream'] }),
-  plain('anywhere', 0x10, 'reads the manifest’s uid', figures, stat('manifest')),
+  rowOfBucket('bucket', 0x96, 'reads a failover log', read),
+  ...groups.map((group) => rowOfBucket('bucket', 0x10, `reads figures of ${group}`, figures, stat(group))),
+  rowOfBucket('anywhere', 0x48, 'reads all seqnos', read),
+  rowOfBucket('anywhere', 0x91, 'observes a vbucket', read, { value: Buffer.alloc(8) }),
+  rowOfBucket('anywhere', 0xb7, 'waits for a seqno', read, { extras: Buffer.alloc(8) }),
+  rowOfBucket('anywhere', 0xdb, 'continues a scan', { all: ['rangeScan'] }, { extras: Buffer.alloc(28) }),
+  rowOfBucket('anywhere', 0xdc, 'ends a scan', { all: ['rangeScan'] }, { extras: Buffer.alloc(16) }),
+  rowOfBucket('anywhere', 0x54, 'reads a failover log of streams', { any: ['dcpProducer', 'dcpStream'] }),
+  rowOfBucket('anywhere', 0x52, 'closes a stream', { any: ['dcpProducer', 'dcpStream'] }),
+  rowOfBucket('anywhere', 0x10, 'reads the manifest’s uid', figures, stat('manifest')),
 ];
 
 /** Commands that require no privilege answer for visible collections only. */
@@ -259,18 +261,18 @@ const changes: Need = { all: ['dcpStream'] };
 
 /** For a separate connection, which the first row opens for streams. */
 export const streamRows: readonly Row[] = [
-  plain(
+  rowOfBucket(
     'bucket',
     0x50,
     'opens',
     { all: ['dcpProducer'] },
     { extras: hex('0000000000000005'), key: bytes('s') },
   ),
-  named(0x53, 'streams a collection', changes, (collection) => ({
+  rowNamingCollection(0x53, 'streams a collection', changes, (collection) => ({
     ...streamOf({ collections: [collection.toString(16)] }),
     vb: collection,
   })),
-  plain('bucket', 0x53, 'streams the bucket', changes, { ...streamOf(), vb: 20 }),
+  rowOfBucket('bucket', 0x53, 'streams the bucket', changes, { ...streamOf(), vb: 20 }),
 ];
 
 /** Commands for every client, for administrators of the node only, or about the session. */
@@ -302,7 +304,7 @@ const writer: readonly PrivilegeWord[] = ['insert', 'upsert', 'delete'];
 const follows: readonly PrivilegeWord[] = ['dcpProducer', 'systemCollectionLookup'];
 const follower: readonly PrivilegeWord[] = [...follows, 'read', 'dcpStream', 'systemXattrRead'];
 const monitor: readonly PrivilegeWord[] = ['simpleStats'];
-const data: readonly PrivilegeWord[] = [
+const dataPrivileges: readonly PrivilegeWord[] = [
   ...reader,
   ...writer,
   'systemCollectionMutation',
@@ -343,9 +345,9 @@ export const roleRows: readonly { roles: readonly Granted[]; held: Partial<Held>
   },
   {
     roles: [ofBucket('bucket_full_access')],
-    held: { bucket: [...without(data, 'systemCollectionMutation'), ...monitor] },
+    held: { bucket: [...without(dataPrivileges, 'systemCollectionMutation'), ...monitor] },
   },
-  { roles: [ofBucket('data_backup')], held: { bucket: [...data, ...monitor] } },
+  { roles: [ofBucket('data_backup')], held: { bucket: [...dataPrivileges, ...monitor] } },
   { roles: [ofBucket('bucket_admin')], held: { bucket: monitor } },
   {
     roles: [ofBucket('replication_target')],
@@ -357,7 +359,7 @@ export const roleRows: readonly { roles: readonly Granted[]; held: Partial<Held>
     },
   },
   { roles: [{ role: 'ro_admin', names: [] }], held: { bucket: monitor } },
-  { roles: [{ role: 'admin', names: [] }], held: { bucket: [...data, ...monitor] } },
+  { roles: [{ role: 'admin', names: [] }], held: { bucket: [...dataPrivileges, ...monitor] } },
 ];
 
 function without(words: readonly PrivilegeWord[], word: PrivilegeWord): readonly PrivilegeWord[] {

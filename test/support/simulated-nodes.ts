@@ -18,7 +18,7 @@ interface SimulatedNode {
 
 type Fields = Readonly<Record<string, string | number>>;
 
-const rest = 8091;
+const restPort = 8091;
 const pollsOfRebalance = 3;
 
 export class Killed extends Error {
@@ -42,7 +42,10 @@ export class SimulatedNodes {
 
   readonly provisioner: Provisioner = {
     place: () =>
-      this.effect(() => ({ address: `127.64.0.${++this.places}`, ports: { rest, kv: 11210 } as NodePorts })),
+      this.effect(() => ({
+        address: `127.64.0.${++this.places}`,
+        ports: { rest: restPort, kv: 11210 } as NodePorts,
+      })),
     start: (spec) => this.effect(() => this.start(spec)),
     resume: (spec) => this.effect(() => this.resume(spec)),
     remove: (id) => this.effect(() => this.remove(id)),
@@ -200,7 +203,7 @@ const alone = (address: string): SimulatedNode => ({
 
 const memberOf = (address: string, { isRunning, membership }: SimulatedNode) => ({
   otpNode: `ns_1@${address}`,
-  hostname: `${address}:${rest}`,
+  hostname: `${address}:${restPort}`,
   status: isRunning ? 'healthy' : 'unhealthy',
   clusterMembership: membership,
 });

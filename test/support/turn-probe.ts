@@ -6,7 +6,7 @@ import { isMainThread, threadId, threadName } from 'node:worker_threads';
 
 const reportMs = 250;
 
-function watch(folder: string): void {
+function reportTurns(folder: string): void {
   const name = isMainThread ? 'main' : threadName || `thread ${threadId}`;
   const cpuMs = (): number => {
     const { user, system } = process.threadCpuUsage();
@@ -26,4 +26,4 @@ function watch(folder: string): void {
 }
 
 const folder = process.env['DIVAN_TURNS'];
-if (folder !== undefined) watch(folder);
+if (folder !== undefined) reportTurns(folder);

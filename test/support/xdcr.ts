@@ -8,7 +8,7 @@ import { administrator, eventuallyWithin, type NodeProcess } from './node-proces
 
 const notMyVbucket = 0x07;
 
-export const shown = async (response: Response): Promise<unknown> => {
+export const bodyOf = async (response: Response): Promise<unknown> => {
   const text = await response.text();
   assert.equal(response.status, 200, text);
   return JSON.parse(text) as unknown;
@@ -30,7 +30,7 @@ export async function replicate(
   to: NodeProcess,
   more: Record<string, string> = {},
 ): Promise<string> {
-  await from.request('/pools/default/remoteClusters', 'POST', referenceTo(to)).then(shown);
+  await from.request('/pools/default/remoteClusters', 'POST', referenceTo(to)).then(bodyOf);
   return await createReplication(from, more);
 }
 
@@ -43,7 +43,7 @@ export async function createReplication(
     ...{ failureRestartInterval: '1', statsInterval: '200' },
     ...more,
   };
-  const created = await from.request('/controller/createReplication', 'POST', fields).then(shown);
+  const created = await from.request('/controller/createReplication', 'POST', fields).then(bodyOf);
   return (created as { id: string }).id;
 }
 
@@ -59,7 +59,7 @@ export interface XdcrTask {
 }
 
 export async function taskOf(node: NodeProcess): Promise<XdcrTask> {
-  const tasks = (await node.request('/pools/default/tasks').then(shown)) as (XdcrTask & { type: string })[];
+  const tasks = (await node.request('/pools/default/tasks').then(bodyOf)) as (XdcrTask & { type: string })[];
   return tasks.find(({ type }) => type === 'xdcr') as XdcrTask;
 }
 

@@ -18,7 +18,7 @@ test('admits a burst of five seconds’ requests, then as many as refill', () =>
   assert.throws(() => limit.take('a'));
 });
 
-test('tells a client how many seconds to wait', () => {
+test('answers how many seconds a client must wait', () => {
   const clock = new ManualClock();
   const limit = new RateLimit(0.25, clock);
   limit.take('a');

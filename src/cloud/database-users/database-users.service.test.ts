@@ -13,7 +13,7 @@ import { DatabaseUsersService, usersMax } from './database-users.service.ts';
 import { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 
 const minuteMs = 60_000;
-const wanted = { username: 'u', password: 'p', access: [] };
+const newUser = { username: 'u', password: 'p', access: [] };
 
 /** A node that stores the roles of users by name; `before` runs before each answer. */
 class FakeNode {
@@ -49,8 +49,8 @@ test('creates a user once, also if two servers get the request at the same time'
   const { node, cluster, server } = await aService(t);
   const gate = deferred<void>();
   node.before = () => gate.promise;
-  const first = server().create(cluster, wanted);
-  const second = server().create(cluster, wanted);
+  const first = server().create(cluster, newUser);
+  const second = server().create(cluster, newUser);
   await assert.rejects(second, /has a user "u" already/);
   gate.resolve();
   await first;
@@ -67,21 +67,21 @@ test('creates users up to the limit of a cluster, and another after one was dele
     created_at: 0,
   }));
   await store.insertInto('database_users').values(users).execute();
-  await server().create(cluster, wanted);
+  await server().create(cluster, newUser);
   await assert.rejects(
-    server().create(cluster, { ...wanted, username: 'more' }),
+    server().create(cluster, { ...newUser, username: 'more' }),
     /has 1000 users.*delete others first/,
   );
   assert.deepEqual([...node.roles.keys()], ['u']);
   await server().delete(cluster, 'u');
-  await server().create(cluster, { ...wanted, username: 'more' });
+  await server().create(cluster, { ...newUser, username: 'more' });
 });
 
 test('deletes the row of a user that the node refused', async (t) => {
   const { node, cluster, server } = await aService(t);
   node.before = () => Promise.reject(new Error('no'));
   const users = server();
-  await assert.rejects(users.create(cluster, wanted), /no/);
+  await assert.rejects(users.create(cluster, newUser), /no/);
   assert.deepEqual(await users.list(cluster), []);
 });
 
@@ -93,19 +93,19 @@ test('creates a user again whose creation was interrupted, unless the node has i
     .insertInto('database_users')
     .values({ cluster_id: 'c', ...interrupted })
     .execute();
-  await assert.rejects(users.create(cluster, wanted), /already/);
+  await assert.rejects(users.create(cluster, newUser), /already/);
   clock.advance(minuteMs);
-  await users.create(cluster, wanted);
+  await users.create(cluster, newUser);
   assert.notEqual((await users.list(cluster))[0]?.userId, 'old');
   clock.advance(minuteMs);
-  await assert.rejects(users.create(cluster, wanted), /already/);
+  await assert.rejects(users.create(cluster, newUser), /already/);
   assert.deepEqual([...node.roles.keys()], ['u']);
 });
 
 test('ends with the same access at the node and in the list, in any order of the node’s answers', async (t) => {
   const { node, cluster, server } = await aService(t);
   const users = server();
-  await users.create(cluster, wanted);
+  await users.create(cluster, newUser);
   const slow = deferred<void>();
   const gates = [slow.promise, Promise.resolve()];
   node.before = () => gates.shift() ?? Promise.resolve();
@@ -127,11 +127,11 @@ test('after a stall a node has the users that the cloud stores, also if it appli
   const users = server();
   const reader = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
   const writer = [{ bucketName: 'b', bucketAccess: ['data_writer' as const] }];
-  await users.create(cluster, { ...wanted, username: 'changed', access: reader });
-  await users.create(cluster, { ...wanted, username: 'deleted' });
+  await users.create(cluster, { ...newUser, username: 'changed', access: reader });
+  await users.create(cluster, { ...newUser, username: 'deleted' });
   node.before = () => Promise.reject(new Error('the node is stalled'));
   const answers = await Promise.allSettled([
-    users.create(cluster, wanted),
+    users.create(cluster, newUser),
     users.update(cluster, 'changed', { access: writer }),
     users.delete(cluster, 'deleted'),
   ]);
@@ -172,9 +172,9 @@ test('deletes a user after its creation has ended, so that none is left at the n
     await gate.promise;
   };
   const service = server();
-  const creation = service.create(cluster, wanted);
+  const creation = service.create(cluster, newUser);
   await begun.promise;
-  const deletion = service.delete(cluster, wanted.username);
+  const deletion = service.delete(cluster, newUser.username);
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
   gate.resolve();
   await Promise.all([creation, deletion]);

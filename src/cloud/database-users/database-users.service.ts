@@ -14,7 +14,7 @@ import type { Access, UserItem } from './database-users.contract.ts';
 import type { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 
 const names = { name: 'username', roles: 'buckets', _: 'username' };
-const all = '*';
+const everyName = '*';
 export const usersMax = 1_000;
 /** A creation that began longer ago than this has ended. */
 const leftoverMs = 60_000;
@@ -256,7 +256,7 @@ function rolesOf(access: readonly Access[], services: readonly string[]): string
   const hasQueries = services.includes('query');
   return access
     .flatMap(({ bucketName, scope, bucketAccess }) => {
-      const target = scope === undefined || bucketName === all ? bucketName : `${bucketName}:${scope}`;
+      const target = scope === undefined || bucketName === everyName ? bucketName : `${bucketName}:${scope}`;
       return bucketAccess
         .flatMap((role) => [role, ...(hasQueries ? queryRoles[role] : [])])
         .map((role) => `${role}[${target}]`);

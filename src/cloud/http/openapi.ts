@@ -129,8 +129,8 @@ function componentsOf(operations: readonly Operation[]): Record<string, Json> {
   const collect = (schema: z.ZodType, io: 'input' | 'output'): void => {
     const described = z.toJSONSchema(schema, { io, unrepresentable: 'any', ...references }) as Json;
     const { $schema: _dialect, $defs = {}, ...whole } = described as Json & { $defs?: Record<string, Json> };
-    for (const [name, definition] of Object.entries($defs)) components[name] ??= named(definition);
-    if (typeof whole['id'] === 'string') components[whole['id']] ??= named(whole);
+    for (const [name, definition] of Object.entries($defs)) components[name] ??= withoutId(definition);
+    if (typeof whole['id'] === 'string') components[whole['id']] ??= withoutId(whole);
   };
   collect(apiErrorSchema, 'output');
   for (const { body, replies } of operations) {
@@ -140,7 +140,7 @@ function componentsOf(operations: readonly Operation[]): Record<string, Json> {
   return Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function named({ id: _id, ...schema }: Json): Json {
+function withoutId({ id: _id, ...schema }: Json): Json {
   return withComponentReferences(schema) as Json;
 }
 

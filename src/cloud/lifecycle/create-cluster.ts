@@ -11,7 +11,7 @@ import { placeNodes, startNodes } from './start-nodes.ts';
 
 export const createCluster = (parts: PlanParts): Plan => ({
   steps: [
-    { name: 'place', run: (cluster) => place(parts, cluster) },
+    { name: 'place', run: (cluster) => beginDeployment(parts, cluster) },
     { name: 'start', run: (cluster, cancellation) => startNodes(parts, cluster, cancellation) },
     { name: 'join', run: (cluster, cancellation) => joinNodes(parts, cluster, cancellation) },
     { name: 'balance', run: (cluster, cancellation) => balanceNodes(parts, cluster, cancellation) },
@@ -30,7 +30,7 @@ export const createCluster = (parts: PlanParts): Plan => ({
     changeCluster({ ...parts, store: transaction }, id, { phase: 'deploy_failed' }),
 });
 
-async function place(parts: PlanParts, cluster: ClusterRow): Promise<void> {
+async function beginDeployment(parts: PlanParts, cluster: ClusterRow): Promise<void> {
   await changeCluster(parts, cluster.id, { phase: 'deploying' });
   await placeNodes(parts, cluster);
 }

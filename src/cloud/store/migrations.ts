@@ -7,7 +7,7 @@ import type { Store } from './tables.ts';
 // biome-ignore lint/suspicious/noExplicitAny: a migration knows the tables of its time, not those of today
 type AnyStore = Kysely<any>;
 
-const first: Migration = {
+const firstSchema: Migration = {
   async up(db: AnyStore) {
     await db.schema
       .createTable('facts')
@@ -196,7 +196,7 @@ const nodeStates: Migration = {
 };
 
 const migrations: Record<string, Migration> = {
-  '0001_first': first,
+  '0001_first': firstSchema,
   '0002_ordered_by_bytes': orderedByBytes,
   '0003_user_doubts': unconfirmedUserChanges,
   '0004_node_states': nodeStates,

@@ -10,7 +10,7 @@ import { BucketsStore } from '../buckets/buckets.store.ts';
 import { bucketsKey, initialManifest, manifestKey, mapKey } from '../config/cluster-state.ts';
 import { Agent } from './agent.ts';
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Applies every state at once, unless `hold` is set, and records its calls. */
 class FakeKv {
@@ -170,12 +170,12 @@ describe('agent', () => {
 
   it('combines changes made while the data service is busy into one call', { timeout: 120_000 }, async () => {
     const { agent, buckets, kv, view } = await anAgent();
-    await turn();
+    await nextTurn();
     const before = kv.received.length;
     const applying = Promise.withResolvers<void>();
     kv.hold = applying.promise;
     const creations = ['a', 'b', 'c', 'd'].map((name) => buckets.create({ ...form, name }, true));
-    while (view.liveBuckets().length < 4) await turn();
+    while (view.liveBuckets().length < 4) await nextTurn();
     applying.resolve();
     await Promise.all(creations);
     assert.equal(kv.received.length - before, 2);
@@ -185,10 +185,10 @@ describe('agent', () => {
 
   it('retries after a failure of the data service', async () => {
     const { agent, buckets, kv, clock } = await anAgent();
-    await turn();
+    await nextTurn();
     kv.failures = 1;
     const creation = buckets.create(form, true);
-    for (let turns = 0; turns < 10; turns++) await turn();
+    for (let turns = 0; turns < 10; turns++) await nextTurn();
     const before = kv.received.length;
     clock.advance(1_000);
     await creation;
@@ -203,7 +203,7 @@ describe('agent', () => {
     kv.failedFlushes = 1;
     let isFlushed = false;
     const flush = buckets.flush('b').then(() => (isFlushed = true));
-    for (let turns = 0; turns < 10; turns++) await turn();
+    for (let turns = 0; turns < 10; turns++) await nextTurn();
     assert.deepEqual([kv.received.length - before, isFlushed], [1, false]);
     clock.advance(1_000);
     await flush;
@@ -217,11 +217,11 @@ describe('agent', () => {
       const before = kv.reports;
       for (let second = 0; second < seconds; second++) {
         clock.advance(1_000);
-        await turn();
+        await nextTurn();
       }
       return kv.reports - before;
     };
-    await turn();
+    await nextTurn();
     assert.equal(await samplesIn(20), 2);
     await agent.refresh();
     assert.equal(await samplesIn(30), 21);
@@ -233,10 +233,10 @@ describe('agent', () => {
     const { agent, buckets, kv, clock } = await anAgent();
     const { uuid } = await buckets.create(form, true);
     clock.advance(10_000);
-    await turn();
+    await nextTurn();
     kv.ops = 500;
     clock.advance(1_000);
-    await turn();
+    await nextTurn();
     assert.equal(agent.measured(uuid)?.rates.ops, 500);
     await agent.stop();
     assert.equal(clock.pending, 0);
@@ -246,7 +246,7 @@ describe('agent', () => {
     const { agent, buckets, kv, clock } = await anAgent();
     const { uuid } = await buckets.create(form, true);
     clock.advance(10_000);
-    await turn();
+    await nextTurn();
     kv.ops = 800;
     clock.advance(8_000);
     await agent.refresh();

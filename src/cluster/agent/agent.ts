@@ -80,14 +80,15 @@ export class Agent implements DataService {
   readonly #listeners = new Set<() => void>();
   readonly #subscriptions: { stop(): void }[] = [];
   #appliedRevision = -1;
-  #wanted = 0;
-  #applied = 0;
-  #busy = false;
+  /** How often a run was requested, and up to which of these requests runs have completed. */
+  #requestedRuns = 0;
+  #completedRuns = 0;
+  #isRunning = false;
   #running: Promise<void> = Promise.resolve();
   readonly #reports: SharedReports;
   #sampler: Timer | null = null;
   #lastReadAtMs = Number.NEGATIVE_INFINITY;
-  #stopped = new AbortController();
+  readonly #stopped = new AbortController();
 
   constructor(deps: AgentDeps) {
     this.#deps = deps;
@@ -124,8 +125,8 @@ export class Agent implements DataService {
   }
 
   async caughtUp(timeoutMs: number): Promise<boolean> {
-    const wanted = this.#wanted;
-    return until(this, () => this.#applied >= wanted, timeoutMs, this.#deps.clock);
+    const wanted = this.#requestedRuns;
+    return until(this, () => this.#completedRuns >= wanted, timeoutMs, this.#deps.clock);
   }
 
   async refresh(bucketUuid?: string): Promise<void> {
@@ -178,14 +179,14 @@ export class Agent implements DataService {
   }
 
   #requestApply(): void {
-    this.#wanted++;
-    if (this.#busy) return;
-    this.#busy = true;
+    this.#requestedRuns++;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
     this.#running = this.#run();
   }
 
   async #run(): Promise<void> {
-    while (this.#applied !== this.#wanted && !this.#stopped.signal.aborted) {
+    while (this.#completedRuns !== this.#requestedRuns && !this.#stopped.signal.aborted) {
       try {
         await this.#apply();
       } catch (error) {
@@ -194,12 +195,12 @@ export class Agent implements DataService {
         await this.#deps.clock.sleep(retryMs, this.#stopped.signal).catch(() => {});
       }
     }
-    this.#busy = false;
+    this.#isRunning = false;
   }
 
   async #apply(): Promise<void> {
     const { view, kv, users, tls, listening, clients, clock, identity, nodeTls } = this.#deps;
-    const wanted = this.#wanted;
+    const wanted = this.#requestedRuns;
     const revision = view.latestRevision();
     const deleting = view.deletingBuckets();
     const manifests = new Map(
@@ -222,7 +223,7 @@ export class Agent implements DataService {
     for (const bucket of deleting) await this.#confirmRemoval(bucket);
     throwIfUnflushed(desired.buckets, report.buckets);
     await this.#storeCreatedFiles(desired, report);
-    this.#applied = wanted;
+    this.#completedRuns = wanted;
     this.#appliedRevision = Math.max(this.#appliedRevision, revision);
     this.#notify();
   }

@@ -25,7 +25,7 @@ async function aWriter(placement: ShardPlacement, bootId = 'first') {
   return { change, stored, server, store };
 }
 
-const named: ShardPlacement = {
+const promoted: ShardPlacement = {
   epoch: 4,
   chain: [0, 1],
   inSync: [
@@ -33,7 +33,7 @@ const named: ShardPlacement = {
     [1, 'second'],
   ],
 };
-const serving: ShardPlacement = { ...named, confirmed: 'first' };
+const serving: ShardPlacement = { ...promoted, confirmed: 'first' };
 /** Node `three` receives a copy. */
 const filling: ShardPlacement = { ...serving, incoming: [2] };
 const joinThree: ShardChange = {
@@ -45,7 +45,7 @@ const joinThree: ShardChange = {
 
 describe('MapWriter', () => {
   it('confirms the epoch in which the map names this process', async () => {
-    const { change, stored } = await aWriter({ ...named, stopped: 3 });
+    const { change, stored } = await aWriter({ ...promoted, stopped: 3 });
     const outcome = await change({ shard: 0, epoch: 4, kind: 'confirm' });
     assert.deepEqual(outcome, {
       kind: 'done',
@@ -68,10 +68,10 @@ describe('MapWriter', () => {
   });
 
   it('does not confirm for a process whose memory may lack what the in-sync set acknowledged', async () => {
-    const { change, stored } = await aWriter(named, 'after a restart');
+    const { change, stored } = await aWriter(promoted, 'after a restart');
     const { kind } = await change({ shard: 0, epoch: 5, kind: 'confirm' });
     assert.equal(kind, 'refused');
-    assert.deepEqual(await stored(), named);
+    assert.deepEqual(await stored(), promoted);
   });
 
   it('confirms the next epoch after a restart where the in-sync set has no other member', async () => {
@@ -92,11 +92,11 @@ describe('MapWriter', () => {
   });
 
   it('refuses to confirm an epoch that is over, that stopped, or that names another node', async () => {
-    const over = await aWriter(named);
+    const over = await aWriter(promoted);
     assert.equal((await over.change({ shard: 0, epoch: 3, kind: 'confirm' })).kind, 'refused');
-    const stopped = await aWriter({ ...named, stopped: 4 });
+    const stopped = await aWriter({ ...promoted, stopped: 4 });
     assert.equal((await stopped.change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
-    const other = await aWriter({ ...named, chain: [1, 0] });
+    const other = await aWriter({ ...promoted, chain: [1, 0] });
     assert.equal((await other.change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
   });
 
@@ -137,26 +137,30 @@ describe('MapWriter', () => {
   it('reports that the active stopped, after which only a later epoch is confirmed', async () => {
     const { change, stored } = await aWriter(serving);
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'stop' })).kind, 'done');
-    assert.deepEqual(await stored(), { ...named, stopped: 4 });
+    assert.deepEqual(await stored(), { ...promoted, stopped: 4 });
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
   });
 
   it('makes a member the active in place of one that restarted', async () => {
     const { change, stored } = await aWriter(serving, 'after a restart');
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'stop', successor: 'three' })).kind, 'done');
-    assert.deepEqual(await stored(), { ...named, stopped: 4 }, 'no member');
+    assert.deepEqual(await stored(), { ...promoted, stopped: 4 }, 'no member');
     const other = await aWriter(serving, 'after a restart');
     assert.equal((await other.change({ shard: 0, epoch: 4, kind: 'stop', successor: 'two' })).kind, 'done');
-    assert.deepEqual(await other.stored(), { ...named, epoch: 5, chain: [1, 0], stopped: 4 });
+    assert.deepEqual(await other.stored(), { ...promoted, epoch: 5, chain: [1, 0], stopped: 4 });
   });
 
   it('names another member in place of one that was named and restarted before it confirmed', async () => {
     for (const before of [{}, { stopped: 3 }]) {
-      const { change, stored } = await aWriter({ ...named, ...before }, 'after a restart');
+      const { change, stored } = await aWriter({ ...promoted, ...before }, 'after a restart');
       const stop = { shard: 0, epoch: 4, kind: 'stop' } as const;
       assert.equal((await change({ ...stop, successor: 'three' })).kind, 'refused');
       assert.equal((await change({ ...stop, successor: 'two' })).kind, 'done');
-      assert.deepEqual(await stored(), { ...named, ...before, epoch: 5, chain: [1, 0] }, 'it has not served');
+      assert.deepEqual(
+        await stored(),
+        { ...promoted, ...before, epoch: 5, chain: [1, 0] },
+        'it has not served',
+      );
     }
   });
 
@@ -166,7 +170,7 @@ describe('MapWriter', () => {
     assert.equal((await change({ ...confirm, restarted: ['three'] })).kind, 'refused');
     assert.equal((await change({ ...confirm, restarted: ['two'] })).kind, 'done');
     const inSync = [[0, 'after a restart']];
-    assert.deepEqual(await stored(), { ...named, epoch: 5, confirmed: 'after a restart', inSync });
+    assert.deepEqual(await stored(), { ...promoted, epoch: 5, confirmed: 'after a restart', inSync });
   });
 
   it('keeps what others write at the same time', async () => {

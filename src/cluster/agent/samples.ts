@@ -21,7 +21,7 @@ interface ReportTime {
   requestedMs: number;
 }
 
-/** Rates over a shorter interval are too noisy. */
+/** The shortest interval of a rate: over shorter ones the noise is too large. */
 const shortestStepMs = 900;
 
 export class Samples {
@@ -33,7 +33,7 @@ export class Samples {
     const before = this.#byUuid;
     this.#report = report;
     this.#byUuid = new Map(
-      report.buckets.map((bucket) => [bucket.uuid, next(before.get(bucket.uuid), bucket, now)]),
+      report.buckets.map((bucket) => [bucket.uuid, sampleAfter(before.get(bucket.uuid), bucket, now)]),
     );
     return (
       before.size !== this.#byUuid.size ||
@@ -48,7 +48,7 @@ export class Samples {
     const bucket = report.buckets.find((reported) => reported.uuid === uuid);
     this.#report = { ...report, buckets: bucket === undefined ? others : [...others, bucket] };
     if (bucket === undefined) this.#byUuid.delete(uuid);
-    else this.#byUuid.set(uuid, next(before, bucket, now));
+    else this.#byUuid.set(uuid, sampleAfter(before, bucket, now));
     return conditionOf(bucket) !== conditionOf(before?.report);
   }
 
@@ -114,7 +114,7 @@ function problemsOf({ name, damaged, writeFailure }: BucketReport): string[] {
   ];
 }
 
-function next(before: Sample | undefined, report: BucketReport, now: ReportTime): Sample {
+function sampleAfter(before: Sample | undefined, report: BucketReport, now: ReportTime): Sample {
   const { requestedMs } = now;
   const base = { atMs: now.monotonicMs, report };
   if (!before) return { report, rates: noRates, base, requestedMs };

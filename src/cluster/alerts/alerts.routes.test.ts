@@ -24,7 +24,7 @@ const otherKinds =
   'ep_clock_cas_drift_threshold_exceeded communication_issue time_out_of_sync disk_usage_analyzer_stuck memory_threshold backup_task_failed';
 const allKinds = [...kinds, ...otherKinds.split(' ')];
 const keyText = `alerts contained invalid keys. Valid keys are: ${allKinds.join(', ')}.`;
-const many = (count: number) => Array.from({ length: count }, (_, index) => `a${index}@b`);
+const addresses = (count: number) => Array.from({ length: count }, (_, index) => `a${index}@b`);
 const server = (name: string) => (answer: { emailServer: Record<string, unknown> }) =>
   answer.emailServer[name];
 const text = (length: number) => 'x'.repeat(length);
@@ -52,7 +52,7 @@ describe('alert settings', () => {
           good: [
             ['a@b', ['a@b']],
             [' a@b , c@[::1] ', ['a@b', 'c@[::1]']],
-            [many(100).join(), many(100)],
+            [addresses(100).join(), addresses(100)],
             [`${text(252)}@b`, [`${text(252)}@b`]],
           ],
           bad: [
@@ -67,7 +67,7 @@ describe('alert settings', () => {
             'a@b@c',
             'a\0@b',
             'ä\u0085@b',
-            many(101).join(),
+            addresses(101).join(),
             `${text(253)}@b`,
           ].map((value) => [value, recipients] as const),
           missing: { text: recipients },

@@ -5,10 +5,10 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { firstPauseMs, longestPauseMs, MailQueue, retriedForMs, waitingMax } from './mail-queue.ts';
 import type { MailOutcome } from './mailer.ts';
 
-const sent: MailOutcome = { sent: true, refused: [], unsupported: [] };
+const sentOutcome: MailOutcome = { sent: true, refused: [], unsupported: [] };
 const unreachable = { sent: false, reason: 'econnrefused', permanent: false } as const;
 const unknownUser: MailOutcome = { sent: false, reason: '550 no such user', permanent: true };
-const turns = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 function aQueue(answer: (mail: string) => MailOutcome | Promise<MailOutcome>) {
   const clock = new ManualClock();
@@ -28,31 +28,31 @@ function aQueue(answer: (mail: string) => MailOutcome | Promise<MailOutcome>) {
 
 describe('the queue of mails', () => {
   it('sends one after the other, in order', async () => {
-    const { queue, tried } = aQueue(() => sent);
+    const { queue, tried } = aQueue(() => sentOutcome);
     for (const mail of ['a', 'b', 'c']) queue.add(mail);
-    await turns();
+    await nextTurn();
     queue.add('d');
-    await turns();
+    await nextTurn();
     assert.deepEqual([tried, queue.size], [['a', 'b', 'c', 'd'], 0]);
   });
 
   it('retries with growing pauses up to a maximum while the server is unreachable', async () => {
     const { clock, queue, tried } = aQueue(() => unreachable);
     queue.add('a');
-    await turns();
+    await nextTurn();
     for (let pause = firstPauseMs, tries = 1; pause < longestPauseMs; pause *= 2, tries++) {
       clock.advance(pause - 1);
-      await turns();
+      await nextTurn();
       assert.equal(tried.length, tries);
       clock.advance(1);
-      await turns();
+      await nextTurn();
       assert.equal(tried.length, tries + 1);
     }
     clock.advance(longestPauseMs);
-    await turns();
+    await nextTurn();
     const before = tried.length;
     clock.advance(longestPauseMs);
-    await turns();
+    await nextTurn();
     assert.equal(tried.length, before + 1);
   });
 
@@ -60,20 +60,20 @@ describe('the queue of mails', () => {
     let outcome: MailOutcome = unreachable;
     const { clock, queue, tried } = aQueue(() => outcome);
     queue.add('a');
-    await turns();
+    await nextTurn();
     clock.advance(firstPauseMs);
-    await turns();
-    outcome = sent;
+    await nextTurn();
+    outcome = sentOutcome;
     queue.retry();
-    await turns();
+    await nextTurn();
     assert.deepEqual([tried.length, queue.size], [3, 0]);
   });
 
   it('discards a mail after a permanent failure, and continues with the next', async () => {
-    const { queue, tried, lost } = aQueue((mail) => (mail === 'a' ? unknownUser : sent));
+    const { queue, tried, lost } = aQueue((mail) => (mail === 'a' ? unknownUser : sentOutcome));
     queue.add('a');
     queue.add('b');
-    await turns();
+    await nextTurn();
     assert.deepEqual(tried, ['a', 'b']);
     assert.deepEqual(lost, [['a', '550 no such user']]);
   });
@@ -81,10 +81,10 @@ describe('the queue of mails', () => {
   it('drops a mail after a day', async () => {
     const { clock, queue, lost } = aQueue(() => unreachable);
     queue.add('a');
-    await turns();
+    await nextTurn();
     for (let passed = 0; passed <= retriedForMs; passed += longestPauseMs) {
       clock.advance(longestPauseMs);
-      await turns();
+      await nextTurn();
     }
     assert.deepEqual([lost, queue.size], [[['a', 'econnrefused']], 0]);
   });
@@ -94,9 +94,9 @@ describe('the queue of mails', () => {
     const { queue, lost } = aQueue(() => answers.promise);
     for (let number = 0; number <= waitingMax; number++) queue.add(`${number}`);
     assert.deepEqual([queue.size, lost], [waitingMax, [['1', 'too many mails are queued']]]);
-    answers.resolve(sent);
-    await turns();
-    await turns();
+    answers.resolve(sentOutcome);
+    await nextTurn();
+    await nextTurn();
     assert.equal(queue.size, 0);
   });
 
@@ -105,18 +105,18 @@ describe('the queue of mails', () => {
       throw new Error('settings cannot be read');
     });
     queue.add('a');
-    await turns();
+    await nextTurn();
     assert.deepEqual([queue.size, clock.pending], [1, 1]);
   });
 
   it('leaves nothing running when it stops', async () => {
     const { clock, queue, tried } = aQueue(() => unreachable);
     queue.add('a');
-    await turns();
+    await nextTurn();
     await queue.stop();
     queue.add('b');
     clock.advance(longestPauseMs);
-    await turns();
+    await nextTurn();
     assert.deepEqual(tried, ['a']);
   });
 });

@@ -82,7 +82,7 @@ const ramQuota = (name: string): Parameter => ({
   find: (answer: { quota: { rawRAM: number } }) => answer.quota.rawRAM,
 });
 
-const others: Parameter = {
+const otherBucketsQuota: Parameter = {
   name: 'otherBucketsRamQuotaMB',
   good: [
     ['0', undefined],
@@ -161,7 +161,7 @@ test('parameters of a native bucket change within their ranges, and are kept', a
     table([
       ramQuota('ramQuotaMB'),
       ramQuota('ramQuota'),
-      others,
+      otherBucketsQuota,
       evictionPolicy('native', ['valueOnly', 'fullEviction']),
       {
         name: 'threadsNumber',

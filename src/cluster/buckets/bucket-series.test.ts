@@ -44,12 +44,12 @@ function reader(...all: Series[]) {
   };
 }
 
-const counted = (count: number, of: (index: number) => number) =>
+const valuesOf = (count: number, of: (index: number) => number) =>
   Array.from({ length: count }, (_, index) => of(index));
 const sets = (stepMs: number, values: number[]) => series('kv_ops', { op: 'set' }, stepMs, values);
 
 test('shows rates for each second of the last minute that add up to all operations', async () => {
-  const values = counted(100, (index) => index * index);
+  const values = valuesOf(100, (index) => index * index);
   const { timesMs, figures } = await reader(sets(1000, values)).series.read(bucketSection('b'), minute);
   assert.equal(timesMs.length, 60);
   assert.deepEqual([timesMs[0], timesMs.at(-1)], [startMs + 40_000, startMs + 99_000]);
@@ -95,7 +95,7 @@ test('reads longer zooms from the store, in their steps', async () => {
     const { resolutionsMs, series: one } = reader(
       sets(
         stepMs,
-        counted(1500, (index) => (index * stepMs) / 1000),
+        valuesOf(1500, (index) => (index * stepMs) / 1000),
       ),
     );
     const { timesMs, figures } = await one.read(bucketSection('b'), { ...minute, zoom });
@@ -116,7 +116,7 @@ test('reduces the series of a zoom to about sixty samples for charts', async () 
   const { series: one } = reader(
     sets(
       10_000,
-      counted(1000, (index) => index * 10),
+      valuesOf(1000, (index) => index * 10),
     ),
   );
   const { timesMs, figures } = await one.read(bucketSection('b'), {

@@ -36,12 +36,12 @@ const refusal = (work: Promise<unknown>): Promise<AppError> =>
     (error) => error as AppError,
   );
 
-const wanted: Form = { name: 'b', ramQuotaMB: '100' };
+const values: Form = { name: 'b', ramQuotaMB: '100' };
 
 describe('creating a bucket', () => {
   it('stores the published defaults', async () => {
     const { service } = await aService();
-    const { uuid, ...bucket } = await service.create(wanted, false);
+    const { uuid, ...bucket } = await service.create(values, false);
     assert.match(uuid, /^[0-9a-f]{32}$/);
     assert.deepEqual(bucket, {
       name: 'b',
@@ -85,15 +85,15 @@ describe('creating a bucket', () => {
 
   const refusals: [string, Form, Record<string, RegExp>][] = [
     ['a missing name', { ramQuotaMB: '100' }, { name: /^Bucket name needs to be specified$/ }],
-    ['an empty name', { ...wanted, name: '' }, { name: /^Bucket name cannot be empty$/ }],
-    ['a name over 100 bytes', { ...wanted, name: 'x'.repeat(101) }, { name: /cannot exceed 100/ }],
-    ['a name with a space', { ...wanted, name: 'a b' }, { name: /can only contain/ }],
-    ['a name with a leading dot', { ...wanted, name: '.a' }, { name: /cannot start with dot/ }],
-    ['a reserved name', { ...wanted, name: '_Users.Couch.x' }, { name: /reserved/ }],
-    ['an unknown type', { ...wanted, bucketType: 'disk' }, { bucketType: /^invalid bucket type$/ }],
+    ['an empty name', { ...values, name: '' }, { name: /^Bucket name cannot be empty$/ }],
+    ['a name over 100 bytes', { ...values, name: 'x'.repeat(101) }, { name: /cannot exceed 100/ }],
+    ['a name with a space', { ...values, name: 'a b' }, { name: /can only contain/ }],
+    ['a name with a leading dot', { ...values, name: '.a' }, { name: /cannot start with dot/ }],
+    ['a reserved name', { ...values, name: '_Users.Couch.x' }, { name: /reserved/ }],
+    ['an unknown type', { ...values, bucketType: 'disk' }, { bucketType: /^invalid bucket type$/ }],
     [
       'a type named like a property of objects',
-      { ...wanted, bucketType: 'constructor' },
+      { ...values, bucketType: 'constructor' },
       { bucketType: /invalid/ },
     ],
     [
@@ -117,80 +117,80 @@ describe('creating a bucket', () => {
     ['a huge quota', { name: 'b', ramQuotaMB: '999999999999' }, { ramQuotaMB: /too large/ }],
     [
       'four replicas',
-      { ...wanted, replicaNumber: '4' },
+      { ...values, replicaNumber: '4' },
       { replicaNumber: /^Replica number larger than 3 is not supported\.$/ },
     ],
     [
       'a fraction of a replica',
-      { ...wanted, replicaNumber: '1.0' },
+      { ...values, replicaNumber: '1.0' },
       { replicaNumber: /non-negative integer/ },
     ],
     [
       'replicas of a cache',
-      { ...wanted, bucketType: 'memcached', replicaNumber: '1' },
+      { ...values, bucketType: 'memcached', replicaNumber: '1' },
       { replicaNumber: /not valid for memcached/ },
     ],
     [
       'an eviction policy of another type',
-      { ...wanted, evictionPolicy: 'noEviction' },
+      { ...values, evictionPolicy: 'noEviction' },
       { evictionPolicy: /'valueOnly' or 'fullEviction'/ },
     ],
     [
       'an eviction policy of another type for an ephemeral bucket',
-      { ...wanted, bucketType: 'ephemeral', evictionPolicy: 'valueOnly' },
+      { ...values, bucketType: 'ephemeral', evictionPolicy: 'valueOnly' },
       { evictionPolicy: /'noEviction' or 'nruEviction'/ },
     ],
     [
       'an eviction policy of a cache',
-      { ...wanted, bucketType: 'cache', evictionPolicy: 'valueOnly' },
+      { ...values, bucketType: 'cache', evictionPolicy: 'valueOnly' },
       { evictionPolicy: /cache buckets/ },
     ],
     [
       'a persistence level of an ephemeral bucket',
-      { ...wanted, bucketType: 'ephemeral', replicaNumber: '0', durabilityMinLevel: 'persistToMajority' },
+      { ...values, bucketType: 'ephemeral', replicaNumber: '0', durabilityMinLevel: 'persistToMajority' },
       { durabilityMinLevel: /'none' or 'majority'/, durability_min_level: /ephemeral/ },
     ],
     [
       'a level that one node cannot meet',
-      { ...wanted, durabilityMinLevel: 'majority' },
+      { ...values, durabilityMinLevel: 'majority' },
       { durabilityMinLevel: /do not have enough data servers/, durability_min_level: /enough/ },
     ],
     [
       'a level with three replicas',
-      { ...wanted, replicaNumber: '3', durabilityMinLevel: 'majority' },
+      { ...values, replicaNumber: '3', durabilityMinLevel: 'majority' },
       { durabilityMinLevel: /3 replicas/, durability_min_level: /3 replicas/ },
     ],
-    ['threads as a word', { ...wanted, threadsNumber: 'eight' }, { threadsNumber: /must be an integer/ }],
-    ['negative threads', { ...wanted, threadsNumber: '-1' }, { threadsNumber: /must be an integer/ }],
+    ['threads as a word', { ...values, threadsNumber: 'eight' }, { threadsNumber: /must be an integer/ }],
+    ['negative threads', { ...values, threadsNumber: '-1' }, { threadsNumber: /must be an integer/ }],
     [
       'an unknown compression',
-      { ...wanted, compressionMode: 'zip' },
+      { ...values, compressionMode: 'zip' },
       { compressionMode: /'off', 'passive' or 'active'/ },
     ],
-    ['a maxTTL above the limit', { ...wanted, maxTTL: '2147483649' }, { maxTTL: /between 0 and 2147483648/ }],
-    ['a negative maxTTL', { ...wanted, maxTTL: '-1' }, { maxTTL: /between 0/ }],
-    ['an unknown replica index', { ...wanted, replicaIndex: 'yes' }, { replicaIndex: /1 or 0/ }],
+    ['a maxTTL above the limit', { ...values, maxTTL: '2147483649' }, { maxTTL: /between 0 and 2147483648/ }],
+    ['a negative maxTTL', { ...values, maxTTL: '-1' }, { maxTTL: /between 0/ }],
+    ['an unknown replica index', { ...values, replicaIndex: 'yes' }, { replicaIndex: /1 or 0/ }],
     [
       'an unknown resolution',
-      { ...wanted, conflictResolutionType: 'luck' },
+      { ...values, conflictResolutionType: 'luck' },
       { conflictResolutionType: /'seqno' or 'lww'/ },
     ],
-    ['flush other than 0 or 1', { ...wanted, flushEnabled: 'true' }, { flushEnabled: /can only be 1 or 0/ }],
+    ['flush other than 0 or 1', { ...values, flushEnabled: 'true' }, { flushEnabled: /can only be 1 or 0/ }],
     [
       'another storage engine',
-      { ...wanted, storageBackend: 'magma' },
+      { ...values, storageBackend: 'magma' },
       { storageBackend: /magma/, storage_mode: /magma/ },
     ],
-    ['point in time recovery', { ...wanted, pitrEnabled: 'true' }, { pitrEnabled: /developer preview/ }],
+    ['point in time recovery', { ...values, pitrEnabled: 'true' }, { pitrEnabled: /developer preview/ }],
     [
       'own compaction without the parallel flag',
-      { ...wanted, autoCompactionDefined: 'true' },
+      { ...values, autoCompactionDefined: 'true' },
       { parallelDBAndViewCompaction: /^parallelDBAndViewCompaction is missing$/ },
     ],
     [
       'compaction at 1 percent',
       {
-        ...wanted,
+        ...values,
         autoCompactionDefined: 'true',
         parallelDBAndViewCompaction: 'false',
         'databaseFragmentationThreshold[percentage]': '1',
@@ -200,7 +200,7 @@ describe('creating a bucket', () => {
     [
       'an hour above 23',
       {
-        ...wanted,
+        ...values,
         autoCompactionDefined: 'true',
         parallelDBAndViewCompaction: 'false',
         'allowedTimePeriod[toHour]': '24',
@@ -213,7 +213,7 @@ describe('creating a bucket', () => {
     [
       'a purge interval that is too short',
       {
-        ...wanted,
+        ...values,
         autoCompactionDefined: 'true',
         parallelDBAndViewCompaction: 'false',
         purgeInterval: '0.01',
@@ -248,7 +248,7 @@ describe('creating a bucket', () => {
 
   it('sends the memory and disk summaries with a refusal', async () => {
     const { service } = await aService();
-    await service.create({ ...wanted, name: 'other' }, false);
+    await service.create({ ...values, name: 'other' }, false);
     const error = await refusal(service.create({ name: '', ramQuotaMB: '2000' }, false));
     assert(error.body.kind === 'bucketFields');
     const mib = 1024 ** 2;
@@ -268,14 +268,14 @@ describe('creating a bucket', () => {
 
   it('refuses a name that differs from another only in case', async () => {
     const { service } = await aService();
-    await service.create({ ...wanted, name: 'Orders' }, false);
-    const problems = fields(await refusal(service.create({ ...wanted, name: 'orders' }, true)));
+    await service.create({ ...values, name: 'Orders' }, false);
+    const problems = fields(await refusal(service.create({ ...values, name: 'orders' }, true)));
     assert.equal(problems['name'], 'Bucket with given name already exists');
   });
 
   it('checks the number of buckets first', async () => {
     const { service } = await aService({ memoryQuotaMb: 10_000 });
-    for (let count = 0; count < 30; count++) await service.create({ ...wanted, name: `b${count}` }, false);
+    for (let count = 0; count < 30; count++) await service.create({ ...values, name: `b${count}` }, false);
     const error = await refusal(service.create({}, false));
     assert.equal(error.status, 400);
     assert.equal(error.body.kind, 'bucketFields');
@@ -286,9 +286,9 @@ describe('creating a bucket', () => {
   it('grants name and memory to one of two concurrent creations', async () => {
     const { service } = await aService({ memoryQuotaMb: 150 });
     const results = await Promise.allSettled([
-      service.create(wanted, true),
-      service.create({ ...wanted, name: 'c' }, true),
-      service.create(wanted, true),
+      service.create(values, true),
+      service.create({ ...values, name: 'c' }, true),
+      service.create(values, true),
     ]);
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
     assert.equal(service.list().length, 1);
@@ -302,7 +302,7 @@ describe('creating a bucket', () => {
       ['0', 3],
       ['100', 3],
     ] as const) {
-      const bucket = await service.create({ ...wanted, name: `t${sent}`, threadsNumber: sent }, false);
+      const bucket = await service.create({ ...values, name: `t${sent}`, threadsNumber: sent }, false);
       assert.equal(bucket.threadsNumber, stored);
     }
   });
@@ -311,7 +311,7 @@ describe('creating a bucket', () => {
     const { service } = await aService();
     const bucket = await service.create(
       {
-        ...wanted,
+        ...values,
         autoCompactionDefined: 'true',
         parallelDBAndViewCompaction: 'true',
         'databaseFragmentationThreshold[percentage]': '50',
@@ -338,7 +338,7 @@ describe('creating a bucket', () => {
   it('applies the rules of the community edition', async () => {
     const { service } = await aService({ edition: 'community' });
     const form = {
-      ...wanted,
+      ...values,
       compressionMode: 'off',
       maxTTL: '0',
       conflictResolutionType: 'lww',
@@ -352,27 +352,27 @@ describe('creating a bucket', () => {
     assert.match(problems['maxTTL'] as string, /^Max TTL is supported in enterprise edition only$/);
     assert.match(problems['conflictResolutionType'] as string, /enterprise edition/);
     assert.match(problems['storageBackend'] as string, /^Magma is supported in enterprise edition only$/);
-    assert.equal((await service.create(wanted, true)).compressionMode, 'off');
+    assert.equal((await service.create(values, true)).compressionMode, 'off');
   });
 });
 
 describe('validating without creating', () => {
   it('finds nothing wrong and creates nothing', async () => {
     const { service } = await aService();
-    const validation = await service.validateNew({ ...wanted, replicaNumber: '0' }, false);
+    const validation = await service.validateNew({ ...values, replicaNumber: '0' }, false);
     assert.deepEqual(validation.fields, {});
     assert.deepEqual(service.list(), []);
   });
 
   it('warns of replicas that were sent and that no node can hold, unless the caller ignores warnings', async () => {
     const { service } = await aService();
-    const sent = { ...wanted, replicaNumber: '1' };
+    const sent = { ...values, replicaNumber: '1' };
     const lacking =
       'Warning: you do not have enough data servers or server groups to support this number of replicas';
     assert.deepEqual((await service.validateNew(sent, false)).fields, { replicaNumber: `${lacking}.` });
     assert.deepEqual((await service.validateNew(sent, true)).fields, {});
-    assert.deepEqual((await service.validateNew(wanted, false)).fields, {});
-    await service.create({ ...wanted, replicaNumber: '0' }, false);
+    assert.deepEqual((await service.validateNew(values, false)).fields, {});
+    await service.create({ ...values, replicaNumber: '0' }, false);
     const { fields: changed } = await service.validateChange('b', { replicaNumber: '1' }, false);
     assert.deepEqual(changed, {
       replicaNumber: `${lacking} and changing replica number may require rebalance.`,
@@ -381,15 +381,15 @@ describe('validating without creating', () => {
 
   it('adds no warning to a refusal of a form without replicaNumber', async () => {
     const { service } = await aService();
-    await service.create(wanted, false);
+    await service.create(values, false);
     const refused = async (act: Promise<unknown>) => Object.keys(fields(await refusal(act)));
-    assert.deepEqual(await refused(service.create({ ...wanted, name: 'c', maxTTL: 'x' }, false)), ['maxTTL']);
+    assert.deepEqual(await refused(service.create({ ...values, name: 'c', maxTTL: 'x' }, false)), ['maxTTL']);
     assert.deepEqual(await refused(service.edit('b', { maxTTL: 'x' }, false)), ['maxTTL']);
   });
 
   it('counts the assumed memory of other buckets', async () => {
     const { service } = await aService();
-    const { fields } = await service.validateNew({ ...wanted, otherBucketsRamQuotaMB: '1000' }, true);
+    const { fields } = await service.validateNew({ ...values, otherBucketsRamQuotaMB: '1000' }, true);
     assert.match(fields['ramQuotaMB'] as string, /too large/);
   });
 });
@@ -397,7 +397,7 @@ describe('validating without creating', () => {
 describe('editing a bucket', () => {
   it('changes the fields sent and keeps the rest', async () => {
     const { service } = await aService();
-    const before = await service.create({ ...wanted, maxTTL: '60', replicaIndex: '0' }, false);
+    const before = await service.create({ ...values, maxTTL: '60', replicaIndex: '0' }, false);
     const form = {
       name: 'ignored',
       bucketType: 'nonsense',
@@ -411,7 +411,7 @@ describe('editing a bucket', () => {
 
   it('refuses any conflict resolution type, and accepts another eviction policy of an ephemeral bucket', async () => {
     const { service } = await aService();
-    await service.create({ ...wanted, bucketType: 'ephemeral' }, false);
+    await service.create({ ...values, bucketType: 'ephemeral' }, false);
     const form = { conflictResolutionType: 'seqno', evictionPolicy: 'valueOnly' };
     const problems = fields(await refusal(service.edit('b', form, true)));
     assert.equal(problems['conflictResolutionType'], 'Conflict resolution type not allowed in update bucket');
@@ -422,7 +422,7 @@ describe('editing a bucket', () => {
 
   it('refuses a quota below the memory that the documents use', async () => {
     const { service, data } = await aService();
-    const { uuid } = await service.create({ ...wanted, ramQuotaMB: '500' }, false);
+    const { uuid } = await service.create({ ...values, ramQuotaMB: '500' }, false);
     data.figures.set(uuid, figures({ memUsedBytes: 300 * 1024 ** 2 }));
     const problems = fields(await refusal(service.edit('b', { ramQuotaMB: '250' }, true)));
     assert.equal(problems['ramQuotaMB'], 'RAM quota cannot be set below current usage.');
@@ -436,7 +436,7 @@ describe('editing a bucket', () => {
       parallelDBAndViewCompaction: 'false',
       purgeInterval: '1',
     };
-    await service.create({ ...wanted, ...compactionForm }, false);
+    await service.create({ ...values, ...compactionForm }, false);
     assert.equal(service.find('b').purgeIntervalDays, 1);
     await service.edit('b', { flushEnabled: '1' }, true);
     assert.notEqual(service.find('b').autoCompaction, null);
@@ -446,7 +446,7 @@ describe('editing a bucket', () => {
 
   it('treats names of another case as unknown', async () => {
     const { service } = await aService();
-    await service.create(wanted, false);
+    await service.create(values, false);
     assert.equal((await refusal(service.edit('B', {}, false))).status, 404);
   });
 });
@@ -454,7 +454,7 @@ describe('editing a bucket', () => {
 describe('flushing and deleting', () => {
   it('raises the incarnation only if flush is enabled', async () => {
     const { service } = await aService();
-    await service.create(wanted, false);
+    await service.create(values, false);
     const error = await refusal(service.flush('b'));
     assert.deepEqual([error.status, fields(error)], [400, { _: 'Flush is disabled for the bucket' }]);
     await service.edit('b', { flushEnabled: '1' }, true);
@@ -465,7 +465,7 @@ describe('flushing and deleting', () => {
   it('changes the memory quota of a bucket of every type', async () => {
     const { service } = await aService();
     for (const bucketType of ['native', 'ephemeral', 'cache']) {
-      await service.create({ ...wanted, name: bucketType, bucketType }, true);
+      await service.create({ ...values, name: bucketType, bucketType }, true);
       await service.edit(bucketType, { ramQuotaMB: '150' }, true);
       assert.equal(service.find(bucketType).ramQuotaMb, 150);
     }
@@ -473,21 +473,21 @@ describe('flushing and deleting', () => {
 
   it('reserves the name until the files are removed', async () => {
     const { service, view, store } = await aService();
-    const { uuid } = await service.create(wanted, false);
+    const { uuid } = await service.create(values, false);
     const removal = service.remove('b');
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal((await refusal(Promise.resolve().then(() => service.find('b')))).status, 404);
-    const error = await refusal(service.create(wanted, true));
+    const error = await refusal(service.create(values, true));
     assert.deepEqual([error.status, fields(error)], [503, { _: 'Bucket with given name still exists' }]);
     await new BucketsStore(store).change((state) => ({ ...state, byUuid: {} }));
     await removal;
     assert.equal(view.buckets.byUuid[uuid], undefined);
-    await service.create(wanted, true);
+    await service.create(values, true);
   });
 
   it('reports after 30 seconds that a deletion continues', async () => {
     const { service, clock } = await aService();
-    await service.create(wanted, false);
+    await service.create(values, false);
     const outcome = refusal(service.remove('b'));
     while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve));
     clock.advance(30_000);

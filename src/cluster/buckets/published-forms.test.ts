@@ -4,23 +4,23 @@ import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 
 const path = '/pools/default/buckets';
-const wanted = { name: 'b', ramQuotaMB: 100 };
+const newBucket = { name: 'b', ramQuotaMB: 100 };
 
 test('uses ramQuota if both names of the quota are sent', async () => {
   const { request } = await aManager();
-  await request(path, { form: { ...wanted, ramQuota: 200 } });
+  await request(path, { form: { ...newBucket, ramQuota: 200 } });
   assert.equal((await request(`${path}/b`)).body.quota.rawRAM, 200 * 1024 * 1024);
 });
 
 test('refuses auto-compaction of an ephemeral bucket and an unknown mode by name', async () => {
   const { request } = await aManager();
-  const ephemeral = { ...wanted, bucketType: 'ephemeral', autoCompactionDefined: 'false' };
+  const ephemeral = { ...newBucket, bucketType: 'ephemeral', autoCompactionDefined: 'false' };
   assert.deepEqual((await request(path, { form: ephemeral })).body.errors, {
     autoCompactionDefined: 'autoCompactionDefined must not be set for ephemeral buckets',
   });
   const compactionForm = { autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false' };
   const { status, body } = await request(path, {
-    form: { ...wanted, ...compactionForm, indexCompactionMode: 'x' },
+    form: { ...newBucket, ...compactionForm, indexCompactionMode: 'x' },
   });
   assert.deepEqual([status, Object.keys(body.errors)], [400, ['indexCompactionMode']]);
 });

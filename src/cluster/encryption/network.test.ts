@@ -6,7 +6,7 @@ import type { Family } from '../config/cluster-state.ts';
 
 const at = (call: string) => `/node/controller/${call}`;
 const words = (list: string) => `The value must be one of the following: [${list}]`;
-const plain = { afamily: 'inet', nodeEncryption: false };
+const unencrypted = { afamily: 'inet', nodeEncryption: false };
 const encrypted = { afamily: 'inet', nodeEncryption: true };
 
 interface NodeAnswer {
@@ -84,17 +84,17 @@ describe('the network between nodes', () => {
 
   it('is encrypted by the published three steps, and decrypted by the same', async () => {
     const { post, node } = await aNetwork();
-    assert.deepEqual(await node(), [false, [plain]]);
+    assert.deepEqual(await node(), [false, [unencrypted]]);
     assert.deepEqual(await post('enableExternalListener', { nodeEncryption: 'on' }), [200, '']);
-    assert.deepEqual(await node(), [false, [plain, encrypted]]);
+    assert.deepEqual(await node(), [false, [unencrypted, encrypted]]);
     assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'on' }), [200, '']);
-    assert.deepEqual(await node(), [true, [plain, encrypted]]);
+    assert.deepEqual(await node(), [true, [unencrypted, encrypted]]);
     assert.deepEqual(await post('disableUnusedExternalListeners'), [200, '']);
     assert.deepEqual(await node(), [true, [encrypted]]);
     await post('enableExternalListener', { nodeEncryption: 'off' });
     await post('setupNetConfig', { nodeEncryption: 'off' });
     assert.deepEqual(await post('disableExternalListener', { nodeEncryption: 'on' }), [200, '']);
-    assert.deepEqual(await node(), [false, [plain]]);
+    assert.deepEqual(await node(), [false, [unencrypted]]);
   });
 
   it('adapts to the addresses of a start, and writes nothing if they allow the whole network', async () => {
@@ -109,7 +109,8 @@ describe('the network between nodes', () => {
       await again.manager.stop();
       return [addressFamily, addressFamilyOnly, nodeEncryption, externalListeners];
     };
-    const listeners = (afamily: string) => [plain, encrypted].map((listener) => ({ ...listener, afamily }));
+    const listeners = (afamily: string) =>
+      [unencrypted, encrypted].map((listener) => ({ ...listener, afamily }));
     assert.deepEqual(await restarted(['inet']), ['inet', true, true, listeners('inet')]);
     assert.deepEqual(await restarted(['inet6']), ['inet6', true, true, listeners('inet6')]);
     const { revision } = (await store.get('cluster')) ?? {};
@@ -134,7 +135,7 @@ describe('the network between nodes', () => {
       200,
       { errors: {} },
     ]);
-    assert.deepEqual(await node(), [false, [plain]]);
+    assert.deepEqual(await node(), [false, [unencrypted]]);
   });
 
   it('cannot be changed while auto-failover is enabled', async () => {
@@ -147,7 +148,7 @@ describe('the network between nodes', () => {
   it('can be chosen while the node is set up', async () => {
     const { post, node, request } = await aNetwork({ provisioned: false });
     assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'on' }), [200, '']);
-    assert.deepEqual(await node(), [true, [plain, encrypted]]);
+    assert.deepEqual(await node(), [true, [unencrypted, encrypted]]);
     const form = { nodeEncryption: 'off', port: 'SAME', username: 'a', password: 'password' };
     assert.equal((await request('/clusterInit', { form })).status, 200);
     const { body } = await request('/nodes/self', { as: 'a:password' });

@@ -22,7 +22,7 @@ import { ServerOffers } from './server-offers.ts';
 import { ServerReplacement } from './server-replacement.ts';
 
 const secrets = new SecretBox(Buffer.alloc(32, 1), realRandom);
-const keyed = { certificate: 'certificate', key: 'key' };
+const keyedCertificate = { certificate: 'certificate', key: 'key' };
 const refusing = (): never => assert.fail('a founder was asked to change');
 const node = (uuid: string, changes: Partial<NodeState> = {}): NodeState =>
   nodeNamed(uuid, { otpNode: `ns_1@${uuid}`, hostname: uuid, ...changes });
@@ -54,7 +54,7 @@ async function aNode({ nodes, state, problem, isFounder = true, answers = {} }: 
     view: { cluster, activeNodes: nodes.filter(({ membership }) => membership === 'active') },
     identity: { nodeId: 'a', bootId: 'boot' },
     certificates: { ownCredentials: () => ({ ca: '', cert: '', key: '' }) },
-    issue: async () => ({ authority: keyed, node: keyed, rsa: null }),
+    issue: async () => ({ authority: keyedCertificate, node: keyedCertificate, rsa: null }),
     stopServing: async () => {},
     membership: {
       isFounder,

@@ -6,7 +6,7 @@ import type { EngineRecord } from '../joining/join-messages.ts';
 import { engineKey, firstRevisionAfter, movedToServers } from './engine-record.ts';
 
 const record: EngineRecord = { nodes: ['a', 'b', 'c'], source: 'sealed' };
-const stored = (key: string, value: unknown, revision: number) => ({
+const recordOf = (key: string, value: unknown, revision: number) => ({
   key,
   json: value === null ? null : JSON.stringify(value),
   revision,
@@ -15,8 +15,11 @@ const stored = (key: string, value: unknown, revision: number) => ({
 
 test('the configuration on servers is that of the founder, without a founder and in the next epoch', () => {
   const cluster = aCluster({ founder: 'a', revEpoch: 4, nodes: [nodeNamed('a')] });
-  const settings = stored('settings/x', { n: 1 }, 7);
-  const moved = movedToServers([stored(clusterKey, cluster, 3), settings, stored('gone', null, 9)], record);
+  const settings = recordOf('settings/x', { n: 1 }, 7);
+  const moved = movedToServers(
+    [recordOf(clusterKey, cluster, 3), settings, recordOf('gone', null, 9)],
+    record,
+  );
   const { founder: _, ...rest } = cluster;
   const state = JSON.parse(moved[0]?.json ?? '') as ClusterState;
   assert.deepEqual(state, { ...rest, revEpoch: 5 });
@@ -27,9 +30,9 @@ test('the configuration on servers is that of the founder, without a founder and
 
 test('the configuration stays where it is while a node joins or a rebalance runs', () => {
   const nodes = [nodeNamed('a'), nodeNamed('b', { joining: true })];
-  const joining = stored(clusterKey, aCluster({ nodes }), 3);
+  const joining = recordOf(clusterKey, aCluster({ nodes }), 3);
   assert.throws(() => movedToServers([joining], record), /a node is joining/);
   const plan = { id: 'p', kind: 'rebalance' as const, term: 0, nodes: [], ejected: [], startedMs: 0 };
-  const balancing = stored(clusterKey, aCluster({ balance: plan }), 3);
+  const balancing = recordOf(clusterKey, aCluster({ balance: plan }), 3);
   assert.throws(() => movedToServers([balancing], record), /a rebalance is under way/);
 });

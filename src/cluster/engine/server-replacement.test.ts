@@ -16,12 +16,12 @@ import { type ServerCluster, serverSourceOf, systemSourceOf } from './server-pla
 import { ServerReplacement } from './server-replacement.ts';
 
 const secrets = new SecretBox(Buffer.alloc(32, 1), realRandom);
-const keyed = { certificate: 'certificate', key: 'key' };
+const keyedCertificate = { certificate: 'certificate', key: 'key' };
 const unexpected = (): never => assert.fail('it was not expected to be called');
 const node = (uuid: string): NodeState =>
   nodeNamed(uuid, { otpNode: `ns_1@${uuid}`, hostname: `${uuid}.test` });
 const servers: ServerCluster = {
-  ...{ cluster: 'c', password: 'p', systemPassword: 's', authority: keyed },
+  ...{ cluster: 'c', password: 'p', systemPassword: 's', authority: keyedCertificate },
   places: ['a', 'b', 'c'].map((nodeId) => ({ nodeId, host: `${nodeId}.test`, port: 1, routePort: 2 })),
 };
 const member = (name: string, isCurrent = true): GroupMember => ({ id: `id ${name}`, name, isCurrent });
@@ -74,7 +74,7 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], runs = tru
     ...{ clock, store, membership, peers, secrets, random: realRandom, log: silentLog },
     identity: { nodeId: self, bootId: 'boot' },
     view: { activeNodes: active.map(node) },
-    issue: async () => ({ authority: keyed, node: keyed, rsa: null }),
+    issue: async () => ({ authority: keyedCertificate, node: keyedCertificate, rsa: null }),
   };
   const replacement = new ServerReplacement({ ...parts, offers: new ServerOffers(parts) });
   replacement.start();

@@ -20,10 +20,10 @@ export interface EventKind {
 
 export type JournalName = 'events' | 'refusals';
 
-const plain = { severity: 'info', confidential: false, journal: 'events' } as const;
-const data = { ...plain, component: 'data', module: 'ns_memcached' } as const;
-const node = { ...plain, component: 'ns_server', module: 'node' } as const;
-const refusal = {
+const infoEvent = { severity: 'info', confidential: false, journal: 'events' } as const;
+const dataEvent = { ...infoEvent, component: 'data', module: 'ns_memcached' } as const;
+const nodeEvent = { ...infoEvent, component: 'ns_server', module: 'node' } as const;
+const refusalEvent = {
   component: 'security',
   severity: 'warn',
   module: 'menelaus_web',
@@ -31,12 +31,12 @@ const refusal = {
   journal: 'refusals',
 } as const;
 
-const bucket = (attributes: Attributes) => `Bucket "${attributes['bucket']}"`;
-const times = ({ count }: Attributes) => (count === 1 ? '' : `, ${count} times`);
+const bucketText = (attributes: Attributes) => `Bucket "${attributes['bucket']}"`;
+const timesText = ({ count }: Attributes) => (count === 1 ? '' : `, ${count} times`);
 const userAndAddress = ({ user, from }: Attributes) => `${user ?? 'an unknown user'} from ${from}`;
 
 const change: EventKind = {
-  ...node,
+  ...nodeEvent,
   eventId: 1000,
   description: 'Administrative change',
   confidential: true,
@@ -55,50 +55,50 @@ const changeTo = (component: EventKind['component'], eventId: number, descriptio
 
 export const eventKinds = {
   node_started: {
-    ...node,
+    ...nodeEvent,
     eventId: 1,
     description: 'Service started',
     code: 1,
     text: ({ version }) => `The node started (version ${version}).`,
   },
   node_stopped: {
-    ...node,
+    ...nodeEvent,
     eventId: 1001,
     description: 'Service stopped',
     code: 2,
     text: () => 'The node was stopped.',
   },
   bucket_created: {
-    ...data,
+    ...dataEvent,
     eventId: 8192,
     description: 'Bucket created',
     code: 12,
-    text: (attributes) => `${bucket(attributes)} was created.`,
+    text: (attributes) => `${bucketText(attributes)} was created.`,
   },
   bucket_deleted: {
-    ...data,
+    ...dataEvent,
     eventId: 8193,
     description: 'Bucket deleted',
     code: 11,
-    text: (attributes) => `${bucket(attributes)} was deleted.`,
+    text: (attributes) => `${bucketText(attributes)} was deleted.`,
   },
   bucket_online: {
-    ...data,
+    ...dataEvent,
     eventId: 8199,
     description: 'Bucket online',
     code: 1,
-    text: (attributes) => `${bucket(attributes)} is ready for clients.`,
+    text: (attributes) => `${bucketText(attributes)} is ready for clients.`,
   },
   bucket_offline: {
-    ...data,
+    ...dataEvent,
     eventId: 8200,
     description: 'Bucket offline',
     severity: 'error',
     code: 2,
-    text: (attributes) => `${bucket(attributes)} does not serve clients.`,
+    text: (attributes) => `${bucketText(attributes)} does not serve clients.`,
   },
   bucket_trouble: {
-    ...data,
+    ...dataEvent,
     eventId: 8300,
     description: 'Bucket in trouble',
     severity: 'error',
@@ -106,7 +106,7 @@ export const eventKinds = {
     text: ({ trouble }) => String(trouble),
   },
   mail_lost: {
-    ...node,
+    ...nodeEvent,
     eventId: 1002,
     description: 'Alert not mailed',
     severity: 'warn',
@@ -115,7 +115,7 @@ export const eventKinds = {
     text: ({ kind, reason }) => `The alert ${kind} could not be mailed: ${reason}`,
   },
   alert_raised: {
-    ...node,
+    ...nodeEvent,
     eventId: 1003,
     description: 'Alert',
     severity: 'warn',
@@ -124,7 +124,7 @@ export const eventKinds = {
     text: ({ text }) => String(text),
   },
   rebalance_ended: {
-    ...node,
+    ...nodeEvent,
     eventId: 1004,
     description: 'Rebalance ended',
     module: 'ns_orchestrator',
@@ -132,7 +132,7 @@ export const eventKinds = {
     text: ({ outcome, reason }) => `Rebalance ${outcome}${reason === undefined ? '' : `: ${reason}`}.`,
   },
   auto_failover: {
-    ...node,
+    ...nodeEvent,
     eventId: 1005,
     description: 'Automatic failover',
     severity: 'warn',
@@ -141,22 +141,22 @@ export const eventKinds = {
     text: ({ text }) => String(text),
   },
   login_failed: {
-    ...refusal,
+    ...refusalEvent,
     eventId: 10200,
     description: 'Login failed',
     code: 11,
-    text: (attributes) => `Login failed: ${userAndAddress(attributes)}${times(attributes)}.`,
+    text: (attributes) => `Login failed: ${userAndAddress(attributes)}${timesText(attributes)}.`,
   },
   permission_refused: {
-    ...refusal,
+    ...refusalEvent,
     eventId: 10201,
     description: 'Permission refused',
     code: 12,
     text: (attributes) =>
-      `Not allowed: ${userAndAddress(attributes)}, ${attributes['method']} ${attributes['path']}${times(attributes)}.`,
+      `Not allowed: ${userAndAddress(attributes)}, ${attributes['method']} ${attributes['path']}${timesText(attributes)}.`,
   },
   certificate_expiring: {
-    ...plain,
+    ...infoEvent,
     component: 'security',
     eventId: 10202,
     description: 'Certificate expires soon',

@@ -187,7 +187,7 @@ describe('a member that takes the configuration over', () => {
     assert.notEqual(alone.node('b').takenOver, null);
   });
 
-  it('gives up what it claimed when it cannot store it', async () => {
+  it('withdraws its claim when it cannot store the configuration', async () => {
     const members = new Members('abc');
     const { change } = members.node('c');
     const broken = new Error('the disk is full');

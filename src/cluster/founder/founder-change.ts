@@ -1,4 +1,4 @@
-// Who stores the configuration after its founder was lost: a member takes it over at an operator's request. The members that it reaches
+// The change of the founder after it was lost: at an operator's request a member takes over the store of the configuration. The members that it reaches
 // promise it not to follow the earlier founder meanwhile, and give it the newest copy among them; a majority of them must. Nodes that
 // were unreachable get the new founder by heartbeats, and a founder that gets a later one steps down.
 import type { Clock } from '#ports/clock.ts';

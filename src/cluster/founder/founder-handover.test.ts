@@ -79,7 +79,7 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
   return { before, done, epoch, clock };
 }
 
-const lost = (): never => {
+const loseConnection = (): never => {
   throw new Error('the connection was lost');
 };
 
@@ -97,18 +97,20 @@ describe('a founder that leaves', () => {
   });
 
   it('stays the founder where the next one refuses, and where there is none', async () => {
-    const { before, done } = await aFounder([aNode('b')], (name) => (name === 'founder/taken' ? 1 : lost()));
+    const { before, done } = await aFounder([aNode('b')], (name) =>
+      name === 'founder/taken' ? 1 : loseConnection(),
+    );
     await assert.rejects(before(), /ns_1@a stores the configuration and could not hand it over/);
     assert.deepEqual(done.slice(-1), ['resume']);
     assert.ok(!done.includes('stop serving'));
-    const alone = await aFounder([aNode('b', 'inactiveFailed')], lost);
+    const alone = await aFounder([aNode('b', 'inactiveFailed')], loseConnection);
     await assert.rejects(alone.before(), /there is no other node that could/);
   });
 
   it('asks again where the answer was lost, before anything is changed', async () => {
     let questions = 0;
     const { before, done } = await aFounder([aNode('b')], (name) => {
-      if (name === 'founder/take') return lost();
+      if (name === 'founder/take') return loseConnection();
       // It is still writing the configuration at first.
       return ++questions < 4 ? null : 2;
     });
@@ -117,7 +119,7 @@ describe('a founder that leaves', () => {
   });
 
   it('stays the founder in a later epoch where the next one is lost and may have taken it', async () => {
-    const { before, epoch, clock } = await aFounder([aNode('b')], lost);
+    const { before, epoch, clock } = await aFounder([aNode('b')], loseConnection);
     const beganMs = clock.monotonicMs();
     await assert.rejects(before(), /could not hand it over/);
     assert.ok(clock.monotonicMs() - beganMs < 31_000);

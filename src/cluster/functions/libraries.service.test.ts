@@ -23,7 +23,7 @@ function aService(store = new MemoryConfigStore()) {
 }
 
 const inScope = (scope: string) => ({ bucket: 'b', scope });
-const stored = (scope: ReturnType<typeof inScope> | null, name: string, code = 'x') =>
+const storeChange = (scope: ReturnType<typeof inScope> | null, name: string, code = 'x') =>
   ({ kind: 'store', library: { scope, name, code } }) as const;
 
 test('stores, replaces and deletes libraries by scope and name, and reports changes of another node', async () => {
@@ -33,7 +33,11 @@ test('stores, replaces and deletes libraries by scope and name, and reports chan
   await other.start();
   let reports = 0;
   other.onChange(() => reports++);
-  for (const change of [stored(null, 'a'), stored(inScope('s'), 'a', 'y'), stored(null, 'a', 'z')])
+  for (const change of [
+    storeChange(null, 'a'),
+    storeChange(inScope('s'), 'a', 'y'),
+    storeChange(null, 'a', 'z'),
+  ])
     assert.equal(await service.change(change), 'done');
   const wanted = [
     { scope: null, name: 'a', code: 'z' },
@@ -50,8 +54,8 @@ test('stores, replaces and deletes libraries by scope and name, and reports chan
 test('refuses names, sizes and numbers above the limits, and scopes that do not exist', async () => {
   const { service } = aService();
   await service.start();
-  const refusal = async (...of: Parameters<typeof stored>): Promise<string> => {
-    const outcome = await service.change(stored(...of));
+  const refusal = async (...of: Parameters<typeof storeChange>): Promise<string> => {
+    const outcome = await service.change(storeChange(...of));
     assert.ok(typeof outcome === 'object', JSON.stringify(of).slice(0, 80));
     return outcome.refused;
   };
@@ -61,10 +65,10 @@ test('refuses names, sizes and numbers above the limits, and scopes that do not 
   assert.match(await refusal(null, 'a', 'é'.repeat(codeBytes / 2 + 1)), /at most 131072 bytes/);
   assert.match(await refusal(inScope('z'), 'a'), /scope: it does not exist/);
   for (let at = 0; at < bytes / codeBytes; at++)
-    assert.equal(await service.change(stored(null, `l${at}`, 'x'.repeat(codeBytes))), 'done');
+    assert.equal(await service.change(storeChange(null, `l${at}`, 'x'.repeat(codeBytes))), 'done');
   assert.match(await refusal(null, 'one-more'), /all libraries have at most/);
-  assert.equal(await service.change(stored(null, 'l0', 'y'.repeat(codeBytes))), 'done');
-  for (let at = 0; at < count; at++) await service.change(stored(null, `l${at}`, 'x'));
+  assert.equal(await service.change(storeChange(null, 'l0', 'y'.repeat(codeBytes))), 'done');
+  for (let at = 0; at < count; at++) await service.change(storeChange(null, `l${at}`, 'x'));
   assert.match(await refusal(null, 'one-more'), /at most 500 libraries/);
 });
 
@@ -85,7 +89,7 @@ test('functions are refused above a size of all together', async () => {
 test('a library ends with its scope, also when a scope of the same name follows', async () => {
   const { store, service, scopes } = aService();
   await service.start();
-  await service.change(stored(inScope('s'), 'a'));
+  await service.change(storeChange(inScope('s'), 'a'));
   scopes[0] = { name: 's', uid: 'c' };
   assert.deepEqual(service.all(), []);
   assert.equal(await service.change({ kind: 'delete', scope: inScope('s'), name: 'a' }), 'not found');
@@ -104,11 +108,11 @@ test('libraries and functions in JavaScript wait until every node knows them', a
       definition: { ...definition, ...(library !== undefined && { library }) },
       replaces: true,
     });
-  for (const outcome of [await service.change(stored(null, 'a')), await create('a')])
+  for (const outcome of [await service.change(storeChange(null, 'a')), await create('a')])
     assert.match(typeof outcome === 'object' ? outcome.refused : '', /version 0\.3 on all nodes.*older: n2/);
   assert.equal(await create(), 'done');
   nodes.pop();
-  assert.deepEqual([await service.change(stored(null, 'a')), await create('a')], ['done', 'done']);
+  assert.deepEqual([await service.change(storeChange(null, 'a')), await create('a')], ['done', 'done']);
   assert.deepEqual(
     functions.all().map(({ library }) => library),
     ['a'],

@@ -50,9 +50,9 @@ export function machinePorts(options: {
       new FolderJournal(join(dataFolder, 'events'), name, bounds, (damage) =>
         log.error('events.damaged', { ...damage }),
       ),
-    ownNames: ownNames(listenHost),
+    ownNames: nodeNames(listenHost),
     memoryBytes: memoryLimit,
-    process: () => ({ ...ownFigures(), startedSeconds }),
+    process: () => ({ ...processFigures(), startedSeconds }),
     managerBytes: () => {
       const { used_heap_size, external_memory } = getHeapStatistics();
       return used_heap_size + external_memory;
@@ -60,7 +60,7 @@ export function machinePorts(options: {
   };
 }
 
-function ownFigures(): Omit<ProcessFigures, 'startedSeconds'> {
+function processFigures(): Omit<ProcessFigures, 'startedSeconds'> {
   const { userCPUTime, systemCPUTime, minorPageFault, majorPageFault } = process.resourceUsage();
   return {
     userSeconds: userCPUTime / 1e6,
@@ -72,7 +72,7 @@ function ownFigures(): Omit<ProcessFigures, 'startedSeconds'> {
 }
 
 /** The names under which clients reach the node: of a node that listens on one address only, this address. */
-function ownNames(listenHost: string): string[] {
+function nodeNames(listenHost: string): string[] {
   if (listenHost !== '0.0.0.0' && listenHost !== '::') return [listenHost];
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
   // Link-local addresses have a zone that certificates cannot contain.

@@ -91,7 +91,7 @@ export class IndexesService implements IndexDefinitions {
     const id = Buffer.from(this.#deps.random.bytes(idBytes)).toString('hex');
     let outcome: CreateOutcome = { kind: 'created', id };
     await this.#change(keyspace.bucketUuid, (state) => {
-      const same = named(state, keyspace, wanted.name);
+      const same = indexNamed(state, keyspace, wanted.name);
       outcome = same ? { kind: 'exists', id: same.definition.id } : { kind: 'created', id };
       if (same) return state;
       const { namesNodes: _, ...definition } = wanted;
@@ -104,7 +104,7 @@ export class IndexesService implements IndexDefinitions {
   async drop(keyspace: IndexKeyspace, name: string): Promise<'dropped' | 'not found'> {
     let outcome: 'dropped' | 'not found' = 'not found';
     await this.#change(keyspace.bucketUuid, (state) => {
-      const found = named(state, keyspace, name);
+      const found = indexNamed(state, keyspace, name);
       outcome = found ? 'dropped' : 'not found';
       return found ? without(state, [found.definition.id]) : state;
     });
@@ -114,9 +114,9 @@ export class IndexesService implements IndexDefinitions {
   async build(keyspace: IndexKeyspace, names: readonly string[]): Promise<readonly string[]> {
     let missing: readonly string[] = [];
     await this.#change(keyspace.bucketUuid, (state) => {
-      missing = names.filter((name) => !named(state, keyspace, name));
+      missing = names.filter((name) => !indexNamed(state, keyspace, name));
       if (missing.length > 0) return state;
-      const built = names.map((name) => named(state, keyspace, name) as StoredIndex);
+      const built = names.map((name) => indexNamed(state, keyspace, name) as StoredIndex);
       const changed = built.map((index) => [index.definition.id, { ...index, isBuilt: true }]);
       return { byId: { ...state.byId, ...Object.fromEntries(changed) } };
     });
@@ -129,7 +129,7 @@ export class IndexesService implements IndexDefinitions {
     { action, replicas = 0 }: IndexChange,
   ): Promise<'altered' | 'not found' | { readonly refused: string }> {
     const state = this.#states.get(keyspace.bucketUuid) ?? noIndexes;
-    if (!named(state, keyspace, name)) return 'not found';
+    if (!indexNamed(state, keyspace, name)) return 'not found';
     if (action === 'replica_count') return replicas === 0 ? 'altered' : { refused: tooFewNodes(replicas) };
     if (action === 'move')
       return { refused: 'Fail to alter index: there is only one indexer node, so an index cannot move' };
@@ -255,7 +255,7 @@ const tooFewNodes = (replicas: number): string =>
 const unsupportedOption = (option: string): string =>
   `Fails to create index: leave out ${option}, because every node with the index service has each index`;
 
-const named = ({ byId }: IndexesState, keyspace: IndexKeyspace, name: string): StoredIndex | undefined =>
+const indexNamed = ({ byId }: IndexesState, keyspace: IndexKeyspace, name: string): StoredIndex | undefined =>
   Object.values(byId).find(
     ({ definition }) =>
       definition.name === name && definition.keyspace.collectionId === keyspace.collectionId,

@@ -3,8 +3,8 @@ import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 
 const writePools: Access = { kind: 'permission', permission: 'cluster.pools!write' };
-const setup: Access = { kind: 'permission', permission: 'cluster.admin.setup!write' };
-const named = { json: shape.object({ otpNode: shape.string }) };
+const writeSetUp: Access = { kind: 'permission', permission: 'cluster.admin.setup!write' };
+const addedNode = { json: shape.object({ otpNode: shape.string }) };
 
 export const AddNode = defineRoute({
   id: 'joining.add',
@@ -13,8 +13,8 @@ export const AddNode = defineRoute({
   access: writePools,
   openBeforeProvisioning: true,
   bodyKind: 'form',
-  answer: named,
-  doc: 'Adds another node to this cluster. It loses its own provisioning and data, and holds documents after the next rebalance.',
+  answer: addedNode,
+  doc: 'Adds another node to this cluster. The added node loses its own provisioning and data, and holds documents after the next rebalance.',
 });
 
 export const AddNodeV2 = defineRoute({
@@ -24,7 +24,7 @@ export const AddNodeV2 = defineRoute({
   access: writePools,
   openBeforeProvisioning: true,
   bodyKind: 'form',
-  answer: named,
+  answer: addedNode,
   doc: 'The same as `/controller/addNode`.',
 });
 
@@ -34,7 +34,7 @@ export const AddNodeToGroup = defineRoute({
   path: '/pools/default/serverGroups/:uuid/addNode',
   access: writePools,
   bodyKind: 'form',
-  answer: named,
+  answer: addedNode,
   doc: 'Adds another node to this cluster as `/controller/addNode` does, into a server group.',
 });
 
@@ -51,7 +51,7 @@ export const Join = defineRoute({
   id: 'joining.join',
   method: 'POST',
   path: '/node/controller/doJoinCluster',
-  access: setup,
+  access: writeSetUp,
   openBeforeProvisioning: true,
   bodyKind: 'form',
   doc: 'Makes this node, which is not provisioned, join the cluster of another node.',
@@ -61,7 +61,7 @@ export const Engage = defineRoute({
   id: 'joining.engage',
   method: 'POST',
   path: '/engageCluster2',
-  access: setup,
+  access: writeSetUp,
   openBeforeProvisioning: true,
   bodyKind: 'json',
   changesNothing: true,
@@ -73,7 +73,7 @@ export const Complete = defineRoute({
   id: 'joining.complete',
   method: 'POST',
   path: '/completeJoin',
-  access: setup,
+  access: writeSetUp,
   openBeforeProvisioning: true,
   bodyKind: 'json',
   doc: 'Between nodes: this node joins the cluster, with the sealed secrets of the call.',

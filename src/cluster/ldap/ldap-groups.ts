@@ -23,7 +23,7 @@ export async function groupsOf(client: Client, settings: LdapSettings, name: str
   if ('problem' in query) throw new RefusedByServer(query.problem);
   const dn = settings.groupsQuery.includes('%D') ? await dnOf(client, settings, name) : null;
   await bindForQueries(client, settings);
-  const direct = await found(client, query, { name, dn });
+  const direct = await queryGroups(client, query, { name, dn });
   return settings.nestedGroupsEnabled ? await withNested(client, query, settings, direct) : direct;
 }
 
@@ -45,7 +45,7 @@ async function withNested(
     }
     const next: string[] = [];
     for (const group of level)
-      for (const parent of await found(client, query, { name: null, dn: group })) {
+      for (const parent of await queryGroups(client, query, { name: null, dn: group })) {
         if (all.has(parent) || all.size >= groupsMax) continue;
         all.add(parent);
         next.push(parent);
@@ -55,7 +55,11 @@ async function withNested(
   return [...all];
 }
 
-async function found(client: Client, query: GroupsQuery, placeholders: Placeholders): Promise<string[]> {
+async function queryGroups(
+  client: Client,
+  query: GroupsQuery,
+  placeholders: Placeholders,
+): Promise<string[]> {
   const { base, scope, filter, attribute } = query;
   const { searchEntries } = await client.search(
     filled(base, placeholders, escapedDn, (dn) => dn),

@@ -22,16 +22,16 @@ export class FolderBundles implements BundleFiles {
 
   async write(path: string, entries: readonly BundleEntry[], run: BundleRun): Promise<void> {
     if (dirname(path) === this.folder) await this.#makeRoom();
-    const part = `${path}.part`;
-    const file = await open(part, 'wx', 0o600);
+    const temporary = `${path}.part`;
+    const file = await open(temporary, 'wx', 0o600);
     try {
       await writeZip(file, entries, run);
       await file.sync();
       await file.close();
-      await rename(part, path);
+      await rename(temporary, path);
     } catch (error) {
       await file.close().catch(() => {});
-      await rm(part, { force: true });
+      await rm(temporary, { force: true });
       throw error;
     }
   }
@@ -52,20 +52,20 @@ export class FolderBundles implements BundleFiles {
     const { size } = await file.stat();
     let at = Math.max(size - bytesMax, 0);
     let isWhole = at === 0;
-    let rest = Buffer.alloc(0);
+    let incompleteLine = Buffer.alloc(0);
     while (at < size) {
       const piece = Buffer.alloc(Math.min(pieceBytes, size - at));
       const { bytesRead } = await file.read(piece, 0, piece.length, at);
       if (bytesRead === 0) break;
       at += bytesRead;
-      const read = Buffer.concat([rest, piece.subarray(0, bytesRead)]);
+      const read = Buffer.concat([incompleteLine, piece.subarray(0, bytesRead)]);
       const end = read.lastIndexOf(10) + 1;
       const start = isWhole ? 0 : read.indexOf(10) + 1;
       isWhole ||= start > 0;
-      rest = read.subarray(end);
+      incompleteLine = read.subarray(end);
       if (end > start) yield read.toString('utf8', start, end);
     }
-    if (isWhole && rest.length > 0) yield `${rest.toString()}\n`;
+    if (isWhole && incompleteLine.length > 0) yield `${incompleteLine.toString()}\n`;
   }
 
   async sizes(): Promise<Record<string, number>> {

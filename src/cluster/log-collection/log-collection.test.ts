@@ -10,7 +10,7 @@ import { FolderBundles } from './bundle-files.adapter.ts';
 import type { BundleFiles } from './bundle-files.ts';
 
 const start = '/controller/startLogsCollection';
-const all = { nodes: '*' };
+const ofAllNodes = { nodes: '*' };
 
 async function collecting(t: { after(end: () => void): void }) {
   const folder = mkdtempSync(join(tmpdir(), 'divan-bundle-'));
@@ -21,7 +21,7 @@ async function collecting(t: { after(end: () => void): void }) {
     const { body } = await manager.request('/pools/default/tasks');
     return body.find(({ type }: { type: string }) => type === 'clusterLogsCollection');
   };
-  const collected = async (form: Record<string, string> = all) => {
+  const collected = async (form: Record<string, string> = ofAllNodes) => {
     const { status, text } = await manager.request(start, { form });
     assert.deepEqual([status, text], [200, '[]']);
     const ended = await eventually(async () => {
@@ -67,7 +67,7 @@ describe('a support bundle', () => {
     const put = (roles: string) =>
       request('/settings/rbac/users/local/op', { method: 'PUT', form: { password: 'password', roles } });
     await put('cluster_admin');
-    const withAudit = { form: { ...all, auditLog: 'true' }, as: 'op:password' };
+    const withAudit = { form: { ...ofAllNodes, auditLog: 'true' }, as: 'op:password' };
     assert.equal((await request(start, withAudit)).status, 403);
     await put('admin');
     assert.equal((await request(start, withAudit)).status, 200);
@@ -80,11 +80,11 @@ describe('a support bundle', () => {
     for (const roles of ['ro_admin', 'security_admin_local', 'bucket_admin[*]']) {
       await put(roles);
       for (const path of [start, '/controller/cancelLogsCollection'])
-        assert.equal((await request(path, { form: all, as: 'op:password' })).status, 403, roles);
+        assert.equal((await request(path, { form: ofAllNodes, as: 'op:password' })).status, 403, roles);
     }
     assert.ok((await collected()).files.has('rest/settings/rbac/users.json'));
     await put('cluster_admin');
-    assert.equal((await request(start, { form: all, as: 'op:password' })).status, 200);
+    assert.equal((await request(start, { form: ofAllNodes, as: 'op:password' })).status, 200);
     const { path } = await eventually(async () => {
       const { status, perNode } = await task();
       assert.equal(status, 'completed');
@@ -100,7 +100,7 @@ describe('a support bundle', () => {
     const form = { password: 'password', roles: 'ro_admin', name: 'Jane Kent' };
     await request('/settings/rbac/users/local/jane', { method: 'PUT', form });
     const texts = async (fields: Record<string, string>) =>
-      [...(await collected({ ...all, ...fields })).files.values()].join('');
+      [...(await collected({ ...ofAllNodes, ...fields })).files.values()].join('');
     assert.match(await texts({}), /"jane"/);
     const partial = { logRedactionLevel: 'partial' };
     const salted = await texts({ ...partial, logRedactionSalt: 'pepper' });
@@ -119,13 +119,13 @@ describe('a support bundle', () => {
     for (const [form, fields] of [
       [{}, { nodes: 'Please select at least one node.' }],
       [{ nodes: 'n_9@x' }, { nodes: 'Unknown nodes: ["n_9@x"]' }],
-      [{ ...all, logDir: 'here' }, { logDir: 'Must be an absolute path' }],
+      [{ ...ofAllNodes, logDir: 'here' }, { logDir: 'Must be an absolute path' }],
       [
-        { ...all, logRedactionLevel: 'all' },
+        { ...ofAllNodes, logRedactionLevel: 'all' },
         { logRedactionLevel: 'log redaction should be none or partial' },
       ],
       [
-        { ...all, logRedactionSalt: 'x' },
+        { ...ofAllNodes, logRedactionSalt: 'x' },
         { logRedactionSalt: 'log redaction level must be partial if salt is given' },
       ],
     ] as const) {
@@ -133,7 +133,7 @@ describe('a support bundle', () => {
       assert.deepEqual([status, body], [400, fields]);
     }
     const upload = { uploadHost: 'x.example', customer: 'c' };
-    const refused = await request(start, { form: { ...all, ...upload, nonsense: '1' } });
+    const refused = await request(start, { form: { ...ofAllNodes, ...upload, nonsense: '1' } });
     assert.equal(refused.status, 400);
     assert.match(refused.body.uploadHost, /not uploaded/);
     assert.match(refused.body.customer, /not uploaded/);
@@ -156,8 +156,8 @@ describe('a support bundle', () => {
     };
     const { request } = await aManager({ bundleFiles });
     const task = async () => (await request('/pools/default/tasks')).body.at(-1);
-    assert.equal((await request(start, { form: all })).status, 200);
-    const second = await request(start, { form: all });
+    assert.equal((await request(start, { form: ofAllNodes })).status, 200);
+    const second = await request(start, { form: ofAllNodes });
     assert.deepEqual([second.status, second.body], [400, { _: 'Logs collection task is already started' }]);
     await writing.promise;
     const running = await task();
@@ -175,7 +175,7 @@ describe('a support bundle', () => {
 
   it('reports why it cannot be written', async (t) => {
     const { request, task } = await collecting(t);
-    await request(start, { form: { ...all, logDir: '/no/such/folder' } });
+    await request(start, { form: { ...ofAllNodes, logDir: '/no/such/folder' } });
     await eventually(async () => {
       const { status, perNode } = await task();
       const { status: nodeStatus, collectionOutput } = perNode['ns_1@cb.local'];

@@ -26,7 +26,7 @@ const of = (expression: string, bound = ''): StoredStatistics['expressions'][num
   bins: [{ upTo: bound, share: 1, distinct: 1 }],
 });
 
-const stored = (collectionId: number, expressions: StoredStatistics['expressions']) =>
+const storeChange = (collectionId: number, expressions: StoredStatistics['expressions']) =>
   ({ kind: 'store', bucketUuid: 'u', collectionId, expressions }) as const;
 
 const namesIn = (service: StatisticsService) =>
@@ -41,8 +41,8 @@ test('stores, replaces and deletes by expression, and reports changes of another
   await other.start();
   let reports = 0;
   other.onChange(() => reports++);
-  assert.equal(await service.change(stored(10, [of('a'), of('b')])), 'done');
-  assert.equal(await service.change(stored(10, [of('b'), of('c')])), 'done');
+  assert.equal(await service.change(storeChange(10, [of('a'), of('b')])), 'done');
+  assert.equal(await service.change(storeChange(10, [of('b'), of('c')])), 'done');
   assert.deepEqual(namesIn(service), [[10, ['a', 'b', 'c']]]);
   assert.deepEqual(namesIn(other), namesIn(service));
   assert.equal(reports, 2);
@@ -61,16 +61,19 @@ test('refuses too many, too large and those of no collection', async () => {
     return typeof outcome === 'string' ? outcome : outcome.refused;
   };
   const many = Array.from({ length: statisticsLimits.expressions + 1 }, (_, at) => of(`f${at}`));
-  assert.match(await refusal(stored(0, many)), /at most 64 expressions/);
+  assert.match(await refusal(storeChange(0, many)), /at most 64 expressions/);
   assert.match(
-    await refusal(stored(0, [of('a', 'x'.repeat(600_000))])),
+    await refusal(storeChange(0, [of('a', 'x'.repeat(600_000))])),
     /of a collection take at most 524288/,
   );
-  assert.match(await refusal(stored(99, [of('a')])), /does not exist/);
+  assert.match(await refusal(storeChange(99, [of('a')])), /does not exist/);
   for (let at = 0; at < 9; at++) collections.push({ uid: (32 + at).toString(16) });
   for (let at = 0; at < 8; at++)
-    assert.equal(await refusal(stored(32 + at, [of('a', 'x'.repeat(500_000))])), 'done');
-  assert.match(await refusal(stored(40, [of('a', 'x'.repeat(500_000))])), /of all collections take at most/);
+    assert.equal(await refusal(storeChange(32 + at, [of('a', 'x'.repeat(500_000))])), 'done');
+  assert.match(
+    await refusal(storeChange(40, [of('a', 'x'.repeat(500_000))])),
+    /of all collections take at most/,
+  );
   collections.splice(3);
 });
 
@@ -80,7 +83,7 @@ test('removes the statistics of deleted collections', async () => {
   await store.put(statisticsKey('gone', 0), { expressions: [of('a')] }, 0);
   await service.start();
   assert.deepEqual(namesIn(service), []);
-  await service.change(stored(10, [of('a')]));
+  await service.change(storeChange(10, [of('a')]));
   assert.deepEqual(
     (await store.list(statisticsPrefix)).map(({ key }) => key),
     [statisticsKey('u', 10)],

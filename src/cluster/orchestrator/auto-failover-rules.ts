@@ -84,7 +84,9 @@ function withEnoughLeft({ active, down }: FailoverSituation, candidates: readonl
   const nodes: NodeState[] = [...data];
   const notices: Notice[] = [];
   for (const node of others) {
-    const missing = (node.services ?? []).find((service) => !up.some((running) => runs(running, service)));
+    const missing = (node.services ?? []).find(
+      (service) => !up.some((running) => runsService(running, service)),
+    );
     if (missing === undefined) nodes.push(node);
     else notices.push(tooSmall(node, serviceNames[missing] ?? missing, 0, 1));
   }
@@ -128,6 +130,7 @@ const dataNodeStays = (node: NodeState): Notice => ({
 });
 
 const serviceNames: Readonly<Record<string, string>> = { n1ql: 'query' };
-const runs = ({ services }: NodeState, service: string): boolean => services?.includes(service) ?? false;
+const runsService = ({ services }: NodeState, service: string): boolean =>
+  services?.includes(service) ?? false;
 const nameOf = ({ otpNode }: NodeState): string => `'${otpNode}'`;
 const namesOf = (nodes: readonly NodeState[]): string => `[${nodes.map(nameOf).join(',')}]`;

@@ -164,7 +164,7 @@ describe('automatic failover', () => {
     assert.equal(await failed(), 'd e');
   });
 
-  it('fails several nodes over at once that died together', async () => {
+  it('fails several nodes over at once that failed together', async () => {
     const { clock, kill, failed, count, reports } = await cluster('a b c d e', { maxCount: 3 }, 2);
     kill('d');
     kill('e');

@@ -44,7 +44,7 @@ export class FailoverService {
     const id = this.#deps.random.uuid();
     if (await this.#takesOver(names, allowUnsafe, id)) return id;
     const failingIn = (state: ClusterState): NodeState[] => {
-      const failing = chosen(state, names);
+      const failing = nodesToFailOver(state, names);
       if (state.balance !== undefined) throw failoverRefusals.rebalancing();
       if (!allowUnsafe) this.#refuseUnsafe(state, failing);
       return failing;
@@ -80,7 +80,7 @@ export class FailoverService {
     const names = namesIn(form);
     const { view, random } = this.#deps;
     const failingIn = (state: ClusterState): NodeState[] => {
-      const failing = chosen(state, names);
+      const failing = nodesToFailOver(state, names);
       if (!failing.every(isDataNode)) throw failoverRefusals.noDataService();
       const ids = failing.map(({ uuid }) => uuid);
       if (losesShards(view, ids)) throw failoverRefusals.losesShards();
@@ -117,7 +117,7 @@ export class FailoverService {
     const founder = failing.find(({ uuid }) => uuid === cluster.founder);
     if (founder === undefined || !founderChange.isFounderUnreachable) return false;
     if (!allowUnsafe) throw failoverRefusals.founderAway({ otpNode: founder.otpNode });
-    chosen(cluster, names);
+    nodesToFailOver(cluster, names);
     await founderChange.takeOver({ failing, planId });
     orchestration.wake();
     return true;
@@ -145,7 +145,7 @@ function namesIn({ otpNode }: Form): string[] {
   return names;
 }
 
-function chosen(state: ClusterState, names: readonly string[]): NodeState[] {
+function nodesToFailOver(state: ClusterState, names: readonly string[]): NodeState[] {
   const named = state.nodes.filter(({ otpNode }) => names.includes(otpNode));
   const unknown = names.filter((name) => !named.some(({ otpNode }) => otpNode === name));
   if (unknown.length > 0) throw failoverRefusals.unknown({ names: JSON.stringify(unknown) });

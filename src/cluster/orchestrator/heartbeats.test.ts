@@ -34,7 +34,7 @@ describe('heartbeats between managers', () => {
     assert.ok(of('a').receivesFrom('b') && of('a').receivesFrom('a'));
   });
 
-  it('find a dead node within seconds, and alive again when it is back', async () => {
+  it('detect a failed node within seconds, and again its return', async () => {
     const { clock, net, of, downFor } = nodes('a b c');
     await clock.run(10_000);
     of('c').stop();
@@ -47,7 +47,7 @@ describe('heartbeats between managers', () => {
     assert.deepEqual([downFor('a'), downFor('b')], [[], []]);
   });
 
-  it('tell for how long one connection is broken, and nothing of a dead node', async () => {
+  it('report for how long one connection is broken, and nothing about a failed node', async () => {
     const { clock, net, of } = nodes('a b c');
     await clock.run(10_000);
     net.cut('c', 'a');

@@ -1,4 +1,4 @@
-// Which nodes are alive, by heartbeats between the managers and not through the configuration store. Each node lists in its heartbeats
+// Detects which nodes run, by heartbeats that the managers send each other without the configuration store. Each node lists in its heartbeats
 // the nodes whose heartbeats it receives, so that one broken connection does not make a node look dead that others still reach.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { StoreTerm } from '#replog/mirror/config-link.ts';

@@ -59,7 +59,7 @@ describe('the lease of the orchestrator', () => {
     assert.deepEqual(holders(), [holder]);
   });
 
-  it('passes to another node, with the next term, after the orchestrator has died', async () => {
+  it('passes to another node, with the next term, after the orchestrator has failed', async () => {
     const { clock, holders, runningOn, all } = await nodes('a b c');
     await clock.run(10_000);
     const first = runningOn(holders()[0] ?? '');

@@ -8,7 +8,7 @@ import type {
 import type { ClusterView } from '../config/cluster-view.ts';
 import { type Progress, progressOf } from './shard-moves.ts';
 
-type Read = Pick<ClusterView, 'cluster' | 'liveBuckets' | 'map'>;
+type RebalanceView = Pick<ClusterView, 'cluster' | 'liveBuckets' | 'map'>;
 
 export const reportPath = '/logs/rebalanceReport';
 
@@ -26,7 +26,7 @@ export interface RebalanceProgress {
 }
 
 /** Null while none runs. */
-export function rebalanceProgress(view: Read): RebalanceProgress | null {
+export function rebalanceProgress(view: RebalanceView): RebalanceProgress | null {
   const { balance } = view.cluster;
   if (balance === undefined) return null;
   const parts = view.liveBuckets().flatMap(({ uuid }) => {
@@ -45,7 +45,7 @@ export function rebalanceProgress(view: Read): RebalanceProgress | null {
 }
 
 /** The answer of `/pools/default/rebalanceProgress`. */
-export function progressAnswer(view: Read): Record<string, unknown> {
+export function progressAnswer(view: RebalanceView): Record<string, unknown> {
   const progress = rebalanceProgress(view);
   if (progress === null) return { status: 'none', ...failureOf(view.cluster) };
   const nodes = Object.entries(progress.byNode).map(([name, done]) => [name, { progress: done }]);
@@ -53,7 +53,7 @@ export function progressAnswer(view: Read): Record<string, unknown> {
 }
 
 /** The entry of `/pools/default/tasks`, which is always there. */
-export function rebalanceTask(view: Read): Record<string, unknown> {
+export function rebalanceTask(view: RebalanceView): Record<string, unknown> {
   const { balance, lastBalance } = view.cluster;
   const progress = rebalanceProgress(view);
   const common = { type: 'rebalance', statusIsStale: false, masterRequestTimedOut: false };
@@ -91,7 +91,7 @@ export function reportedPlan(
 
 /** The report of the plan that ended last; null: it is another one, or none has ended. */
 export function lastReport(
-  { cluster }: Pick<Read, 'cluster'>,
+  { cluster }: Pick<RebalanceView, 'cluster'>,
   id: string | undefined,
 ): Record<string, unknown> | null {
   const { lastBalance: last } = cluster;

@@ -4,19 +4,19 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { aManager, type Sent } from '../../../test/support/manager.ts';
 
 const jane = '/settings/rbac/users/local/jane';
-const put = (form: Record<string, string>): [string, Sent] => [jane, { method: 'PUT', form }];
+const putUser = (form: Record<string, string>): [string, Sent] => [jane, { method: 'PUT', form }];
 
 const changes: Record<string, [string, Sent]> = {
   'the account is deleted': [jane, { method: 'DELETE' }],
   'the password has changed': [jane, { method: 'PATCH', form: { password: 'password2' } }],
-  'the roles have changed': put({ roles: 'bucket_admin[*]' }),
+  'the roles have changed': putUser({ roles: 'bucket_admin[*]' }),
 };
 
 describe('streams of the REST API', () => {
   for (const [title, [url, sent]] of Object.entries(changes)) {
     it(`end once ${title}`, { timeout: 120_000 }, async () => {
       const { request } = await aManager();
-      assert.equal((await request(...put({ password: 'password1', roles: 'ro_admin' }))).status, 200);
+      assert.equal((await request(...putUser({ password: 'password1', roles: 'ro_admin' }))).status, 200);
       const open = { ended: false };
       const stream = request('/poolsStreaming/default', { as: 'jane:password1' }).finally(() => {
         open.ended = true;

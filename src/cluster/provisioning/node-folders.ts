@@ -63,7 +63,7 @@ function sentPaths(form: Form, names: PathNames, before: NodePaths, problems: st
 /** Resolves links. A folder that the node already uses keeps its stored path. */
 async function withPhysicalPaths(sent: NodePaths, before: NodePaths, folders: Folders): Promise<NodePaths> {
   const recorded = new Map<string, string>();
-  for (const path of all(before)) recorded.set(await folders.physicalPath(path), path);
+  for (const path of foldersOf(before)) recorded.set(await folders.physicalPath(path), path);
   const follow = async (path: string) => {
     const physical = await folders.physicalPath(path);
     return recorded.get(physical) ?? physical;
@@ -77,7 +77,7 @@ async function withPhysicalPaths(sent: NodePaths, before: NodePaths, folders: Fo
   };
 }
 
-const all = ({ data, index, analytics, eventing }: NodePaths) => [data, index, ...analytics, eventing];
+const foldersOf = ({ data, index, analytics, eventing }: NodePaths) => [data, index, ...analytics, eventing];
 
 /** The data folder belongs to the data service: other services may share it, but not nest in it. */
 function nestedFolderProblems(
@@ -87,7 +87,7 @@ function nestedFolderProblems(
   names: PathNames,
 ): string[] {
   const inside = dataFolder.endsWith('/') ? dataFolder : `${dataFolder}/`;
-  const present = all(before);
+  const present = foldersOf(before);
   return [
     [names.index, wanted.index],
     ...wanted.analytics.map((path) => [names.analytics, path]),
@@ -105,7 +105,7 @@ async function pathProblems(
   provisioned: boolean,
   folders: Folders,
 ): Promise<string[]> {
-  const changed = all(wanted).filter((path) => !all(before).includes(path));
+  const changed = foldersOf(wanted).filter((path) => !foldersOf(before).includes(path));
   if (changed.length > 0 && provisioned) {
     return ['Changing paths of nodes that are part of provisioned cluster is not supported'];
   }

@@ -7,7 +7,7 @@ export const groupsPath = '/pools/default/serverGroups';
 const path = groupsPath;
 const read: Access = { kind: 'permission', permission: 'cluster.server_groups!read' };
 const write: Access = { kind: 'permission', permission: 'cluster.server_groups!write' };
-const done = { json: shape.array(shape.any) };
+const emptyList = { json: shape.array(shape.any) };
 
 const memberShape = shape.object({
   otpNode: shape.string,
@@ -38,7 +38,7 @@ export const CreateServerGroup = defineRoute({
   path,
   access: write,
   bodyKind: 'form',
-  answer: done,
+  answer: emptyList,
   doc: 'Creates a group without nodes, by its `name`.',
 });
 
@@ -48,7 +48,7 @@ export const MoveServers = defineRoute({
   path,
   access: write,
   bodyKind: 'json',
-  answer: done,
+  answer: emptyList,
   doc: 'Sets which nodes each group has: `{"groups":[{"uri":…,"nodes":[{"otpNode":…}]}]}`, with every group and every node. `rev` as in the address that the list shows. It takes effect at the next rebalance.',
 });
 
@@ -58,7 +58,7 @@ export const RenameServerGroup = defineRoute({
   path: `${path}/:uuid`,
   access: write,
   bodyKind: 'form',
-  answer: done,
+  answer: emptyList,
   doc: 'Renames a group.',
 });
 
@@ -67,7 +67,7 @@ export const DeleteServerGroup = defineRoute({
   method: 'DELETE',
   path: `${path}/:uuid`,
   access: write,
-  answer: done,
+  answer: emptyList,
   doc: 'Deletes a group without nodes.',
 });
 

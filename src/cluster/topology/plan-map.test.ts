@@ -5,7 +5,8 @@ import type { BucketMap } from '../config/cluster-state.ts';
 import { type DataNode, planMap } from './plan-map.ts';
 import { mapOnOneNode, shardCount } from './vbucket-map.ts';
 
-const named = (names: string, group = 'Group 1'): DataNode[] => names.split(' ').map((id) => ({ id, group }));
+const nodesNamed = (names: string, group = 'Group 1'): DataNode[] =>
+  names.split(' ').map((id) => ({ id, group }));
 
 /** How many shards each planned node holds at these positions of their chains: 0 is the active. */
 const counts = ({ nodes, shards }: BucketMap, members: readonly number[]): number[] =>
@@ -59,8 +60,8 @@ function someNodes(random: Random): DataNode[] {
 
 describe('planMap', () => {
   it('puts everything on the only node', () => {
-    assert.deepEqual(planMap({ nodes: named('a'), replicas: 0, current: null }), mapOnOneNode('a'));
-    const map = planMap({ nodes: named('a'), replicas: 2, current: null });
+    assert.deepEqual(planMap({ nodes: nodesNamed('a'), replicas: 0, current: null }), mapOnOneNode('a'));
+    const map = planMap({ nodes: nodesNamed('a'), replicas: 2, current: null });
     assert.deepEqual(map.shards[0]?.chain, [0, -1, -1]);
   });
 
@@ -88,8 +89,8 @@ describe('planMap', () => {
       const replicas = random(4);
       const before = names.slice(0, 2 + random(4));
       const after = [...before.slice(random(2)), ...names.slice(6, 6 + random(3))];
-      const first = planMap({ nodes: named(before.join(' ')), replicas, current: null });
-      const second = planMap({ nodes: named(after.join(' ')), replicas, current: first });
+      const first = planMap({ nodes: nodesNamed(before.join(' ')), replicas, current: null });
+      const second = planMap({ nodes: nodesNamed(after.join(' ')), replicas, current: first });
       const all = Array.from({ length: replicas + 1 }, (_, member) => member);
       const had = new Map(first.nodes.map((id, node) => [id, counts(first, all)[node] as number]));
       const lacking = counts(second, all).map((count, node) =>
@@ -101,8 +102,8 @@ describe('planMap', () => {
   });
 
   it('moves to an added node only as many actives as its share', () => {
-    const before = planMap({ nodes: named('a b'), replicas: 1, current: null });
-    const after = planMap({ nodes: named('a b c'), replicas: 1, current: before });
+    const before = planMap({ nodes: nodesNamed('a b'), replicas: 1, current: null });
+    const after = planMap({ nodes: nodesNamed('a b c'), replicas: 1, current: before });
     const received = counts(after, [0])[2] as number;
     assert.ok(received === 21 || received === 22);
     assert.equal(activesMoved(before, after), received);
@@ -110,15 +111,15 @@ describe('planMap', () => {
   });
 
   it('gives the shards of a removed node to the node that replaces it', () => {
-    const before = planMap({ nodes: named('a b c'), replicas: 1, current: null });
-    const after = planMap({ nodes: named('a b d'), replicas: 1, current: before });
+    const before = planMap({ nodes: nodesNamed('a b c'), replicas: 1, current: null });
+    const after = planMap({ nodes: nodesNamed('a b d'), replicas: 1, current: before });
     assert.equal(fills(before, after), counts(before, [0, 1])[2]);
     assert.equal(activesMoved(before, after), counts(before, [0])[2]);
   });
 
   it('makes a replica active rather than filling a copy, when the active is gone', () => {
-    const before = planMap({ nodes: named('a b c d'), replicas: 1, current: null });
-    const after = planMap({ nodes: named('a b c'), replicas: 1, current: before });
+    const before = planMap({ nodes: nodesNamed('a b c d'), replicas: 1, current: null });
+    const after = planMap({ nodes: nodesNamed('a b c'), replicas: 1, current: before });
     const orphans = before.shards.flatMap((_, shard) => (idsOf(before, shard)[0] === 'd' ? [shard] : []));
     const promoted = orphans.filter((shard) => idsOf(after, shard)[0] === idsOf(before, shard)[1]);
     // Balance decides about the rest.
@@ -130,8 +131,8 @@ describe('planMap', () => {
       nodes: ['gone', 'a'],
       shards: Array.from({ length: shardCount }, (_, shard) => ({ epoch: shard + 3, chain: [-1, -1] })),
     };
-    const map = planMap({ nodes: named('a b'), replicas: 1, current });
-    checkRules(map, named('a b'), 1);
+    const map = planMap({ nodes: nodesNamed('a b'), replicas: 1, current });
+    checkRules(map, nodesNamed('a b'), 1);
     assert.deepEqual(
       map.shards.map(({ epoch }) => epoch),
       current.shards.map(({ epoch }) => epoch),
@@ -139,7 +140,7 @@ describe('planMap', () => {
   });
 
   it("spreads the replicas of a node's shards over the others", () => {
-    const map = planMap({ nodes: named('a b c d'), replicas: 1, current: null });
+    const map = planMap({ nodes: nodesNamed('a b c d'), replicas: 1, current: null });
     for (const active of [0, 1, 2, 3]) {
       const replicas = new Set(
         map.shards.filter(({ chain }) => chain[0] === active).map(({ chain }) => chain[1]),
@@ -149,7 +150,7 @@ describe('planMap', () => {
   });
 
   it('separates two copies by group with groups of different sizes', () => {
-    const nodes = [...named('a b c', 'one'), ...named('d', 'two')];
+    const nodes = [...nodesNamed('a b c', 'one'), ...nodesNamed('d', 'two')];
     const map = planMap({ nodes, replicas: 1, current: null });
     checkRules(map, nodes, 1);
     assert.equal(counts(map, [0, 1])[3], shardCount, 'one copy of each shard is in the small group');

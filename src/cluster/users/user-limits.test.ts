@@ -8,7 +8,7 @@ const limits = {
   clusterManager: { num_concurrent_requests: 1, ingress_mib_per_min: 2 },
 };
 
-async function limited() {
+async function aManagerWithLimits() {
   const node = await aManager();
   const put = (form: Record<string, string>) => node.request(user, { method: 'PUT', form });
   const first = await put({ password: 'password', roles: 'ro_admin', limits: JSON.stringify(limits) });
@@ -20,7 +20,7 @@ async function limited() {
 
 describe('limits of a user', () => {
   it('are shown, kept by a change without them, removed by an empty object, and refused where wrong', async () => {
-    const { request, put } = await limited();
+    const { request, put } = await aManagerWithLimits();
     const readLimits = async () => (await request(user)).body.limits;
     assert.deepEqual(await readLimits(), limits);
     await put({ roles: 'ro_admin' });
@@ -40,7 +40,7 @@ describe('limits of a user', () => {
   });
 
   it('reach the data service only while they are enforced', async () => {
-    const { enforce, specOf, manager } = await limited();
+    const { enforce, specOf, manager } = await aManagerWithLimits();
     assert.equal(specOf()?.limits, undefined);
     await enforce(true);
     assert.equal(await manager.applied(60_000), true);
@@ -56,7 +56,7 @@ describe('limits of a user', () => {
   });
 
   it('refuse further requests at the REST port with the name of the limit', async () => {
-    const { request, server, enforce, clock } = await limited();
+    const { request, server, enforce, clock } = await aManagerWithLimits();
     const authorization = `Basic ${Buffer.from('app:password').toString('base64')}`;
     await enforce(true);
     // An unknown etag is answered at once: that request no longer counts against the limit.
@@ -92,7 +92,7 @@ describe('limits of a scope', () => {
   const scopes = '/pools/default/buckets/b/scopes';
 
   it('refuse further collections while they are enforced, can be raised, and are kept by a bulk update', async () => {
-    const { request, enforce } = await limited();
+    const { request, enforce } = await aManagerWithLimits();
     await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100, replicaNumber: 0 } });
     const scope = (form: Record<string, string>) => request(scopes, { form: { name: 's', ...form } });
     const oneCollection = { clusterManager: { num_collections: 1 }, index: { num_indexes: 2 } };

@@ -1,5 +1,5 @@
 // Removes vbuckets from disk and from memory: this node has them no longer, or they are rebuilt from their active. Each leaves the disk first:
-// a vbucket that is empty in memory while the disk has its rows would get new seqnos that are taken there, or its next documents would be removed.
+// a vbucket that is empty in memory while the disk has its rows would give new documents seqnos that the disk has already, and the removal would delete those documents.
 import { type BucketFiles, type DiskEngine, fileOf } from '../data/disk-engine.ts';
 import type { BucketParts } from './bucket-parts.ts';
 
@@ -20,7 +20,7 @@ export async function dropVbuckets(vbs: readonly number[], options: DropOptions)
   const { isServing, parts } = options;
   const { events, flusher, residency, vbuckets } = parts;
   await flusher?.pause();
-  // Then nothing of them is on its way to the disk.
+  // Waits until no cut of these vbuckets is on its way to the disk.
   if (flusher?.isStuck !== true) await flusher?.writeStates(vbs);
   if (isServing()) flusher?.resume();
   if (flusher?.isStuck === true) throw new Error('the disk takes no changes');

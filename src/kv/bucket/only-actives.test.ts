@@ -61,16 +61,20 @@ async function filled(options: Partial<Omit<BucketOptions, 'clock'>>): Promise<B
   const attributed = { datatype: Datatype.xattr, value: withXattrs({ _sys: '1' }, 'body'.repeat(200)) };
   for (const vb of vbs) {
     for (const key of ['stays', '8:stays', 'other', '8:other'])
-      await stored(b, key, { vb, value: 'v'.repeat(600) });
-    await stored(b, 'expires', { vb, expiry: 100 });
-    await stored(b, 'read', { vb, expiry: 100 });
-    await stored(b, 'attributed', { vb, expiry: 100, ...attributed });
+      await storeWhenResident(b, key, { vb, value: 'v'.repeat(600) });
+    await storeWhenResident(b, 'expires', { vb, expiry: 100 });
+    await storeWhenResident(b, 'read', { vb, expiry: 100 });
+    await storeWhenResident(b, 'attributed', { vb, expiry: 100, ...attributed });
   }
   await runBackground(b, 20);
   return b;
 }
 
-async function stored(b: BucketUnderTest, key: string, change: Parameters<BucketUnderTest['store']>[1]) {
+async function storeWhenResident(
+  b: BucketUnderTest,
+  key: string,
+  change: Parameters<BucketUnderTest['store']>[1],
+) {
   while ((await b.whenResident(() => b.store(key, change))) !== Status.success) await runBackground(b, 1);
 }
 
@@ -141,7 +145,7 @@ test('deletes for lack of memory in active vbuckets alone', async () => {
   await b.bucket.followShards(shards);
   const before = allOf(b);
   for (let i = 0; i < 10_000; i++) {
-    await stored(b, `k${i}`, { vb: active, value: 'v'.repeat(500) });
+    await storeWhenResident(b, `k${i}`, { vb: active, value: 'v'.repeat(500) });
     if (i % 100 === 0) await runBackground(b, 1);
   }
   assert.ok(b.bucket.stats().evictions > 1000);

@@ -23,7 +23,7 @@ async function fill(disk: MemoryDisk): Promise<void> {
 }
 
 /** A disk on which some calls wait. */
-function held(engine: DiskEngine, ...names: ('load' | 'largeItems')[]) {
+function diskHeldAt(engine: DiskEngine, ...names: ('load' | 'largeItems')[]) {
   const gate = deferred<void>();
   const disk: DiskEngine = Object.create(engine);
   for (const name of names) {
@@ -36,7 +36,7 @@ function held(engine: DiskEngine, ...names: ('load' | 'largeItems')[]) {
 test('serves once all keys are loaded, fetches large values on demand, and loads the others in the background', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
-  const { disk, release } = held(stored.engine(), 'largeItems');
+  const { disk, release } = diskHeldAt(stored.engine(), 'largeItems');
   const b = await aBucketOn(disk).start();
   assert.equal(b.bucket.state, 'ready');
   assert.equal(b.bucket.stats().items, 40);
@@ -64,7 +64,7 @@ test('serves once all keys are loaded, fetches large values on demand, and loads
 test('reports the counts before the keys are loaded, and serves no requests until then', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
-  const { disk, release } = held(stored.engine(), 'load');
+  const { disk, release } = diskHeldAt(stored.engine(), 'load');
   const b = aBucketOn(disk);
   const started = b.bucket.start();
   await eventually(() => assert.equal(b.bucket.stats().items, 40));
@@ -84,7 +84,7 @@ for (const unclean of [false, true]) {
       await aBucketOn(stored.engine()).start();
       stored.crash();
     }
-    const { disk, release } = held(stored.engine(), 'load');
+    const { disk, release } = diskHeldAt(stored.engine(), 'load');
     const b = aBucketOn(disk);
     const started = b.bucket.start();
     await eventually(() => assert.equal(b.bucket.warmUpReport?.state, 'keys'));
@@ -103,7 +103,7 @@ for (const unclean of [false, true]) {
 test('a flush during the warm-up leaves an empty bucket that serves', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
-  const { disk, release } = held(stored.engine(), 'load');
+  const { disk, release } = diskHeldAt(stored.engine(), 'load');
   const b = aBucketOn(disk);
   const started = b.bucket.start();
   await eventually(() => assert.equal(b.bucket.warmUpReport?.state, 'keys'));

@@ -217,7 +217,7 @@ function restoreRecord(vbuckets: Vbuckets, record: VbucketRecord, casJump: numbe
   columns.snapStart[vb] = record.snapStart;
   columns.snapEnd[vb] = record.snapEnd;
   columns.copy[vb] = record.copy;
-  // The configuration may have gone back to an older state.
+  // The epoch in the configuration is the lower one after the configuration went back to an older state.
   columns.epoch[vb] = Math.max(columns.epoch[vb] as number, record.epoch);
   columns.maxDeletedRev[vb] = record.maxDeletedRev;
   const cas = new DataView(record.maxCas.buffer, record.maxCas.byteOffset, record.maxCas.byteLength);

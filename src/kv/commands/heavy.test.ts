@@ -75,7 +75,7 @@ class Gate implements HeavyPerformer {
   stop = async (): Promise<void> => {};
 }
 
-async function stored(gate: Gate, client: KvConnection, name: string, value: Buffer): Promise<void> {
+async function storeHeavy(gate: Gate, client: KvConnection, name: string, value: Buffer): Promise<void> {
   client.send(set(name, value));
   await gate.runNext();
   assert.equal((await client.next())?.status, 0);
@@ -85,7 +85,7 @@ test('other clients are served while a large document is looked up', async () =>
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const [client, other] = [await service.ready(), await service.ready()];
-  await stored(gate, client, 'large', document);
+  await storeHeavy(gate, client, 'large', document);
   await other.ask(set('small', Buffer.from('1')));
   client.send(lookup('large', spec(0xd2, 'items'), spec(0xc5, 'last'), spec(0xc5, 'items[29999].id')));
   client.send(get('small'));
@@ -110,7 +110,7 @@ test('a client with unordered execution gets other replies first', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const client = await service.ready({ features: [...usualFeatures, 0x0e] });
-  await stored(gate, client, 'large', document);
+  await storeHeavy(gate, client, 'large', document);
   client.send(lookup('large', spec(0xd2, 'items')), get('missing'), {
     ...lookup('large', spec(0xd2, 'items')),
     opaque: 9,
@@ -126,7 +126,7 @@ test('changes the current version of a large document if it changed during the w
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const [client, other] = [await service.ready(), await service.ready()];
-  await stored(gate, client, 'large', document);
+  await storeHeavy(gate, client, 'large', document);
   client.send(mutation('large', change(0xcf, 'n', '1')));
   await gate.waitForOne();
   assert.equal((await other.ask(set('large', Buffer.from('{"n":10}')))).status, 0);
@@ -160,7 +160,7 @@ test('fails temporarily if the document changes during every attempt', async () 
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const [client, other] = [await service.ready(), await service.ready()];
-  await stored(gate, client, 'large', document);
+  await storeHeavy(gate, client, 'large', document);
   client.send(mutation('large', change(0xcf, 'n', '1')));
   for (let round = 0; round < 100; round++) {
     await gate.waitForOne();

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { commands } from '#wire/commands/index.ts';
 import {
-  ask,
+  askEachRow,
   casesOf,
   expected,
   placesOf,
@@ -22,7 +22,7 @@ for (const [title, cases] of [
     const targets = rows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
     t.plan(cases.length);
     for (const [index, commandCase] of cases.entries()) {
-      const answers = await ask(service, index, targets);
+      const answers = await askEachRow(service, index, targets);
       const wanted = targets.map(([row, place]) => expected(row, place, commandCase));
       const wrong = targets.flatMap(([row, place], at) =>
         answers[at] === wanted[at]
@@ -40,7 +40,7 @@ for (const [title, cases] of [
     for (const [index, producerCase] of producers) {
       const targets = streamRows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
       const [opening] = streamRows;
-      const answers = await ask(service, index, [[opening as Row, 'orders'], ...targets.slice(1)]);
+      const answers = await askEachRow(service, index, [[opening as Row, 'orders'], ...targets.slice(1)]);
       const wrong = targets.flatMap(([row, place], at) => {
         const wanted = expected(row, place, producerCase);
         return answers[at] === wanted ? [] : [`${row.name} in ${place}: ${answers[at]} instead of ${wanted}`];

@@ -65,7 +65,7 @@ export class BackfillCalls {
   }
 }
 
-/** A function that acts at the last of so many calls. */
+/** Returns a function that calls `act` when it is called for the `count`th time. */
 function lastOf(count: number, act: () => void): () => void {
   let left = count;
   return () => {

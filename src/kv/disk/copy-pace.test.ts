@@ -63,7 +63,7 @@ describe('the pace of a copy', () => {
     await commit.end();
   });
 
-  it('does not rest where nobody writes', async () => {
+  it('does not rest without writes', async () => {
     const { clock, page, aCommit } = aPace();
     await page(10);
     const commit = aCommit();

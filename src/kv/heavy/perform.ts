@@ -15,19 +15,19 @@ export function perform(job: HeavyJob): HeavyResult {
   const { context, document } = job;
   if (job.kind === 'lookup') return executeLookup(document, request, context);
   const outcome = executeMutation(document, request, context);
-  return { ...outcome, value: ownMemory([outcome.value], job.room) ?? outcome.value };
+  return { ...outcome, value: inOwnMemory([outcome.value], job.room) ?? outcome.value };
 }
 
 function validate({ parts, encoding, room }: ValidateJob): ValidatedValue {
-  const joined = parts.length === 1 ? null : (ownMemory(parts, room) ?? Buffer.concat(parts));
+  const joined = parts.length === 1 ? null : (inOwnMemory(parts, room) ?? Buffer.concat(parts));
   const bytes = joined ?? (parts[0] as Buffer);
   const { plain, ...validation } = validateValue(bytes, 0, bytes.length, encoding);
-  const stored = validation.fault === null ? (joined ?? ownMemory([plain ?? bytes], room)) : null;
+  const stored = validation.fault === null ? (joined ?? inOwnMemory([plain ?? bytes], room)) : null;
   return { ...validation, plain: stored === null ? plain : null, stored };
 }
 
 /** A large value in memory that an item can take over; null if it is not large or not stored. */
-function ownMemory(parts: readonly Buffer[], room: number): Buffer | null {
+function inOwnMemory(parts: readonly Buffer[], room: number): Buffer | null {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   if (room === 0 || bytes < ownMemoryBytes) return null;
   const value = inItemMemory(parts, room);

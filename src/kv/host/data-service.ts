@@ -84,7 +84,7 @@ export interface DataServiceOptions {
   withoutSharedBuffer?: boolean;
   /** Processors of the machine; 1 by default. */
   processors?: number;
-  /** Its only element is increased before a client is answered; other threads may read it. */
+  /** Counter with one element: the data service increases it before each answer to a client; other threads may read it. */
   work?: Int32Array;
   /** Called when two connections are open at once: then there are clients beside the node's own start check. */
   onSecondClient?: () => void;

@@ -130,8 +130,8 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
 }
 
 /**
- * Reads a TLS socket whose handshake is over through the shared buffer. Node takes the reader of a socket of a server from nobody, so
- * that it is set where a socket with `onread` has it; on a runtime without these members, `data` events are used. An event and a buffer
+ * Reads a TLS socket whose handshake is over through the shared buffer. Node has no public option that sets the reader of a server's
+ * socket, so this code sets the members that a socket with the option `onread` has; on a runtime without these members, `data` events are used. An event and a buffer
  * of its own for each chunk take as long as a request.
  */
 export function readEncrypted(

@@ -143,7 +143,7 @@ export class Heap {
 
   /**
    * True when the item may be overwritten with `bytes`. Never for large items: replies are sent and heavy work is done from their
-   * memory, which stays as it is after the item was freed, as long as anyone refers to it.
+   * memory, which stays as it is after the item was freed, as long as there is a reference to it.
    */
   mayOverwrite(address: number, bytes: number): boolean {
     return this.pageClass[address >>> 16] !== large && this.fits(address, bytes);
@@ -190,7 +190,7 @@ export class Heap {
     return ((page << 16) | (chunk * this.chunkUnits(page))) >>> 0;
   }
 
-  /** Whether less than this share of a page is alive, so that its items should be moved. */
+  /** Whether live chunks take less than this share of a page, so that its items should be moved. */
   isSparse(page: number, share: number): boolean {
     const carved = this.pageCarved[page] as number;
     if (carved === 0 || this.pageClass[page] === large) return false;

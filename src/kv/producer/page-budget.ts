@@ -4,9 +4,9 @@ import { backfillPageBytes } from '../data/disk-engine.ts';
 
 export const smallPageBytes = 32 * 1024;
 const largePagesMax = 4;
-/** Of all pages; more only where single documents are larger. */
+/** The limit of all pages together; only documents that are larger than a page exceed it. */
 const totalBytes = largePagesMax * backfillPageBytes;
-/** Small pages come back after so many vbuckets in a row that one would have held. */
+/** After large pages, small ones are used again once so many consecutive vbuckets would each have fitted in one. */
 const smallVbucketsMin = 4;
 
 export class PageBudget {
@@ -20,7 +20,7 @@ export class PageBudget {
     return this.pageCount;
   }
 
-  /** How many more may be read now. */
+  /** How many more pages may be read now. */
   get free(): number {
     const bySize = this.isSmall ? Math.floor((totalBytes - this.heldBytes) / smallPageBytes) : 0;
     return Math.max(0, bySize, largePagesMax - this.pageCount);
@@ -35,20 +35,20 @@ export class PageBudget {
     return bytes;
   }
 
-  /** A page was read: a large document exceeds what was taken. Returns the bytes to give back for it. */
+  /** A page was read. A large document makes it larger than the `taken` bytes; returns the bytes that `giveBack` gets for it later. */
   hold(taken: number, pageBytes: number): number {
     const held = Math.max(taken, pageBytes);
     this.heldBytes += held - taken;
     return held;
   }
 
-  /** The stream needs its page no longer. */
+  /** The stream has released its page. */
   giveBack(held: number): void {
     this.pageCount--;
     this.heldBytes -= held;
   }
 
-  /** Counts what a stream got for its page: the rest of its vbucket, or a part. */
+  /** Chooses the size of the next pages by a page that was read; `isWhole`: it held all that was left of its vbucket. */
   count(bytes: number, isWhole: boolean): void {
     const isOfSmall = isWhole && bytes <= smallPageBytes;
     this.smallVbuckets = isOfSmall ? this.smallVbuckets + 1 : 0;

@@ -53,7 +53,8 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   private readonly options: ProducerOptions;
   private readonly streams = new Map<string, Stream>();
   private readonly readyStreams = new Set<Stream>();
-  private readonly waiting = new Set<Stream>();
+  /** Streams that wait until the connection may read another page. */
+  private readonly waitingForPage = new Set<Stream>();
   private batchLeft = 0;
   private messagesLeft = 0;
   private isScheduled = false;
@@ -160,7 +161,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.schedule();
   }
 
-  /** The connection is closed. */
+  /** Called when the connection is closed. */
   gone(): void {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -208,8 +209,8 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     const bytes = this.pages.take();
     this.figures.pages = this.pages.pages;
     // Without a page it waits for one. With one it may still be in the set, if a new change made it ready earlier.
-    if (bytes === 0) this.waiting.add(stream);
-    else this.waiting.delete(stream);
+    if (bytes === 0) this.waitingForPage.add(stream);
+    else this.waitingForPage.delete(stream);
     return bytes;
   }
 
@@ -222,9 +223,9 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   /** Wakes as many streams as there are free pages. A woken stream may not need its page any more, so `tick` calls this too. */
   private wakeWaiting(): void {
     let { free } = this.pages;
-    for (const stream of this.waiting) {
+    for (const stream of this.waitingForPage) {
       if (free-- <= 0) return;
-      this.waiting.delete(stream);
+      this.waitingForPage.delete(stream);
       this.ready(stream);
     }
   }
@@ -232,7 +233,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   ended(stream: Stream): void {
     const { vb, streamId } = stream.options.address;
     this.readyStreams.delete(stream);
-    this.waiting.delete(stream);
+    this.waitingForPage.delete(stream);
     this.streams.delete(keyOf(vb, streamId));
   }
 

@@ -54,9 +54,9 @@ export class ActiveShard {
   private takeOverSeqnos: ReadonlyMap<number, number> | null = null;
   /** By member: until when it promised this node to follow no higher epoch, while it accepted this one. */
   private readonly promises = new Map<string, { boot: string; untilMs: number }>();
-  /** By member: the seqnos of the shard at a time, which the member must have received `behindMs` later. */
+  /** By member: the seqnos that the shard had at some time (`ms`); the member must have received them `behindMs` later. */
   private readonly marks = new Map<string, { ms: number; seqnos: readonly number[] }>();
-  /** The change under way. */
+  /** The change of the map that was requested and whose outcome is not known yet. */
   private change: ShardChange | null = null;
   private readonly handover: Handover;
   private readonly joining: JoiningCopy;

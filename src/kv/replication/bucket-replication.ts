@@ -14,8 +14,8 @@ import { CopyReports } from './copy-reports.ts';
 import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import type { CopyBatch, Empty, Open, Opened, PeerMessage, PositionReport } from './frames.ts';
-import { ownState } from './own-state.ts';
 import { beatMs, type PeerConnections } from './peers.ts';
+import { servedShardState } from './served-shard-state.ts';
 import { ShardDrops } from './shard-drops.ts';
 import { UnappliedBytes } from './unapplied-bytes.ts';
 
@@ -25,7 +25,7 @@ export interface BucketReplicationOptions {
   bucket: Bucket;
   self: SyncMember;
   peers: PeerConnections;
-  /** Until then, promises may be valid that were made for the bucket before this engine. */
+  /** Until this monotonic time, promises may be valid that an earlier engine of the bucket made to actives on other nodes. */
   promisedUntilMs: number;
   /** That engine was one of an earlier process. */
   isFirstOfProcess: boolean;
@@ -67,7 +67,7 @@ export class BucketReplication {
   private following: Promise<unknown> = Promise.resolve();
   /** A change of the map is under way. */
   private isChanging = false;
-  /** The store could not be reached: no change is requested until then. */
+  /** No change is requested before this monotonic time, because the store could not be reached. */
   private notBeforeMs = -Infinity;
   /** The outcome of a change is unknown: the map is written again before anything else. */
   private isMapUnknown = false;
@@ -166,9 +166,10 @@ export class BucketReplication {
   }
 
   private stateOf(spec: ShardSpec, shard: number): ShardSpec {
-    const isServed = this.options.bucket.columns.state[shard] === VbucketState.active;
+    const { bucket, self } = this.options;
+    const isServed = bucket.columns.state[shard] === VbucketState.active;
     const isDropping = this.drops.isDropping(shard);
-    return ownState(spec, { self: this.options.self, epoch: this.epochOf(shard), isServed, isDropping });
+    return servedShardState(spec, { self, epoch: this.epochOf(shard), isServed, isDropping });
   }
 
   private begin(shard: number, spec: ShardSpec): void {

@@ -11,7 +11,7 @@ interface ConfirmationParts {
   /** The highest of the shard that any message named. */
   epoch: number;
   self: SyncMember;
-  /** Its vbuckets are removed first: the disk may still have rows of theirs. */
+  /** Vbuckets whose removal is under way are removed first: the disk may still have rows of them. */
   drops: Pick<ShardDrops, 'isDropping'>;
   earlier: Pick<EarlierActives, 'countsBoots' | 'needsPromise' | 'servesUntilMs'>;
   peers: PeerConnections;

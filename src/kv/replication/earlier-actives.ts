@@ -14,6 +14,7 @@ export class EarlierActives {
     this.peers = peers;
   }
 
+  /** Records that this active feeds the copy of the shard now. */
   fedBy(shard: number, node: string): void {
     this.nodes.set(shard, node);
     this.refusedUntilMs.delete(shard);

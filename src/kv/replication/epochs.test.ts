@@ -91,7 +91,7 @@ test('an active of an earlier epoch is refused with the later one', async () => 
 test('a batch of an earlier epoch changes nothing', async () => {
   const { sent, received, replication, b } = await replicated(copyAt(2));
   received('c', open(2));
-  // It hears of the next epoch while the earlier active still sends.
+  // The copy learns of the next epoch while the earlier active still sends.
   received('c', { kind: 'refused', bucket: 'b', shard: 0, epoch: 3, rows: [] });
   const writer = new CutWriter();
   writer.begin(0);

@@ -65,7 +65,7 @@ export interface Empty extends ShardRef {
 }
 
 /**
- * The copy is ready, or the epoch is over: `epoch` is the one that the copy knows. `failed`: the copy could not apply a batch, and
+ * `opened`: the copy is ready. `refused`: the copy knows a higher epoch, which is `epoch`. `failed`: the copy could not apply a batch, and
  * the active asks for its position again.
  */
 export interface Opened extends ShardRef {

@@ -1,5 +1,6 @@
-// Which copy of a shard joins its in-sync set next. A copy joins with everything that is committed. A shard that is written without a pause always
-// has more than its copies, and with a set of one node all of it is committed: so commits wait for the copy first, as if it were a member.
+// Chooses which copy of a shard joins its in-sync set next. A copy may join once it has every committed change. Where the active is the only
+// member, each change is committed at once, so that a copy of a shard under steady writes never has them all: commits then wait for the copy
+// first, as if it were a member.
 import type { Clock } from '#ports/clock.ts';
 import type { SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';

@@ -53,13 +53,13 @@ interface Connection {
 interface PeerTimes {
   /** When this node sent the last beat that the node answered. */
   answeredMs: number;
-  /** Until then the node confirms no higher epoch. */
+  /** Until this monotonic time the other node confirms no higher epoch, so that this node may serve. */
   servesUntilMs: number;
-  /** Until then this node confirms no higher epoch than those of the other one. */
+  /** Until this monotonic time this node confirms no higher epoch than those of the other node, as it promised. */
   promisedUntilMs: number;
-  /** The boot of the process whose promises count. */
+  /** The boot id of the process of the other node that gave the promise. */
   promisingBoot: string | null;
-  /** It counts promises in the same way. */
+  /** The other node counts only promises of the process that gave them, too. */
   countsBoots: boolean;
   /** The boot of the process that ended cleanly last. */
   endedBoot: string | null;

@@ -17,7 +17,7 @@ import { defaultManifest } from '../bucket/manifest.ts';
 import type { Producer } from '../producer/producer.ts';
 import { bucketStreamsMax, Producers } from '../served/producers.ts';
 
-const plain = aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] });
+const desiredState = aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] });
 const [disconnected, tooSlow, lostPrivileges] = [3, 4, 8];
 
 /** Timers run as usual, but the clock that is read is slow, so that a busy machine reaches no limit, and can be advanced. */
@@ -56,7 +56,7 @@ const pagesHeld = async (service: TestService): Promise<number> =>
 
 test('drops pages of a client that accepts nothing after five seconds and reads them again later', async () => {
   const { clock, jump } = jumpingClock();
-  await using service = await startService(plain, { clock });
+  await using service = await startService(desiredState, { clock });
   await fill(await service.ready(), 300, 5000);
   const client = await new DcpClient(await service.ready()).open('stuck', 1, {
     connection_buffer_size: '20000',
@@ -81,7 +81,7 @@ test('drops pages of a client that accepts nothing after five seconds and reads 
 
 test('a client whose socket accepts nothing for two minutes gets "too slow", and its connection is closed', async () => {
   const { clock, jump } = jumpingClock();
-  await using service = await startService(plain, { clock });
+  await using service = await startService(desiredState, { clock });
   await fill(await service.ready(), 40, 500_000);
   const client = await new DcpClient(await service.ready()).open('slow');
   const patient = await new DcpClient(await service.ready()).open('patient', 1, {
@@ -113,7 +113,7 @@ const streamOf = (vb: number) => {
 };
 
 test('a newer connection of the same name ends the streams of the older one as disconnected, and closes it', async () => {
-  await using service = await startService(plain);
+  await using service = await startService(desiredState);
   const older = await new DcpClient(await service.ready()).open('same');
   await older.stream(0);
   const newer = await new DcpClient(await service.ready()).open('same');
@@ -132,7 +132,7 @@ test('a bucket has a limited number of streams', () => {
 });
 
 test('a request for one stream too many gets a temporary failure, and earlier streams continue', async () => {
-  await using service = await startService(plain);
+  await using service = await startService(desiredState);
   const client = await new DcpClient(await service.ready()).open('many', 1, { enable_stream_id: 'true' });
   const requests = Array.from({ length: 4096 }, (_, i) => ({
     ...streamOf(i % 1024),

@@ -19,7 +19,7 @@ import type { BucketSpec, KvDesired } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 import { sqliteEngine } from '../disk/adapters/sqlite-engine.ts';
 
-const plain = (changes: Partial<BucketSpec> = {}): KvDesired =>
+const desiredState = (changes: Partial<BucketSpec> = {}): KvDesired =>
   aDesired({ buckets: [aBucket('b', { manifest: defaultManifest, ...changes })] });
 const { uuid } = aBucket('b');
 const stateChanged = 2;
@@ -69,7 +69,7 @@ function assertCopy(client: DcpClient, expected: Map<string, string>, vb = 0): v
   for (const [key, value] of expected) assert.equal(live.get(`\0${key}`), value, key);
 }
 
-const follow = async (service: TestService, name: string, bufferBytes = 0): Promise<DcpClient> =>
+const openStreams = async (service: TestService, name: string, bufferBytes = 0): Promise<DcpClient> =>
   await new DcpClient(await service.ready()).open(
     name,
     0x05,
@@ -82,12 +82,12 @@ async function takeBuffer(client: DcpClient, bytes: number): Promise<void> {
 }
 
 test('a restart of the bucket ends its streams; clients resume them over the same connection', async () => {
-  await using service = await startService(plain());
+  await using service = await startService(desiredState());
   await storeAll(await service.ready(), texts(10, 10));
-  const client = await follow(service, 'restart');
+  const client = await openStreams(service, 'restart');
   await client.stream(0);
   await client.reach([[0, 10]]);
-  const applied = service.service.apply(plain({ evictionPolicy: 'fullEviction' }));
+  const applied = service.service.apply(desiredState({ evictionPolicy: 'fullEviction' }));
   await client.until(() => client.copyOf(0).endReason === stateChanged);
   await applied;
   while ((await client.stream(0)).status === temporaryFailure);
@@ -100,9 +100,9 @@ test('a restart of the bucket ends its streams; clients resume them over the sam
 });
 
 test('streams end as disconnected, and their connections close, when their bucket is deleted', async () => {
-  await using service = await startService(plain());
+  await using service = await startService(desiredState());
   await storeAll(await service.ready(), texts(2000, 1000));
-  const [idle, stuck] = [await follow(service, 'idle'), await follow(service, 'stuck', 1000)];
+  const [idle, stuck] = [await openStreams(service, 'idle'), await openStreams(service, 'stuck', 1000)];
   for (const client of [idle, stuck]) await client.stream(0);
   await idle.reach([[0, 2000]]);
   await takeBuffer(stuck, 1000);
@@ -113,14 +113,14 @@ test('streams end as disconnected, and their connections close, when their bucke
 });
 
 test('a flush ends a stream during its backfill, and its client starts from zero', async () => {
-  await using service = await startService(plain());
+  await using service = await startService(desiredState());
   const kv = await service.ready();
   await storeAll(kv, texts(2000, 1000));
   await untilPersisted(kv);
-  const client = await follow(service, 'flush', 50_000);
+  const client = await openStreams(service, 'flush', 50_000);
   await client.stream(0);
   await takeBuffer(client, 50_000);
-  await service.service.apply(plain({ incarnation: 2 }));
+  await service.service.apply(desiredState({ incarnation: 2 }));
   client.ackBytes = 10_000;
   client.acknowledge();
   await client.until(() => client.copyOf(0).endReason === stateChanged);
@@ -135,16 +135,16 @@ test('a flush ends a stream during its backfill, and its client starts from zero
 
 for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
   test(`${evictionPolicy}: streams send documents that are not in memory, from the start and when they fall behind`, async () => {
-    await using service = await startService(plain({ evictionPolicy, quotaBytes: 8 * 1024 * 1024 }));
+    await using service = await startService(desiredState({ evictionPolicy, quotaBytes: 8 * 1024 * 1024 }));
     const kv = await service.ready();
-    const slow = await follow(service, 'slow', 20_000);
+    const slow = await openStreams(service, 'slow', 20_000);
     await slow.stream(0);
     const expected = texts(14_000, 1000);
     await storeAll(kv, expected);
     const end = await untilPersisted(kv);
     const { nonResident = 0 } = (await service.service.report()).buckets[0] ?? {};
     assert.ok(nonResident > 5000, `${nonResident} are on disk only`);
-    const client = await follow(service, 'fresh');
+    const client = await openStreams(service, 'fresh');
     await client.stream(0);
     await client.reach([[0, end]]);
     assertCopy(client, expected);
@@ -157,7 +157,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
 test('streams over TLS send everything to clients that read and to clients that pause', async () => {
   const { certificate, key } = await makeCertificate();
   const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, certificate, key } as const;
-  await using service = await startService({ ...plain(), tls });
+  await using service = await startService({ ...desiredState(), tls });
   const expected = texts(8000, 1000);
   const kv = await service.ready();
   await storeAll(kv, expected);
@@ -180,12 +180,12 @@ test('streams over TLS send everything to clients that read and to clients that 
 test('a backfill continues while its file is compacted and written to', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-streams-'));
   try {
-    await using service = await startService(plain(), { disk: sqliteEngine(), dataDir });
+    await using service = await startService(desiredState(), { disk: sqliteEngine(), dataDir });
     const kv = await service.ready();
     const expected = texts(6000, 1000);
     await storeAll(kv, expected);
     await untilPersisted(kv);
-    const client = await follow(service, 'compacted', 100_000);
+    const client = await openStreams(service, 'compacted', 100_000);
     await client.stream(0);
     await takeBuffer(client, 100_000);
     assert.ok(client.copyOf(0).position < 1000);
@@ -208,10 +208,12 @@ test('a backfill continues while its file is compacted and written to', async ()
 test('only a client that may have missed purged deletions rolls back to zero', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-streams-'));
   try {
-    await using service = await startService(plain(), { disk: sqliteEngine(), dataDir });
+    await using service = await startService(desiredState(), { disk: sqliteEngine(), dataDir });
     const kv = await service.ready();
     await storeAll(kv, texts(2000, 1000));
-    const clients = await Promise.all(['fresh', 'early', 'at', 'past'].map((name) => follow(service, name)));
+    const clients = await Promise.all(
+      ['fresh', 'early', 'at', 'past'].map((name) => openStreams(service, name)),
+    );
     const [fresh, early, at, past] = clients as [DcpClient, DcpClient, DcpClient, DcpClient];
     for (const client of [early, at, past]) await client.stream(0);
     await early.reach([[0, 2000]]);
@@ -222,9 +224,9 @@ test('only a client that may have missed purged deletions rolls back to zero', a
     const end = await untilPersisted(kv);
     await past.reach([[0, end]]);
     past.connection.close();
-    const live = await follow(service, 'live');
+    const live = await openStreams(service, 'live');
     await live.resume(past).stream(0);
-    const middle = await follow(service, 'middle', 100_000);
+    const middle = await openStreams(service, 'middle', 100_000);
     await middle.stream(0);
     await takeBuffer(middle, 100_000);
     assert.ok(middle.copyOf(0).position > 0);
@@ -236,7 +238,7 @@ test('only a client that may have missed purged deletions rolls back to zero', a
     });
     let tries = 0;
     const again = async (client: DcpClient, flags = 0): Promise<number> => {
-      const next = await follow(service, `again ${tries++}`);
+      const next = await openStreams(service, `again ${tries++}`);
       const { status, value } = await next.resume(client).stream(0, { flags });
       if (status === 0x23) assert.equal(value.readBigUInt64BE(0), 0n);
       next.connection.close();

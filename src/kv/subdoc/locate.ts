@@ -70,7 +70,7 @@ function enter(text: Buffer, at: number, component: PathComponent, match: Match)
     const entry = next;
     const value = component.name === null ? entry : valueAfterName(text, entry, text.length);
     if (value < 0) return refuse(match, Status.subdocDocNotJson);
-    if (isEntry(text, entry, component, count)) return take(match, entry, value);
+    if (isEntry(text, entry, component, count)) return foundAt(match, entry, value);
     last = entry;
     count++;
     next = skipValue(text, value, match.level + 1);
@@ -80,14 +80,14 @@ function enter(text: Buffer, at: number, component: PathComponent, match: Match)
     else if (text[next] !== opening + 2) return refuse(match, Status.subdocDocNotJson);
   }
   if (next >= text.length) return refuse(match, Status.subdocDocNotJson);
-  if (component.index === -1 && last >= 0) return take(match, last, last);
+  if (component.index === -1 && last >= 0) return foundAt(match, last, last);
   match.containerStart = at;
   match.containerEnd = next + 1;
   match.containerCount = count;
   return refuse(match, Status.success);
 }
 
-function take(match: Match, entryStart: number, value: number): number {
+function foundAt(match: Match, entryStart: number, value: number): number {
   match.entryStart = entryStart;
   return value;
 }

@@ -48,7 +48,7 @@ export function checkIncoming(
   if (incoming.mustBeNew && isLive) return Status.keyExists;
   if (address !== 0 && incoming.rule !== null) {
     const version = versionOf(request, incoming);
-    if (!incomingWins(incoming.rule, incoming.isDeletion, version, stored(items, address)))
+    if (!incomingWins(incoming.rule, incoming.isDeletion, version, storedVersion(items, address)))
       return Status.keyExists;
   }
   const hasCas = (request.casHi | request.casLo) !== 0;
@@ -67,7 +67,7 @@ const versionOf = (request: MutationRequest, { casHi, casLo, rev }: IncomingVers
   hasXattrs: (request.datatype & Datatype.xattr) !== 0,
 });
 
-const stored = (items: Items, address: number): Version => ({
+const storedVersion = (items: Items, address: number): Version => ({
   casHi: items.word(address, Word.casHi),
   casLo: items.word(address, Word.casLo),
   rev: items.rev(address),

@@ -17,7 +17,7 @@ import { Vbuckets } from './vbuckets.ts';
 
 const firstId = 8;
 const count = 1_200;
-const last = 63;
+const lastVb = 63;
 /** Above the number of events that the recorder writes in a turn, because it finishes the step that it has begun. */
 const perTurnMax = 1_024;
 
@@ -39,7 +39,7 @@ const manifestOf = (uid: string, to: number, from = 0): Manifest => ({
   ],
 });
 
-async function started(): Promise<{ b: BucketUnderTest; clock: SteppedClock }> {
+async function aStartedBucket(): Promise<{ b: BucketUnderTest; clock: SteppedClock }> {
   const clock = new SteppedClock();
   return { b: await new BucketUnderTest({ clock }).start(), clock };
 }
@@ -63,7 +63,7 @@ async function turning<T>(clock: SteppedClock, result: Promise<T>): Promise<T> {
 }
 
 const seqnos = (b: BucketUnderTest): number[] =>
-  Array.from({ length: last + 1 }, (_, vb) => b.bucket.documents.highSeqno(vb));
+  Array.from({ length: lastVb + 1 }, (_, vb) => b.bucket.documents.highSeqno(vb));
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
@@ -73,13 +73,13 @@ async function recordedIn(b: BucketUnderTest, clock: SteppedClock, vb: number): 
   for (let [after, end] = [0, 1]; after < end; ) {
     const page = await turning(clock, b.bucket.changes.backfill(vb, after));
     const reader = new CutReader(page.batch);
-    while (reader.nextCut()) while (reader.nextItem()) note(reader, ids);
+    while (reader.nextCut()) while (reader.nextItem()) applyEvent(reader, ids);
     [after, end] = [page.toSeqno, page.endSeqno];
   }
   return [...ids].sort((a, b) => a - b);
 }
 
-function note({ item }: CutReader, ids: Set<number>): void {
+function applyEvent({ item }: CutReader, ids: Set<number>): void {
   if (!isEventKey(item.buffer, item.keyStart)) return;
   const { kind, collectionId } = decodeEvent(item.buffer, item.valueStart, item.valueEnd);
   if (isDrop(kind)) ids.delete(collectionId);
@@ -90,23 +90,23 @@ const idsOf = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, i) => firstId + from + i);
 
 test('records the events of 1,200 collections in slices, and those of a vbucket before a client uses it', async () => {
-  const { b, clock } = await started();
+  const { b, clock } = await aStartedBucket();
   b.bucket.applyManifest(manifestOf('1', count));
   assert.ok(sum(seqnos(b)) <= perTurnMax, `${sum(seqnos(b))} in the first turn`);
-  assert.equal(b.store(`${firstId}:k`, { vb: last }), Status.success);
-  assert.equal(b.bucket.documents.highSeqno(last), count + 1);
+  assert.equal(b.store(`${firstId}:k`, { vb: lastVb }), Status.success);
+  assert.equal(b.bucket.documents.highSeqno(lastVb), count + 1);
   for (let before = sum(seqnos(b)); clock.hasDeferred; before = sum(seqnos(b))) {
     await clock.turn();
     assert.ok(sum(seqnos(b)) - before <= perTurnMax, `${sum(seqnos(b)) - before} in a turn`);
   }
   assert.deepEqual(
     seqnos(b),
-    Array.from({ length: last + 1 }, (_, vb) => (vb === last ? count + 1 : count)),
+    Array.from({ length: lastVb + 1 }, (_, vb) => (vb === lastVb ? count + 1 : count)),
   );
 });
 
 test('brings every vbucket to the newest of the manifests that arrived meanwhile', async () => {
-  const { b, clock } = await started();
+  const { b, clock } = await aStartedBucket();
   b.bucket.applyManifest(manifestOf('1', count));
   await clock.turn();
   b.bucket.applyManifest(manifestOf('2', count, 300));
@@ -116,15 +116,15 @@ test('brings every vbucket to the newest of the manifests that arrived meanwhile
   const [first = 0, ...others] = seqnos(b);
   assert.ok(first > count, 'the first vbucket recorded a part of the first manifest');
   assert.equal(others.at(-1), count + 300 + 110);
-  for (const vb of [0, 1, 30, last])
+  for (const vb of [0, 1, 30, lastVb])
     assert.deepEqual(await recordedIn(b, clock, vb), idsOf(200, count + 10), `vbucket ${vb}`);
 });
 
 test('records nothing more in a vbucket that becomes a copy, and what it lacks when it is active again', async () => {
-  const { b, clock } = await started();
+  const { b, clock } = await aStartedBucket();
   const shards = (state: 'active' | 'replica', epoch: number): ShardSpec[] =>
-    Array.from({ length: last + 1 }, (_, shard) => ({
-      state: shard === last ? state : 'active',
+    Array.from({ length: lastVb + 1 }, (_, shard) => ({
+      state: shard === lastVb ? state : 'active',
       epoch,
       replicas: [],
     }));
@@ -134,11 +134,11 @@ test('records nothing more in a vbucket that becomes a copy, and what it lacks w
   assert.deepEqual([...new Set(seqnos(b))], [count, 0]);
   await b.bucket.followShards(shards('active', 3));
   await finish(clock);
-  assert.deepEqual(await recordedIn(b, clock, last), idsOf(0, count));
+  assert.deepEqual(await recordedIn(b, clock, lastVb), idsOf(0, count));
 });
 
 test('a flush in the middle leaves a history of the newest collections only', async () => {
-  const { b, clock } = await started();
+  const { b, clock } = await aStartedBucket();
   b.bucket.applyManifest(manifestOf('1', count));
   await clock.turn();
   await turning(clock, b.bucket.flush(2));
@@ -147,16 +147,16 @@ test('a flush in the middle leaves a history of the newest collections only', as
 });
 
 test('frees the documents of a dropped collection after its drop is recorded', async () => {
-  const { b, clock } = await started();
+  const { b, clock } = await aStartedBucket();
   b.bucket.applyManifest(manifestOf('1', count));
   await finish(clock);
-  for (const vb of [0, last]) b.store(`${firstId}:k`, { vb });
+  for (const vb of [0, lastVb]) b.store(`${firstId}:k`, { vb });
   b.bucket.applyManifest(manifestOf('2', count, 600));
   await finish(clock);
   b.tick(1_000);
   await finish(clock);
   assert.equal(b.bucket.stats().items, 0);
-  for (const vb of [0, last]) {
+  for (const vb of [0, lastVb]) {
     const page = await turning(clock, b.bucket.changes.backfill(vb, count + 600));
     const reader = new CutReader(page.batch);
     const isEvent: boolean[] = [];
@@ -223,7 +223,7 @@ test('counts the events that a call must wait for as work of the turn', async ()
   const events = new EventRecorder({ vbuckets, clock, spend, persistent: false, onDirty: () => {} });
   events.record([...vbuckets.columns.state.keys()], stateOf(1, idsOf(0, count)));
   const before = workBytes;
-  assert.equal(events.catchUp(last), true);
+  assert.equal(events.catchUp(lastVb), true);
   assert.ok(workBytes - before > turnLimits.workBytes, `${workBytes - before} bytes of work`);
 });
 
@@ -234,7 +234,7 @@ test('removes the events of a commit from memory in slices', async () => {
   const vbs = Array.from({ length: 64 }, (_, vb) => vb);
   events.record(vbs, stateOf(1, idsOf(0, 100)));
   await finish(clock);
-  for (const vb of vbs) events.persisted(vb, vb === last ? 30 : 100);
+  for (const vb of vbs) events.persisted(vb, vb === lastVb ? 30 : 100);
   assert.ok(clock.hasDeferred);
   for (let before = 0; clock.hasDeferred; before = vbuckets.discarded) {
     await clock.turn();

@@ -58,7 +58,7 @@ export class ConfigCopyFile {
     try {
       database.exec('begin immediate');
       let { sum } = open.state;
-      for (const record of records) sum = addChecksum(sum, put(database, record));
+      for (const record of records) sum = addChecksum(sum, writeRecord(database, record));
       const state = { ...open.state, sum, revision };
       database.prepare(putState).run(...boundState(state));
       database.exec('commit');
@@ -115,7 +115,7 @@ export function writeConfigFile(path: string, content: StoreContent): void {
 }
 
 /** Returns the change of the sum of all checksums. */
-function put(database: DatabaseSync, { key, json, revision }: StoredRecord): number {
+function writeRecord(database: DatabaseSync, { key, json, revision }: StoredRecord): number {
   const before = database.prepare('select checksum from entry where key = ?').get(key)?.['checksum'] ?? 0;
   if (json === null) {
     database.prepare(deleteEntry).run(key);

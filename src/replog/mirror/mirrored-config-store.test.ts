@@ -86,7 +86,7 @@ async function counting(seed: number, faults: Partial<LinkFaults>) {
   return { ...load.outcome, stored, mirrored, seen };
 }
 
-const all = {
+const allFaults = {
   delayMaxMs: 200,
   lostRequest: 5,
   lostAnswer: 10,
@@ -103,7 +103,7 @@ describe('mirrored configuration store', () => {
     let unknown = 0;
     for (let round = 0; round < rounds; round++) {
       const seed = random(1 << 30);
-      const run = await counting(seed, all);
+      const run = await counting(seed, allFaults);
       assert.ok(run.done > 0, `seed ${seed}`);
       const isRight = run.stored >= run.done && run.stored <= run.done + run.unknown;
       assert.ok(isRight, `seed ${seed}: ${run.stored} of ${run.done} + ${run.unknown}`);

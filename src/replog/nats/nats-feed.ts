@@ -80,7 +80,7 @@ export class NatsFeed {
     }
     this.#count = delivery.count;
     try {
-      this.#options.feed.changed(this.#options.recordOf(stored(message, delivery.revision)));
+      this.#options.feed.changed(this.#options.recordOf(storedMessage(message, delivery.revision)));
       if (delivery.pending === 0) this.#complete();
     } catch (error) {
       this.#end((error as Error).message);
@@ -116,7 +116,7 @@ export class NatsFeed {
   }
 }
 
-function stored(message: Msg, revision: number): StoredMessage {
+function storedMessage(message: Msg, revision: number): StoredMessage {
   const { headers } = message;
   const lines = headers === undefined ? null : headers.keys().map((name) => `${name}: ${headers.get(name)}`);
   return {

@@ -53,7 +53,7 @@ async function aServer(program = natsServerPath) {
   };
 }
 
-function runs(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     // While its file is being written it reads as 0.
@@ -74,11 +74,11 @@ describe("a node's own NATS server", { skip: needs('nats-server') }, () => {
       assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600, file);
     const [first, firstName] = [pid(), name()];
     process.kill(first, 'SIGKILL');
-    await eventually(() => assert.ok(pid() !== first && runs(pid())));
+    await eventually(() => assert.ok(pid() !== first && isRunning(pid())));
     await server.stop();
-    assert.equal(runs(pid()), false);
+    assert.equal(isRunning(pid()), false);
     await server.startExisting();
-    await eventually(() => assert.ok(runs(pid())));
+    await eventually(() => assert.ok(isRunning(pid())));
     assert.equal(name(), firstName);
     await server.stop();
     rmSync(join(folder, 'store'), { recursive: true });
@@ -96,7 +96,7 @@ describe("a node's own NATS server", { skip: needs('nats-server') }, () => {
     const next = begin();
     try {
       await next.startExisting();
-      await eventually(() => assert.ok(pid() !== first && runs(pid()) && !runs(first)));
+      await eventually(() => assert.ok(pid() !== first && isRunning(pid()) && !isRunning(first)));
     } finally {
       await server.stop();
       await next.stop();

@@ -38,21 +38,21 @@ export class ServerFolder {
   get lastLines(): string {
     if (!existsSync(this.#paths.log)) return '';
     const lines = readFileSync(this.#paths.log, 'utf8').trimEnd().split('\n');
-    // The node asks the server how it is, and hangs up before the handshake.
+    // The node checks whether the server's port is open: it connects and closes the connection before the handshake.
     return lines
       .filter((line) => !line.endsWith('TLS handshake error: EOF'))
       .slice(-5)
       .join('\n');
   }
 
-  /** Begins anew with these settings, without anything that an earlier server stored. */
+  /** Stores these settings and removes everything that an earlier server stored. */
   renew(settings: OwnServerSettings): void {
     this.remove();
     makePrivate(this.path);
     writePrivate(this.#settingsPath, `${JSON.stringify(settings)}\n`);
   }
 
-  /** Writes what the server reads. Its name is in its store, so that one with an emptied store is another server. */
+  /** Writes the files that the server reads. The server's name is kept in its store: with an emptied store it gets another name. */
   prepare(settings: OwnServerSettings, random: Random): void {
     const { store, ca, cert, key } = this.#paths;
     makePrivate(store);
@@ -63,7 +63,7 @@ export class ServerFolder {
     writePrivate(this.configurationPath, serverConfiguration(settings, this.name as string, this.#paths));
   }
 
-  /** Of the server among the others; null: none has used the present store. */
+  /** The server's name in the NATS cluster; null: no server has used the present store. */
   get name(): string | null {
     return existsSync(this.#namePath) ? readFileSync(this.#namePath, 'utf8') : null;
   }

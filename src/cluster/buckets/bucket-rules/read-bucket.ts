@@ -8,8 +8,8 @@ import type {
   Vocabulary,
 } from '../../config/cluster-state.ts';
 import { Problems } from '../../forms/problems.ts';
+import { bucketCompaction } from './bucket-compaction.ts';
 import { bucketName, bucketType } from './identity.ts';
-import { ownCompaction } from './own-compaction.ts';
 import {
   compressionMode,
   conflictResolutionType,
@@ -94,7 +94,7 @@ function readParameters(input: RuleInput, name: string, context: RuleContext): R
     driftAheadThresholdMs: driftThresholdMs(input, 'driftAheadThresholdMs', resolution === 'lww'),
     driftBehindThresholdMs: driftThresholdMs(input, 'driftBehindThresholdMs', resolution === 'lww'),
     flushEnabled: flushEnabled(input),
-    ...ownCompaction(input),
+    ...bucketCompaction(input),
   };
   return {
     choices,

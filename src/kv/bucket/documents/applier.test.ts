@@ -26,7 +26,7 @@ const rules = {
   replicaNumber: 1,
 };
 type Options = Partial<Omit<BucketOptions, 'clock'>>;
-const stored = (disk: MemoryDisk) => ({ storage: { disk: disk.engine(), files } });
+const onDisk = (disk: MemoryDisk) => ({ storage: { disk: disk.engine(), files } });
 
 const anActive = (options: Options = {}) => new BucketUnderTest({ manifest, rules, ...options }).start();
 const aCopy = (options: Options = {}) =>
@@ -126,8 +126,8 @@ async function checkEqual(active: BucketUnderTest, copy: BucketUnderTest, isCopy
 
 const kinds: Record<string, () => Options> = {
   ephemeral: () => ({}),
-  valueOnly: () => stored(new MemoryDisk()),
-  fullEviction: () => ({ ...stored(new MemoryDisk()), evictionPolicy: 'fullEviction' }),
+  valueOnly: () => onDisk(new MemoryDisk()),
+  fullEviction: () => ({ ...onDisk(new MemoryDisk()), evictionPolicy: 'fullEviction' }),
 };
 
 for (const [name, options] of Object.entries(kinds)) {
@@ -173,7 +173,7 @@ test('replaces a newer version of its own by that of the active, without conflic
 test('survives a restart with its snapshot and phase, and continues from there', async () => {
   const active = await anActive();
   const disk = new MemoryDisk();
-  const copy = await aCopy(stored(disk));
+  const copy = await aCopy(onDisk(disk));
   const follower = new Follower(active, 0);
   for (const key of keys) active.store(key);
   const { applier } = copy.bucket;
@@ -188,7 +188,7 @@ test('survives a restart with its snapshot and phase, and continues from there',
   assert.equal(copy.bucket.changes.visibleSeqno(0), 0, 'a part of a snapshot is not shown');
   await runTimers(copy);
   disk.crash();
-  const after = await aCopy(stored(disk));
+  const after = await aCopy(onDisk(disk));
   assert.equal(after.bucket.documents.highSeqno(0), follower.position);
   assert.equal(after.bucket.changes.visibleSeqno(0), 0);
   assert.equal(
@@ -236,7 +236,7 @@ test('refuses a snapshot or a change that does not continue the copy, and change
 test('a copy that becomes active continues above its highest seqno, with the history of its active', async () => {
   const active = await anActive({ manifest: manifestOf('0', '0') });
   const disk = new MemoryDisk();
-  const copy = await aCopy(stored(disk));
+  const copy = await aCopy(onDisk(disk));
   const followers = vbs.map((vb) => new Follower(active, vb));
   active.bucket.applyManifest(manifestOf('2', '0', '8', '9'));
   for (const vb of vbs) for (const key of keys) active.store(key, { vb });

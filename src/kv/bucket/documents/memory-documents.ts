@@ -37,7 +37,7 @@ import { type BucketRules, checkDurability } from '../rules.ts';
 import type { MemoryDocumentsOptions } from './memory-documents-options.ts';
 import { WriteRoom } from './write-room.ts';
 
-/** An item that was accessed before has the first of these and not the second. */
+/** The access to an item is recorded already where `used` is set and `pending` is not. */
 const accessBits = Bit.used | Bit.pending;
 
 export class MemoryDocuments implements Documents {

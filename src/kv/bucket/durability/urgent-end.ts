@@ -1,4 +1,5 @@
-// Tells the disk some seconds after the last commit of a file that a client waited for, so that it frees what it keeps for such commits.
+// A timer per file: some seconds after the last urgent commit (one that a client waited for) the disk engine frees the memory and the file
+// that it keeps for urgent commits.
 import type { Clock, Timer } from '#ports/clock.ts';
 
 const delayMs = 5_000;
@@ -6,7 +7,7 @@ const delayMs = 5_000;
 export class UrgentEnd {
   private readonly clock: Clock;
   private readonly end: () => Promise<void>;
-  /** When the last urgent commit ended; null once the disk has freed what it kept. */
+  /** When the last urgent commit ended; null once the disk engine has freed what it kept. */
   private lastMs: number | null = null;
   private timer: Timer | null = null;
   private isPaused = true;

@@ -49,7 +49,7 @@ export class SlicedWork {
 
 const runLength = 512;
 
-/** An order of numbers, which stand for something; equal ones stand for the same. */
+/** Compares two numbers, such as places of keys, by what they refer to: negative, 0 where both refer to equal values, or positive. */
 type NumberOrder = (a: number, b: number) => number;
 
 /** Sorts by merging runs; of equal numbers one remains. */

@@ -97,7 +97,7 @@ export class CutLog {
   }
 }
 
-/** Frees the name of a log whose frames are in rows. */
+/** Deletes the file of a log whose frames are in rows. */
 export const removeCutLog = (spec: DataFileSpec): void => rmSync(cutLogPath(spec), { force: true });
 
 /**
@@ -135,7 +135,7 @@ function framesIn(bytes: Buffer, seed: number): Frame[] {
   return frames;
 }
 
-/** Of another bucket, incarnation or generation no frame matches its checksum. */
+/** The seed of the checksums: frames of another bucket, incarnation or generation do not match. */
 const seedOf = ({ bucketUuid, incarnation, file, generation }: DataFileSpec): number =>
   crc32(`${bucketUuid} ${incarnation} ${file} ${generation}`);
 

@@ -43,7 +43,7 @@ const commits: Doc[][] = Array.from({ length: 10 }, (_, round) =>
 );
 
 /** The documents after the first `count` commits, in the order of a load. */
-function after(count: number): string {
+function documentsAfter(count: number): string {
   const newest = new Map(
     commits
       .slice(0, count)
@@ -80,7 +80,7 @@ type Outcome = { damage: string } | { opened: OpenedFile; docs: string };
 /** Opens and loads the image, and checks that a refusal leaves the file unchanged. */
 async function tryImage(folder: Folder, image: Image, how: Partial<BucketFiles> = {}): Promise<Outcome> {
   const files = { ...filesIn(folder.path), ...how };
-  place(files.folder, image);
+  writeImage(files.folder, image);
   const engine = sqliteEngine();
   try {
     const { opened, damaged } = await engine.open(files);
@@ -98,7 +98,7 @@ async function tryImage(folder: Folder, image: Image, how: Partial<BucketFiles> 
   }
 }
 
-function place(folder: string, image: Image): void {
+function writeImage(folder: string, image: Image): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   for (const [name, bytes] of image) writeFileSync(join(folder, name), bytes);
@@ -120,7 +120,7 @@ const cleanImage = await anImage('clean');
 const countedCrashImage = await anImage('crash');
 /** As a power failure may leave it, or an older version: without the count of commits. */
 const crashImage = without(countedCrashImage, countFile);
-const undamaged = after(commits.length);
+const undamaged = documentsAfter(commits.length);
 
 test('the prepared files have the properties that the tests below need', async () => {
   await using folder = await aFolder();
@@ -168,7 +168,7 @@ test('a log with a flipped byte after its header loses at most the last commit, 
   await using folder = await aFolder();
   const random = aSeed(t);
   const bytes = crashImage.get(walFile) as Buffer;
-  const states = new Map(commits.map((_, i) => [after(i + 1), i + 1]));
+  const states = new Map(commits.map((_, i) => [documentsAfter(i + 1), i + 1]));
   const counts = new Map<string, number>();
   for (let i = 0; i < 150; i++) {
     const at = 32 + (i < 30 ? i : random(bytes.length - 32));
@@ -195,7 +195,7 @@ test('a log with a flipped byte in its header gives the file as it was before th
 test('a truncated log gives a prefix of the commits, or is refused', async (t) => {
   await using folder = await aFolder();
   const bytes = crashImage.get(walFile) as Buffer;
-  const states = new Set([...commits.map((_, i) => after(i + 1)), 'none']);
+  const states = new Set([...commits.map((_, i) => documentsAfter(i + 1)), 'none']);
   const steps = 40;
   const counts = new Set<string>();
   for (let i = 0; i < steps; i++) {
@@ -286,7 +286,7 @@ test('a flipped bit anywhere in the list of files is refused, and removes no fil
 
 test('a list of files of an older version, without a checksum, is read', async () => {
   await using folder = await aFolder();
-  const image = changed(cleanImage, 'files.json', Buffer.from(JSON.stringify(ownLayout())));
+  const image = changed(cleanImage, 'files.json', Buffer.from(JSON.stringify(layoutWithoutChecksum())));
   const outcome = await tryImage(folder, image);
   assert.ok('docs' in outcome && outcome.docs === undamaged);
 });
@@ -344,7 +344,7 @@ test('a damaged row, or a row on a damaged page, fails alone when it is fetched'
     const bytes = Buffer.from(cleanImage.get(dataFile) as Buffer);
     for (let at = -1; (at = bytes.indexOf(key, at + 1)) >= 0; ) harm(bytes, at);
     const files = filesIn(folder.path);
-    place(files.folder, changed(cleanImage, dataFile, bytes));
+    writeImage(files.folder, changed(cleanImage, dataFile, bytes));
     const engine = sqliteEngine();
     const { opened } = await engine.open(files);
     assert.equal(opened.length, 1);
@@ -369,7 +369,7 @@ test('a start removes files of other generations that a crash left', async () =>
 
 test('a start completes the creation of the first files after a crash', async () => {
   await using folder = await aFolder();
-  const layout = JSON.stringify({ ...ownLayout(), state: 'making' });
+  const layout = JSON.stringify({ ...layoutWithoutChecksum(), state: 'making' });
   const image: Image = new Map([
     ['files.json', Buffer.from(layout)],
     [dataFile, Buffer.from('half')],
@@ -379,7 +379,7 @@ test('a start completes the creation of the first files after a crash', async ()
 });
 
 /** As older versions wrote it, without its checksum. */
-function ownLayout(): Record<string, unknown> {
+function layoutWithoutChecksum(): Record<string, unknown> {
   const { crc: _, ...layout } = JSON.parse(String(cleanImage.get('files.json'))) as Record<string, unknown>;
   return layout;
 }

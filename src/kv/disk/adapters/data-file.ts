@@ -52,7 +52,7 @@ export class DataFile {
   /** Prepared once: each commit uses one. */
   private readonly checkpoints = new Map<CheckpointMode, StatementSync>();
   private truncateAtPages = checkpointPagesMax;
-  /** Raised by each commit, also across reopening: a load detects commits in between by it. */
+  /** Counts commits, also across reopening, so that a load can detect commits that were made while it ran. */
   private commits = 0;
   private failure: string | null = null;
   /** The last commit found the disk full: its rows are not written. */
@@ -108,7 +108,7 @@ export class DataFile {
     if (this.hasLogged) this.transact(() => {});
   }
 
-  /** Whether the log has room, and the cuts can be written into rows whatever else is. */
+  /** Whether the log has room for the cuts, and it is certain that they can be written into rows later. */
   private mayLog(cuts: Uint8Array): boolean {
     return cuts.length <= loggedBytesMax && this.log?.hasRoom(cuts) !== false && this.writer.accepts(cuts);
   }

@@ -6,7 +6,7 @@ import { shrinkSql } from '../schema.ts';
 
 export class PageCounts {
   private readonly db: DatabaseSync;
-  /** Kept, since preparing takes longer than running. */
+  /** Prepared once, since preparing the statement takes longer than running it. */
   private statements: { all: StatementSync; free: StatementSync } | null = null;
   private known: { commits: number; all: number; free: number } | null = null;
   private isShrunk = false;

@@ -42,7 +42,7 @@ class WorkerLane implements Lane {
   /** The first call starts the thread. */
   call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>> {
     if (this.stopped !== null) return Promise.reject(this.stopped);
-    const request = { id: ++this.lastId, operation, args: args.map(ownMemory) };
+    const request = { id: ++this.lastId, operation, args: args.map(withoutSurroundingBuffer) };
     return this.post(request) as Promise<LaneResult<K>>;
   }
 
@@ -92,7 +92,7 @@ function errorOf({ message, damage, cuts }: LaneFailure): Error {
 }
 
 /** A part of a larger buffer would be sent with all of it: such parts are copied. Shared memory is sent without a copy. */
-function ownMemory(value: unknown): unknown {
+function withoutSurroundingBuffer(value: unknown): unknown {
   if (!(value instanceof Uint8Array) || value.byteLength === value.buffer.byteLength) return value;
   return value.buffer instanceof SharedArrayBuffer ? value : new Uint8Array(value);
 }

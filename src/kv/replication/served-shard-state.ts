@@ -2,7 +2,7 @@
 import type { ShardSpec, SyncMember } from '../admin.ts';
 import { isUnclaimed } from './unclaimed.ts';
 
-interface Own {
+interface ProcessShard {
   readonly self: SyncMember;
   /** The highest epoch of the shard that this process knows. */
   readonly epoch: number;
@@ -16,7 +16,10 @@ interface Own {
  * It is active only in an epoch that it has confirmed; or while it confirms a shard that no other node has served, since this was the only
  * node or the bucket is new.
  */
-export function ownState(spec: ShardSpec, { epoch: knownEpoch, isDropping, isServed, self }: Own): ShardSpec {
+export function servedShardState(
+  spec: ShardSpec,
+  { epoch: knownEpoch, isDropping, isServed, self }: ProcessShard,
+): ShardSpec {
   const epoch = Math.max(spec.epoch, knownEpoch);
   const isMember = spec.inSync?.some(({ boot, node }) => node === self.node && boot === self.boot) ?? false;
   if (spec.state !== 'active') return { ...spec, epoch, isOutOfSync: !isMember };

@@ -3,12 +3,12 @@ import { compactionRules, purgeIntervalDays } from '../../auto-compaction/rules.
 import type { BucketAutoCompaction, StoredBucket } from '../../config/cluster-state.ts';
 import type { RuleInput } from './rule-input.ts';
 
-export type OwnCompaction = Pick<StoredBucket, 'autoCompaction' | 'purgeIntervalDays'>;
+export type BucketCompaction = Pick<StoredBucket, 'autoCompaction' | 'purgeIntervalDays'>;
 
 const ephemeralPurgeDaysMin = 0.0007;
 const nativePurgeDaysMin = 0.04;
 
-export function ownCompaction(input: RuleInput): OwnCompaction {
+export function bucketCompaction(input: RuleInput): BucketCompaction {
   switch (input.type) {
     case 'native':
       return nativeCompaction(input);
@@ -20,7 +20,7 @@ export function ownCompaction(input: RuleInput): OwnCompaction {
 }
 
 /** An ephemeral bucket has no files, so only the age of tombstones matters. */
-function ephemeralCompaction(input: RuleInput): OwnCompaction {
+function ephemeralCompaction(input: RuleInput): BucketCompaction {
   if (input.form['autoCompactionDefined'] !== undefined) {
     const text = 'autoCompactionDefined must not be set for ephemeral buckets';
     input.problems.add('autoCompactionDefined', text);
@@ -29,7 +29,7 @@ function ephemeralCompaction(input: RuleInput): OwnCompaction {
   return { autoCompaction: null, purgeIntervalDays: sent ?? input.present?.purgeIntervalDays ?? 1 };
 }
 
-function nativeCompaction(input: RuleInput): OwnCompaction {
+function nativeCompaction(input: RuleInput): BucketCompaction {
   const { form, present, problems } = input;
   const defined = form['autoCompactionDefined'];
   switch (defined) {
@@ -42,7 +42,7 @@ function nativeCompaction(input: RuleInput): OwnCompaction {
       return { autoCompaction: null, purgeIntervalDays: null };
     case 'true':
       return {
-        autoCompaction: ownSettings(input),
+        autoCompaction: compactionSettings(input),
         purgeIntervalDays:
           purgeIntervalDays(form, nativePurgeDaysMin, problems) ?? input.compaction.purgeIntervalDays,
       };
@@ -53,7 +53,7 @@ function nativeCompaction(input: RuleInput): OwnCompaction {
 }
 
 /** Omitted values are copied from the cluster's current settings; later changes of the cluster's do not apply. */
-function ownSettings(input: RuleInput): BucketAutoCompaction {
+function compactionSettings(input: RuleInput): BucketAutoCompaction {
   const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = input.compaction;
   const settings = compactionRules(input.form, { database, view }, input.problems);
   const mode = indexCompactionMode(input);
