@@ -358,8 +358,8 @@ it('backs up and restores buckets that are spread over two nodes', async () => {
     args: ['--services', 'kv', '--memory-quota', '400'],
     startMs,
   });
-  const join2 = ['--services', 'kv', '--join', first.ready.node.rest];
-  await using second = await NodeProcess.start({ args: join2, startMs });
+  const joiningArgs = ['--services', 'kv', '--join', first.ready.node.rest];
+  await using second = await NodeProcess.start({ args: joiningArgs, startMs });
   await eventuallyWithin(startMs, async () => {
     const { balanced, nodes } = (await (await second.request('/pools/default')).json()) as {
       balanced: boolean;

@@ -6,9 +6,9 @@ import { withCounter } from '../orchestrator/counters.ts';
 import { failoverPlan } from '../orchestrator/failover-plan.ts';
 import { type OrchestratorState, orchestratorKey } from '../orchestrator/orchestrator-lease.ts';
 
-/** More changes than a founder makes in half a year without this member seeing any of them. */
+/** Added to the newest revision that this member has seen: more changes than a founder makes in half a year. */
 const revisionsUnseen = 2 ** 24;
-/** The same of the epochs that the founder's own shards may have had since. */
+/** Added to the newest epoch of a shard whose active failed: more epochs than it can have had since this member saw one. */
 const epochsUnseen = 1_000;
 
 export interface TakeOver {

@@ -8,7 +8,7 @@ import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
 import { withCounter } from './counters.ts';
 import { isDataNode } from './members.ts';
 
-/** Before these nodes leave: another one stores the configuration where one of them does. */
+/** Called before nodes leave: where one of them stores the configuration, another node takes it over first, or the request is refused. */
 export interface FounderLeaving {
   before(leaving: readonly NodeState[]): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface RebalanceServiceDeps {
   random: Random;
 }
 
-interface Wanted {
+interface RebalanceRequest {
   readonly known: readonly string[];
   readonly ejected: readonly string[];
   /** Names of the buckets that delta recovery must be possible for; null: all that there are. */
@@ -40,17 +40,17 @@ export class RebalanceService {
 
   /** Does nothing while a rebalance runs, and in a cluster of one node. */
   async start(form: Form): Promise<void> {
-    const wanted = wantedIn(form);
-    if (wanted.known.length === 0) throw rebalanceRefusals.noKnownNodes();
+    const requested = requestIn(form);
+    if (requested.known.length === 0) throw rebalanceRefusals.noKnownNodes();
     const { view, founderHandover, engineMove, cluster } = this.#deps;
-    const planned = divided(view.cluster, wanted);
-    this.#checkDelta(planned.staying, wanted);
+    const planned = stayingAndLeaving(view.cluster, requested);
+    this.#checkDelta(planned.staying, requested);
     if (view.cluster.balance === undefined) {
       await engineMove.before(planned.leaving);
       await founderHandover.before(planned.leaving);
     }
     await cluster.change((state) => {
-      const { staying, leaving } = divided(state, wanted);
+      const { staying, leaving } = stayingAndLeaving(state, requested);
       const founder = leaving.find(({ uuid }) => uuid === state.founder);
       if (founder) throw rebalanceRefusals.founder({ otpNode: founder.otpNode });
       if (state.balance !== undefined || state.nodes.length === 1) return state;
@@ -60,7 +60,7 @@ export class RebalanceService {
   }
 
   /** A bucket that does not exist has no documents on the node that is recovered. */
-  #checkDelta(staying: readonly NodeState[], { deltaBuckets }: Wanted): void {
+  #checkDelta(staying: readonly NodeState[], { deltaBuckets }: RebalanceRequest): void {
     if (deltaBuckets === null || !staying.some(({ recovery }) => recovery === 'delta')) return;
     const names = this.#deps.view.liveBuckets().map(({ name }) => name);
     if (!deltaBuckets.every((name) => names.includes(name))) throw rebalanceRefusals.noDelta();
@@ -101,9 +101,9 @@ export class RebalanceService {
 }
 
 /** Nodes that were failed over and have no recovery type leave as well. */
-function divided(
+function stayingAndLeaving(
   state: ClusterState,
-  { known: knownNodes, ejected }: Wanted,
+  { known: knownNodes, ejected }: RebalanceRequest,
 ): Record<'staying' | 'leaving', NodeState[]> {
   const names = new Set(state.nodes.map(({ otpNode }) => otpNode));
   const isExact = names.size === new Set(knownNodes).size && knownNodes.every((name) => names.has(name));
@@ -127,7 +127,7 @@ export function activated({ recovery, ...node }: NodeState): NodeState {
   };
 }
 
-const wantedIn = (form: Form): Wanted => ({
+const requestIn = (form: Form): RebalanceRequest => ({
   known: namesIn(form['knownNodes']),
   ejected: namesIn(form['ejectedNodes']),
   deltaBuckets: form['deltaRecoveryBuckets'] === undefined ? null : namesIn(form['deltaRecoveryBuckets']),

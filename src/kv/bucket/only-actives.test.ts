@@ -166,9 +166,9 @@ test('begins a new history after a crash in active vbuckets alone', async () => 
   const next = { storage: { disk: disk.engine(), files }, shards, clock: b.clock, rules };
   const after = await new BucketUnderTest({ ...next, manifest: manifestOf('1', '0', '8') }).start();
   checkOnlyActive(after, before, 'a start after a crash');
-  const flushed = allOf(after);
+  const beforeFlush = allOf(after);
   await after.bucket.flush(2);
-  assert.ok(flushed.every(([high]) => high > 0));
+  assert.ok(beforeFlush.every(([high]) => high > 0));
   assert.deepEqual(
     allOf(after).filter(([, log], vb) => vb !== active && log.length > 0),
     [],

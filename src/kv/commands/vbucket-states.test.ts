@@ -10,7 +10,7 @@ import { defaultManifest } from '../bucket/manifest.ts';
 import { VbucketState, type VbucketStateName } from '../data/vbucket-state.ts';
 
 const subdocReplicaRead = 0x1c;
-/** Documents and streams have the same seqnos without events of collections. */
+/** The manifest of a new bucket: it adds no system events, so that the first document has seqno 1. */
 const desired = (type: 'native' | 'ephemeral', others: Record<number, VbucketStateName> = {}) => {
   const shards = Array.from({ length: 64 }, (_, shard): ShardSpec => {
     return { state: others[shard] ?? 'active', epoch: 1, replicas: [] };

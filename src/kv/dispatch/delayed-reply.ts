@@ -21,19 +21,19 @@ import { AfterFrame, type Request } from './request.ts';
 /** A request that has waited for the disk this long, and whose document is not in memory again, gets a temporary failure. */
 const retryMs = 2_000;
 
-/** Moves the reply just written from the output to a held reply, which is sent once the write has its durability level. */
-export function holdForDurability(request: Request, from: number): void {
+/** Moves the reply just written, which begins at `replyStart` of the output, to a held reply, which is sent once the write has its durability level. */
+export function holdForDurability(request: Request, replyStart: number): void {
   const { bucket, connection, output, result } = request;
-  const bytes = Buffer.from(output.buffer.subarray(from, output.end));
-  output.end = from;
+  const bytes = Buffer.from(output.buffer.subarray(replyStart, output.end));
+  output.end = replyStart;
   bucket.holdUntilDurable(result.pending, connection.holdReply(request, false, bytes));
   result.pending = 0;
 }
 
-/** Holds the frame until its document is read from disk. The effects of the first run are undone. */
-export function holdForDisk(request: Request, before: number): AfterFrame {
+/** Holds the frame until its document is read from disk. What the first run wrote after `outputEnd`, and its counts, are undone. */
+export function holdForDisk(request: Request, outputEnd: number): AfterFrame {
   const { resumed, connection, counters, documents, environment, frame, output } = request;
-  output.rewind(before);
+  output.rewind(outputEnd);
   counters.gets = request.getsBefore;
   const nowMs = environment.clock.monotonicMs();
   if (resumed && !mayFetchAgain(resumed, nowMs)) return refuseForNow(request);
@@ -51,9 +51,9 @@ export function holdForDisk(request: Request, before: number): AfterFrame {
 }
 
 /** Holds the frame until its heavy work is done in another thread. A connection has one heavy job at a time. */
-export function holdForHeavyWork(request: Request, before: number): AfterFrame {
+export function holdForHeavyWork(request: Request, outputEnd: number): AfterFrame {
   const { resumed, connection, environment, frame, output, work } = request;
-  output.rewind(before);
+  output.rewind(outputEnd);
   request.work = null;
   if (work === null) throw new Error(`${request.command.name} returned Outcome.heavy without work`);
   if (connection.heavyCount > 0) return AfterFrame.wait;
