@@ -12,6 +12,7 @@ import { IndexProgress, unknownSeqno } from '../shared/index-progress.ts';
 import type { DocumentRows, IndexFile } from '../store/index-store.ts';
 import { StreamDocument } from './stream-document.ts';
 import { numberAt, VbPositions } from './vb-positions.ts';
+import { VbucketSet } from './vbucket-set.ts';
 
 /** The limit of buffered changes after the first snapshots of a build. */
 const pendingMax = 10_000;
@@ -42,8 +43,10 @@ export class FollowedIndex {
   private unconfirmed = vbucketCount;
   /** Vbuckets whose first snapshot is being received. */
   private readonly isInFirstSnapshot = new Uint8Array(vbucketCount);
-  /** Vbuckets whose position has changed since the last commit or publication. */
-  private readonly moved = new Set<number>();
+  /** Vbuckets whose position has changed since the last commit. */
+  private readonly moved = new VbucketSet();
+  /** Vbuckets whose position has changed since the last publication. */
+  private readonly unpublished = new VbucketSet();
   private staging: DocumentRows[] = [];
   private pending: DocumentRows[] = [];
   /** The seqnos that a build must reach; null: not known yet, or no build. */
@@ -132,7 +135,7 @@ export class FollowedIndex {
     this.isInFirstSnapshot[vb] = Number(this.seqno(vb) === 0);
     this.setConfirmed(vb, 1);
     positions.uuid[vb] = uuid;
-    this.moved.add(vb);
+    this.markMoved(vb);
     return isOther;
   }
 
@@ -171,7 +174,7 @@ export class FollowedIndex {
     const { positions } = this;
     const before = numberAt(positions.complete, vb);
     if (!positions.advance(vb, seqno)) return false;
-    this.moved.add(vb);
+    this.markMoved(vb);
     if (numberAt(positions.complete, vb) === seqno) this.completed(vb, before);
     return true;
   }
@@ -187,22 +190,22 @@ export class FollowedIndex {
   commit(): void {
     this.stage();
     const { file, progress } = this;
-    const positions = [...this.moved].map((vb) => this.positions.stored(vb));
+    const positions = Array.from(this.moved.values(), (vb) => this.positions.stored(vb));
     file.commit(this.pending, positions);
     this.pending = [];
     if (this.isComplete) {
       file.markBuilt();
       this.target = null;
     }
+    this.moved.clear();
     progress.setRows(file.rows);
-    this.publishMoved();
+    this.publishPositions();
   }
 
   /** Publishes positions that moved without rows; the file gets them with the next commit. */
   publish(): void {
-    if (this.moved.size === 0 || this.uncommitted > 0 || this.file.stagedBytes > 0) return;
-    for (const vb of this.moved) this.setProgress(vb);
-    this.progress.publish();
+    if (this.unpublished.size === 0 || this.uncommitted > 0 || this.file.stagedBytes > 0) return;
+    this.publishPositions();
   }
 
   /** Sets the target of a build: the newest seqnos of its collection. */
@@ -221,6 +224,7 @@ export class FollowedIndex {
       this.positions.clear(vb);
       this.setConfirmed(vb, 0);
       this.moved.delete(vb);
+      this.unpublished.delete(vb);
       this.setProgress(vb);
     }
     this.target = null;
@@ -248,9 +252,14 @@ export class FollowedIndex {
     if (before < end && numberAt(this.positions.complete, vb) >= end) this.vbucketsBehind--;
   }
 
-  private publishMoved(): void {
-    for (const vb of this.moved) this.setProgress(vb);
-    this.moved.clear();
+  private markMoved(vb: number): void {
+    this.moved.add(vb);
+    this.unpublished.add(vb);
+  }
+
+  private publishPositions(): void {
+    for (const vb of this.unpublished.values()) this.setProgress(vb);
+    this.unpublished.clear();
     this.progress.publish();
   }
 
