@@ -74,6 +74,8 @@ export interface ChangeConnectionOptions {
   withDeletedXattrs?: boolean;
   /** Keys and metadata only. */
   withoutValues?: boolean;
+  /** Streams from seqno 0 need no deletions and system events from before: this server then reads documents from memory. */
+  documentsOnly?: boolean;
   /** Values are delivered as they were sent, possibly compressed. */
   keepsCompressed?: boolean;
   handler: ChangeHandler;
@@ -200,15 +202,16 @@ export class ChangeConnection {
       enable_expiry_opcode: true,
       send_stream_end_on_client_close_stream: true,
     };
-    await Promise.all(
-      Object.entries(controls).map(([name, value]) =>
-        connection.expect({
-          opcode: DcpControl.opcode,
-          key: Buffer.from(name),
-          value: Buffer.from(String(value)),
-        }),
-      ),
-    );
+    const control = (name: string, value: unknown) => ({
+      opcode: DcpControl.opcode,
+      key: Buffer.from(name),
+      value: Buffer.from(String(value)),
+    });
+    await Promise.all([
+      ...Object.entries(controls).map(([name, value]) => connection.expect(control(name, value))),
+      // A node of an earlier version refuses it, and sends the deletions too.
+      options.documentsOnly === true && connection.request(control('divan_documents_only', true)),
+    ]);
     connection.expectsMessages = true;
   }
 

@@ -70,6 +70,7 @@ export class IndexGroup implements FollowerHandler {
       clock,
       collections: [...new Set(indexes.map(({ collectionId }) => collectionId))],
       withXattrs: true,
+      documentsOnly: true,
       handler: this,
     };
     this.follower =

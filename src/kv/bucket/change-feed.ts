@@ -178,6 +178,12 @@ export class ChangeFeed implements ChangeSource {
     return backfill ? backfill(vb, afterSeqno, targetBytes) : this.memory.page(vb, afterSeqno, targetBytes);
   }
 
+  async documents(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage> {
+    const { backfill } = this.options;
+    const page = backfill && (await this.memory.documentsPage(vb, afterSeqno, targetBytes));
+    return page ?? (await this.backfill(vb, afterSeqno, targetBytes));
+  }
+
   backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage> {
     const { backfill } = this.options;
     return backfill ? backfill(vb, afterSeqno) : this.memoryForCopies.page(vb, afterSeqno);

@@ -1,7 +1,8 @@
-// Pages of the changes of a vbucket for streams where there is no disk: listed from memory by seqno in slices, since a vbucket may have a
-// million documents, and then read page by page from the list.
+// Pages of the changes of a vbucket from memory, for streams where there is no disk, and for those that need documents only: listed by
+// seqno in slices, since a vbucket may have a million documents, and then read page by page from the list.
 import { type CutItem, emptyCutItem } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
 import { pendingOf } from '../vbucket/pending.ts';
@@ -37,6 +38,9 @@ interface SeqnoList {
   entries: number;
   /** Number of lists before it that were outdated when they were complete. */
   overtaken: number;
+  /** How many items of the vbucket had been evicted wholly, and how often it had been emptied before. */
+  evictions: number;
+  clears: number;
 }
 
 export class MemoryBackfill {
@@ -65,11 +69,49 @@ export class MemoryBackfill {
   }
 
   async page(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage> {
-    let list = this.lists.get(vb) ?? (await this.making.get(vb));
+    let list = await this.listOf(vb);
     if (list === undefined || afterSeqno < list.from || afterSeqno >= list.upTo)
       list = await this.newList(vb, afterSeqno, list);
     await this.work.turn();
     return this.pageOf(vb, afterSeqno, list, targetBytes);
+  }
+
+  /**
+   * As `page`, where there is a disk, for a reader that began at seqno 0: without deletions from before, which may be on disk only. Null
+   * unless all documents are in memory and visible, and for changes after those that the first page listed: these are read from disk.
+   */
+  async documentsPage(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage | null> {
+    let list = await this.listOf(vb);
+    if (!this.isWhole(vb)) return null;
+    if (afterSeqno > 0 && (list === undefined || afterSeqno < list.from || afterSeqno >= list.upTo))
+      return null;
+    const { wholeEvictions } = this.vbuckets.columns;
+    const isOld = list?.upTo !== this.highSeqno(vb) || list.evictions !== wholeEvictions[vb];
+    if (list === undefined || (afterSeqno === 0 && isOld)) list = await this.newList(vb, 0, undefined);
+    await this.work.turn();
+    const { clears } = this.vbuckets.columns;
+    if (!this.isWhole(vb) || list.evictions !== wholeEvictions[vb] || list.clears !== clears[vb]) return null;
+    const page = this.pageOf(vb, afterSeqno, list, targetBytes);
+    if (page.toSeqno >= list.upTo && this.lists.get(vb) === list) this.drop(vb);
+    return page;
+  }
+
+  private async listOf(vb: number): Promise<SeqnoList | undefined> {
+    const list = this.lists.get(vb) ?? (await this.making.get(vb));
+    // The seqnos of a vbucket that was emptied since are of another history.
+    return list?.clears === this.vbuckets.columns.clears[vb] ? list : undefined;
+  }
+
+  private highSeqno(vb: number): number {
+    return this.vbuckets.columns.highSeqno[vb] as number;
+  }
+
+  /** All documents are in memory, and none waits for a durable write. */
+  private isWhole(vb: number): boolean {
+    const { columns } = this.vbuckets;
+    if (columns.state[vb] !== VbucketState.active || this.visibleSeqno(vb) !== this.highSeqno(vb))
+      return false;
+    return columns.nonResidentItems[vb] === 0 && columns.nonResidentValues[vb] === 0;
   }
 
   private async newList(vb: number, from: number, before: SeqnoList | undefined): Promise<SeqnoList> {
@@ -107,6 +149,7 @@ export class MemoryBackfill {
   private *listInSteps(vb: number, from: number, overtaken: number): Steps<SeqnoList> {
     const { index, items, columns } = this.vbuckets;
     const upTo = columns.highSeqno[vb] as number;
+    const [evictions, clears] = [columns.wholeEvictions[vb] as number, columns.clears[vb] as number];
     const runs: Run[] = [];
     let keys: number[] = [];
     let hashes: number[] = [];
@@ -129,7 +172,7 @@ export class MemoryBackfill {
     while (!walk.slice(slotsPerStep)) yield;
     if (hashes.length > 0) runs.push(runOf(keys, hashes, from));
     const entries = runs.reduce((sum, { hashes }) => sum + hashes.length, 0);
-    return { from, upTo, runs, entries, overtaken };
+    return { from, upTo, runs, entries, overtaken, evictions, clears };
   }
 
   private pageOf(vb: number, afterSeqno: number, list: SeqnoList, targetBytes?: number): BackfillPage {

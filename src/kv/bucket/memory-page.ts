@@ -1,4 +1,5 @@
 // A page of a vbucket's changes made from memory at one instant. Large documents stay where they are, since their memory does not change.
+import { freeBuffer } from '#base/free-buffer.ts';
 import { type CutItem, CutWriter, stateOfVbucket } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
@@ -46,6 +47,7 @@ export class MemoryPage {
   /** Call once, after the last change. */
   finish(ends: Pick<BackfillPage, 'toSeqno' | 'endSeqno' | 'purgeSeqno'>): BackfillPage {
     this.writer.finish(stateOfVbucket(this.vb));
-    return { batch: this.writer.takeAll(), inPlace: this.inPlace, ...ends };
+    const batch = this.writer.takeAll();
+    return { batch, inPlace: this.inPlace, ...ends, free: () => freeBuffer(batch) };
   }
 }

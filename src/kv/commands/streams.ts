@@ -166,6 +166,7 @@ function beginStream(
     snapStart: startSeqno === snapEnd ? startSeqno : snapStart,
     ignorePurged: (flags & StreamFlag.ignorePurged) !== 0,
     diskOnly: (flags & StreamFlag.diskOnly) !== 0,
+    documentsOnly: producer.controls.documentsOnly && startSeqno === 0,
   });
   return Outcome.replied;
 }

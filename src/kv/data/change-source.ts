@@ -53,4 +53,9 @@ export interface ChangeSource {
   backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage>;
   /** Older changes: see DiskEngine. */
   backfill(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage>;
+  /**
+   * As `backfill`, for a reader that began at seqno 0 and needs documents only: deletions and system events from before its first page
+   * may be left out, so that documents in memory need not be read from disk.
+   */
+  documents(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage>;
 }

@@ -15,6 +15,8 @@ export interface Controls {
   markerVersion: MarkerVersion;
   /** System events have the table form and include changes of collections. */
   eventTables: boolean;
+  /** Streams from seqno 0 may leave out deletions and system events from before. */
+  documentsOnly: boolean;
 }
 
 export const defaultControls = (): Controls => ({
@@ -29,6 +31,7 @@ export const defaultControls = (): Controls => ({
   v7StatusCodes: false,
   markerVersion: 1,
   eventTables: false,
+  documentsOnly: false,
 });
 
 /** Sets the option of this name; false when the option is unknown or its value invalid. */
@@ -63,6 +66,8 @@ const options = new Map<string, Option>(
     max_marker_version: oneOf(['2.0', '2.2'], (controls, text) => {
       controls.markerVersion = text === '2.2' ? 2.2 : 2;
     }),
+    // Of this server only: an index that is built needs no deletions.
+    divan_documents_only: flag((controls, on) => (controls.documentsOnly = on)),
     // Accepted without effect: these options leave the choice to the server, or describe what it always does.
     supports_cursor_dropping: flag(() => {}),
     supports_cursor_dropping_vulnerable: flag(() => {}),

@@ -52,7 +52,14 @@ async function replicated(type: 'native' | 'ephemeral', isFull = () => false) {
       filter: { kind: 'default' },
       form: {} as ItemForm,
     },
-    ...{ startSeqno: 0, endSeqno: Infinity, snapStart: 0, ignorePurged: false, diskOnly: false },
+    ...{
+      startSeqno: 0,
+      endSeqno: Infinity,
+      snapStart: 0,
+      ignorePurged: false,
+      diskOnly: false,
+      documentsOnly: false,
+    },
   };
   const stream = new Stream(host as StreamHost, options as StreamOptions);
   stream.start();

@@ -54,6 +54,8 @@ export interface StreamOptions {
   ignorePurged: boolean;
   /** Sends only what is persisted; then the stream ends. */
   diskOnly: boolean;
+  /** The client, which starts from seqno 0, needs no deletions and system events from before. */
+  documentsOnly: boolean;
 }
 
 /** After waiting this long for unresolved durable writes, a stream reads what is persisted. */
@@ -329,7 +331,9 @@ export class Stream implements Follower {
   private async readPage(vb: number): Promise<void> {
     this.isFetching = true;
     try {
-      this.take(await this.options.source.backfill(vb, this.position, this.pageBytes));
+      const { source, documentsOnly } = this.options;
+      const read = documentsOnly ? 'documents' : 'backfill';
+      this.take(await source[read](vb, this.position, this.pageBytes));
     } catch {
       // The bucket reports why the file cannot be read; the client only gets the information that it cannot.
       this.host.backfillDone(this.heldBytes);

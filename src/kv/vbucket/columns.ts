@@ -41,6 +41,8 @@ export class VbucketColumns {
   readonly nonResidentItems: Uint32Array;
   /** Raised with each item evicted wholly. */
   readonly wholeEvictions: Uint32Array;
+  /** Raised each time that the vbucket is emptied: its seqnos start again. */
+  readonly clears: Uint32Array;
   /** Items that no cut holds yet, linked through their headers in the order of their seqnos. */
   readonly dirtyHead: Uint32Array;
   readonly dirtyTail: Uint32Array;
@@ -72,6 +74,7 @@ export class VbucketColumns {
     this.nonResidentValues = words(count);
     this.nonResidentItems = words(count);
     this.wholeEvictions = words(count);
+    this.clears = words(count);
     this.dirtyHead = words(count);
     this.dirtyTail = words(count);
     this.dirtyCount = words(count);
@@ -104,5 +107,6 @@ export class VbucketColumns {
     ]) {
       column[vb] = 0;
     }
+    (this.clears[vb] as number) += 1;
   }
 }
