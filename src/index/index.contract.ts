@@ -1,8 +1,14 @@
 // The interface of the index service, in plain data. The cluster manager stores the definitions and sends the
 // whole desired state to the service; the service reports the state of each index.
-import type { IndexDefinition, IndexState } from '#sqlpp/datastore/indexes.ts';
+import type { IndexChange, IndexDefinition, IndexState, NewIndex } from '#sqlpp/datastore/indexes.ts';
 
-export type { IndexDefinition, IndexKey, IndexState } from '#sqlpp/datastore/indexes.ts';
+export type {
+  IndexChange,
+  IndexDefinition,
+  IndexKey,
+  IndexState,
+  NewIndex,
+} from '#sqlpp/datastore/indexes.ts';
 
 /** A definition and whether to build it. */
 export interface WantedIndex {
@@ -52,18 +58,12 @@ export interface IndexServiceAdmin {
   onChange(listener: () => void): { stop(): void };
 }
 
-export type NewIndex = Omit<IndexDefinition, 'id'>;
 export type IndexKeyspace = IndexDefinition['keyspace'];
 
 export type CreateOutcome =
   | { readonly kind: 'created' | 'exists'; readonly id: string }
   /** `reason` is a sentence that says what would be right. */
   | { readonly kind: 'refused'; readonly reason: string };
-
-export interface IndexChange {
-  readonly action: string;
-  readonly replicas?: number;
-}
 
 /** Changes of definitions. Each call resolves when the change is stored; reports show its effect. */
 export interface IndexDefinitions {

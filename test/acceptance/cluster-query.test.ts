@@ -191,8 +191,56 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
         'online',
       ]);
     await rows(second, 'DROP PRIMARY INDEX ON b');
-    const { errors } = await query(first, 'CREATE INDEX other ON b(m) WITH {"nodes": ["127.0.0.1:8091"]}');
-    assert.match(errors?.[0]?.msg ?? '', /nodes/);
+  });
+
+  it('accepts replicas and nodes of an index as far as there are nodes, and shows the number everywhere', async () => {
+    type Shown = { indexName: string; numReplica: number };
+    const { username, password } = administrator;
+    const headers = { authorization: `Basic ${btoa(`${username}:${password}`)}` };
+    const settings = async (numReplica: string) => {
+      const answer = await first.request('/settings/indexes', 'POST', { numReplica });
+      assert.equal(answer.status, 200);
+    };
+    const addressOf = (node: NodeProcess) => new URL(node.ready.node.rest).host;
+    const shown = 'SELECT RAW metadata.num_replica FROM system:indexes WHERE name = "copied"';
+    const isShown = async (expected: number): Promise<void> => {
+      for (const node of all())
+        await eventuallyWithin(waitLimitMs, async () =>
+          assert.deepEqual(await rows(node, shown), [expected]),
+        );
+      const { indexes } = (await (await first.request('/indexStatus')).json()) as { indexes: Shown[] };
+      const ofService = await fetch(`${first.ready.node.index}/getIndexStatus`, { headers });
+      const { status } = (await ofService.json()) as { status: Shown[] };
+      const numbers = [...indexes, ...status].filter(({ indexName }) => indexName === 'copied');
+      assert.deepEqual(
+        numbers.map(({ numReplica }) => numReplica),
+        [expected, expected],
+      );
+    };
+    const refusalOf = async (statement: string): Promise<string> =>
+      (await query(second, statement)).errors?.[0]?.msg ?? '';
+    await rows(second, 'CREATE INDEX copied ON b(m) WITH {"num_replica": 2}');
+    await isShown(2);
+    const tooMany = await refusalOf('CREATE INDEX other ON b(m) WITH {"num_replica": 3}');
+    assert.match(tooMany, /not enough indexer nodes/);
+    await rows(third, 'ALTER INDEX copied ON b WITH {"action": "drop_replica", "replicaId": 1}');
+    await isShown(1);
+    await rows(first, 'ALTER INDEX copied ON b WITH {"action": "replica_count", "num_replica": 0}');
+    const toThird = JSON.stringify({ action: 'move', nodes: [addressOf(third)] });
+    await rows(first, `ALTER INDEX copied ON b WITH ${toThird}`);
+    await isShown(0);
+    await rows(first, 'DROP INDEX copied ON b');
+    await settings('1');
+    await rows(first, 'CREATE INDEX copied ON b(m)');
+    await isShown(1);
+    await rows(second, 'DROP INDEX copied ON b');
+    await settings('0');
+    const named = JSON.stringify({ nodes: [addressOf(second), addressOf(third)] });
+    await rows(third, `CREATE INDEX copied ON b(m) WITH ${named}`);
+    await isShown(1);
+    await rows(second, 'DROP INDEX copied ON b');
+    const unknown = await refusalOf('CREATE INDEX other ON b(m) WITH {"nodes": ["nowhere:8091"]}');
+    assert.match(unknown, /Node nowhere:8091 does not exist/);
   });
 
   it('mixes documents and statements in transactions', async () => {

@@ -131,7 +131,9 @@ export class MemoryDatastore implements Datastore {
       if (exists) throw sqlError(4300, definition.name);
       const id = String(++this.#ids).padStart(16, '0');
       const state = definition.isDeferred ? 'deferred' : 'online';
-      this.definitions.set(id, { definition: { ...definition, id }, state, progress: 100, lastScanMs: 0 });
+      const { replicas = 0 } = definition;
+      const status = { state, progress: 100, lastScanMs: 0 } as const;
+      this.definitions.set(id, { definition: { ...definition, replicas, id }, ...status });
     },
     drop: async (keyspace, name, { ifExists }) => {
       const found = [...this.definitions].find(

@@ -11,6 +11,7 @@ import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 import type { BackupNode } from '../node/backup-node.ts';
 import { type Destinations, prepareDestinations } from './definitions.ts';
 import type { DocumentSelection, SelectionRequest } from './document-selection.ts';
+import { lacksNodes, withReplicas } from './index-definition.ts';
 import { filterNames } from './name-filter.ts';
 import { NameMap } from './name-map.ts';
 import { ProgressFile } from './progress-file.adapter.ts';
@@ -326,15 +327,23 @@ class Restore {
         this.notes.push(`indexes of bucket "${name}" were left out: the user may not read their definitions`);
         continue;
       }
-      const present = new Set(existing.map(({ definition }) => definition));
+      const present = new Set(existing.map(({ definition }) => withReplicas(definition, null)));
       for (const { name: index, definition } of indexes) {
-        if (present.has(definition)) continue;
-        const problem = await this.context.node.runStatement(definition);
+        if (present.has(withReplicas(definition, null))) continue;
+        const problem = await this.createIndex(definition);
         if (problem === null) created++;
         else this.problems.push(`index "${index}" of bucket "${name}" was not created: ${problem}`);
       }
     }
     return created;
+  }
+
+  /** In a smaller cluster the index gets no replicas. */
+  private async createIndex(definition: string): Promise<string | null> {
+    const { node } = this.context;
+    const problem = await node.runStatement(definition);
+    if (problem === null || !lacksNodes(problem)) return problem;
+    return await node.runStatement(withReplicas(definition, 0));
   }
 }
 

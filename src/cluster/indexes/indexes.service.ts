@@ -22,6 +22,7 @@ import {
 } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { limitsEnforced } from '../internal-settings/internal-settings.ts';
+import { type IndexPlacement, indexPlacementOf, placementAfter } from './index-placement.ts';
 import {
   type IndexesState,
   indexesKey,
@@ -88,14 +89,20 @@ export class IndexesService implements IndexDefinitions {
     const { keyspace } = wanted;
     const refusal = this.#refusal(wanted);
     if (refusal !== null) return { kind: 'refused', reason: refusal };
+    const placement = this.#placementOf(wanted);
+    if ('refused' in placement) return { kind: 'refused', reason: placement.refused };
     const id = Buffer.from(this.#deps.random.bytes(idBytes)).toString('hex');
     let outcome: CreateOutcome = { kind: 'created', id };
     await this.#change(keyspace.bucketUuid, (state) => {
       const same = indexNamed(state, keyspace, wanted.name);
       outcome = same ? { kind: 'exists', id: same.definition.id } : { kind: 'created', id };
       if (same) return state;
-      const { namesNodes: _, ...definition } = wanted;
-      const stored: StoredIndex = { definition: { ...definition, id }, isBuilt: !wanted.isDeferred };
+      const { nodes: _, ...definition } = wanted;
+      const { replicas } = placement;
+      const stored: StoredIndex = {
+        definition: { ...definition, replicas, id },
+        isBuilt: !wanted.isDeferred,
+      };
       return { byId: { ...state.byId, [id]: stored } };
     });
     return outcome;
@@ -126,29 +133,35 @@ export class IndexesService implements IndexDefinitions {
   async alter(
     keyspace: IndexKeyspace,
     name: string,
-    { action, replicas = 0 }: IndexChange,
+    change: IndexChange,
   ): Promise<'altered' | 'not found' | { readonly refused: string }> {
-    const state = this.#states.get(keyspace.bucketUuid) ?? noIndexes;
-    if (!indexNamed(state, keyspace, name)) return 'not found';
-    if (action === 'replica_count') return replicas === 0 ? 'altered' : { refused: tooFewNodes(replicas) };
-    if (action === 'move')
-      return { refused: 'Fail to alter index: there is only one indexer node, so an index cannot move' };
-    if (action === 'drop_replica')
-      return { refused: 'Fail to alter index: the index has no replica to drop' };
-    return {
-      refused: `Fail to alter index: action is one of move, replica_count, drop_replica, and not "${action}"`,
-    };
+    let outcome: 'altered' | 'not found' | { readonly refused: string } = 'not found';
+    await this.#change(keyspace.bucketUuid, (state) => {
+      outcome = 'not found';
+      const found = indexNamed(state, keyspace, name);
+      if (found === undefined) return state;
+      const { definition } = found;
+      const placement = placementAfter(definition, change, this.#deps.view.cluster.nodes);
+      outcome = 'refused' in placement ? placement : 'altered';
+      if ('refused' in placement || placement.replicas === definition.replicas) return state;
+      const altered = { ...found, definition: { ...definition, ...placement } };
+      return { byId: { ...state.byId, [definition.id]: altered } };
+    });
+    return outcome;
   }
 
-  #refusal({ keyspace, name, namesNodes, replicas }: NewIndex): string | null {
+  #placementOf(wanted: NewIndex): IndexPlacement {
+    const { view } = this.#deps;
+    const { numReplica } = view.setting('indexes', { numReplica: 0 });
+    return indexPlacementOf(wanted, view.cluster.nodes, numReplica);
+  }
+
+  #refusal({ keyspace, name }: NewIndex): string | null {
     if (!this.#exists(keyspace.bucketUuid, keyspace)) return 'Keyspace not found: it was dropped meanwhile';
     const type = this.#deps.view.buckets.byUuid[keyspace.bucketUuid]?.type;
     if (type === 'cache') return 'Fails to create index: buckets of type cache have no indexes';
     if (name.length === 0 || Buffer.byteLength(name) > indexNameMax)
       return `Fails to create index: a name has 1 to ${indexNameMax} bytes`;
-    const isSpread = this.#deps.view.cluster.nodes.length > 1;
-    if (replicas > 0) return isSpread ? unsupportedOption('num_replica') : tooFewNodes(replicas);
-    if (namesNodes === true && isSpread) return unsupportedOption('nodes');
     const scopeRefusal = this.#scopeLimitRefusal(keyspace);
     if (scopeRefusal !== null) return scopeRefusal;
     const isFull = this.all().length >= indexCountMax;
@@ -248,12 +261,6 @@ const hasCollection = (manifest: ManifestState | undefined, collectionId: number
   (manifest?.scopes ?? []).some((scope) =>
     scope.collections.some(({ uid }) => Number.parseInt(uid, 16) === collectionId),
   );
-
-const tooFewNodes = (replicas: number): string =>
-  `Fails to create index.  There are not enough indexer nodes to create index with replica count of ${replicas}.`;
-
-const unsupportedOption = (option: string): string =>
-  `Fails to create index: leave out ${option}, because every node with the index service has each index`;
 
 const indexNamed = ({ byId }: IndexesState, keyspace: IndexKeyspace, name: string): StoredIndex | undefined =>
   Object.values(byId).find(

@@ -1,5 +1,5 @@
 // Changes index definitions for statements: calls the main thread, waits for the effect, and throws published errors.
-import type { IndexAdmin, IndexDefinition, IndexStatus } from '#sqlpp/datastore/indexes.ts';
+import type { IndexAdmin, IndexChange, IndexStatus, NewIndex } from '#sqlpp/datastore/indexes.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { CreateOutcome } from '../index.contract.ts';
@@ -17,7 +17,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
   }
 
   async create(
-    definition: Omit<IndexDefinition, 'id'>,
+    definition: NewIndex,
     { ifNotExists, signal }: { ifNotExists: boolean; signal: AbortSignal },
   ): Promise<void> {
     const outcome = await this.calls.call<CreateOutcome>({ method: 'create', definition });
@@ -54,11 +54,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
     );
   }
 
-  async alter(
-    keyspace: Keyspace,
-    name: string,
-    change: { readonly action: string; readonly replicas?: number },
-  ): Promise<void> {
+  async alter(keyspace: Keyspace, name: string, change: IndexChange): Promise<void> {
     type Outcome = 'altered' | 'not found' | { readonly refused: string };
     const outcome = await this.calls.call<Outcome>({ method: 'alter', keyspace, name, change });
     if (outcome === 'not found') throw notFound(keyspace, name);

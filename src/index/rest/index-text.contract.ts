@@ -21,9 +21,10 @@ function keyspacePath({ keyspace: { name } }: IndexDefinition): string {
   return (isDefault ? [name.bucket] : [name.bucket, name.scope, name.collection]).map(quoted).join('.');
 }
 
-function withText({ isDeferred, partition }: IndexDefinition): string {
+function withText({ isDeferred, partition, replicas }: IndexDefinition): string {
   const parts = {
     ...(isDeferred && { defer_build: true }),
+    ...(replicas > 0 && { num_replica: replicas }),
     ...(partition !== undefined && { num_partition: partition.partitions }),
   };
   return Object.keys(parts).length === 0 ? '' : ` WITH ${JSON.stringify(parts)}`;

@@ -30,9 +30,24 @@ export interface IndexDefinition {
   /** PARTITION BY: stored and shown; without effect on one node. */
   readonly partition?: { readonly expressions: readonly string[]; readonly partitions: number };
   readonly isDeferred: boolean;
+  /** How many nodes are to have it besides one; all have it. */
   readonly replicas: number;
-  /** `WITH` names the nodes that are to have it; not stored. */
-  readonly namesNodes?: true;
+}
+
+/** What CREATE INDEX asks for. */
+export interface NewIndex extends Omit<IndexDefinition, 'id' | 'replicas'> {
+  /** Absent: the number of `nodes` minus one, or the default of the cluster. */
+  readonly replicas?: number;
+  /** Names of the nodes that are to have it, `host:8091`. */
+  readonly nodes?: readonly string[];
+}
+
+/** What ALTER INDEX asks for. */
+export interface IndexChange {
+  readonly action: string;
+  readonly replicas?: number;
+  readonly replicaId?: number;
+  readonly nodes?: readonly string[];
 }
 
 export interface IndexStatus {
@@ -113,16 +128,9 @@ export interface Indexes {
 /** Changes of definitions: DDL. Errors are SqlErrors with the published codes (4300 exists, 12016 not found, …). */
 export interface IndexAdmin {
   /** Resolves when the index is online, or for a deferred one known. After an abort the build continues in the background. */
-  create(
-    definition: Omit<IndexDefinition, 'id'>,
-    options: { ifNotExists: boolean; signal: AbortSignal },
-  ): Promise<void>;
+  create(definition: NewIndex, options: { ifNotExists: boolean; signal: AbortSignal }): Promise<void>;
   drop(keyspace: Keyspace, name: string, options: { ifExists: boolean }): Promise<void>;
   /** Starts building deferred indexes and resolves when they are online. */
   build(keyspace: Keyspace, names: readonly string[], signal: AbortSignal): Promise<void>;
-  alter(
-    keyspace: Keyspace,
-    name: string,
-    change: { readonly action: string; readonly replicas?: number },
-  ): Promise<void>;
+  alter(keyspace: Keyspace, name: string, change: IndexChange): Promise<void>;
 }

@@ -1,5 +1,5 @@
 // Prepares statements that change indexes, and resolves names of statements that the query service runs.
-import type { IndexDefinition, IndexKey } from '../datastore/indexes.ts';
+import type { IndexKey, NewIndex } from '../datastore/indexes.ts';
 import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { Resolver } from '../plan/resolver.ts';
@@ -78,8 +78,9 @@ function createIndex(resolver: Resolver, tree: CreateIndex): Action {
   };
 }
 
-function definitionOf(keyspace: Keyspace, tree: CreateIndex): Omit<IndexDefinition, 'id'> {
+function definitionOf(keyspace: Keyspace, tree: CreateIndex): NewIndex {
   const options = optionsOf(tree.with);
+  const [replicas, nodes] = [numberOption(options, 'num_replica'), nodesOption(options)];
   return {
     name: tree.name ?? '#primary',
     keyspace,
@@ -93,8 +94,8 @@ function definitionOf(keyspace: Keyspace, tree: CreateIndex): Omit<IndexDefiniti
       },
     }),
     isDeferred: options['defer_build'] === true,
-    replicas: numberOption(options, 'num_replica') ?? 0,
-    ...(options['nodes'] !== undefined && { namesNodes: true as const }),
+    ...(replicas !== undefined && { replicas }),
+    ...(nodes !== undefined && { nodes }),
   };
 }
 
@@ -120,6 +121,7 @@ const knownOptions = new Set([
   'residentRatio',
   'retain_deleted_xattr',
   'action',
+  'replicaId',
 ]);
 
 function optionsOf(value: Value): ValueObject {
@@ -153,6 +155,20 @@ function numberOption(options: ValueObject, name: string): number | undefined {
   return value;
 }
 
+/** The names of `nodes`: an array, or one text. */
+function nodesOption(options: ValueObject): readonly string[] | undefined {
+  const value = options['nodes'];
+  if (value === undefined) return undefined;
+  const names = typeof value === 'string' ? [value] : value;
+  const isList = Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string');
+  if (!isList)
+    throw sqlError(
+      5000,
+      'GSI CreateIndex() - cause: Fails to create index. Parameter nodes must be an array of names of nodes, as in ["127.0.0.1:8091"].',
+    );
+  return names as string[];
+}
+
 function dropIndex(resolver: Resolver, tree: DropIndex): Action {
   const keyspace = keyspaceOf(resolver, tree.keyspace);
   const name = tree.name ?? '#primary';
@@ -166,14 +182,20 @@ function alterIndex(resolver: Resolver, tree: AlterIndex): Action {
   const keyspace = keyspaceOf(resolver, tree.keyspace);
   const options = optionsOf(tree.with);
   const action = options['action'];
-  const replicas = numberOption(options, 'num_replica');
+  const [replicas, replicaId] = [numberOption(options, 'num_replica'), numberOption(options, 'replicaId')];
+  const nodes = nodesOption(options);
   return async (context) => {
     if (typeof action !== 'string')
       throw sqlError(
         5000,
         'GSI AlterIndex() - cause: the action must be given, one of move, replica_count and drop_replica',
       );
-    const change = { action, ...(replicas !== undefined && { replicas }) };
+    const change = {
+      action,
+      ...(replicas !== undefined && { replicas }),
+      ...(replicaId !== undefined && { replicaId }),
+      ...(nodes !== undefined && { nodes }),
+    };
     await context.datastore.indexAdmin.alter(keyspace, tree.name, change);
     return [];
   };

@@ -1,0 +1,24 @@
+// The number of replicas in the statement of an index's definition, as `/indexStatus` shows it: WITH is last, and its value is JSON.
+const options = / WITH (\{[^{}]*\})$/;
+
+/** The definition with another number of replicas; null: without one. */
+export function withReplicas(definition: string, replicas: number | null): string {
+  const given = options.exec(definition)?.[1] ?? '{}';
+  const head = definition.replace(options, '');
+  if (!isJson(given)) return definition;
+  const { num_replica: _, ...others } = JSON.parse(given) as Record<string, unknown>;
+  const kept = { ...others, ...(replicas !== null && { num_replica: replicas }) };
+  return Object.keys(kept).length === 0 ? head : `${head} WITH ${JSON.stringify(kept)}`;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false; // an archive of another server
+  }
+}
+
+/** Whether a cluster has too few nodes with the index service for the replicas. */
+export const lacksNodes = (problem: string): boolean => problem.includes('not enough indexer nodes');
