@@ -6,7 +6,7 @@ import type { ExecuteContext, Execution } from './engine.ts';
 import type { StatsOf } from './explaining.ts';
 import type { Statement } from './inserting.ts';
 import { addPhases, type Meter } from './meter.ts';
-import { emptyRow } from './row.ts';
+import { type Batch, emptyRow } from './row.ts';
 import { type Programs, Run, type SubqueryProgram } from './run.ts';
 
 export interface Compiled {
@@ -45,9 +45,35 @@ async function* meteredRows(
 
 /** A SELECT as a statement. */
 export function selectStatement({ block, pull, resultSlot }: SubqueryProgram): Statement {
-  return async function* selectRows(run) {
-    for await (const rows of pull(run, emptyRow(block.size))) yield rows.map((row) => row[resultSlot]);
-  };
+  return (run) => new ResultRows(pull(run, emptyRow(block.size)), resultSlot);
+}
+
+/** The results in the rows of a SELECT. Not a generator, which takes several promises for each batch: most statements have one small batch. */
+class ResultRows implements AsyncIterableIterator<readonly Value[]> {
+  readonly #batches: AsyncIterator<Batch>;
+  readonly #slot: number;
+
+  constructor(batches: AsyncIterable<Batch>, slot: number) {
+    this.#batches = batches[Symbol.asyncIterator]();
+    this.#slot = slot;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<readonly Value[]>> {
+    return this.#batches.next().then(this.#resultsOf);
+  }
+
+  /** Ends the input, as leaving a loop over it does. */
+  async return(): Promise<IteratorResult<readonly Value[]>> {
+    await this.#batches.return?.();
+    return { done: true, value: undefined };
+  }
+
+  readonly #resultsOf = (step: IteratorResult<Batch>): IteratorResult<readonly Value[]> =>
+    step.done ? step : { done: false, value: step.value.map((row) => row[this.#slot]) };
 }
 
 /** The evaluation context of a request's expressions. */
