@@ -50,7 +50,7 @@ const options = { rules, now, clock: realClock, random: realRandom, log: silentL
 /** Discards every commit at once, so that only the work of the data thread is measured. */
 const fastDisk: DiskEngine = {
   open: async () => ({
-    opened: [0, 1, 2, 3].map((file) => ({ file, clean: true, vbuckets: [] })),
+    opened: [0, 1, 2, 3].map((file) => ({ file, clean: true, closedBy: null, vbuckets: [] })),
     damaged: [],
   }),
   load: async () => {},

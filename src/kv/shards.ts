@@ -12,6 +12,8 @@ export interface ShardSpec {
   readonly active?: string;
   /** The boot id of the active that confirmed the epoch. */
   readonly confirmed?: string;
+  /** Where the named active has not confirmed: id of the node that was the last to confirm. */
+  readonly lastActive?: string;
   /** The epoch whose active reported that it has stopped. */
   readonly stopped?: number;
   /** Id of the member to which the active hands the shard over: it accepts nothing more, sends what it has, and requests `stop`. */
@@ -84,6 +86,8 @@ export type ShardChange =
       readonly kind: 'confirm';
       /** Other members whose process has restarted: what was in the memory of all is lost, and this one leaves them out. */
       readonly restarted?: readonly string[];
+      /** The boot of the process that stopped cleanly, whose memory this one has: it takes the place of that one in the in-sync set. */
+      readonly continues?: string;
     }
   | {
       readonly shard: number;

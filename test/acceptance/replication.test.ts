@@ -47,19 +47,16 @@ test('a majority write reaches the copy, is impossible while its node is down, a
   other.close();
 
   const { nodes } = (await (await first.request('/pools/default')).json()) as Pool;
-  const { kv, kvTls, rest, restTls } = second.ready.node;
-  const distTls = nodes.find(({ ports }) => ports.direct === portOf(kv))?.ports.distTLS ?? 0;
+  const portsOf = ({ ready }: NodeProcess) => {
+    const { kv, kvTls, rest, restTls } = ready.node;
+    const { distTLS } = nodes.find(({ ports }) => ports.direct === portOf(kv))?.ports ?? {};
+    const tls = { 'rest-tls': portOf(restTls), 'kv-tls': portOf(kvTls), 'dist-tls': distTLS ?? 0 };
+    return { rest: portOf(rest), kv: portOf(kv), ...tls };
+  };
   await second.stop('SIGKILL');
   await answered(client, durable('without a copy'), Status.durabilityImpossible);
   assert.equal((await client.ask(set('plain', 'two', { vb }))).status, Status.success);
-  const ports = {
-    rest: portOf(rest),
-    'rest-tls': portOf(restTls),
-    kv: portOf(kv),
-    'kv-tls': portOf(kvTls),
-    'dist-tls': distTls,
-  };
-  await using again = await NodeProcess.start({ dataDir: second.dataDir, ports });
+  await using again = await NodeProcess.start({ dataDir: second.dataDir, ports: portsOf(second) });
   await answered(client, durable('back'), Status.success);
   const back = await dataClient(again, 'c');
   for (const [name, value] of [
@@ -72,6 +69,14 @@ test('a majority write reaches the copy, is impossible while its node is down, a
   }
   client.close();
   back.close();
+
+  // After clean stops of both nodes the active continues before its copy is back.
+  await again.stop('SIGTERM');
+  await first.stop('SIGTERM');
+  await using alone = await NodeProcess.start({ dataDir: first.dataDir, ports: portsOf(first) });
+  const later = await dataClient(alone, 'c');
+  await answered(later, get('back', { vb }), Status.success);
+  later.close();
 });
 
 test('majority writes are possible after their bucket was created or flushed', async () => {

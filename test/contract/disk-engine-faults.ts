@@ -1,4 +1,4 @@
-// The contract of every disk engine for faults: failed commits, damaged files, failing consumers, files of another bucket.
+// The contract of every disk engine for faults: failed commits, damaged files, failing consumers, files of another bucket, unclean ends.
 import assert from 'node:assert/strict';
 import { DamagedFileError } from '#kv/data/disk-engine.ts';
 import { cutsOf, type Doc, docTexts, loaded } from '../support/cuts.ts';
@@ -24,6 +24,23 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     await commit(0, { key: 'd', value: '', seqno: 3 });
     assert.deepEqual(docTexts(await loaded(engine, files, 0)), ['0 1 a=1', '0 3 d=']);
     await engine.stop();
+  });
+
+  it('tells who closed a file only after a clean stop, and once', async (disk) => {
+    const files = aBucket(disk);
+    const closedBy = async (end: 'clean' | 'unclean' | 'kill'): Promise<(string | null)[]> => {
+      const engine = disk.engine();
+      const { opened } = await engine.open(files);
+      if (end === 'kill') await disk.kill(engine);
+      else await engine.close(files.bucketUuid, end === 'clean', 'boot');
+      if (end !== 'kill') await engine.stop();
+      return opened.map((file) => file.closedBy);
+    };
+    assert.deepEqual(await closedBy('clean'), [null, null]);
+    assert.deepEqual(await closedBy('unclean'), ['boot', 'boot']);
+    assert.deepEqual(await closedBy('clean'), [null, null]);
+    assert.deepEqual(await closedBy('kill'), ['boot', 'boot']);
+    assert.deepEqual(await closedBy('clean'), [null, null]);
   });
 
   it('refuses a buffer that does not consist of complete cuts', async (disk) => {

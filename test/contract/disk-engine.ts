@@ -44,7 +44,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     const engine = disk.engine();
     const result = await engine.open(aBucket(disk));
     assert.deepEqual(result, {
-      opened: [0, 1].map((file) => ({ file, clean: true, vbuckets: [] })),
+      opened: [0, 1].map((file) => ({ file, clean: true, closedBy: null, vbuckets: [] })),
       damaged: [],
     });
     assert.deepEqual(await loaded(engine, aBucket(disk)), []);

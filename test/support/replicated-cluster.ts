@@ -182,8 +182,12 @@ export class ReplicatedNode {
   async stop(): Promise<void> {
     this.#watch?.stop();
     this.replication.stop();
-    await this.replication.release();
-    this.crash();
+    try {
+      await this.bucket.stop(this.boot);
+      await this.replication.release();
+    } finally {
+      this.crash();
+    }
   }
 
   tick(): void {

@@ -10,6 +10,7 @@ const names = [
     'quick restart',
     'restart',
     'stop',
+    'stop all',
     'partition',
     'one-way loss',
     'delay',
@@ -77,7 +78,8 @@ export class ScheduleFaults {
   private readonly actions: Record<Fault, () => boolean> = {
     'quick restart': () => this.restart(50 + this.random(900)),
     restart: () => this.restart(1_000 + this.random(12_000)),
-    stop: () => this.stop(),
+    stop: () => this.stop(this.anyNodeName()),
+    'stop all': () => this.stopAll(),
     partition: () => this.cut(this.anyNodeName(), true),
     'one-way loss': () => this.cut(this.anyNodeName(), false),
     delay: () => this.delay(),
@@ -106,10 +108,8 @@ export class ScheduleFaults {
   private mayKill(name: string): boolean {
     const { current, running } = this.cluster;
     if (running.size < 2 || !running.has(name)) return false;
-    const isWhole = ([at, boot]: readonly [number, string]): boolean => {
-      const node = current.nodes[at] ?? '';
-      return node !== name && running.get(node)?.node.boot === boot;
-    };
+    const isWhole = (member: readonly [number, string]): boolean =>
+      current.nodes[member[0]] !== name && this.cluster.isWhole(member);
     return (
       !this.isCareful || current.shards.every(({ inSync }) => inSync === undefined || inSync.some(isWhole))
     );
@@ -122,12 +122,18 @@ export class ScheduleFaults {
     return true;
   }
 
-  private stop(): boolean {
-    const name = this.anyNodeName();
-    if (!this.mayKill(name)) return false;
+  /** A process that stops cleanly keeps its memory on its disk. */
+  private stop(name: string): boolean {
+    if (!this.cluster.running.has(name)) return false;
     const isQuick = this.random(2) === 0;
     void this.cluster.stop(name).then(() => this.startLater(name, isQuick ? 100 : this.random(8_000)));
     return true;
+  }
+
+  /** As before a power cut that is announced, or an upgrade of all nodes at once. */
+  private stopAll(): boolean {
+    const stopped = this.cluster.names.map((name) => this.stop(name));
+    return stopped.includes(true);
   }
 
   private startLater(name: string, afterMs: number): void {

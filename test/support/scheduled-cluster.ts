@@ -55,6 +55,8 @@ export class ScheduledCluster implements NodeHost {
   /** Processes that write what they have and end: the next process of the node begins after them. */
   private readonly stopping = new Map<string, Promise<void>>();
   private readonly boots = new Map<string, number>();
+  /** By node: the processes whose memory the disk has, and the running one, since each stopped cleanly. */
+  private readonly stoppedBoots = new Map<string, readonly string[]>();
   private history: StoreHistory | null = null;
   storeFaults = calmStore;
   current: BucketMap;
@@ -102,11 +104,6 @@ export class ScheduledCluster implements NodeHost {
     this.current = map;
     for (const [shard, { chain }] of map.shards.entries())
       if (chain.every((at) => at < 0)) this.givenUp.add(shard);
-  }
-
-  /** Whether acknowledged writes of the shard may be lost. */
-  mayLack(shard: number): boolean {
-    return this.memoryLost.has(shard) || this.givenUp.has(shard);
   }
 
   /** A process's own access to the store. */
@@ -171,8 +168,12 @@ export class ScheduledCluster implements NodeHost {
   async stop(name: string): Promise<void> {
     const process = this.running.get(name);
     if (process === undefined) return;
-    this.end(name, process);
-    const stopping = process.node.bucket.stop().catch(() => {});
+    const { node, store } = process;
+    this.stoppedBoots.set(name, [node.boot, ...(this.stoppedBoots.get(name) ?? [])].slice(0, 8));
+    this.running.delete(name);
+    store.isDown = true;
+    this.noteLost(node);
+    const stopping = node.stop().catch(() => {});
     this.stopping.set(name, stopping);
     await stopping;
     this.stopping.delete(name);
@@ -180,14 +181,22 @@ export class ScheduledCluster implements NodeHost {
 
   private end(name: string, { node, store }: Process): void {
     this.running.delete(name);
+    this.stoppedBoots.delete(name);
     store.isDown = true;
     node.crash();
-    const { majority } = node.bucket.progress;
-    for (const [shard, { inSync = [] }] of this.current.shards.entries()) {
-      const isWhole = ([at, boot]: readonly [number, string]): boolean =>
-        this.running.get(this.current.nodes[at] ?? '')?.node.boot === boot;
-      if (inSync.length >= majority && !inSync.some(isWhole)) this.memoryLost.add(shard);
-    }
+    this.noteLost(node);
+  }
+
+  private noteLost({ bucket }: ReplicatedNode): void {
+    for (const [shard, { inSync = [] }] of this.current.shards.entries())
+      if (inSync.length >= bucket.progress.majority && !inSync.some((member) => this.isWhole(member)))
+        this.memoryLost.add(shard);
+  }
+
+  /** Whether a member of an in-sync set has all that it received: its process runs, or stopped cleanly, or the next one runs. */
+  isWhole([at, boot]: readonly [position: number, boot: string]): boolean {
+    const name = this.current.nodes[at] ?? '';
+    return this.running.get(name)?.node.boot === boot || (this.stoppedBoots.get(name) ?? []).includes(boot);
   }
 
   private async sync(): Promise<void> {

@@ -91,6 +91,18 @@ describe('MapWriter', () => {
     });
   });
 
+  it('takes the place of the process that it continues, and of no other', async () => {
+    const confirm = { shard: 0, epoch: 5, kind: 'confirm' } as const;
+    const { change, stored } = await aWriter({ ...promoted, lastActive: 1 }, 'after a stop');
+    assert.equal((await change({ ...confirm, continues: 'an earlier one' })).kind, 'refused');
+    assert.equal((await change({ ...confirm, continues: 'first' })).kind, 'done');
+    const inSync = [
+      [0, 'after a stop'],
+      [1, 'second'],
+    ];
+    assert.deepEqual(await stored(), { ...promoted, epoch: 5, confirmed: 'after a stop', inSync });
+  });
+
   it('refuses to confirm an epoch that is over, that stopped, or that names another node', async () => {
     const over = await aWriter(promoted);
     assert.equal((await over.change({ shard: 0, epoch: 3, kind: 'confirm' })).kind, 'refused');
@@ -137,21 +149,22 @@ describe('MapWriter', () => {
   it('reports that the active stopped, after which only a later epoch is confirmed', async () => {
     const { change, stored } = await aWriter(serving);
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'stop' })).kind, 'done');
-    assert.deepEqual(await stored(), { ...promoted, stopped: 4 });
+    assert.deepEqual(await stored(), { ...promoted, stopped: 4, lastActive: 0 });
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
   });
 
   it('makes a member the active in place of one that restarted', async () => {
     const { change, stored } = await aWriter(serving, 'after a restart');
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'stop', successor: 'three' })).kind, 'done');
-    assert.deepEqual(await stored(), { ...promoted, stopped: 4 }, 'no member');
+    const stopped = { ...promoted, stopped: 4, lastActive: 0 };
+    assert.deepEqual(await stored(), stopped, 'no member');
     const other = await aWriter(serving, 'after a restart');
     assert.equal((await other.change({ shard: 0, epoch: 4, kind: 'stop', successor: 'two' })).kind, 'done');
-    assert.deepEqual(await other.stored(), { ...promoted, epoch: 5, chain: [1, 0], stopped: 4 });
+    assert.deepEqual(await other.stored(), { ...stopped, epoch: 5, chain: [1, 0] });
   });
 
-  it('names another member in place of one that was named and restarted before it confirmed', async () => {
-    for (const before of [{}, { stopped: 3 }]) {
+  it('names another member in place of one that was promoted and restarted before it confirmed', async () => {
+    for (const before of [{}, { stopped: 3, lastActive: 2 }]) {
       const { change, stored } = await aWriter({ ...promoted, ...before }, 'after a restart');
       const stop = { shard: 0, epoch: 4, kind: 'stop' } as const;
       assert.equal((await change({ ...stop, successor: 'three' })).kind, 'refused');

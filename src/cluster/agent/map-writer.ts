@@ -76,13 +76,14 @@ export class MapWriter {
     if (ownIndex < 0 || placement.chain[0] !== ownIndex) return null;
     if (change.kind === 'confirm') {
       const restarted = (change.restarted ?? []).map((node) => nodes.indexOf(node));
-      return confirmed(placement, ownIndex, bootId, { epoch: change.epoch, restarted });
+      return confirmed(placement, ownIndex, bootId, { ...change, restarted });
     }
     if (placement.epoch !== change.epoch) return null;
     if (change.kind === 'stop') {
       const { confirmed, ...rest } = placement;
       // An active that has not confirmed its promotion has not served: whether the one before it has stopped stays as it is.
-      const stopped = confirmed === undefined ? rest : { ...rest, stopped: change.epoch };
+      const stopped =
+        confirmed === undefined ? rest : { ...rest, stopped: change.epoch, lastActive: ownIndex };
       const successor = change.successor === undefined ? -1 : nodes.indexOf(change.successor);
       const isMember = placement.inSync?.some(([position]) => position === successor) ?? false;
       if (!isMember) return confirmed === undefined ? null : stopped;
@@ -114,12 +115,12 @@ function confirmed(
   placement: ShardPlacement,
   ownIndex: number,
   boot: string,
-  { epoch, restarted }: { epoch: number; restarted: readonly number[] },
+  { continues, epoch, restarted }: { continues?: string; epoch: number; restarted: readonly number[] },
 ): ShardPlacement | null {
-  const { stopped: _, ...rest } = placement;
+  const { lastActive: _, stopped: __, ...rest } = placement;
   const inSync: InSync = placement.inSync ?? [[ownIndex, boot]];
   const member = inSync.find(([position]) => position === ownIndex);
-  const isOwn = member?.[1] === boot;
+  const isOwn = member !== undefined && [boot, continues].includes(member[1]);
   const isOnlyOne = inSync.every(([position]) => position === ownIndex || restarted.includes(position));
   const isWhole = member !== undefined && (isOwn || isOnlyOne);
   // Only one boot may confirm an epoch.
@@ -127,5 +128,7 @@ function confirmed(
   const isOver = epoch < placement.epoch || (epoch === placement.epoch && isTaken);
   const hasStopped = placement.stopped !== undefined && epoch <= placement.stopped;
   if (!isWhole || isOver || hasStopped) return null;
-  return { ...rest, epoch, confirmed: boot, inSync: isOwn ? inSync : [[ownIndex, boot]] };
+  const own: InSync[number] = [ownIndex, boot];
+  const members = isOwn ? inSync.map((other) => (other === member ? own : other)) : [own];
+  return { ...rest, epoch, confirmed: boot, inSync: members };
 }

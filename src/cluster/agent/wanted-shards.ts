@@ -15,18 +15,28 @@ export function wantedShards(map: BucketMap, nodeId: string): readonly ShardSpec
 }
 
 function specOf(placement: ShardPlacement, ownIndex: number, nodes: readonly string[]): ShardSpec {
-  const { epoch, chain, confirmed, incoming = [], inSync, stopped, successor = -1 } = placement;
+  const {
+    epoch,
+    chain,
+    confirmed,
+    incoming = [],
+    inSync,
+    lastActive = -1,
+    stopped,
+    successor = -1,
+  } = placement;
   const [first = -1, ...followers] = chain;
   const copies = [...followers, ...incoming];
   const isCopy = ownIndex >= 0 && copies.includes(ownIndex);
   const state = ownIndex >= 0 && first === ownIndex ? 'active' : isCopy ? 'replica' : 'dead';
-  const [active, successorId] = [nodes[first], nodes[successor]];
+  const [active, lastId, successorId] = [nodes[first], nodes[lastActive], nodes[successor]];
   return {
     state,
     epoch,
     replicas: copies.flatMap((node) => nodes[node] ?? []),
     ...(active !== undefined && { active }),
     ...(confirmed !== undefined && { confirmed }),
+    ...(lastId !== undefined && { lastActive: lastId }),
     ...(stopped !== undefined && { stopped }),
     ...(successorId !== undefined && { successor: successorId }),
     ...(inSync && {

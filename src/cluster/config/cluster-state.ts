@@ -247,6 +247,11 @@ export interface ShardPlacement {
    * in clusters of one node, which confirms nothing.
    */
   readonly confirmed?: string;
+  /**
+   * Where `confirmed` is absent: position of the node that was the last to confirm. Where every member has lost its memory it continues,
+   * since its disk has what was acknowledged as persisted.
+   */
+  readonly lastActive?: number;
   /** The epoch whose active reported that it has stopped: its successor need not wait for as long as that active might still serve. */
   readonly stopped?: number;
   /**

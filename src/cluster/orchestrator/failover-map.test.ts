@@ -35,7 +35,7 @@ describe('failover of a map', () => {
   it('promotes a member of the in-sync set with the next epoch, and leaves the set as it is', () => {
     const { shard, unsafe, lost } = failedOver(placement, 'a');
     const { confirmed: _, ...rest } = placement;
-    assert.deepEqual(shard, { ...rest, epoch: 5, chain: [1, 2, -1] });
+    assert.deepEqual(shard, { ...rest, epoch: 5, chain: [1, 2, -1], lastActive: 0 });
     assert.deepEqual([unsafe, lost], [[], []]);
   });
 
@@ -45,6 +45,17 @@ describe('failover of a map', () => {
     const even = { b: at(4, 21), c: at(4, 20) };
     assert.deepEqual(failedOver(placement, 'a', { positions: even }).shard.chain, [1, 2, -1]);
     assert.deepEqual(failedOver(placement, 'a', { positions: { c: at(1, 1) } }).shard.chain, [2, 1, -1]);
+  });
+
+  it('keeps the last node that was the active, where the one that was promoted in its place fails too', () => {
+    const { shard } = failedOver(placement, 'a');
+    assert.equal(failedOver(shard, 'b').shard.lastActive, 0);
+    assert.equal(failedOver({ ...shard, confirmed: 'boot b' }, 'b').shard.lastActive, 1);
+    assert.equal(failedOver(shard, 'b', { allowUnsafe: true }).shard.lastActive, 0);
+    assert.equal(
+      failedOver({ ...shard, inSync: [[0, 'boot a']] }, 'b', { allowUnsafe: true }).shard.lastActive,
+      undefined,
+    );
   });
 
   it('takes a failed replica out of the chain, and leaves its active and the in-sync set alone', () => {
@@ -95,6 +106,7 @@ describe('failover of a map', () => {
       chain: [1],
       incoming: [2],
       inSync: moving.inSync,
+      lastActive: 0,
     });
     const { successor: _, ...rest } = moving;
     assert.deepEqual(failedOver(moving, 'b').shard, { ...rest, incoming: [2] });

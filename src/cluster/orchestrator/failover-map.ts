@@ -1,6 +1,7 @@
 // A bucket's map after a failover: for each shard whose active has failed another member of the in-sync set is promoted, and the failed
 // nodes leave all chains.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
+import { lastActiveOf } from '../topology/promoted-shard.ts';
 import { paddedChain } from '../topology/vbucket-map.ts';
 
 /** How far a copy of a shard is. The furthest one loses the fewest of the writes that were not durable. */
@@ -92,7 +93,8 @@ function promoted(
   live: readonly number[],
   inSync: ShardPlacement['inSync'],
 ): ShardPlacement {
-  const { confirmed: _, successor: __, stopped: ___, incoming: ____, inSync: _____, ...rest } = shard;
+  const { confirmed: _, successor: __, stopped: ___, ...placed } = shard;
+  const { incoming: ____, inSync: _____, lastActive: ______, ...rest } = placed;
   const others = live.filter((node) => node !== active);
   const incoming = others.slice(shard.chain.length - 1);
   return {
@@ -102,7 +104,7 @@ function promoted(
     ...(incoming.length > 0 && { incoming }),
     // A member of the in-sync set keeps the set; a copy outside of it begins a new one. With `allowUnsafe` failed nodes leave it: a member
     // that has restarted would wait for their report.
-    ...(inSync && { inSync }),
+    ...(inSync && { inSync, ...lastActiveOf(shard) }),
   };
 }
 

@@ -15,7 +15,18 @@ export function promotedShard(shard: ShardPlacement, node: number, chain: Chain)
   const incoming = [...new Set([...shardMembers(shard), ...others])].filter(
     (position) => !promoted.includes(position),
   );
-  return { ...rest, epoch: shard.epoch + 1, chain: promoted, ...(incoming.length > 0 && { incoming }) };
+  const placed = { ...rest, ...lastActiveOf(shard), epoch: shard.epoch + 1, chain: promoted };
+  return { ...placed, ...(incoming.length > 0 && { incoming }) };
+}
+
+/** Which node was the last active, once another one is promoted: its disk has every write that was acknowledged as persisted. */
+export function lastActiveOf({
+  chain,
+  confirmed,
+  lastActive,
+}: ShardPlacement): Pick<ShardPlacement, 'lastActive'> {
+  const last = confirmed === undefined ? lastActive : chain[0];
+  return last === undefined ? {} : { lastActive: last };
 }
 
 /** The nodes that have a copy of the shard, or receive one. */

@@ -1,6 +1,5 @@
 // One bucket's life cycle: start (warm-up), changes of its rules and collections, flush, stop. Its parts and their wiring are in
 // bucket-parts.ts; connections and their counters are elsewhere.
-
 import { assert } from '#base/assert.ts';
 import { nextTurn } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
@@ -22,7 +21,7 @@ import type { BucketRules } from './rules.ts';
 import { ShardStates } from './shard-states.ts';
 import type { Timings } from './timings.ts';
 import type { Compaction } from './upkeep/compaction.ts';
-import { addFailoverEntry, type WarmUp } from './warm-up.ts';
+import { addFailoverEntry, closedBy, type WarmUp, type WarmUpResult } from './warm-up.ts';
 
 export class Bucket {
   readonly documents: MemoryDocuments;
@@ -37,6 +36,7 @@ export class Bucket {
   damaged: DamagedFile[] = [];
   /** Why the bucket refuses writes; null when it accepts them. */
   writeFailure: string | null = null;
+  stoppedBoots: WarmUpResult['stoppedBoots'] = [];
   private failedCommits = 0;
   private readonly options: BucketOptions;
   private readonly parts: BucketParts;
@@ -91,13 +91,14 @@ export class Bucket {
     return this.parts.warmUp?.report() ?? null;
   }
 
-  /** Writes everything and closes the files; the bucket answers no calls afterwards. */
-  async stop(): Promise<void> {
+  /** Writes everything and closes the files, which note the boot; the bucket answers no calls afterwards. */
+  async stop(boot?: string): Promise<void> {
     await this.halt();
     await this.parts.flusher?.drain();
     this.failWaiters();
-    if (this.files && this.isOpen)
-      await this.options.storage?.disk.close(this.files.bucketUuid, this.isRecovered);
+    if (!this.files || !this.isOpen) return;
+    const by = closedBy(boot, this.stoppedBoots);
+    await this.options.storage?.disk.close(this.files.bucketUuid, this.isRecovered, by);
   }
 
   /** Stops without writing, and deletes the files. */
@@ -340,9 +341,8 @@ export class Bucket {
     const found = await warmUp.open();
     this.isOpen = true;
     this.isRecovered = found.opened.every(({ clean }) => clean);
-    const { changed, damaged, readable } = await warmUp.readKeys(found);
-    this.damaged = damaged;
-    this.readable = readable;
+    const { changed, damaged, readable, stoppedBoots } = await warmUp.readKeys(found);
+    Object.assign(this, { damaged, readable, stoppedBoots });
     await this.parts.flusher?.writeStates(changed);
     this.isRecovered = true;
   }

@@ -8,11 +8,18 @@ export function shardPositions(columns: VbucketColumns, shardCount: number): (Sh
   return Array.from({ length: shardCount }, (_, shard) => {
     let epoch = Infinity;
     let seqno = 0;
-    for (let vb = shard; vb < columns.count; vb += shardCount) {
+    for (const vb of vbsOfShard(columns.count, shardCount, shard)) {
       if (columns.state[vb] === VbucketState.dead) return null;
       epoch = Math.min(epoch, columns.epoch[vb] as number);
       seqno += columns.highSeqno[vb] as number;
     }
     return epoch === Infinity ? null : { epoch, seqno };
   });
+}
+
+/** The vbuckets of a shard. */
+export function vbsOfShard(count: number, shardCount: number, shard: number): number[] {
+  const vbs: number[] = [];
+  for (let vb = shard; vb < count; vb += shardCount) vbs.push(vb);
+  return vbs;
 }

@@ -26,6 +26,8 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 
 /** After a crash, clients may have CAS values that no file records: new values start above them. */
 const casJumpAfterCrash = 2 ** 24;
+/** Processes of one node that stop one after the other, before one of them is in the in-sync sets again. */
+const stoppedBootsMax = 8;
 
 export interface WarmUpOptions {
   disk: DiskEngine;
@@ -47,6 +49,8 @@ export interface WarmUpResult {
   readable: number[];
   /** Vbuckets with a new failover entry after a crash, which must be written to their file before they are served. */
   changed: number[];
+  /** The processes of which these files have all memory, because each stopped cleanly; none: they may lack something. */
+  stoppedBoots: readonly string[];
 }
 
 /**
@@ -111,9 +115,10 @@ export class WarmUp {
     this.state = 'keys';
     this.expectedItems = records.reduce((sum, { items }) => sum + items, 0);
     this.expectedKeys = records.reduce((sum, { deleted }) => sum + deleted, this.expectedItems);
-    const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [] };
+    const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [], stoppedBoots: [] };
     const read = Promise.all(opened.map((file) => this.readFile(file, result))).then(() => {
       this.keysMs = this.options.clock.monotonicMs();
+      if (result.damaged.length === 0) result.stoppedBoots = stoppedBoots(opened);
       return result;
     });
     this.running = read.catch(() => {});
@@ -182,6 +187,17 @@ export class WarmUp {
     };
     await disk.load(files.bucketUuid, file, take, () => (isFull() ? 'none' : 'small'));
   }
+}
+
+/** What the files note when this process stops cleanly. */
+export function closedBy(boot: string | undefined, earlier: readonly string[]): string | undefined {
+  if (boot === undefined) return undefined;
+  return [...new Set([boot, ...earlier])].slice(0, stoppedBootsMax).join(',');
+}
+
+function stoppedBoots(opened: readonly OpenedFile[]): string[] {
+  const by = opened[0]?.closedBy ?? null;
+  return by !== null && opened.every(({ clean, closedBy }) => clean && closedBy === by) ? by.split(',') : [];
 }
 
 /**

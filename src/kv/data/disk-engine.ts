@@ -46,6 +46,8 @@ export interface OpenedFile {
   file: number;
   /** The last stop was clean: no acknowledged change can be missing. */
   clean: boolean;
+  /** What `close` noted; null where nothing was, or the stop was not clean. */
+  closedBy: string | null;
   vbuckets: VbucketRecord[];
 }
 
@@ -224,9 +226,9 @@ export interface DiskEngine {
   compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult>;
   /**
    * Sets the clean flag after the last commit and closes the files. A failed file stays marked unclean; all files do unless
-   * `clean`, which says that recovery from an unclean stop is complete.
+   * `clean`, which says that recovery from an unclean stop is complete. `by` is noted in files that are marked clean.
    */
-  close(bucketUuid: string, clean?: boolean): Promise<void>;
+  close(bucketUuid: string, clean?: boolean, by?: string): Promise<void>;
   /** Closes and deletes the folder. */
   destroy(files: BucketFiles): Promise<void>;
   /** Stops the engine. Buckets that were not closed count as not stopped cleanly. */

@@ -187,13 +187,13 @@ export class LaneEngine implements DiskEngine {
     return result;
   }
 
-  async close(bucketUuid: string, clean = true): Promise<void> {
+  async close(bucketUuid: string, clean = true, by?: string): Promise<void> {
     this.filesOf(bucketUuid);
     this.buckets.delete(bucketUuid);
     await this.compactions.cancel(bucketUuid);
     await this.closeReaders(bucketUuid);
     try {
-      await this.eachLane(bucketUuid, (lane) => lane.call('close', bucketUuid, clean));
+      await this.eachLane(bucketUuid, (lane) => lane.call('close', bucketUuid, clean, by));
     } finally {
       await this.leaveLanes(bucketUuid);
     }

@@ -243,13 +243,14 @@ class MemoryEngine implements DiskEngine {
     return { bytesBefore, bytesAfter: stored.dataBytes(), purged };
   }
 
-  async close(bucketUuid: string, clean = true): Promise<void> {
+  async close(bucketUuid: string, clean = true, by?: string): Promise<void> {
     this.refuseWhenDead();
     const { handles } = this.find(bucketUuid);
     this.buckets.delete(bucketUuid);
     for (const handle of handles.values()) {
       await handle.last;
       handle.stored.clean = clean && handle.failure === null && !handle.isFull;
+      handle.stored.closedBy = handle.stored.clean ? (by ?? null) : null;
     }
   }
 
@@ -322,8 +323,9 @@ function openAll({ files, stored, handles }: OpenBucket): OpenResult {
     }
     const { path } = damagedOf(files, file, '');
     handles.set(file, { stored: data, path, failure: null, isFull: false, last: Promise.resolve() });
-    result.opened.push({ file, clean: data.clean, vbuckets: data.records() });
+    result.opened.push({ file, clean: data.clean, closedBy: data.closedBy, vbuckets: data.records() });
     data.clean = false;
+    data.closedBy = null;
   });
   return result;
 }

@@ -42,6 +42,7 @@ interface StoredVbucket {
 
 export class MemoryFile {
   clean = true;
+  closedBy: string | null = null;
   /** Why the file can no longer be read. */
   damage: string | null = null;
   private vbuckets = new Map<number, StoredVbucket>();

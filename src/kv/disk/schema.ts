@@ -1,6 +1,7 @@
 // The format of a data file: one SQLite database with the shards of one bucket that belong to this file.
 //
-//   file  header: bucketUuid, incarnation, file, generation, clean (text), commits (how many the file has had)
+//   file  header: bucketUuid, incarnation, file, generation, clean (text), closedBy (the boots whose memory it has), commits (how many
+//         the file has had)
 //   vb    state of each vbucket; written in the transaction of the rows it counts
 //   doc   newest version of each key, tombstones included; `meta` is laid out in row.ts; `val` is null when the
 //         value is in `big`
@@ -65,6 +66,7 @@ const packedColumns = `cast(group_concat(meta || key || ifnull(val, x''), '') as
 export const sql = {
   header: 'select k, v from file',
   setClean: "insert or replace into file values('clean', ?)",
+  setClosedBy: "insert or replace into file values('closedBy', ?)",
   setCommits: "insert or replace into file values('commits', ?)",
   putRow: `insert into doc(vb, key, seq, exp, del, meta, val) values(?, ?, ?, ?, ?, ?, ?)
     on conflict(vb, key) do update set seq=excluded.seq, exp=excluded.exp, del=excluded.del, meta=excluded.meta,

@@ -141,7 +141,7 @@ export class BucketHost {
 
   async stop(): Promise<void> {
     this.endReplication();
-    await this.bucket.stop();
+    await this.bucket.stop(this.options.replication?.()?.boot);
     this.served.close();
   }
 
@@ -248,7 +248,7 @@ export class BucketHost {
     this.bucket.state = 'warmup';
     this.log.info('bucket.restarting', { bucket: spec.name });
     try {
-      await this.bucket.stop();
+      await this.bucket.stop(this.options.replication?.()?.boot);
     } catch (error) {
       this.fail('bucket.restart_failed', error);
       return;

@@ -56,6 +56,8 @@ export class ActiveShard {
   private readonly promises = new Map<string, { boot: string; untilMs: number }>();
   /** By member: the seqnos that the shard had at some time (`ms`); the member must have received them `behindMs` later. */
   private readonly marks = new Map<string, { ms: number; seqnos: readonly number[] }>();
+  /** By member that is to be replaced by the next process of its node: since when that one is connected. */
+  private readonly replaced = new Map<string, { boot: string; ms: number }>();
   /** The change of the map that was requested and whose outcome is not known yet. */
   private change: ShardChange | null = null;
   private readonly handover: Handover;
@@ -244,13 +246,14 @@ export class ActiveShard {
     if (this.joining.member === null) this.updateMembers();
   }
 
-  /** The copies outside of the set that receive each change as it is made. */
+  /** The copies outside of the set that receive each change as it is made; one may take the place of an earlier process of its node. */
   private candidates(): SyncMember[] {
     const { clock, peers } = this.options;
     const members = this.spec.inSync ?? [];
     return [...this.copies].flatMap(([node, { feed }]) => {
       const { boot } = feed;
-      if (boot === null || !feed.isFollowing || members.some((member) => member.node === node)) return [];
+      const isMember = members.some((member) => member.node === node && member.boot === boot);
+      if (boot === null || !feed.isFollowing || isMember) return [];
       // Without a promise of this process the shard would not be served until its next answer.
       if (peers.needsPromise && peers.servesUntilMs(node) <= clock.monotonicMs()) return [];
       return [{ node, boot }];
@@ -289,7 +292,8 @@ export class ActiveShard {
     const { node, boot } = member;
     const now = clock.monotonicMs();
     const connectedBoot = peers.bootOf(node);
-    if ((connectedBoot !== null && connectedBoot !== boot) || peers.hasEnded(member)) return true;
+    const isReplaced = connectedBoot !== null && connectedBoot !== boot;
+    if ((isReplaced || peers.hasEnded(member)) && !this.mayReturn(node, connectedBoot)) return true;
     if (!this.spec.replicas.includes(node) || this.diverged.has(node)) return true;
     const answeredMs = Math.max(peers.answeredMs(node), this.sinceMs);
     if (now - answeredMs > silentMs || this.isBehind(member)) return true;
@@ -298,6 +302,21 @@ export class ActiveShard {
     return [...this.takeOverSeqnos].some(
       ([vb, seqno]) => progress.receivedSeqno(vb, copyKey(member)) < seqno,
     );
+  }
+
+  /**
+   * Whether commits wait for a node that restarts: without it the set has no majority, and the next process soon has what the one before it had, in
+   * whose place it then joins.
+   */
+  private mayReturn(node: string, connectedBoot: string | null): boolean {
+    const isEnough = (this.spec.inSync?.length ?? 0) > this.options.bucket.progress.majority;
+    if (isEnough || this.takeOverSeqnos !== null) return false;
+    if (connectedBoot === null) return true;
+    const now = this.options.clock.monotonicMs();
+    const found = this.replaced.get(node);
+    const since = found?.boot === connectedBoot ? found : { boot: connectedBoot, ms: now };
+    this.replaced.set(node, since);
+    return now - since.ms <= silentMs;
   }
 
   /** Whether the member has not received the changes that the shard had `behindMs` ago. */

@@ -1,30 +1,33 @@
 // The change of the map that a process requests where the map names its node active, but the in-sync set has an earlier process of the
-// node.
+// node, whose memory it does not have.
 import type { ShardChange, ShardSpec } from '../admin.ts';
-import type { PeerConnections } from './peers.ts';
+import type { ContinuedBoots } from './continued-boots.ts';
 
 interface Restarted {
   readonly shard: number;
   readonly epoch: number;
   /** This node. */
   readonly self: string;
-  readonly peers: Pick<PeerConnections, 'bootOf'>;
+  readonly boots: Pick<ContinuedBoots, 'stateOf'>;
 }
 
 /**
- * This process may have lost acknowledged writes that were only in memory, so a member that did not restart becomes active. If all
- * others have restarted too, the last active continues: its disk has every write that was acknowledged as persisted.
+ * This process may have lost acknowledged writes that were only in memory, so a member that has its memory becomes active. If all others
+ * have restarted too, the last active continues: its disk has every write that was acknowledged as persisted. Where this process was promoted
+ * and has never served, that is the active before it.
  */
 export function changesAfterRestart(
-  { confirmed, epoch: current, inSync = [] }: ShardSpec,
-  { epoch, peers, self, shard }: Restarted,
+  { confirmed, epoch: current, inSync = [], lastActive }: ShardSpec,
+  { boots, epoch, self, shard }: Restarted,
 ): ShardChange[] {
   const others = inSync.filter(({ node }) => node !== self);
-  const successor = others.find(({ boot, node }) => peers.bootOf(node) === boot)?.node;
-  if (successor !== undefined) return [{ shard, epoch: current, kind: 'stop', successor }];
-  // This process was promoted and has never served: the active before it may have more on disk than any other, so no member can decide
-  // which one continues. It waits for a member that did not restart, or for an operator, who fails the others over with `allowUnsafe`.
-  if (confirmed === undefined) return [];
-  const restarted = others.filter(({ node }) => peers.bootOf(node) !== null).map(({ node }) => node);
-  return restarted.length < others.length ? [] : [{ shard, epoch, kind: 'confirm', restarted }];
+  const states = others.map((member) => boots.stateOf(member));
+  const give = (successor: string): ShardChange[] => [{ shard, epoch: current, kind: 'stop', successor }];
+  const whole = others[states.indexOf('whole')];
+  if (whole !== undefined) return give(whole.node);
+  if (states.includes('unknown')) return [];
+  const restarted = others.map(({ node }) => node);
+  if (confirmed !== undefined || lastActive === self) return [{ shard, epoch, kind: 'confirm', restarted }];
+  // Without it only an operator can say which one continues: another disk may have more than this one.
+  return lastActive !== undefined && restarted.includes(lastActive) ? give(lastActive) : [];
 }

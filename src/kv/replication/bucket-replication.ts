@@ -4,16 +4,18 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import { vbsOfShard } from '../bucket/shard-positions.ts';
 import { CutWriter } from '../data/cut.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
 import { confirmation } from './confirmation.ts';
+import { ContinuedBoots } from './continued-boots.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
 import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
-import type { CopyBatch, Empty, Open, Opened, PeerMessage, PositionReport } from './frames.ts';
+import type { CopyBatch, Empty, Open, Opened, PeerMessage } from './frames.ts';
 import { beatMs, type PeerConnections } from './peers.ts';
 import { servedShardState } from './served-shard-state.ts';
 import { ShardDrops } from './shard-drops.ts';
@@ -62,6 +64,7 @@ export class BucketReplication {
   private readonly reports: CopyReports;
   private readonly cuts = new CutWriter();
   private readonly delayed: DelayedWork;
+  private readonly boots: ContinuedBoots;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
   private following: Promise<unknown> = Promise.resolve();
@@ -83,6 +86,7 @@ export class BucketReplication {
     this.delayed = new DelayedWork(options.clock);
     this.reports = new CopyReports({ ...options, delayed: this.delayed, columns: options.bucket.columns });
     this.earlier = new EarlierActives(options.peers);
+    this.boots = new ContinuedBoots({ ...options, own: options.bucket.stoppedBoots });
     options.bucket.servedUntilMs = (vb) => this.servedUntilMs(vb);
     options.bucket.progress.notifyPersisted((vb) => this.persisted(vb));
   }
@@ -98,25 +102,26 @@ export class BucketReplication {
     if (message.kind === 'open') this.openIntake(node, message);
     else if (message.kind === 'batch') this.takeBatch(node, message, body, bytes);
     else if (message.kind === 'empty') this.empty(node, message);
-    else if (message.kind === 'got') this.positionsReported(node, message);
-    else if (message.kind === 'opened' || message.kind === 'failed') {
-      const active = this.actives.get(message.shard);
-      if (active?.epoch === message.epoch) active.received(node, message);
-    } else if (message.kind === 'refused') this.followEpoch(message.shard, message.epoch);
+    else if (message.kind === 'got')
+      for (const row of message.rows) this.activeOf(row)?.positionReported(node, row);
+    else if (message.kind === 'continued') this.boots.received(node, message);
+    else if (message.kind === 'opened' || message.kind === 'failed')
+      this.activeOf(message)?.received(node, message);
+    else if (message.kind === 'refused') this.followEpoch(message.shard, message.epoch);
   }
 
-  private positionsReported(node: string, { rows }: PositionReport): void {
-    for (const row of rows) {
-      const active = this.actives.get(row.shard);
-      if (active?.epoch === row.epoch) active.positionReported(node, row);
-    }
+  private activeOf({ epoch, shard }: { epoch: number; shard: number }): ActiveShard | null {
+    const active = this.actives.get(shard);
+    return active?.epoch === epoch ? active : null;
   }
 
-  connected(): void {
+  connected(node: string): void {
+    this.boots.connected(node);
     for (const active of this.actives.values()) active.feedCopies();
   }
 
   disconnected(node: string): void {
+    this.boots.disconnected(node);
     for (const active of this.actives.values()) active.connectionLost(node);
     for (const [shard, { node: active }] of this.intakes) if (active === node) this.closeIntake(shard);
     this.unapplied.take(node);
@@ -220,9 +225,9 @@ export class BucketReplication {
 
   /** The changes of one write of the map: confirmations of this process, or else changes of in-sync sets and actives. */
   private wantedChanges(): ShardChange[] {
-    const { drops, earlier } = this;
+    const { boots, drops, earlier } = this;
     const confirms = this.specs.flatMap((spec, shard) =>
-      confirmation(spec, { ...this.options, drops, earlier, shard, epoch: this.epochOf(shard) }),
+      confirmation(spec, { ...this.options, boots, drops, earlier, shard, epoch: this.epochOf(shard) }),
     );
     if (confirms.length > 0) return confirms;
     return [...this.actives.values()].flatMap((active) => active.wantedChange() ?? []);
@@ -295,13 +300,8 @@ export class BucketReplication {
     });
     this.intakes.set(shard, { node, epoch, intake });
     this.earlier.fedBy(shard, node);
-    this.answer(node, {
-      kind: 'opened',
-      shard,
-      epoch,
-      feed,
-      rows: vbs.map((vb) => positionOf(bucket, vb)),
-    });
+    const positions = vbs.map((vb) => positionOf(bucket, vb));
+    this.answer(node, { kind: 'opened', shard, epoch, feed, rows: positions });
   }
 
   private refusesOlder(node: string, shard: number, epoch: number): boolean {
@@ -392,9 +392,6 @@ export class BucketReplication {
   }
 
   private vbsOf(shard: number): number[] {
-    const { count } = this.options.bucket.columns;
-    const vbs: number[] = [];
-    for (let vb = shard; vb < count; vb += this.specs.length) vbs.push(vb);
-    return vbs;
+    return vbsOfShard(this.options.bucket.columns.count, this.specs.length, shard);
   }
 }

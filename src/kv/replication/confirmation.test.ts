@@ -5,6 +5,7 @@ import { silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ShardSpec } from '../admin.ts';
 import { confirmation } from './confirmation.ts';
+import { ContinuedBoots } from './continued-boots.ts';
 import { PeerConnections } from './peers.ts';
 
 const self = { node: 'b', boot: 'b 2' };
@@ -23,6 +24,8 @@ function confirms(
     countsBoots?: boolean;
     isFirstOfProcess?: boolean;
     isDropping?: boolean;
+    /** The boots that this process continues. */
+    continues?: readonly string[];
   },
   waitMs = 5_000,
 ): boolean {
@@ -36,7 +39,7 @@ function confirms(
     connect: () => new Promise(() => {}),
     events: { connected() {}, disconnected() {}, arrived() {}, received() {}, hasRoom() {} },
   });
-  const { countsBoots = true, isFirstOfProcess = true, isDropping = false } = change;
+  const { continues = [], countsBoots = true, isFirstOfProcess = true, isDropping = false } = change;
   const drops = { isDropping: () => isDropping };
   const earlier = {
     countsBoots: () => countsBoots,
@@ -44,7 +47,8 @@ function confirms(
     servesUntilMs: () => -Infinity,
   };
   const spec = { ...promoted, ...change.spec };
-  const parts = { shard: 0, epoch: 2, self, clock, peers, promisedUntilMs, drops, earlier, isFirstOfProcess };
+  const boots = new ContinuedBoots({ uuid: 'b', own: continues, peers });
+  const parts = { shard: 0, epoch: 2, self, clock, boots, promisedUntilMs, drops, earlier, isFirstOfProcess };
   const changes = confirmation(spec, parts);
   peers.close();
   return changes.some(({ kind }) => kind === 'confirm');
@@ -76,4 +80,19 @@ it('waits for a promise of an earlier process only where an active may still cou
 
 it('waits until the vbuckets that it removes are removed', () => {
   assert.equal(confirms({ isDropping: true }, 60_000), false);
+});
+
+it('a process that continues the active of the epoch confirms at once, and one that was promoted waits for the promises of the earlier one', () => {
+  const continues = ['b 1', 'b 0'];
+  for (const boot of continues) {
+    const inSync = [
+      { node: 'a', boot: 'a 1' },
+      { node: 'b', boot },
+    ];
+    const wasActive = { spec: { inSync, confirmed: 'b 1' }, continues };
+    assert.equal(confirms(wasActive), true);
+    assert.equal(confirms({ ...wasActive, continues: [] }), false, 'it has only what was on disk');
+    assert.equal(confirms({ spec: { inSync }, continues }), false, 'the earlier active may count on them');
+    assert.equal(confirms({ spec: { inSync }, continues }, 10_000), true);
+  }
 });

@@ -2,8 +2,8 @@
 import type { Clock } from '#ports/clock.ts';
 import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import { changesAfterRestart } from './after-restart.ts';
+import type { ContinuedBoots } from './continued-boots.ts';
 import type { EarlierActives } from './earlier-actives.ts';
-import type { PeerConnections } from './peers.ts';
 import type { ShardDrops } from './shard-drops.ts';
 
 interface ConfirmationParts {
@@ -14,7 +14,7 @@ interface ConfirmationParts {
   /** Vbuckets whose removal is under way are removed first: the disk may still have rows of them. */
   drops: Pick<ShardDrops, 'isDropping'>;
   earlier: Pick<EarlierActives, 'countsBoots' | 'needsPromise' | 'servesUntilMs'>;
-  peers: PeerConnections;
+  boots: Pick<ContinuedBoots, 'own' | 'stateOf'>;
   /** Until then, promises may be valid that were made for the bucket before this engine. */
   promisedUntilMs: number;
   /** That engine was one of an earlier process. */
@@ -24,20 +24,26 @@ interface ConfirmationParts {
 
 /** None while another node may still serve the shard, or while this one removes it. */
 export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardChange[] {
-  const { clock, drops, earlier, peers, promisedUntilMs, self, shard } = parts;
+  const { boots, clock, drops, earlier, promisedUntilMs, self, shard } = parts;
   if (spec.state !== 'active' || spec.confirmed === self.boot || drops.isDropping(shard)) return [];
   const highestEpoch = Math.max(spec.epoch, parts.epoch);
   const epoch = spec.confirmed === undefined ? highestEpoch : Math.max(highestEpoch, spec.epoch + 1);
   const members = spec.inSync ?? [];
-  const hasAllWrites =
-    members.length <= 1 || members.find(({ node }) => node === self.node)?.boot === self.boot;
+  const own = members.find(({ node }) => node === self.node)?.boot;
+  const continues = own !== undefined && boots.own.includes(own) ? own : undefined;
+  const hasAllWrites = members.length <= 1 || own === self.boot || continues !== undefined;
   if (spec.stopped !== undefined && epoch <= spec.stopped) return [];
-  if (!hasAllWrites) return changesAfterRestart(spec, { shard, epoch, self: self.node, peers });
+  if (!hasAllWrites) return changesAfterRestart(spec, { shard, epoch, self: self.node, boots });
   // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
   const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
-  const mayConfirmNow = isAlone || spec.stopped !== undefined || !earlier.needsPromise(shard);
+  // The process that this one continues was the active: none of an earlier epoch has served since that one confirmed.
+  const wasActive = continues !== undefined && boots.own.includes(spec.confirmed ?? '');
+  const mayConfirmNow = isAlone || wasActive || spec.stopped !== undefined || !earlier.needsPromise(shard);
   // An active that put this process into the set counts on its promises from then on, no longer on those of the process before it.
-  const isCounted = parts.isFirstOfProcess && members.length > 1 && earlier.countsBoots(shard);
+  const isCounted =
+    parts.isFirstOfProcess && members.length > 1 && own === self.boot && earlier.countsBoots(shard);
   const untilMs = Math.max(isCounted ? -Infinity : promisedUntilMs, earlier.servesUntilMs(shard));
-  return mayConfirmNow || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
+  return mayConfirmNow || clock.monotonicMs() >= untilMs
+    ? [{ shard, epoch, kind: 'confirm', ...(continues !== undefined && { continues }) }]
+    : [];
 }

@@ -77,6 +77,7 @@ it('writes one position a message, confirms every byte once, and omits what 0.2 
   assert.ok(confirmed?.kind === 'got' && confirmed.bytes === 9);
   assert.deepEqual(message, failed);
   assert.equal(earlierForm.encode({ kind: 'ended' }).length, 0);
+  assert.equal(earlierForm.encode({ kind: 'continued', bucket: 'b', boots: [], asks: true }).length, 0);
 });
 
 const hello = { kind: 'hello', node: 'b', boot: 'b 1' } as const;
@@ -106,7 +107,10 @@ it('begins in the form of 0.2, and continues in the form that the other node rea
     assert.deepEqual(received, [open]);
     const [greeting = Buffer.alloc(0), empty] = sent;
     assert.deepEqual(decoded(greeting), [
-      { kind: 'hello', node: 'a', boot: 'a 1', saysPromise: true, countsBoots: true, readsBinary: true },
+      {
+        ...{ kind: 'hello', node: 'a', boot: 'a 1', saysPromise: true, countsBoots: true, readsBinary: true },
+        saysContinued: true,
+      },
     ]);
     assert.deepEqual(empty, form.encode({ kind: 'empty', ...shard, vbs: [3] }));
   }

@@ -24,7 +24,7 @@ export const isEarlierFrame = (bytes: Buffer, start: number): boolean =>
 
 /** The frames of a message; none for one that 0.2 does not know. */
 function encode(message: PeerMessage, body: Uint8Array = noBytes): Buffer {
-  if (message.kind === 'ended') return noBytes;
+  if (message.kind === 'ended' || message.kind === 'continued') return noBytes;
   if (message.kind === 'batch') return frameOf(earlierBatch(message), body);
   if (message.kind === 'got') {
     const { bucket, bytes, rows } = message;

@@ -34,6 +34,8 @@ async function replicated(spec: ShardSpec) {
       if (message.kind === 'open') opens.set(node, message.feed);
     },
     bootOf: (node) => `${node} 1`,
+    connected: () => [],
+    saysContinued: () => false,
     mayFeed: () => true,
     hasEnded: () => false,
     answeredMs: () => b.clock.monotonicMs(),

@@ -32,6 +32,8 @@ export interface PeerHello {
   readonly countsBoots?: boolean;
   /** It reads the present form of frames; version 0.2 does not. */
   readonly readsBinary?: boolean;
+  /** It says of each bucket which earlier process it continues; older nodes continue none. */
+  readonly saysContinued?: boolean;
 }
 
 /** Sent by both sides every 200 ms; the answer (`beaten`) repeats the time. */
@@ -48,6 +50,15 @@ export interface Beat {
 /** The last message of a process that stops: it serves no document any more, so that promises to it have ended. */
 export interface Ended {
   readonly kind: 'ended';
+}
+
+/** The sender has the memory of these earlier processes of its node in this bucket, because they stopped cleanly. */
+export interface Continued {
+  readonly kind: 'continued';
+  readonly bucket: string;
+  readonly boots: readonly string[];
+  /** The receiver is to say the same of itself. */
+  readonly asks: boolean;
 }
 
 /** The active of a shard begins to feed the copy of the receiver. */
@@ -131,8 +142,8 @@ export interface EarlierGot extends ShardRef, ReportedPosition {
 }
 
 type EarlierOpen = Omit<Open, 'feed'> & Partial<Pick<Open, 'feed'>>;
-export type EarlierMessage = Exclude<TextMessage, Open> | EarlierOpen | EarlierBatch | EarlierGot;
+export type EarlierMessage = Exclude<TextMessage, Open | Continued> | EarlierOpen | EarlierBatch | EarlierGot;
 
 /** Rare messages, whose form is text. */
-export type TextMessage = PeerHello | Beat | Ended | Open | Empty | Opened;
+export type TextMessage = PeerHello | Beat | Ended | Continued | Open | Empty | Opened;
 export type PeerMessage = TextMessage | CopyBatch | PositionReport;

@@ -47,6 +47,7 @@ interface Connection {
   /** Until the hello of the other node says that it reads the present form of frames. */
   isEarlier: boolean;
   saysPromise: boolean;
+  saysContinued: boolean;
   inFlight: number;
 }
 
@@ -100,6 +101,11 @@ export class PeerConnections {
   /** The boot of a connected node, else null. */
   bootOf(node: string): string | null {
     return this.connections.get(node)?.boot ?? null;
+  }
+
+  /** Whether the connected process says which earlier one it continues. */
+  saysContinued(node: string): boolean {
+    return this.connections.get(node)?.saysContinued ?? false;
   }
 
   connected(): string[] {
@@ -245,6 +251,7 @@ export class PeerConnections {
       saysPromise: true,
       countsBoots: true,
       readsBinary: true,
+      saysContinued: true,
     });
   }
 
@@ -272,6 +279,7 @@ export class PeerConnections {
       connection.boot = message.boot;
       connection.isEarlier = isEarlier && message.readsBinary !== true;
       connection.saysPromise = message.saysPromise ?? false;
+      connection.saysContinued = message.saysContinued ?? false;
       this.began(message);
       events.connected(node);
     } else if (connection.boot === null) throw new Error('its first message is not a hello');
@@ -351,5 +359,6 @@ const newConnection = (link: Link): Connection => ({
   boot: null,
   isEarlier: true,
   saysPromise: false,
+  saysContinued: false,
   inFlight: 0,
 });

@@ -25,7 +25,6 @@ for (const type of ['full', 'delta'])
     for (let i = 0; i < 50; i++) assert.equal(a.store(`k${i}`, 0, { value: `${i}` }), Status.success);
     await clock.run(1_000);
     await before.stop();
-    await before.bucket.stop();
     await map.place(0, [0, 1]);
     for (let i = 40; i < 55; i++) assert.equal(a.store(`k${i}`, 0, { value: 'new' }), Status.success);
     await clock.run(1_000);

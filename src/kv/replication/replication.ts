@@ -45,7 +45,7 @@ export class Replication {
       log,
       connect: (peer) => links.connect(peer),
       events: {
-        connected: () => this.each((bucket) => bucket.connected()),
+        connected: (node) => this.each((bucket) => bucket.connected(node)),
         disconnected: (node) => this.each((bucket) => bucket.disconnected(node)),
         hasRoom: (node) => this.each((bucket) => bucket.hasRoom(node)),
         arrived: tick,
@@ -53,6 +53,10 @@ export class Replication {
       },
     });
     links.accepted = (link) => this.peers.accept(link);
+  }
+
+  get boot(): string {
+    return this.options.self.boot;
   }
 
   follow({ keepsCopies = false, peers, promiseMs = promiseMsMax, tls }: KvCluster): void {

@@ -20,6 +20,7 @@ const valid: readonly TextMessage[] = [
   { kind: 'beat', ...beat, needsPromise: false },
   { kind: 'beaten', ...beat, promiseMs: 10_000 },
   { kind: 'ended' },
+  { kind: 'continued', bucket: 'b', boots: ['a 1'], asks: true },
   { kind: 'open', ...shard, incarnation: 1, feed: 1 },
   { kind: 'empty', ...shard, vbs: [0, 65_535] },
   { kind: 'opened', ...shard, rows: [row, { ...row, failover: '' }], feed: 3, bytes: 0 },

@@ -238,11 +238,12 @@ export class DataFile {
    * `clean`: the caller has nothing left to commit. Throws when the file cannot be marked so. A file that found the disk full
    * misses changes, and is not marked.
    */
-  close(clean: boolean): void {
+  close(clean: boolean, by = ''): void {
     if (this.failure !== null) return;
     try {
       if (clean) this.writeLoggedUnlessFull();
       if (clean && !this.isFull) {
+        this.db.prepare(sql.setClosedBy).run(by);
         this.db.prepare(sql.setClean).run(CleanFlag.clean);
         this.db.exec('pragma wal_checkpoint(truncate)');
         removeCutLog(this.spec);
@@ -270,6 +271,7 @@ export class DataFile {
       this.putCommits = this.db.prepare(sql.setCommits);
       this.db.exec(`begin immediate; pragma user_version=${formatVersion}`);
       this.db.prepare(sql.setClean).run(CleanFlag.open);
+      this.db.prepare(sql.setClosedBy).run('');
       if (logged.length > 0) new RowWriter(this.db, this.reader.readVbuckets()).writeAll(logged);
       this.putCommits.run(this.commitsEver);
       this.db.exec('commit');
@@ -281,7 +283,7 @@ export class DataFile {
       this.counter = new CommitCounter(this.spec.path, this.commitsEver);
       // The next file that is opened uses the memory of this one's page cache.
       this.db.exec(shrinkSql);
-      return { file: this.spec.file, clean: wasClean, vbuckets };
+      return { file: this.spec.file, clean: wasClean, closedBy: closedBy(header), vbuckets };
     } catch (error) {
       this.fail(error);
       throw error;
@@ -357,6 +359,12 @@ const headerOf = (db: DatabaseSync): Map<unknown, unknown> =>
 const commitsIn = (header: ReadonlyMap<unknown, unknown>): number | null => {
   const commits = header.get('commits');
   return typeof commits === 'number' ? commits : null;
+};
+
+/** Null in files of older versions too. */
+const closedBy = (header: ReadonlyMap<unknown, unknown>): string | null => {
+  const by = header.get('closedBy');
+  return typeof by === 'string' && by !== '' ? by : null;
 };
 
 function checkCommitsOf(spec: DataFileSpec, header: ReadonlyMap<unknown, unknown>, hadWal: boolean): void {

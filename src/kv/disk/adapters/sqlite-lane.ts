@@ -221,13 +221,13 @@ export class SqliteLane {
   }
 
   /** Closes the bucket's files in this lane, all of them even when one throws. */
-  close(bucketUuid: string, clean: boolean): void {
+  close(bucketUuid: string, clean: boolean, by?: string): void {
     const errors: unknown[] = [];
     for (const [key, data] of this.filesOf(bucketUuid)) {
       this.files.delete(key);
       this.uncheckpointed.delete(data);
       try {
-        data.close(clean);
+        data.close(clean, by);
       } catch (error) {
         errors.push(error);
       }

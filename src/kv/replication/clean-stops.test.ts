@@ -1,0 +1,208 @@
+// Which process continues a shard after the members of its in-sync set stopped, cleanly or not, and whether a restart costs a copy its place.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DurabilityLevel } from '#kv/data/documents.ts';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
+import { Status } from '#wire/status.ts';
+import { aSeed } from '../../../test/support/random.ts';
+import { type ReplicatedNode as Node, ReplicatedCluster } from '../../../test/support/replicated-cluster.ts';
+
+const majority = { durability: DurabilityLevel.majority } as const;
+const persisted = { durability: DurabilityLevel.persistToMajority } as const;
+
+/** Nodes with disks, each of which is started again as another process. */
+class Restarts {
+  readonly cluster: ReplicatedCluster;
+  readonly nodes = new Map<string, Node>();
+  private readonly disks = new Map<string, MemoryDisk>();
+  private boots = 0;
+
+  constructor(seed: ReturnType<typeof aSeed>, names: readonly string[]) {
+    this.cluster = new ReplicatedCluster(seed, names, names.length - 1);
+  }
+
+  async begin(): Promise<void> {
+    for (const name of this.cluster.names) await this.start(name);
+    await this.cluster.clock.run(14_000);
+  }
+
+  async start(name: string): Promise<Node> {
+    const disk = this.disks.get(name) ?? new MemoryDisk();
+    this.disks.set(name, disk);
+    const node = await this.cluster.start(name, `${name} ${++this.boots}`, disk);
+    this.nodes.set(name, node);
+    return node;
+  }
+
+  of(name: string): Node {
+    return this.nodes.get(name) as Node;
+  }
+
+  async stop(name: string): Promise<void> {
+    await this.cluster.clock.until(this.of(name).stop());
+  }
+
+  kill(name: string): void {
+    this.of(name).crash();
+    this.disks.get(name)?.crash();
+    void this.of(name)
+      .bucket.stop()
+      .catch(() => {});
+  }
+
+  end(): void {
+    for (const node of this.nodes.values()) node.crash();
+  }
+
+  /** The write is acknowledged; shard 0 is of node a. */
+  async write(name: string, key: string, change: typeof majority | typeof persisted): Promise<void> {
+    const node = this.of(name);
+    assert.equal(node.store(key, 0, { ...change, value: key }), Status.success);
+    const token = node.result.pending;
+    for (let i = 0; i < 100 && !node.resolved.has(token); i++) await this.cluster.clock.run(20);
+    assert.equal(node.resolved.get(token), Status.success);
+  }
+
+  serves(name: string): boolean {
+    const node = this.of(name);
+    node.tick();
+    return node.bucket.documents.isActive(0);
+  }
+
+  has(name: string, key: string): boolean {
+    return typeof this.of(name).read(key, 0) === 'string';
+  }
+
+  async members(): Promise<string[]> {
+    const { nodes, names } = { nodes: this.nodes, names: this.cluster.names };
+    const inSync = (await this.cluster.map.shards())[0]?.inSync ?? [];
+    return inSync.map(([at, boot]) => {
+      const name = names[at] ?? '';
+      return nodes.get(name)?.boot === boot ? name : `${name} before`;
+    });
+  }
+}
+
+test('an active that stopped cleanly serves again at once, with all that it had, and keeps the set', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
+  const { clock } = all.cluster;
+  await all.begin();
+  all.of('a').store('plain', 0, { value: 'plain' });
+  await all.write('a', 'durable', majority);
+  await all.stop('a');
+  await all.start('a');
+  await clock.run(1_000);
+  assert.equal(all.serves('a'), true);
+  assert.deepEqual([all.has('a', 'plain'), all.has('a', 'durable')], [true, true]);
+  assert.deepEqual((await all.members()).sort(), ['a', 'b', 'c']);
+  all.end();
+});
+
+test('where all members stopped cleanly the active does not wait for the others', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
+  const { clock } = all.cluster;
+  await all.begin();
+  await all.write('a', 'durable', majority);
+  for (const name of ['c', 'a', 'b']) await all.stop(name);
+  await clock.run(60_000);
+  await all.start('a');
+  await clock.run(3_000);
+  assert.equal(all.serves('a'), true);
+  assert.equal(all.has('a', 'durable'), true);
+  await all.start('b');
+  await clock.run(3_000);
+  await all.write('a', 'later', majority);
+  all.end();
+});
+
+test('a member that stopped cleanly is promoted in place of an active that was killed', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b']);
+  const { clock, map } = all.cluster;
+  await all.begin();
+  await all.write('a', 'durable', majority);
+  all.of('a').holdChanges();
+  await all.stop('b');
+  all.kill('a');
+  await all.start('a');
+  await clock.run(12_000);
+  assert.equal(all.serves('a'), false, 'node b may have more');
+  await all.start('b');
+  await clock.run(12_000);
+  assert.equal((await map.shards())[0]?.chain[0], 1);
+  assert.equal(all.serves('b'), true);
+  assert.equal(all.has('b', 'durable'), true);
+  all.end();
+});
+
+test('a process that was killed after a clean stop continues nothing', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b']);
+  const { clock } = all.cluster;
+  await all.begin();
+  all.of('a').holdChanges();
+  await all.stop('b');
+  all.kill('a');
+  await all.start('b');
+  all.kill('b');
+  await all.start('b');
+  await all.start('a');
+  await clock.run(20_000);
+  assert.equal(all.serves('a'), true, 'the last active');
+  all.end();
+});
+
+test('where a promoted node and all other members were killed the last active continues', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
+  const { clock, map } = all.cluster;
+  await all.begin();
+  await all.write('a', 'durable', persisted);
+  all.of('b').holdChanges();
+  all.kill('a');
+  await map.nameActive(0, 'b');
+  await clock.run(1_000);
+  for (const name of ['b', 'c']) all.kill(name);
+  for (const name of ['b', 'c']) await all.start(name);
+  await clock.run(20_000);
+  assert.equal(
+    all.serves('b') || all.serves('c'),
+    false,
+    'only the disk of node a surely has what was persisted',
+  );
+  await all.start('a');
+  await clock.run(5_000);
+  assert.equal(all.serves('a'), true);
+  assert.equal(all.has('a', 'durable'), true);
+  await all.write('a', 'later', persisted);
+  all.end();
+});
+
+for (const end of ['stop', 'kill'] as const)
+  test(`durable writes wait for a copy that is back soon after a ${end}, in its place`, async (t) => {
+    const all = new Restarts(aSeed(t), ['a', 'b']);
+    const { clock } = all.cluster;
+    await all.begin();
+    await all.write('a', 'before', majority);
+    if (end === 'stop') await all.stop('b');
+    else all.kill('b');
+    await clock.run(500);
+    assert.deepEqual(await all.members(), ['a', 'b'], 'it may be back in a moment');
+    assert.equal(all.of('a').store('meanwhile', 0, { ...majority, value: 'x' }), Status.success);
+    const token = all.of('a').result.pending;
+    await all.start('b');
+    for (let i = 0; i < 100; i++) {
+      await clock.run(20);
+      assert.equal((await all.members()).length, 2, 'the set is never smaller');
+    }
+    assert.deepEqual(await all.members(), ['a', 'b']);
+    assert.equal(all.of('a').resolved.get(token), Status.success);
+    all.end();
+  });
+
+test('a copy that is not back soon leaves the set', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b']);
+  await all.begin();
+  await all.stop('b');
+  await all.cluster.clock.run(2_500);
+  assert.deepEqual(await all.members(), ['a']);
+  assert.equal(all.of('a').store('k', 0, majority), Status.durabilityImpossible);
+  all.end();
+});

@@ -1,0 +1,56 @@
+// Which members of in-sync sets still have the memory that counts: a process that began after a clean stop has that of the process before it, since
+// the files have all of it. Others that restarted have only what was on disk before.
+import type { SyncMember } from '../admin.ts';
+import type { Continued } from './frames.ts';
+import type { PeerConnections } from './peers.ts';
+
+export interface ContinuedBootsOptions {
+  /** Of the bucket. */
+  readonly uuid: string;
+  /** The boots that this process continues, by the files of the bucket. */
+  readonly own: readonly string[];
+  readonly peers: Pick<PeerConnections, 'bootOf' | 'connected' | 'saysContinued' | 'send'>;
+}
+
+export class ContinuedBoots {
+  /** The boots that this process continues. */
+  readonly own: readonly string[];
+  private readonly options: ContinuedBootsOptions;
+  /** By node: which boots its connected process continues. */
+  private readonly others = new Map<string, readonly string[]>();
+
+  constructor(options: ContinuedBootsOptions) {
+    this.options = options;
+    this.own = options.own;
+    for (const node of options.peers.connected()) this.connected(node);
+  }
+
+  /** Either side may have the bucket later than the connection: the later one asks. */
+  connected(node: string): void {
+    this.say(node, true);
+  }
+
+  received(node: string, { asks, boots }: Continued): void {
+    this.others.set(node, boots);
+    if (asks) this.say(node, false);
+  }
+
+  disconnected(node: string): void {
+    this.others.delete(node);
+  }
+
+  /** `whole`: it has everything that the member received. `restarted`: only what was on disk. `unknown`: it did not say yet, or is not connected. */
+  stateOf({ boot, node }: SyncMember): 'whole' | 'restarted' | 'unknown' {
+    const { peers } = this.options;
+    const connected = peers.bootOf(node);
+    if (connected === null) return 'unknown';
+    if (connected === boot || this.others.get(node)?.includes(boot)) return 'whole';
+    return this.others.has(node) || !peers.saysContinued(node) ? 'restarted' : 'unknown';
+  }
+
+  private say(node: string, asks: boolean): void {
+    const { peers, uuid } = this.options;
+    if (peers.saysContinued(node))
+      peers.send(node, { kind: 'continued', bucket: uuid, boots: this.own, asks });
+  }
+}
