@@ -19,7 +19,12 @@ import type { Throttle } from '#http/throttle.ts';
 import type { IndexDefinitions } from '#index/index.contract.ts';
 import { rangeRoutes } from '#metrics/range/range.routes.ts';
 import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
-import type { FunctionDefinitions, FunctionLibraries, StatisticsStore } from '#query/query.contract.ts';
+import type {
+  CurlAllowlist,
+  FunctionDefinitions,
+  FunctionLibraries,
+  StatisticsStore,
+} from '#query/query.contract.ts';
 import type { Agent } from './agent/agent.ts';
 import type { AlertSink } from './alerts/alerts.service.ts';
 import { auditRoutes } from './audit/audit.routes.ts';
@@ -50,7 +55,13 @@ import { OwnEntry } from './own-entry.ts';
 import { passwordPolicyRoutes } from './password-policy/password-policy.routes.ts';
 import type { InterNode } from './peers/inter-node.ts';
 import type { NodeCertificates } from './peers/node-certificates.ts';
-import { type QuerySettings, querySetting, serviceSettings } from './query-settings/query-settings.ts';
+import {
+  curlSetting,
+  noCurl,
+  type QuerySettings,
+  querySetting,
+  serviceSettings,
+} from './query-settings/query-settings.ts';
 import { managerRoutes } from './routes.ts';
 import type { SecurityParts } from './security/security.feature.ts';
 import { uiRoutes } from './ui/ui.routes.ts';
@@ -90,6 +101,8 @@ export interface ClusterManager {
   services(): readonly string[] | null;
   /** Settings of the query service, under its own names. Known after `open`. */
   querySettings(): Record<string, unknown>;
+  /** Which addresses CURL() may read. Known after `open`. */
+  curlAllowlist(): CurlAllowlist;
   /** Which statements the audit log records. Known after `open`. */
   statementAuditing(): StatementAuditing;
   /** The query service reports each of these statements here when it has ended. */
@@ -170,6 +183,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     },
     services: () => view.self.services,
     querySettings: () => serviceSettings(view.setting<QuerySettings>(querySetting, {})),
+    curlAllowlist: () => view.setting<CurlAllowlist>(curlSetting, noCurl),
     statementAuditing: () => statementAuditing(features.auditSettings.value),
     statementEnded: (statement) => recordStatement(features.auditLog, statement),
     listening,

@@ -17,7 +17,12 @@ import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.
 import type { QueryPorts, QueryReport, QueryStart, QueryState } from '#query/host/query-messages.ts';
 import { queryMetrics } from '#query/host/query-metrics.ts';
 import { WorkerQuery } from '#query/host/worker-query.ts';
-import type { FunctionDefinitions, FunctionLibraries, StatisticsStore } from '#query/query.contract.ts';
+import type {
+  CurlAllowlist,
+  FunctionDefinitions,
+  FunctionLibraries,
+  StatisticsStore,
+} from '#query/query.contract.ts';
 import { clusterLayoutOf } from './cluster-layout.ts';
 import type { NodeOptions } from './node-options.ts';
 import { indexFolder, type OwnServices } from './own-services.ts';
@@ -50,6 +55,7 @@ export interface QueryNode extends QueryEnvironment {
   readonly ports: NodePorts;
   readonly version: string;
   readonly settings: Record<string, unknown>;
+  readonly curl: CurlAllowlist;
   readonly audit: StatementAuditing;
 }
 
@@ -105,7 +111,7 @@ export class NodeQueryService {
 
   /** Resolves when the query service knows the buckets and collections of the data service. */
   async follow(desired: KvDesired, node: QueryNode): Promise<void> {
-    const { ports, version, tls, plainForThisMachineOnly, clients, settings, audit } = node;
+    const { ports, version, tls, plainForThisMachineOnly, clients, settings, curl, audit } = node;
     const data = await this.deps.services.access();
     const { host, localAddress } = data.address;
     const rest = `${host.includes(':') ? `[${host}]` : host}:${ports.mgmt}`;
@@ -115,6 +121,7 @@ export class NodeQueryService {
       plainForThisMachineOnly,
       clients,
       settings,
+      curl,
       audit,
       functions: this.deps.definitions.functions.all(),
       data: { address: { ...data.address, localAddress }, account: data.account },

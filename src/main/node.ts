@@ -251,6 +251,7 @@ export class Node {
       plainForThisMachineOnly: desired.plainForThisMachineOnly ?? false,
       version: this.manager.product.version,
       settings: this.manager.querySettings(),
+      curl: this.manager.curlAllowlist(),
       audit: this.manager.statementAuditing(),
     });
     return report;

@@ -57,6 +57,13 @@ export interface FunctionLibraries {
   onChange(changed: () => void): { stop(): void };
 }
 
+/** The addresses that CURL() may read: all, or those that begin with an allowed one and with no refused one. */
+export interface CurlAllowlist {
+  readonly all_access: boolean;
+  readonly allowed_urls: readonly string[];
+  readonly disallowed_urls: readonly string[];
+}
+
 /** The statistics of one collection, which UPDATE STATISTICS gathers for the planner. */
 export interface StoredStatistics {
   readonly bucketUuid: string;

@@ -1,6 +1,8 @@
 // Statements that the published documentation shows, and refusals that name what this node lacks.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { administrator, eventually } from '../support/node-process.ts';
+import { QueryClient } from '../support/query-client.ts';
 import { RestartedNode } from '../support/restarted-node.ts';
 
 const node = new RestartedNode('shop');
@@ -69,4 +71,65 @@ test('statements for services that a node lacks are refused by name', async () =
     assert.equal(errors?.[0]?.code, 16003, statement);
     assert.match(errors?.[0]?.msg ?? '', text);
   }
+});
+
+test('CURL reads only what role and allowlist permit, and never this machine', async () => {
+  const rest = new URL(node.process.ready.node.rest);
+  const own = `SELECT RAW CURL("${rest.origin}/pools", {"user": "Administrator:password"})`;
+  const refusal = async (statement: string, by = node.queries): Promise<string> => {
+    const { errors } = await by.ask(statement);
+    return `${errors?.[0]?.code} ${errors?.[0]?.msg}`;
+  };
+  assert.match(await refusal(own), /^5010 .*CURL\(\): The end point http:.*\/pools is not permitted/);
+  const allow = async (list: object, status = 200): Promise<string> => {
+    const { username, password } = administrator;
+    const response = await fetch(`${rest.origin}/settings/querySettings/curlWhitelist`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa(`${username}:${password}`)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(list),
+    });
+    assert.equal(response.status, status);
+    return await response.text();
+  };
+  for (const address of ['ftp://a', 'a.example', 'https://', 'https://a:b@c', 5])
+    assert.match(
+      await allow({ all_access: false, allowed_urls: [address] }, 400),
+      /allowed_urls must be a list of at most 1000 addresses with http/,
+    );
+  await allow({ all_access: false, allowed_urls: [rest.origin] });
+  assert.match(await refusal(own), /^5010 .*its address is one of this machine/);
+  await allow({ all_access: true });
+  for (const host of ['localhost', '127.0.0.1', '[::ffff:127.0.0.1]', '169.254.169.254'])
+    assert.match(
+      await refusal(`SELECT CURL("http://${host}:${rest.port}/")`),
+      /^5010 .*its address is/,
+      host,
+    );
+  assert.match(await refusal('SELECT CURL("http://a.example", {"proxy": "x"})'), /option proxy: it is not/);
+  assert.deepEqual(await rows('SELECT RAW CURL(NULL)'), [null]);
+
+  const form = { password: 'password', roles: 'query_select[shop]' };
+  await node.process.request('/settings/rbac/users/local/reader', 'PUT', form);
+  const reader = new QueryClient(node.process.ready.node.query ?? '', {
+    username: 'reader',
+    password: 'password',
+  });
+  await eventually(async () => assert.equal(await reader.code('SELECT 1'), 0));
+  await rows('CREATE FUNCTION outside(url) { CURL(url) }');
+  for (const statement of [own, 'SELECT outside("http://a.example")', 'UPDATE shop SET a = CURL("http://b")'])
+    assert.match(await refusal(statement, reader), /^13014 /, statement);
+  assert.match(
+    await refusal(own, reader),
+    /queries using the CURL\(\) function. Add role query_external_access/,
+  );
+  const external = { ...form, roles: 'query_external_access' };
+  await node.process.request('/settings/rbac/users/local/reader', 'PUT', external);
+  await eventually(async () =>
+    assert.match(await refusal(own, reader), /^5010 .*its address is one of this/),
+  );
+  const shown = JSON.stringify(await rows('SELECT RAW statement FROM system:completed_requests'));
+  assert.doesNotMatch(shown, /Administrator:password/);
 });

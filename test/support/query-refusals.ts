@@ -169,7 +169,7 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   12030: provokedElsewhere,
   12033: { test: 'src/sqlpp/run/engine.test.ts' },
   13014: { statement: 'DELETE FROM shop', asReader: true },
-  16003: 'SELECT CURL("http://127.0.0.1")',
+  16003: 'SELECT SEARCH(shop, "x") FROM shop',
   17002: 'COMMIT',
   17004: { statement: 'COMMIT', parameters: { txid: 'unknown' } },
   17005: interfaces,

@@ -6,6 +6,7 @@ import { realRandom } from '#ports/random.ts';
 import type { RequestOrigin } from '#query/access/session.ts';
 import type { AnswerSink } from '#query/answer/answer-writer.ts';
 import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
+import { CurlFunction } from '#query/curl/curl-function.ts';
 import { BucketClients } from '#query/data/bucket-clients.ts';
 import { Keyspaces } from '#query/data/keyspaces.ts';
 import { KnownLibraries } from '#query/functions/known-libraries.ts';
@@ -106,6 +107,11 @@ export function aQueryService(
     libraries,
     changeLibraries: nothing,
     javaScript: new JavaScriptFunctions({ threads, libraries }),
+    curl: new CurlFunction({
+      allowlist: () => ({ all_access: false, allowed_urls: [], disallowed_urls: [] }),
+      send: nothing,
+      userAgent: () => 'test',
+    }),
     statistics: new KnownStatistics(),
     changeStatistics: nothing,
     indexes: { of: () => [], scan: () => [] as never, count: nothing, figures: nothing },

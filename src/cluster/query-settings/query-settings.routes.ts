@@ -2,13 +2,13 @@
 // applies it, or after a short timeout.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
+import type { CurlAllowlist } from '#query/query.contract.ts';
 import { applyWaitMs } from '../config/apply-wait.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import * as contract from './query-settings.contract.ts';
 import {
-  type CurlAllowlist,
   curlSetting,
   noCurl,
   type QuerySettings,
@@ -46,7 +46,11 @@ export function querySettingsRoutes({ settings, data }: QuerySettingsDeps): Boun
     bind(contract.SetCurlAllowlist, async ({ body }) => {
       const list = readCurlAllowlist(body);
       if (typeof list === 'string') throw settingsRefusals.invalidCurlAllowlist({ problem: list });
-      await settings.replace<CurlAllowlist>(curlSetting, noCurl, (before) => ({ ...before, ...list }));
+      const revision = await settings.replace<CurlAllowlist>(curlSetting, noCurl, (before) => ({
+        ...before,
+        ...list,
+      }));
+      await data.applied(revision, applyWaitMs);
       return reply.json(await curl());
     }),
   ];

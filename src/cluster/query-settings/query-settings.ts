@@ -1,15 +1,10 @@
 // Settings of the query service: their ranges, and the service's own names for them. Only values that were set are stored.
 import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
+import type { CurlAllowlist } from '#query/query.contract.ts';
 
 export type QueryValue = number | boolean | string;
 export type QuerySettings = Readonly<Record<string, QueryValue>>;
-
-export interface CurlAllowlist {
-  readonly all_access: boolean;
-  readonly allowed_urls: readonly string[];
-  readonly disallowed_urls: readonly string[];
-}
 
 export const querySetting = 'query';
 export const curlSetting = 'query/curl';
@@ -113,17 +108,26 @@ export function readCurlAllowlist(body: unknown): CurlAllowlist | string {
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) return `Unsupported key ${unknown}`;
   if (typeof all !== 'boolean') return 'all_access must be true or false';
-  if (!isUrls(allowed_urls)) return 'allowed_urls must be a list of strings';
-  if (!isUrls(disallowed_urls)) return 'disallowed_urls must be a list of strings';
-  return { all_access: all, allowed_urls, disallowed_urls };
+  for (const [name, urls] of Object.entries({ allowed_urls, disallowed_urls }))
+    if (!isUrls(urls))
+      return `${name} must be a list of at most ${urlsMax} addresses with http:// or https:// and without credentials`;
+  return {
+    all_access: all,
+    allowed_urls: allowed_urls as string[],
+    disallowed_urls: disallowed_urls as string[],
+  };
 }
 
 const urlsMax = 1000;
 
 const isUrls = (value: unknown): value is string[] =>
-  Array.isArray(value) &&
-  value.length <= urlsMax &&
-  value.every((url) => typeof url === 'string' && url.length <= textMax);
+  Array.isArray(value) && value.length <= urlsMax && value.every(isUrl);
+
+function isUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || value.length > textMax || !/^https?:\/\//i.test(value)) return false;
+  const url = URL.parse(value);
+  return url !== null && url.username === '' && url.password === '';
+}
 
 /** The bit of `queryN1QLFeatCtrl` that disables sequential scans. */
 const noSequentialScans = 0x4000;

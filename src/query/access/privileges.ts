@@ -94,6 +94,13 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
         ? 'query_execute_global_external_functions'
         : `query_execute_external_functions on ${target}`,
   },
+  curl: {
+    object: 'n1ql.curl',
+    operation: 'execute',
+    isLocal: false,
+    activity: () => 'queries using the CURL() function',
+    role: () => 'query_external_access',
+  },
   transaction: {
     object: 'n1ql',
     operation: 'execute',

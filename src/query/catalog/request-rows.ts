@@ -5,6 +5,7 @@ import type { ActiveRequest } from '../state/active-requests.ts';
 import type { CompletedRequest } from '../state/completed-requests.ts';
 import { type PreparedEntry, shownNameOf } from '../state/prepared-cache.ts';
 import type { PlainRow } from './plain-row.ts';
+import { withoutPasswords } from './without-passwords.ts';
 
 const timeText = (ms: number): string => new Date(ms).toISOString();
 
@@ -44,13 +45,6 @@ function phaseFigures(
     phases.filter(([, phase]) => phase[name] > 0).map(([phase, all]) => [phase, all[name]]),
   );
 }
-
-/** Removes passwords (of CURL options) from a statement. */
-export const withoutPasswords = (statement: string): string =>
-  statement.replace(
-    /("?(?:password|pass|user|userpwd|secret|token)"?\s*:\s*)"(?:[^"\\]|\\.)*"/gi,
-    '$1"*****"',
-  );
 
 export function activeRow(active: ActiveRequest, clock: Clock): PlainRow {
   const nowMs = clock.monotonicMs();

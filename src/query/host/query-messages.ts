@@ -10,6 +10,7 @@ import type { AuditedStatement, StatementAuditing } from '../audit.contract.ts';
 import type { DataAccess } from '../data/bucket-clients.ts';
 import type { BucketState } from '../data/keyspaces.ts';
 import type {
+  CurlAllowlist,
   FunctionChange,
   FunctionDefinition,
   FunctionLibrary,
@@ -47,6 +48,7 @@ export interface QueryState {
   readonly clients: readonly string[] | null;
   /** The cluster's query settings, by the service's names. */
   readonly settings: Record<string, unknown>;
+  readonly curl: CurlAllowlist;
   readonly functions: readonly FunctionDefinition[];
   readonly audit: StatementAuditing;
   readonly data: DataAccess;

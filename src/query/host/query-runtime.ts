@@ -6,6 +6,8 @@ import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { collectGarbage } from '#ports/spare-memory.ts';
+import { CurlFunction } from '../curl/curl-function.ts';
+import { httpCall } from '../curl/http-call.adapter.ts';
 import { BatchedDocuments } from '../data/batched-documents.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
@@ -98,6 +100,11 @@ export class QueryRuntime {
         libraries: changes.libraries,
         changeLibraries: (change) => changes.libraryChanges.request(change),
         javaScript: new JavaScriptFunctions({ threads, libraries: changes.libraries }),
+        curl: new CurlFunction({
+          allowlist: () => currentState().curl,
+          send: (request, signal, take) => httpCall(request, signal, { clock: realClock, take }),
+          userAgent: () => `divan/${currentState().node.version}`,
+        }),
         statistics: changes.statistics,
         changeStatistics: (change) => changes.statisticsChanges.request(change),
         rest: {

@@ -19,8 +19,6 @@ export function requestFunction(name: string, node: NodeDescription, users: read
       return node.name;
     case 'current_users':
       return [...users];
-    case 'curl':
-      throw sqlError(16003, 'CURL(): statements of this node read nothing from other servers');
     case 'search':
     case 'search_meta':
     case 'search_score':

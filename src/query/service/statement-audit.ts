@@ -1,6 +1,6 @@
 // Reports ended statements to the audit log if it is enabled: their text, never values of parameters.
 import { type StatementUser, statementEventOf } from '../audit.contract.ts';
-import { withoutPasswords } from '../catalog/request-rows.ts';
+import { withoutPasswords } from '../catalog/without-passwords.ts';
 import { durationText } from '../request/duration.ts';
 import type { ActiveRequest } from '../state/active-requests.ts';
 import type { QueryServiceDeps } from '../state/parts.ts';
@@ -47,7 +47,7 @@ function detailsOf(
   const isFailed = active.state !== 'completed' || errors.length > 0;
   return {
     requestId: active.id,
-    statement: withoutPasswords(statement.slice(0, textMax)),
+    statement: withoutPasswords(statement).slice(0, textMax),
     ...(statement.length > textMax && { isStatementCut: true }),
     isAdHoc: active.preparedName === null,
     ...(active.preparedName !== null && { preparedId: active.preparedName }),

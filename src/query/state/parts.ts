@@ -8,6 +8,7 @@ import type { IndexAdmin, Indexes } from '#sqlpp/datastore/indexes.ts';
 import type { ScratchFile } from '#sqlpp/run/engine.ts';
 import type { Authority } from '../access/session.ts';
 import type { StatementAudit } from '../audit.contract.ts';
+import type { CurlFunction } from '../curl/curl-function.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
 import type { KnownLibraries } from '../functions/known-libraries.ts';
@@ -52,6 +53,7 @@ export interface QueryServiceDeps {
   /** Stores a change of libraries; resolves when `libraries` includes it. */
   readonly changeLibraries: (change: LibraryChange) => Promise<LibraryOutcome>;
   readonly javaScript: JavaScriptFunctions;
+  readonly curl: CurlFunction;
   readonly statistics: KnownStatistics;
   /** Stores a change of statistics; resolves when `statistics` includes it. */
   readonly changeStatistics: (change: StatisticsChange) => Promise<StatisticsOutcome>;

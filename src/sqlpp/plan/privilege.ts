@@ -16,6 +16,7 @@ export interface Privilege {
     | 'execute function'
     | 'external function'
     | 'execute external function'
+    | 'curl'
     | 'transaction';
   /** Absent: the whole cluster. `collection` is empty for a scope. */
   readonly keyspace?: KeyspaceName;

@@ -52,6 +52,7 @@ function resolveName(resolver: NameResolver, node: Identifier, scope: Scope): Ex
 
 function resolveCall(resolver: NameResolver, node: Call, scope: Scope): Expression {
   if (node.name === 'meta') return resolveMeta(resolver, node, scope);
+  if (node.name === 'curl') resolver.require('curl');
   const [first] = node.arguments;
   if ((node.name === 'unnest_pos' || node.name === 'unnest_position') && first?.kind === 'identifier') {
     const found = scope.find(first.name);

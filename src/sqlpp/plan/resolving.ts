@@ -12,6 +12,8 @@ export interface NameResolver {
   expression(node: Expression, scope: Scope): Expression;
   select(select: Select, scope: Scope): LogicalSelect;
   keyspace(path: KeyspacePath, action?: Privilege['action']): KeyspaceRef;
+  /** Adds a required privilege. */
+  require(action: Privilege['action']): void;
   keyspaceName(path: KeyspacePath): KeyspaceName;
   /** The keyspace path in the value of a parameter. */
   namedPath(name: Expression): KeyspacePath | undefined;

@@ -169,6 +169,8 @@ export interface ExecuteContext {
   special?(name: string, values: readonly Value[]): Value;
   /** ADVISOR(): advice for the statements. */
   advisor?(statements: Value): Promise<Value>;
+  /** CURL(): the answer of another server. */
+  curl?(values: readonly Value[]): Promise<Value>;
   readonly users: readonly string[];
   /** The run measures the time of phases and operators. */
   readonly isProfiled?: boolean;

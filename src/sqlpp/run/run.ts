@@ -206,13 +206,20 @@ export class Run {
     throw new CallNeeded(key, result, { isForRow: true });
   }
 
-  /** Calls a function of the service. ADVISOR is asynchronous, as user functions in other languages are. */
+  /** Calls a function of the service. ADVISOR and CURL are asynchronous, as user functions in other languages are. */
   special(name: string, values: readonly Value[]): Value {
-    const { advisor, special } = this.context;
+    const { advisor, curl, special } = this.context;
+    if (name === 'curl' && curl) return this.#curl(values, curl);
     if (name !== 'advisor' || !advisor) return special?.(name, values) ?? null;
     const key = valueKey(values);
     if (this.#callResults.has(key)) return this.#callResults.get(key);
     throw new CallNeeded(key, () => advisor(values[0]), { isForRow: false });
+  }
+
+  #curl(values: readonly Value[], curl: (values: readonly Value[]) => Promise<Value>): Value {
+    const key = `curl ${valueKey(values)}`;
+    if (this.#rowResults?.has(key)) return this.#rowResults.get(key);
+    throw new CallNeeded(key, () => curl(values.map((value) => this.resolveDeep(value))), { isForRow: true });
   }
 
   /** Computes the result that an expression needs, and caches it. */

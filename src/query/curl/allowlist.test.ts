@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isAllowed } from './allowlist.ts';
+import { urlOf } from './curl-options.ts';
+
+const list = {
+  all_access: false,
+  allowed_urls: ['https://api.example/v1', 'http://other.example:8080', 'https://x.example/?a=1', 'nonsense'],
+  disallowed_urls: ['https://api.example/v1/admin', 'http://other.example:8080/secret'],
+};
+
+test('an address is allowed by protocol, host, port and the beginning of its path, as the client resolves them', () => {
+  for (const [address, isFine] of [
+    ['https://api.example/v1', true],
+    ['https://API.example:443/v1/users?id=1#x', true],
+    ['https://api.example/v2/../v1/users', true],
+    ['https://api.example/v1/../v2', false],
+    ['https://api.example/v1/%2e%2e/v2', false],
+    ['https://api.example/', false],
+    ['http://api.example/v1', false],
+    ['https://api.example:8443/v1', false],
+    ['https://api.example.evil.example/v1', false],
+    ['https://api.example\\@evil.example/v1', false],
+    ['https://evil.example/https://api.example/v1', false],
+    ['https://api.example/v1/admin/x', false],
+    ['https://api.example/v1/./admin', false],
+    ['http://other.example:8080', true],
+    ['http://other.example:8080/x', true],
+    ['http://other.example:8080//x', true],
+    ['http://other.example:8080/secret', false],
+    ['http://other.example', false],
+    ['https://x.example/?a=12', true],
+    ['https://x.example/?b=1', false],
+  ] as const)
+    assert.equal(isAllowed(urlOf(address), list), isFine, address);
+});
+
+test('an empty list allows nothing, and access to all everything', () => {
+  const url = urlOf('https://api.example/v1/admin');
+  assert.equal(isAllowed(url, { all_access: false, allowed_urls: [], disallowed_urls: [] }), false);
+  assert.equal(isAllowed(url, { ...list, all_access: true }), true);
+});

@@ -1,0 +1,248 @@
+// CURL() with servers of its own. They are on this machine, which no call may reach, so tests replace the rule about addresses.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, LookupFunction } from 'node:net';
+import { after, before, test } from 'node:test';
+import { SqlError } from '#sqlpp/errors/sql-error.ts';
+import { jsonText } from '#sqlpp/values/json-text.ts';
+import { makeCertificate } from '../../../test/support/certificate.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { valueOfJson } from '../request/value-of-json.ts';
+import { CurlFunction, curlBytesMax, curlCallsMax } from './curl-function.ts';
+import { type HttpCallOptions, httpCall } from './http-call.adapter.ts';
+
+let requests = 0;
+const answers: Readonly<Record<string, RequestListener>> = {
+  '/echo': (request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => response.end(JSON.stringify({ method: request.method, url: request.url, body })));
+  },
+  '/header': (request, response) => response.end(JSON.stringify(request.headers['x-own'] ?? null)),
+  '/text': (_request, response) => response.end('<html>'),
+  '/deep': (_request, response) => response.end('['.repeat(200_000) + ']'.repeat(200_000)),
+  '/empty': (_request, response) => response.end(),
+  '/error': (_request, response) => response.writeHead(500).end('{"failed":true}'),
+  '/redirect': (_request, response) => response.writeHead(302, { location: '/echo' }).end('{}'),
+  '/large': (_request, response) => response.end(`"${'x'.repeat(100_000)}"`),
+  '/cut': (_request, response) => {
+    response.writeHead(200, { 'content-length': 10 });
+    response.write('{');
+    response.socket?.end();
+  },
+  '/never': () => {},
+};
+const listener: RequestListener = (request, response) => {
+  requests++;
+  const [path = ''] = (request.url ?? '').split('?');
+  answers[path]?.(request, response);
+};
+const server = createServer(listener);
+let secure: Server;
+let authority = '';
+
+async function listen(on: Server): Promise<number> {
+  on.listen(0, '127.0.0.1');
+  await once(on, 'listening');
+  return (on.address() as AddressInfo).port;
+}
+const portOf = (of: Server): number => (of.address() as AddressInfo).port;
+
+before(async () => {
+  const { certificate, key } = await makeCertificate();
+  authority = certificate;
+  secure = createTlsServer({ cert: certificate, key }, listener);
+  await listen(server);
+  await listen(secure);
+});
+after(() => {
+  for (const each of [server, secure]) {
+    each.closeAllConnections();
+    each.close();
+  }
+});
+
+interface Rules extends Partial<Omit<HttpCallOptions, 'take'>> {
+  readonly allowed?: readonly string[];
+}
+
+/** Without `refuses` the rule of a node. */
+function aFunction({ allowed, ...options }: Rules = { refuses: () => false }): CurlFunction {
+  return new CurlFunction({
+    allowlist: () => ({
+      all_access: allowed === undefined,
+      allowed_urls: allowed ?? [],
+      disallowed_urls: [],
+    }),
+    send: (request, signal, take) =>
+      httpCall(request, signal, { clock: new ManualClock(), ...options, take }),
+    userAgent: () => 'test',
+  });
+}
+
+async function call(
+  path: string,
+  options: object = {},
+  { of = aFunction(), signal = new AbortController().signal } = {},
+): Promise<unknown> {
+  const address = path.startsWith('/') ? `http://127.0.0.1:${portOf(server)}${path}` : path;
+  const value = await of.call([address, valueOfJson(JSON.stringify(options))], signal);
+  return value === undefined ? undefined : JSON.parse(jsonText(value));
+}
+
+const isError = (text: RegExp) => (error: Error) => {
+  assert.ok(error instanceof SqlError && error.code === 5010, String(error));
+  assert.match(error.message, /^Error evaluating CURL\(\): /);
+  assert.match(error.message, text);
+  return true;
+};
+
+test('a call answers the JSON of the server, whatever its status', async () => {
+  assert.deepEqual(await call('/echo?a=1'), { method: 'GET', url: '/echo?a=1', body: '' });
+  assert.deepEqual(await call('/echo', { data: ['a=1', 'b=ü'] }), {
+    method: 'POST',
+    url: '/echo',
+    body: 'a=1&b=ü',
+  });
+  assert.deepEqual(await call('/echo', { get: true, data: 'a=1' }), {
+    method: 'GET',
+    url: '/echo?a=1',
+    body: '',
+  });
+  assert.equal(await call('/header', { header: 'X-Own: 5' }), '5');
+  assert.deepEqual(await call('/error'), { failed: true });
+  assert.equal(await call('/empty'), null);
+  const own = aFunction();
+  const { signal } = new AbortController();
+  assert.deepEqual(
+    [await own.call([undefined], signal), await own.call([null], signal), await own.call(['x', 5], signal)],
+    [undefined, null, null],
+  );
+});
+
+test('an answer that is no JSON, too large, incomplete or elsewhere is an error, or NULL if errors are not shown', async () => {
+  for (const [path, text, options] of [
+    ['/text', /Invalid JSON endpoint http:\/\/127\.0\.0\.1:\d+\/text/],
+    ['/deep', /Invalid JSON endpoint/],
+    ['/redirect', /redirects to another address/],
+    ['/large', /more than 99999 bytes/, { 'result-cap': 99_999 }],
+    ['/cut', /the connection failed|closed the connection/],
+    ['http://127.0.0.1:1/', /the connection failed: ECONNREFUSED/],
+  ] as const) {
+    await assert.rejects(call(path, options), isError(text), path);
+    assert.equal(await call(path, { ...options, 'show-error': false }), null, path);
+  }
+  assert.equal((await call('/large', { 'result-cap': 100_002 }))?.toString().length, 100_000);
+});
+
+test('only what the allowlist permits is read, also with errors that are not shown', async () => {
+  const port = portOf(server);
+  const of = aFunction({ refuses: () => false, allowed: [`http://127.0.0.1:${port}/echo`] });
+  assert.ok(await call('/echo?a=1', {}, { of }));
+  const before = requests;
+  for (const options of [{}, { silent: true }])
+    await assert.rejects(call('/text?password=x', options, { of }), (error: Error) => {
+      assert.doesNotMatch(error.message, /password/);
+      return isError(/The end point http:\/\/127\.0\.0\.1:\d+\/text is not permitted/)(error);
+    });
+  await assert.rejects(call('file:///etc/passwd', {}, { of }), isError(/http or https/));
+  assert.equal(requests, before);
+});
+
+test('no call reaches this machine, by its addresses or by a name that resolves to one, at any time', async () => {
+  const of = aFunction({});
+  const port = portOf(server);
+  const before = requests;
+  for (const host of [
+    '127.0.0.1',
+    'localhost',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '0.0.0.0',
+    '2130706433',
+    '0x7f.1',
+  ])
+    await assert.rejects(
+      call(`http://${host}:${port}/echo`, {}, { of }),
+      isError(/address is one of this/),
+      host,
+    );
+  let lookups = 0;
+  // A name that another address answers for at the second time.
+  const lookup = ((_name, _options, done) => {
+    lookups++;
+    const address = lookups === 1 ? '203.0.113.1' : '127.0.0.1';
+    done(null, [{ address, family: 4 }]);
+  }) as LookupFunction;
+  const rebinding = aFunction({ lookup });
+  const ending = new AbortController();
+  const first = call(`http://rebound.example:${port}/echo`, {}, { of: rebinding, signal: ending.signal });
+  await eventually(() => assert.equal(lookups, 1));
+  ending.abort(new Error('cancelled'));
+  await assert.rejects(first, /cancelled|the connection failed/);
+  await assert.rejects(
+    call(`http://rebound.example:${port}/echo`, {}, { of: rebinding }),
+    isError(/address is one of this/),
+  );
+  assert.equal(requests, before);
+});
+
+test('certificates are verified', async () => {
+  const address = `https://localhost:${portOf(secure)}/echo`;
+  const refuses = (): boolean => false;
+  await assert.rejects(call(address), isError(/the connection failed: (DEPTH_ZERO_)?SELF_SIGNED/));
+  const of = aFunction({ refuses, authority });
+  assert.deepEqual(await call(address, {}, { of }), { method: 'GET', url: '/echo', body: '' });
+  await assert.rejects(
+    call(address.replace('localhost', '127.0.0.1'), {}, { of }),
+    isError(/ERR_TLS_CERT_ALTNAME_INVALID/),
+  );
+});
+
+test('a call ends at its limit of time, and with its request', async () => {
+  const clock = new ManualClock();
+  const of = aFunction({ refuses: () => false, clock });
+  const reached = requests + 1;
+  const limited = call('/never', { 'max-time': 3 }, { of });
+  await eventually(() => assert.equal(requests, reached));
+  clock.advance(3_000);
+  await assert.rejects(limited, isError(/the call took more than 3 seconds/));
+  const ending = new AbortController();
+  const cancelled = call('/never', { silent: true }, { of, signal: ending.signal });
+  await eventually(() => assert.equal(requests, reached + 1));
+  ending.abort(new Error('cancelled'));
+  await assert.rejects(cancelled, /^Error: cancelled/);
+  await assert.rejects(call('/echo', {}, { of, signal: ending.signal }), /^Error: cancelled/);
+});
+
+test('the number of calls at the same time has a limit', async () => {
+  const of = aFunction();
+  const ending = new AbortController();
+  const running = Array.from({ length: curlCallsMax }, () =>
+    call('/never', {}, { of, signal: ending.signal }),
+  );
+  await assert.rejects(call('/echo', {}, { of }), isError(/more than 16 calls run/));
+  ending.abort(new Error('cancelled'));
+  for (const { status } of await Promise.allSettled(running)) assert.equal(status, 'rejected');
+  assert.ok(await call('/echo', {}, { of }));
+});
+
+test('answers that are read at the same time have a limit of bytes together', async () => {
+  const reply = Promise.withResolvers<{ status: number; body: Buffer }>();
+  const of = new CurlFunction({
+    allowlist: () => ({ all_access: true, allowed_urls: [], disallowed_urls: [] }),
+    send: async (_request, _signal, take) => {
+      take(curlBytesMax / 2 + 1);
+      return await reply.promise;
+    },
+    userAgent: () => 'test',
+  });
+  const first = call('/', {}, { of });
+  await assert.rejects(call('/', {}, { of }), isError(/the answers to all calls have more than 134217728/));
+  reply.resolve({ status: 200, body: Buffer.from('1') });
+  assert.equal(await first, 1);
+  assert.equal(await call('/', {}, { of }), 1);
+});

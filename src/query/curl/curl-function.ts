@@ -1,0 +1,96 @@
+// CURL(): reads an address that the cluster's allowlist permits, and answers its JSON. The role is checked with the statement.
+import { type SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import type { CurlAllowlist } from '../query.contract.ts';
+import { valueOfJson } from '../request/value-of-json.ts';
+import { isAllowed } from './allowlist.ts';
+import { CurlFailure, type CurlRequest, readCall, urlOf } from './curl-options.ts';
+import type { HttpReply } from './http-call.adapter.ts';
+
+export interface CurlFunctionOptions {
+  readonly allowlist: () => CurlAllowlist;
+  /** Rejects with a CurlFailure. `take` is called with the bytes of each chunk. */
+  readonly send: (
+    request: CurlRequest,
+    signal: AbortSignal,
+    take: (bytes: number) => void,
+  ) => Promise<HttpReply>;
+  readonly userAgent: () => string;
+}
+
+/** Of all requests of the node at the same time. */
+export const curlCallsMax = 16;
+/** Of the answers that are being read. */
+export const curlBytesMax = 128 << 20;
+
+export class CurlFunction {
+  private readonly options: CurlFunctionOptions;
+  private running = 0;
+  private heldBytes = 0;
+
+  constructor(options: CurlFunctionOptions) {
+    this.options = options;
+  }
+
+  /** Rejects with SqlError 5010, or with the signal's reason. */
+  async call(values: readonly Value[], signal: AbortSignal): Promise<Value> {
+    const [address, given] = values;
+    if (address === undefined) return undefined;
+    if (typeof address !== 'string' || (given !== undefined && !isObject(given))) return null;
+    try {
+      this.checkAllowed(urlOf(address));
+      const { request, isSilent } = readCall(address, given, this.options.userAgent());
+      return await this.read(request, signal).catch((error: unknown) => {
+        if (isSilent && error instanceof CurlFailure) return null;
+        throw error;
+      });
+    } catch (error) {
+      throw error instanceof CurlFailure ? evaluationError(error.message) : error;
+    }
+  }
+
+  private checkAllowed(url: URL): void {
+    if (isAllowed(url, this.options.allowlist())) return;
+    throw new CurlFailure(
+      `The end point ${url.origin}${url.pathname} is not permitted. List allowed end points in the configuration.`,
+    );
+  }
+
+  private async read(request: CurlRequest, signal: AbortSignal): Promise<Value> {
+    if (this.running >= curlCallsMax)
+      throw new CurlFailure(`more than ${curlCallsMax} calls run at the same time`);
+    this.running++;
+    let bytes = 0;
+    const take = (chunkBytes: number): void => {
+      bytes += chunkBytes;
+      this.heldBytes += chunkBytes;
+      if (this.heldBytes > curlBytesMax)
+        throw new CurlFailure(`the answers to all calls have more than ${curlBytesMax} bytes`);
+    };
+    try {
+      const { body } = await this.options.send(request, signal, take);
+      return jsonOf(body, request.url);
+    } finally {
+      this.running--;
+      this.heldBytes -= bytes;
+    }
+  }
+}
+
+/** An empty answer is NULL. */
+function jsonOf(body: Buffer, { origin, pathname }: URL): Value {
+  if (body.length === 0) return null;
+  try {
+    return valueOfJson(body.toString());
+  } catch (error) {
+    // RangeError: it is nested more deeply than the stack permits.
+    if (error instanceof SyntaxError || error instanceof RangeError)
+      throw new CurlFailure(`Invalid JSON endpoint ${origin}${pathname}`);
+    throw error;
+  }
+}
+
+const isObject = (value: Value): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const evaluationError = (reason: string): SqlError => sqlErrorWith(5010, {}, `CURL(): ${reason}`);

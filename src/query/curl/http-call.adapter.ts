@@ -1,0 +1,140 @@
+// Sends one request of CURL(). The address to which a connection goes is checked, not only the name: a name may resolve to another address
+// each time. Connections are not reused, proxies not asked, redirects not followed.
+import { lookup as lookUp } from 'node:dns';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { Clock, Timer } from '#ports/clock.ts';
+import { http, https } from '#ports/node-http.ts';
+import { CurlFailure, type CurlRequest } from './curl-options.ts';
+import { isForbidden } from './forbidden-addresses.adapter.ts';
+
+export interface HttpCallOptions {
+  readonly clock: Clock;
+  /** Whether no connection may go to this address. Tests, whose servers are on this machine, replace it. */
+  readonly refuses?: (address: string) => boolean;
+  /** Resolves names; a test replaces it. */
+  readonly lookup?: LookupFunction;
+  /** Certificate of an authority, as PEM, instead of those that the machine trusts. */
+  readonly authority?: string;
+  /** Called with the bytes of each chunk of an answer. @throws CurlFailure above a limit */
+  readonly take: (bytes: number) => void;
+}
+
+export interface HttpReply {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+const headerBytesMax = 64 << 10;
+const text = { forbidden: 'its address is one of this machine, of a link, or of a metadata service' };
+
+/** Rejects with a CurlFailure, or with the signal's reason. */
+export function httpCall(
+  request: CurlRequest,
+  signal: AbortSignal,
+  options: HttpCallOptions,
+): Promise<HttpReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpReply>();
+  const refuses = options.refuses ?? refusesAddress;
+  const host = request.url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) > 0 && refuses(host)) return Promise.reject(new CurlFailure(text.forbidden));
+  const outgoing = open(request, host, { ...options, refuses });
+  const timers = limitTime(outgoing, request, options.clock);
+  const abort = (): void => void outgoing.destroy(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  outgoing.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : failureOf(error)));
+  outgoing.on('response', (response) => {
+    collect(response, request.bytesMax, options.take).then(resolve, (error: unknown) => {
+      outgoing.destroy();
+      reject(signal.aborted ? (signal.reason as Error) : failureOf(error as Error));
+    });
+  });
+  outgoing.on('close', () => {
+    for (const timer of timers) timer.cancel();
+    signal.removeEventListener('abort', abort);
+    reject(new CurlFailure('the server closed the connection'));
+  });
+  if (signal.aborted) abort();
+  outgoing.end(request.body ?? undefined);
+  return promise;
+}
+
+function open(
+  { url, method, headers, body }: CurlRequest,
+  host: string,
+  { refuses, lookup, authority }: HttpCallOptions & { refuses: (address: string) => boolean },
+): ClientRequest {
+  return (url.protocol === 'https:' ? https : http).request({
+    host,
+    port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
+    path: `${url.pathname}${url.search}`,
+    method,
+    headers: {
+      ...headers,
+      host: url.host,
+      ...(body !== null && { 'content-length': Buffer.byteLength(body) }),
+    },
+    agent: false,
+    lookup: checkedLookup(lookup ?? (lookUp as LookupFunction), refuses),
+    maxHeaderSize: headerBytesMax,
+    minVersion: 'TLSv1.2' as const,
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(authority !== undefined && { ca: authority }),
+  });
+}
+
+/** Connections go to the addresses of its answer, so that no second look-up can give another one. */
+const checkedLookup =
+  (lookup: LookupFunction, refuses: (address: string) => boolean): LookupFunction =>
+  (name, options, done) =>
+    lookup(name, { ...options, all: true }, (error, found) => {
+      const addresses = typeof found === 'string' ? [] : found;
+      const isRefused = addresses.some(({ address }) => refuses(address));
+      const [first] = addresses;
+      if (error !== null) done(error, '', 0);
+      else if (isRefused || first === undefined) done(new CurlFailure(text.forbidden), '', 0);
+      else if (options.all) done(null, addresses);
+      else done(null, first.address, first.family);
+    });
+
+function refusesAddress(address: string): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map((each) => each.address));
+  return isForbidden(address, own);
+}
+
+function limitTime(outgoing: ClientRequest, { url, connectMs, totalMs }: CurlRequest, clock: Clock): Timer[] {
+  const end = (ms: number, what: string): Timer =>
+    clock.after(ms, () => outgoing.destroy(new CurlFailure(`${what} took more than ${ms / 1000} seconds`)));
+  const connecting = end(Math.min(connectMs, totalMs), 'the connection');
+  outgoing.on('socket', (socket) =>
+    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => connecting.cancel()),
+  );
+  return [connecting, end(totalMs, 'the call')];
+}
+
+async function collect(
+  response: IncomingMessage,
+  bytesMax: number,
+  take: (bytes: number) => void,
+): Promise<HttpReply> {
+  const status = response.statusCode ?? 0;
+  if (status >= 300 && status < 400 && response.headers.location !== undefined)
+    throw new CurlFailure('the server redirects to another address, which is not followed');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new CurlFailure(`the answer has more than ${bytesMax} bytes (result-cap)`);
+    take(chunk.length);
+    chunks.push(chunk);
+  }
+  return { status, body: Buffer.concat(chunks) };
+}
+
+/** The texts of the operating system name what failed; those of Node also have stacks and addresses. */
+function failureOf(error: Error): CurlFailure {
+  if (error instanceof CurlFailure) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  return new CurlFailure(code === undefined ? 'the connection failed' : `the connection failed: ${code}`);
+}
