@@ -126,7 +126,7 @@ test('a call answers the JSON of the server, whatever its status', async () => {
 test('an answer that is no JSON, too large, incomplete or elsewhere is an error, or NULL if errors are not shown', async () => {
   for (const [path, text, options] of [
     ['/text', /Invalid JSON endpoint http:\/\/127\.0\.0\.1:\d+\/text/],
-    ['/deep', /Invalid JSON endpoint/],
+    ['/deep', /the answer: it has more than 2000 levels/],
     ['/redirect', /redirects to another address/],
     ['/large', /more than 99999 bytes/, { 'result-cap': 99_999 }],
     ['/cut', /the connection failed|closed the connection/],

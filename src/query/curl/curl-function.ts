@@ -2,7 +2,7 @@
 import { type SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { CurlAllowlist } from '../query.contract.ts';
-import { valueOfJson } from '../request/value-of-json.ts';
+import { TooDeepError, valueOfJson } from '../request/value-of-json.ts';
 import { isAllowed } from './allowlist.ts';
 import { CurlFailure, type CurlRequest, readCall, urlOf } from './curl-options.ts';
 import type { HttpReply } from './http-call.adapter.ts';
@@ -83,9 +83,8 @@ function jsonOf(body: Buffer, { origin, pathname }: URL): Value {
   try {
     return valueOfJson(body.toString());
   } catch (error) {
-    // RangeError: it is nested more deeply than the stack permits.
-    if (error instanceof SyntaxError || error instanceof RangeError)
-      throw new CurlFailure(`Invalid JSON endpoint ${origin}${pathname}`);
+    if (error instanceof TooDeepError) throw new CurlFailure(`the answer: ${error.message}`);
+    if (error instanceof SyntaxError) throw new CurlFailure(`Invalid JSON endpoint ${origin}${pathname}`);
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value, ValueObject } from '#sqlpp/values/value.ts';
 import { type KnownLibraries, libraryPath, libraryPlace } from '../functions/known-libraries.ts';
 import { type FunctionDefinition, type FunctionLibrary, libraryCodeBytesMax } from '../query.contract.ts';
-import { valueOfJson } from '../request/value-of-json.ts';
+import { TooDeepError, valueOfJson } from '../request/value-of-json.ts';
 import {
   type JavaScriptReply,
   javaScriptLimits,
@@ -111,7 +111,7 @@ function resultOf(
 ): Value {
   switch (reply.kind) {
     case 'returned':
-      return (valueOfJson(reply.text) as ValueObject)['value'];
+      return (valueIn(reply.text, failed) as ValueObject)['value'];
     case 'thrown':
       throw failed(
         { Exception: exceptionOf(reply.exception), ...placeOf(reply.stack, code) },
@@ -121,6 +121,14 @@ function resultOf(
       throw failed(reply.reason, reply.type);
     default:
       throw failed('it was interrupted', 'Limit exceeded');
+  }
+}
+
+function valueIn(text: string, failed: (details: unknown, type: ErrorType) => SqlError): Value {
+  try {
+    return valueOfJson(text);
+  } catch (error) {
+    throw error instanceof TooDeepError ? failed(`the result: ${error.message}`, 'Limit exceeded') : error;
   }
 }
 
@@ -137,7 +145,7 @@ function placeOf(stack: string | null, { file, code }: LibraryCode): Partial<Rec
   const calls = (stack ?? '').split('\n').filter((line) => line.includes(`${file}:`));
   const line = Number(calls[0]?.split(`${file}:`)[1]?.split(':')[0]);
   if (!Number.isInteger(line)) return {};
-  const shown = calls.slice(0, stackLinesMax).map((call) => `   ${call.trim()}`);
+  const shown = calls.slice(0, stackLinesMax).map((call) => `   ${call.trim().slice(0, codeLengthMax)}`);
   return {
     Code: code.split('\n')[line - 1]?.slice(0, codeLengthMax) ?? '',
     Location: `${file}:${line}`,

@@ -4,7 +4,7 @@ import type { Value } from '#sqlpp/values/value.ts';
 import { parseQueryContext } from './query-context.ts';
 import type { Credential, QueryRequest, ScanConsistency } from './query-request.ts';
 import { scanVectorOf, scanVectorsOf } from './scan-vectors.ts';
-import { badValue, durationOf, flagOf, jsonOf, type SentValue, textOf, wholeOf } from './sent-value.ts';
+import { durationOf, flagOf, jsonOf, jsonValue, type SentValue, textOf, wholeOf } from './sent-value.ts';
 import { plainValue, valueOfJson } from './value-of-json.ts';
 
 export interface Parameter {
@@ -177,7 +177,8 @@ export const parameters: Readonly<Record<string, Parameter>> = {
     doc: 'Timeout of the transaction.',
   },
   txdata: {
-    read: (request, sent) => void (request.transaction.data = plainValue(jsonOf(sent))),
+    read: (request, sent) =>
+      void (request.transaction.data = jsonValue(sent.name, () => plainValue(jsonOf(sent)))),
     doc: 'State of a transaction that a client library has begun.',
   },
   atrcollection: {
@@ -221,11 +222,7 @@ function readArguments(request: QueryRequest, sent: SentValue): void {
 function parsed(sent: SentValue): Value {
   const text = textOf(sent);
   if (text === '') return [];
-  try {
-    return valueOfJson(text);
-  } catch {
-    throw badValue(sent.name, 'it is not a JSON array');
-  }
+  return jsonValue(sent.name, () => valueOfJson(text), 'it is not a JSON array');
 }
 
 function readCredentials(request: QueryRequest, sent: SentValue): void {

@@ -4,7 +4,7 @@ import { memberCount, memberNames } from '#sqlpp/values/json-scan.ts';
 import { RawJson } from '#sqlpp/values/value.ts';
 import { type Parameter, parameters } from './parameters.ts';
 import { emptyRequest, type QueryRequest } from './query-request.ts';
-import { badValue, type SentValue } from './sent-value.ts';
+import { badValue, jsonValue, type SentValue } from './sent-value.ts';
 import { parsedJson, plainValue, valueOfJson } from './value-of-json.ts';
 
 export interface SentRequest {
@@ -86,11 +86,10 @@ function takeNamed(request: QueryRequest, name: string, sent: SentValue): void {
     request.named.set(name, sent.value as never);
     return;
   }
-  try {
-    request.named.set(name, valueOfJson(sent.value as string));
-  } catch {
-    throw badValue(sent.name, 'the value is not JSON');
-  }
+  request.named.set(
+    name,
+    jsonValue(sent.name, () => valueOfJson(sent.value as string)),
+  );
 }
 
 function jsonValues({ method, body }: SentRequest): SentValue[] {
@@ -106,7 +105,10 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
   const members = json as Readonly<Record<string, unknown>>;
   const names = Object.keys(members);
   if (method === 'POST') refuseRepeatedMembers(body, names);
-  return names.map((name) => ({ name, value: plainValue(members[name]), isText: false }));
+  return names.map((name) => {
+    const value = jsonValue(name, () => plainValue(members[name]));
+    return { name, value, isText: false };
+  });
 }
 
 /** JSON.parse keeps only the last of repeated members: then the text has more names than the object. */

@@ -105,6 +105,7 @@ test('every other parameter is parsed by its type', () => {
 });
 
 test('each refusal names the wrong parameter', () => {
+  const deep = [2_001, 200_000].map((levels) => '['.repeat(levels) + ']'.repeat(levels));
   const of = (fields: object) => refusal(json({ statement: 's', ...fields }));
   const cases: [[number, string], number, RegExp][] = [
     [of({ statment: 's' }), 1065, /^Unrecognized parameter in request: statment$/],
@@ -121,6 +122,14 @@ test('each refusal names the wrong parameter', () => {
     [refusal(form('statement=s&readonly=yes')), 1040, /readonly/],
     [of({ timeout: 5 }), 1070, /timeout has to be of type string/],
     [of({ timeout: '5 parsecs' }), 1040, /timeout/],
+    ...deep.flatMap((text): [[number, string], number, RegExp][] => [
+      [refusal(json(`{"statement":"s","args":${text}}`)), 1040, /args: it has more than 2000 levels/],
+      [refusal(json(`{"statement":"s","creds":${text}}`)), 1040, /creds: it has more than/],
+      [refusal(json(`{"statement":"s","$a":[9007199254740993,${text}]}`)), 1040, /more than 2000 levels/],
+      [refusal(form(`statement=s&$a=${text}`)), 1040, /\$a: it has more than 2000 levels/],
+      [refusal(form(`statement=s&args=${text}`)), 1040, /args: it has more than 2000 levels/],
+      [refusal(form(`statement=s&txdata=${text}`)), 1040, /txdata: it has more than 2000 levels/],
+    ]),
     [of({ args: { a: 1 } }), 1070, /args has to be of type array/],
     [refusal(form('statement=s&args=[1')), 1040, /args/],
     [refusal(form('statement=s&$a=[1')), 1040, /\$a/],

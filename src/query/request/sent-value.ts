@@ -1,6 +1,7 @@
 // A parameter as sent in a form or as JSON, and its conversion to the required type.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parseDuration } from './duration.ts';
+import { TooDeepError } from './value-of-json.ts';
 
 /** Forms and query strings contain texts, JSON any value. */
 export interface SentValue {
@@ -50,6 +51,15 @@ export function jsonOf({ name, value, isText }: SentValue): unknown {
     return JSON.parse(value as string);
   } catch {
     throw badValue(name, 'the value is not JSON');
+  }
+}
+
+/** Reads a value; `problem` is what is wrong when it is no JSON. */
+export function jsonValue<T>(name: string, read: () => T, problem = 'the value is not JSON'): T {
+  try {
+    return read();
+  } catch (error) {
+    throw badValue(name, error instanceof TooDeepError ? error.message : problem);
   }
 }
 

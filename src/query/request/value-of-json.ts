@@ -5,29 +5,52 @@ type Reviver = (this: unknown, key: string, value: unknown, context: { source?: 
 
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
-/** @throws SyntaxError */
+/** As in documents. Recursive code for values has enough stack for it. */
+const depthMax = 2_000;
+
+export class TooDeepError extends Error {
+  constructor() {
+    super(`it has more than ${depthMax} levels`);
+  }
+}
+
+/** @throws SyntaxError, TooDeepError */
 export function valueOfJson(text: string): Value {
   return plainValue(parsedJson(text));
 }
 
 /**
  * Parses JSON with its 64-bit integers; `plainValue` makes values of the result.
- * @throws SyntaxError
+ * @throws SyntaxError, TooDeepError
  */
 export function parsedJson(text: string): unknown {
   // The reviver is called for every value, so only texts with numbers that may need it have one.
-  return longDigits.test(text) ? parse(text, exactInteger) : JSON.parse(text);
+  try {
+    return longDigits.test(text) ? parse(text, exactInteger) : JSON.parse(text);
+  } catch (error) {
+    // Of the stack.
+    throw error instanceof RangeError ? new TooDeepError() : error;
+  }
 }
 
 /** Integers with fewer digits are exact in a double. */
 const longDigits = /\d{16}/;
 
-/** Converts parsed JSON; 64-bit integers are exact only in the result of `parsedJson`. */
-export function plainValue(json: unknown): Value {
-  if (Array.isArray(json)) return json.map(plainValue);
+/**
+ * Converts parsed JSON; 64-bit integers are exact only in the result of `parsedJson`.
+ * @throws TooDeepError
+ */
+export function plainValue(json: unknown, depth = 1): Value {
   if (typeof json !== 'object' || json === null) return json as Value;
+  if (depth > depthMax) throw new TooDeepError();
+  if (Array.isArray(json)) {
+    // A loop: map() would take a second and larger frame of the stack for each level.
+    const list: Value[] = [];
+    for (const item of json as unknown[]) list.push(plainValue(item, depth + 1));
+    return list;
+  }
   const object = newObject();
-  for (const [name, value] of Object.entries(json)) object[name] = plainValue(value);
+  for (const [name, value] of Object.entries(json)) object[name] = plainValue(value, depth + 1);
   return object;
 }
 
