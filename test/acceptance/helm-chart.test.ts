@@ -191,6 +191,39 @@ function exposedPorts(): number[] {
   return ports.map(Number);
 }
 
+it('the image brings the NATS server that the tests run, in a folder of PATH, and opens its ports', () => {
+  const version = / v(\d+\.\d+\.\d+)/.exec(
+    read(join(checkout, 'tools/nats-server/go.mod'))
+      .split('\n')
+      .find((line) => line.includes('github.com/nats-io/nats-server/v2 ')) ?? '',
+  )?.[1];
+  assert.ok(
+    instructions.includes(`FROM nats:${version}-scratch AS nats`),
+    `it is of another version than ${version}`,
+  );
+  assert.ok(instructions.includes('COPY --from=nats /nats-server /usr/local/bin/nats-server'));
+  assert.deepEqual(
+    [4222, 6222].filter((port) => !exposedPorts().includes(port)),
+    [],
+  );
+});
+
+it('the composition can run NATS servers, and its nodes have every option that it names', () => {
+  const { services } = parse(read(join(checkout, 'compose.yaml')), { merge: true }) as {
+    services: Record<string, { environment: Record<string, string> }>;
+  };
+  assert.equal(Object.keys(services).length, 3);
+  const help = execFileSync(process.execPath, [join(checkout, 'bin/divan.js'), 'node', '--help'], {
+    encoding: 'utf8',
+  });
+  for (const { environment } of Object.values(services)) {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: Compose replaces it.
+    assert.equal(environment['DIVAN_ENGINE'], '${DIVAN_ENGINE:-embedded}');
+    for (const name of Object.keys(environment))
+      assert.ok(help.includes(`--${name.slice('DIVAN_'.length).toLowerCase().replaceAll('_', '-')} `), name);
+  }
+});
+
 it('the image runs without the rights of root, and says whether it is healthy', () => {
   const last = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
   const at = (start: string) => last.findIndex((line) => line.startsWith(start));
