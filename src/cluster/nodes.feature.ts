@@ -1,10 +1,12 @@
 // Creates the services for a cluster of several nodes: certificates, connections between the nodes, change of the founder and of the store.
-import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
+import type { NodeAddress } from '#replog/node-address.ts';
 import type { AgentDeps } from './agent/agent.ts';
 import { answerForData } from './buckets/every-node.ts';
 import { ClusterStore } from './config/cluster.store.ts';
 import type { ClusterView } from './config/cluster-view.ts';
 import { EngineMove } from './engine/engine-move.ts';
+import { EnginePlaces } from './engine/engine-place.ts';
+import { EngineReturn } from './engine/engine-return.ts';
 import { ServerOffers } from './engine/server-offers.ts';
 import { ServerReplacement } from './engine/server-replacement.ts';
 import { FounderChange } from './founder/founder-change.ts';
@@ -56,10 +58,11 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
   });
   const offers = new ServerOffers({ ...options, peers, membership });
   const replacement = new ServerReplacement({ ...options, view, peers, membership, offers });
+  const places = new EnginePlaces({ ...options, view, peers, membership, certificates: nodeCertificates });
+  const returning = new EngineReturn({ ...options, view, peers, membership, replacement, places });
   const engineMove = new EngineMove({
     ...options,
-    ...{ view, peers, membership, stopServing, offers, replacement },
-    certificates: nodeCertificates,
+    ...{ view, peers, membership, stopServing, offers, places, replacement, returning },
   });
   peers.answer('ping', () => ({ wallMs: options.clock.wallMs() }));
   return {

@@ -14,9 +14,11 @@ export const natsFile = 'nats.json';
 /** The folder of the NATS server that the node runs itself. */
 export const serverFolder = 'nats';
 const moveName = 'engine-move.json';
+const returnName = 'engine-return.db';
 const seenName = 'store-seen.json';
 const configurationName = 'config.db';
 const copyName = 'config-copy.db';
+const nextCopyName = `${copyName}.next`;
 
 /** `leaving`: the node still has to remove its own data. */
 export type StoredMembership = FounderMembership | NatsMembership | { readonly state: 'leaving' };
@@ -110,8 +112,7 @@ export class MembershipFile {
 
   /** Records that a founder is a member of another one's cluster from now on. A copy from before it was the founder is older than its store. */
   follow(parameters: FounderJoinParameters, epoch?: number): void {
-    const isOlder = (name: string): boolean => name === seenName || name.startsWith(copyName);
-    for (const name of readdirSync(this.#folder).filter(isOlder)) rmSync(join(this.#folder, name));
+    this.#remove((name) => name === seenName || name.startsWith(copyName));
     this.write({ ...parameters, ...(epoch !== undefined && { epoch }), state: 'member' });
   }
 
@@ -128,10 +129,52 @@ export class MembershipFile {
 
   /** Records that the configuration is on these servers from now on. Removes the copy and the revision that this node has of the founder's store. */
   useServers(parameters: NatsJoinParameters): void {
-    const isEarlier = (name: string): boolean => name === seenName || name.startsWith(copyName);
     this.write({ ...parameters, state: 'member' });
-    for (const name of readdirSync(this.#folder).filter(isEarlier)) rmSync(join(this.#folder, name));
-    rmSync(join(this.#folder, moveName), { force: true });
+    this.#remove((name) => name === seenName || name === natsFile || name.startsWith(copyName));
+    this.#remove((name) => name === moveName);
+  }
+
+  /**
+   * Records that a founder has the configuration from now on instead of the servers. `head`: of the copy that `nextCopyPath` has; null: there is
+   * none.
+   */
+  leaveServers(membership: FounderMembership, head: StoreHead | null): void {
+    if (head !== null) this.seen.save(head);
+    else this.#remove((name) => name === seenName || name.startsWith(nextCopyName));
+    this.write(membership);
+    this.#discardServers();
+  }
+
+  /** Completes what `leaveServers` recorded, after a crash. */
+  finishLeaving(): void {
+    if (this.founded !== null && existsSync(join(this.#folder, natsFile))) this.#discardServers();
+  }
+
+  /** What this node has of the servers' store is of another one than the founder's. */
+  #discardServers(): void {
+    if (existsSync(this.nextCopyPath)) {
+      this.#remove((name) => name.startsWith(copyName) && !name.startsWith(nextCopyName));
+      for (const suffix of ['-commits', ''])
+        if (existsSync(this.nextCopyPath + suffix))
+          renameSync(this.nextCopyPath + suffix, this.copyPath + suffix);
+    } else if (!existsSync(join(this.#folder, seenName))) this.#remove((name) => name.startsWith(copyName));
+    this.#remove((name) => name.startsWith(returnName));
+    // Last: until then this is not complete.
+    this.#remove((name) => name === natsFile);
+  }
+
+  /** The configuration with which this node begins as the founder if the last change on the servers says so. */
+  get returnPath(): string {
+    return join(this.#folder, returnName);
+  }
+
+  /** Of the copy with which this node follows a founder instead of the servers. */
+  get nextCopyPath(): string {
+    return join(this.#folder, nextCopyName);
+  }
+
+  #remove(isRemoved: (name: string) => boolean): void {
+    for (const name of readdirSync(this.#folder).filter(isRemoved)) rmSync(join(this.#folder, name));
   }
 
   /** Completes a recorded join or removal. */
@@ -139,7 +182,7 @@ export class MembershipFile {
     const membership = this.read();
     if (membership === null || !this.isChanging) return;
     const isOwn = (name: string): boolean =>
-      [configurationName, copyName].some((own) => name.startsWith(own));
+      [configurationName, copyName, returnName].some((own) => name.startsWith(own));
     const own = readdirSync(this.#folder).filter(isOwn);
     for (const name of [...own, ...removedNames])
       rmSync(join(this.#folder, name), { recursive: true, force: true });

@@ -20,6 +20,7 @@ export function natsSourceOf(
   return {
     servers: options.engine,
     bucket: options['nats-bucket'],
+    ...(onNats?.nats.own && { own: true }),
     files: {
       credentials: options['nats-credentials'] ?? known.credentials,
       ca: options['nats-ca'] ?? known.ca,

@@ -14,11 +14,12 @@ import type { FounderMembership, MembershipFile } from './membership-file.ts';
 import { noteCopy, openCopy } from './open-config-copy.ts';
 import { StartError } from './start-error.ts';
 
-/** Null: the cluster removed this node; the membership file records that. */
+/** Calls `created` before it connects. Null: the cluster removed this node; the membership file records that. */
 export async function openMemberConfiguration(
   file: MembershipFile,
   localAddress: string | undefined,
   log: Log,
+  created: (mirror: MirroredConfigStore) => void = () => {},
 ): Promise<{ mirror: MirroredConfigStore; description: string } | null> {
   let known = file.founded as FounderMembership;
   const address = (): FounderMembership['founder'] => {
@@ -37,6 +38,7 @@ export async function openMemberConfiguration(
     copy: openCopy(file.copyPath, file.seen.load()?.revision ?? null, log),
     log: log.child('configuration'),
   });
+  created(store);
   const shown = (): string => `the founder of the cluster at ${address().host}:${address().port}`;
   try {
     await store.start((reason) => process.stderr.write(`divan: waiting for ${shown()}: ${reason}\n`));

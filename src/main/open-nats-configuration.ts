@@ -9,6 +9,7 @@ import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { FinalError } from '#replog/mirror/config-link.ts';
 import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
+import type { EndedStore } from '#replog/mirror/store-end.ts';
 import { NatsConfigLink } from '#replog/nats/nats-config-link.adapter.ts';
 import { parseServers } from '#replog/nats/nats-servers.ts';
 import { configurationPath, type DataFolder } from './data-folder.ts';
@@ -26,15 +27,20 @@ export interface NatsConfiguration {
   description: string;
 }
 
+/** A founder has the configuration. */
+export interface EndedConfiguration {
+  ended: EndedStore;
+}
+
 /**
  * Without a copy of the configuration it waits for servers that cannot be reached, and reports that on standard error. Null: the cluster
  * removed this node; the membership file records that.
  */
 export async function openNatsConfiguration(
   folder: DataFolder,
-  { servers, bucket, files }: NatsSource,
+  { servers, bucket, files, own }: NatsSource,
   { file, log }: { file: MembershipFile; log: Log },
-): Promise<NatsConfiguration | null> {
+): Promise<NatsConfiguration | EndedConfiguration | null> {
   const { onNats } = file;
   checkFolder(folder, bucket, onNats !== null);
   const link = new NatsConfigLink({
@@ -47,6 +53,7 @@ export async function openNatsConfiguration(
   });
   const store = new MirroredConfigStore({
     link,
+    mayEnd: own === true,
     clock: realClock,
     random: realRandom,
     log: log.child('configuration'),
@@ -58,6 +65,11 @@ export async function openNatsConfiguration(
   });
   try {
     await store.start((reason) => process.stderr.write(`divan: waiting for ${link.name}: ${reason}\n`));
+    const ended = await Promise.race([store.ended, null]);
+    if (ended !== null) {
+      await store[Symbol.asyncDispose]();
+      return { ended };
+    }
     noteCopy(store, file.copyPath, log);
     if (onNats === null) await claim(folder, store, bucket);
     else await checkCluster(store, onNats, bucket);

@@ -57,9 +57,15 @@ export class OwnNatsServer {
     return this.#server.remove();
   }
 
+  /** Started without `--engine nats`, the node runs a server until the configuration has left the servers. */
+  get #knownProgram(): string | undefined {
+    return this.#options.engine === ownServers ? undefined : (this.#server.program ?? undefined);
+  }
+
   async #program(): Promise<string> {
     try {
-      return await findServerProgram(this.#options['nats-server'], process.env['PATH'] ?? '');
+      const given = this.#options['nats-server'] ?? this.#knownProgram;
+      return await findServerProgram(given, process.env['PATH'] ?? '');
     } catch (error) {
       throw new StartError((error as Error).message, { cause: error });
     }

@@ -19,8 +19,8 @@ import type { StoreContent } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { withContents } from '#replog/nats/nats-files.adapter.ts';
 import { isNatsText, parseServers } from '#replog/nats/nats-servers.ts';
+import type { NodeAddress } from '#replog/node-address.ts';
 import { NatsServerGroup } from '#replog/own-servers/server-group.adapter.ts';
-import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
 import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 import { MembershipFile } from './membership-file.ts';
 import { natsSourceOf } from './nats-source.ts';
@@ -45,6 +45,10 @@ export interface OpenedNode {
   handOver(parameters: FounderJoinParameters, epoch: number): Promise<void>;
   /** Uses the configuration on these servers from now on. */
   useServers(parameters: NatsJoinParameters): Promise<void>;
+  /** The store on servers that nodes run; null: it is not there. */
+  onServers: { readonly store: SwitchingConfigStore; readonly mirror: MirroredConfigStore } | null;
+  /** Uses the founder that `record` stores durably from now on, which may be this node. Calls `created` when a member has its mirror. */
+  leaveServers(record: () => void, created: () => void): Promise<void>;
 }
 
 export interface RunningNodeDeps {
@@ -72,6 +76,9 @@ export class RunningNode {
   #restarting: Promise<void> | null = null;
   #isStopped = false;
   #hasHandedOver = false;
+  #leaving: Promise<void> | null = null;
+  /** The membership file names a founder that this node does not use yet. */
+  #isBetween = false;
 
   constructor(deps: RunningNodeDeps) {
     this.#deps = deps;
@@ -82,6 +89,7 @@ export class RunningNode {
   async open(): Promise<OpenedNode> {
     this.#hasHandedOver = false;
     this.#current = await this.#deps.open(this.#options, this.#membership());
+    this.#watchEnd(this.#current);
     return this.#current;
   }
 
@@ -105,6 +113,7 @@ export class RunningNode {
     const file = this.#file;
     const source = (): NatsSource | null => natsSourceOf(this.#options, file);
     const founderTransfer = this.#founderTransfer();
+    const hasFounder = (): boolean => source() === null && !this.#isBetween;
     return {
       engineProblem: isNatsText(this.#options.engine)
         ? 'The configuration of the node is on NATS servers. Start a node that joins without --engine: it gets the servers from the cluster.'
@@ -114,7 +123,7 @@ export class RunningNode {
         return found && { ...found, files: withContents(found.files) };
       },
       get isFounder() {
-        return source() === null && file.isFounder;
+        return hasFounder() && file.isFounder;
       },
       clusterKey: () => file.clusterKey ?? this.#deps.folderKey(),
       founderMoved: (port: number) => {
@@ -137,7 +146,7 @@ export class RunningNode {
         this.#restartSoon();
       },
       get founderTransfer() {
-        return source() === null ? founderTransfer : null;
+        return hasFounder() ? founderTransfer : null;
       },
       engineTransfer: this.#engineTransfer(),
     };
@@ -146,6 +155,10 @@ export class RunningNode {
   #engineTransfer(): EngineTransfer {
     const { server } = this.#deps;
     return {
+      wantsServers: this.#options.engine !== 'embedded',
+      returnToFounder: (own) => this.#returnToFounder(own),
+      followFounder: (founder, epoch) =>
+        this.#leaveServers(({ recordNewFounder }) => recordNewFounder(this.#file, founder, epoch)),
       offer: (taken) => server.offer(taken),
       runServer: (task) => server.run(task),
       moveToServers: (move) => this.#moveToServers(move),
@@ -183,11 +196,63 @@ export class RunningNode {
       this.#file.useServers(parameters);
       await committed();
       await this.#current?.useServers(parameters);
+      this.#watchEnd(this.#current);
     } catch (error) {
       // Only a new start can use it: what the earlier store would change now is lost.
       this.#deps.log.error('engine.not_used', { reason: (error as Error).message });
       this.#restartSoon();
       throw error;
+    }
+  }
+
+  /** The last change on the servers decides: it says that this node stores the configuration. */
+  async #returnToFounder(own: NodeAddress): Promise<void> {
+    const onServers = this.#current?.onServers ?? null;
+    if (onServers === null) throw new Error('the configuration is not on servers of the nodes');
+    if (isNatsText(this.#options.engine)) throw new Error('this node was started with --engine nats://');
+    const { endOnServers } = await import('./return-to-founder.ts');
+    await endOnServers(own, { ...onServers, file: this.#file });
+    await this.#leaving;
+    if (!this.#file.isFounder) throw new Error('another node has just become the founder');
+  }
+
+  /** When the store on the servers ends, this node uses the founder that its last change names. */
+  #watchEnd(opened: OpenedNode | null): void {
+    const nodeId = opened?.identity.nodeId ?? null;
+    const folder = { path: this.#options['data-dir'], nodeId };
+    opened?.onServers?.mirror.ended
+      .then((ended) => this.#leaveServers(({ recordStoreEnd }) => recordStoreEnd(folder, this.#file, ended)))
+      .catch(() => {}); // it is in the log
+  }
+
+  #leaveServers(record: (means: typeof import('./return-to-founder.ts')) => void): Promise<void> {
+    this.#leaving ??= this.#leave(record).finally(() => {
+      this.#leaving = null;
+    });
+    return this.#leaving;
+  }
+
+  async #leave(record: (means: typeof import('./return-to-founder.ts')) => void): Promise<void> {
+    const opened = this.#current;
+    if (!opened?.onServers) throw new Error('the configuration is not on servers of the nodes');
+    const { store } = opened.onServers;
+    store.hold();
+    try {
+      const means = await import('./return-to-founder.ts');
+      this.#isBetween = true;
+      await opened.leaveServers(
+        () => record(means),
+        () => {
+          this.#isBetween = false;
+        },
+      );
+      store.release();
+    } catch (error) {
+      this.#deps.log.error('engine.not_left', { reason: (error as Error).message });
+      this.#restartSoon();
+      throw error;
+    } finally {
+      this.#isBetween = false;
     }
   }
 
@@ -204,12 +269,13 @@ export class RunningNode {
       follow: (founder, epoch) => {
         const membership = this.#file.founded;
         if (membership?.state !== 'member') return;
-        if (membership.epoch !== epoch || !sameAddress(membership.founder, founder)) {
+        const isKnown = membership.epoch === epoch && sameAddress(membership.founder, founder);
+        if (!isKnown) {
           this.#file.write({ ...membership, founder, epoch });
           this.#deps.log.info('founder.follows', { founder: founder.nodeId, epoch });
+          // Nothing more is accepted from the previous founder; the connection to it ends.
+          this.#current?.mirror?.fence();
         }
-        // Nothing more is accepted from the previous founder; the connection to it ends.
-        this.#current?.mirror?.fence();
         this.#current?.mirror?.retry();
       },
       pause: async () => {

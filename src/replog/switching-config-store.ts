@@ -1,10 +1,11 @@
 // A configuration store that another one can replace while the node runs: a member that becomes the founder has its store on its own disk
-// from then on, and a founder that hands it over follows the next one. Watchers get what the new store has, and null for keys that it lacks.
+// from then on, and a founder that hands it over follows the next one. Changes that a store did not make since it has ended are made in the next one. Watchers get what the new store has, and null for keys that it lacks.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { within } from '#ports/within.ts';
 import type { ChangeOptions, ConfigStore, Entry } from './config-store.ts';
+import { StoreEndedError } from './mirror/store-end.ts';
 
 /** Longer than an orderly change of the founder takes. */
 const heldMs = 10_000;
@@ -72,13 +73,15 @@ export class SwitchingConfigStore implements ConfigStore {
 
   put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null> {
     // Nothing is awaited unless changes are held: a store that is served must write before this returns.
-    if (this.#held === null) return this.#current.put(key, value, expectedRevision, options);
-    return this.#unheld().then(() => this.put(key, value, expectedRevision, options));
+    const again = (): Promise<number | null> => this.put(key, value, expectedRevision, options);
+    if (this.#held !== null) return this.#unheld().then(again);
+    return this.#unlessEnded(this.#current.put(key, value, expectedRevision, options), again);
   }
 
   delete(key: string, expectedRevision: number): Promise<boolean> {
-    if (this.#held === null) return this.#current.delete(key, expectedRevision);
-    return this.#unheld().then(() => this.delete(key, expectedRevision));
+    const again = (): Promise<boolean> => this.delete(key, expectedRevision);
+    if (this.#held !== null) return this.#unheld().then(again);
+    return this.#unlessEnded(this.#current.delete(key, expectedRevision), again);
   }
 
   async watch(prefix: string, changed: Watcher['changed']): Promise<{ stop(): void }> {
@@ -100,6 +103,19 @@ export class SwitchingConfigStore implements ConfigStore {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#watchers.clear();
     await this.#current[Symbol.asyncDispose]();
+  }
+
+  /** Until another store has replaced one that has ended, changes wait. */
+  async #unlessEnded<Outcome>(change: Promise<Outcome>, again: () => Promise<Outcome>): Promise<Outcome> {
+    const store = this.#current;
+    try {
+      return await change;
+    } catch (error) {
+      if (!(error instanceof StoreEndedError)) throw error;
+      if (this.#current === store) this.hold();
+      await this.#unheld();
+      return again();
+    }
   }
 
   async #unheld(): Promise<void> {

@@ -1,16 +1,28 @@
 // Three processes with `--engine nats`: they begin with the founder's store, and move the configuration to NATS servers of their own.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Collection, DurabilityLevel } from 'couchbase';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Collection, DurabilityImpossibleError, DurabilityLevel } from 'couchbase';
+import { freePort } from '../support/free-port.ts';
 import { natsServerPath } from '../support/nats-binary.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
-const startMs = 120_000;
+const startMs = 240_000;
 /** The machine may be busy. */
 const majority = { durabilityLevel: DurabilityLevel.Majority, timeout: 120_000 };
 const engine = [
@@ -56,6 +68,46 @@ function asBeforeItFollowed({ dataDir }: NodeProcess): void {
   }
 }
 
+/** What a stopped node knows of the configuration. Restoring it makes the node one that was down since then. */
+class KeptConfiguration implements Disposable {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'divan-kept-'));
+  readonly #dataDir: string;
+
+  constructor({ dataDir }: NodeProcess) {
+    this.#dataDir = dataDir;
+    for (const name of this.#names(dataDir))
+      cpSync(join(dataDir, name), join(this.#folder, name), { recursive: true });
+  }
+
+  restore(): void {
+    for (const name of this.#names(this.#dataDir)) rmSync(join(this.#dataDir, name), { recursive: true });
+    cpSync(this.#folder, this.#dataDir, { recursive: true });
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  #names(folder: string): string[] {
+    return readdirSync(folder).filter((name) =>
+      /^(member\.json|nats\.json|store-seen\.json|config-copy\.db.*|nats)$/.test(name),
+    );
+  }
+}
+
+async function removeByRebalance(from: NodeProcess, leaving: NodeProcess): Promise<void> {
+  const { nodes } = (await (await leaving.request('/pools/default')).json()) as {
+    nodes: { otpNode: string; thisNode?: boolean }[];
+  };
+  const knownNodes = nodes.map(({ otpNode }) => otpNode).join(',');
+  const ejectedNodes = nodes.find(({ thisNode }) => thisNode)?.otpNode ?? '';
+  await post(from, '/controller/rebalance', { knownNodes, ejectedNodes });
+  await eventuallyWithin(waitLimitMs, async () => {
+    const pool = (await (await from.request('/pools/default')).json()) as { nodes: []; balanced: boolean };
+    assert.deepEqual([pool.nodes.length, pool.balanced], [nodes.length - 1, true]);
+  });
+}
+
 /** A change of the configuration by one node reaches all. */
 async function assertChanges(nodes: readonly NodeProcess[], name: string): Promise<void> {
   await eventuallyWithin(waitLimitMs, () =>
@@ -65,7 +117,26 @@ async function assertChanges(nodes: readonly NodeProcess[], name: string): Promi
     await eventuallyWithin(waitLimitMs, async () => assert.equal(await clusterName(node), name));
 }
 
-const keyOf = (at: number): string => `k${at % 100}`;
+const keyCount = 100;
+const keyOf = (at: number): string => `k${at % keyCount}`;
+
+/** Each shard gets its copies in sync by itself. Until then it refuses durable writes. */
+async function untilInSync(collection: Collection): Promise<void> {
+  for (let at = 0; at < keyCount; at++)
+    await eventuallyWithin(waitLimitMs, () => collection.upsert(keyOf(at), 'in sync', majority));
+}
+
+/** On a busy machine a node can pause for longer than a copy may while it counts as in sync: then a write is refused, and repeated. */
+async function write(collection: Collection, at: number): Promise<void> {
+  for (;;)
+    try {
+      await collection.upsert(keyOf(at), at, majority);
+      return;
+    } catch (error) {
+      if (!(error instanceof DurabilityImpossibleError)) throw error;
+      await pause(100);
+    }
+}
 
 /** Writes durable documents until it is stopped. Stopping it returns how many there are, and fails if one write did. */
 function writing(collection: Collection): { stop(): Promise<number> } {
@@ -73,7 +144,7 @@ function writing(collection: Collection): { stop(): Promise<number> } {
   const run = async (): Promise<number> => {
     for (let at = 0; ; at++) {
       if (isStopped) return at;
-      await collection.upsert(keyOf(at), at, majority);
+      await write(collection, at);
     }
   };
   const running = run();
@@ -88,7 +159,9 @@ function writing(collection: Collection): { stop(): Promise<number> } {
 
 describe('three nodes that run the servers of their configuration', { skip: needs('nats-server') }, () => {
   it('move it there without a failed write, and continue when servers and nodes are killed', async () => {
-    await using first = await NodeProcess.start({ args: engine, startMs });
+    // A node that was down looks for the others where they were.
+    const ports = { 'dist-tls': await freePort() };
+    await using first = await NodeProcess.start({ args: engine, startMs, ports });
     await using second = await NodeProcess.start({
       args: [...engine, '--join', first.ready.node.rest],
       startMs,
@@ -96,7 +169,7 @@ describe('three nodes that run the servers of their configuration', { skip: need
     await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
     const client = await connect(`couchbase://${first.ready.node.kv}`, administrator);
     const collection = client.bucket('b').defaultCollection();
-    await eventuallyWithin(waitLimitMs, () => collection.upsert('first', 1, majority));
+    await untilInSync(collection);
     assert.equal(serversOf(first), null);
 
     const writes = writing(collection);
@@ -123,17 +196,37 @@ describe('three nodes that run the servers of their configuration', { skip: need
     const pid = serverPid(second);
     await second.stop('SIGKILL');
     await eventuallyWithin(waitLimitMs, () => assert.equal(runs(pid), false));
+    using kept = new KeptConfiguration(second);
     await assertChanges([first, third], 'a node died');
     await using again = await NodeProcess.start({ args: engine, dataDir: second.dataDir, startMs });
     await assertChanges([again, first, third], 'it is back');
     await first.stop('SIGKILL');
     asBeforeItFollowed(first);
-    await using founder = await NodeProcess.start({ args: engine, dataDir: first.dataDir, startMs });
+    await using founder = await NodeProcess.start({ args: engine, dataDir: first.dataDir, startMs, ports });
     assert.match(serversOf(founder) ?? '', /^tls:/);
     await assertChanges([founder, again, third], 'the founder found its last change');
+
+    const later = await connect(`couchbase://${founder.ready.node.kv},${again.ready.node.kv}`, administrator);
+    await untilInSync(later.bucket('b').defaultCollection());
+    const during = writing(later.bucket('b').defaultCollection());
+    await removeByRebalance(founder, third);
+    await assertChanges([founder, again], 'at a founder again');
+    assert.ok((await during.stop()) > 10);
+    await later.close();
+    for (const node of [founder, again]) {
+      assert.equal(serversOf(node), null);
+      await eventuallyWithin(waitLimitMs, () => assert.equal(existsSync(join(node.dataDir, 'nats')), false));
+    }
+    await again.stop('SIGKILL');
+    kept.restore();
+    await using returned = await NodeProcess.start({ args: engine, dataDir: second.dataDir, startMs });
+    await assertChanges([founder, returned], 'it was down meanwhile');
+    assert.equal(serversOf(returned), null);
     // Their folders are removed when all that writes to them has ended.
-    for (const running of [founder, again, third]) await running.stop();
-    for (const running of [founder, again, third]) assert.equal(runs(serverPid(running)), false);
+    const last = [founder, returned, third];
+    const pids = last.filter(({ dataDir }) => existsSync(join(dataDir, 'nats'))).map(serverPid);
+    for (const running of last) await running.stop();
+    for (const left of pids) assert.equal(runs(left), false);
     for (const { output } of [first, second, third]) assert.ok(!/divan:[\w-]{32}@/.test(output));
   });
 });

@@ -29,6 +29,15 @@ export class SimulatedServers {
   /** Null: refused. */
   write(record: Omit<StoredRecord, 'revision'>, expectedRevision: number): number | null {
     if ((this.newest(record.key)?.revision ?? 0) !== expectedRevision) return null;
+    return this.#store(record);
+  }
+
+  /** Null: refused. */
+  writeLast(record: Omit<StoredRecord, 'revision'>, newest: number): number | null {
+    return this.revision === newest ? this.#store(record) : null;
+  }
+
+  #store(record: Omit<StoredRecord, 'revision'>): number {
     const stored = { ...record, revision: this.revision + 1 };
     this.log.push(stored);
     for (const feed of this.feeds) feed(stored);
@@ -118,9 +127,16 @@ export class FaultyConfigLink implements ConfigLink {
     return { stop };
   }
 
-  async write(record: Omit<StoredRecord, 'revision'>, expectedRevision: number): Promise<number | null> {
+  write(record: Omit<StoredRecord, 'revision'>, expectedRevision: number): Promise<number | null> {
+    return this.#change(() => this.#servers.write(record, expectedRevision));
+  }
+
+  writeLast(record: Omit<StoredRecord, 'revision'>, newest: number): Promise<number | null> {
+    return this.#change(() => this.#servers.writeLast(record, newest));
+  }
+
+  async #change(make: () => number | null): Promise<number | null> {
     const { lostRequest, lostAnswer, doubled, refusedThenMade } = this.faults;
-    const make = (): number | null => this.#servers.write(record, expectedRevision);
     await this.#way();
     if (this.#happens(lostRequest)) return this.#never();
     if (this.#happens(refusedThenMade)) {
@@ -130,7 +146,9 @@ export class FaultyConfigLink implements ConfigLink {
     const first = make();
     const answer = this.#happens(doubled) ? make() : first;
     if (this.#happens(lostAnswer)) return this.#never();
-    await this.#way();
+    await this.#way().catch(() => {
+      throw new Error('the connection was lost before the answer');
+    });
     return answer;
   }
 

@@ -24,6 +24,7 @@ export class SeenStateInMemory implements SeenState {
 interface OpenOptions extends Partial<Pick<NatsLinkOptions, 'bucket' | 'files' | 'mayCreate'>> {
   seen?: SeenState;
   changeWaitMs?: number;
+  mayEnd?: boolean;
   /** Called with the reason while the servers cannot be reached. */
   waiting?: (reason: string) => void;
 }
@@ -44,6 +45,7 @@ export async function natsStore(url: string, options: OpenOptions = {}): Promise
     clock: realClock,
     random: realRandom,
     log: silentLog,
+    mayEnd: options.mayEnd ?? false,
     ...(options.changeWaitMs !== undefined && { changeWaitMs: options.changeWaitMs }),
   });
   try {

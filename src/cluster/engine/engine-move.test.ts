@@ -1,95 +1,10 @@
 // When the configuration of a cluster moves to servers of its nodes, and how nodes learn of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SecretBox } from '#auth/secret-box.ts';
-import { silentLog } from '#ports/log.ts';
-import { realRandom } from '#ports/random.ts';
-import { MemoryConfigStore } from '#replog/memory-config-store.ts';
-import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
-import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
-import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import { aNode, node, recordOf, secrets, someServers } from '../../../test/support/engine-node.ts';
 import { ownVersion } from '../config/node-versions.ts';
-import type {
-  EngineRecord,
-  MoveToServers,
-  NatsJoinParameters,
-  NatsSource,
-  ServerTask,
-} from '../joining/join-messages.ts';
-import { EngineMove, type EngineMoveDeps } from './engine-move.ts';
-import { engineKey, engineSecret } from './engine-record.ts';
-import { ServerOffers } from './server-offers.ts';
-import { ServerReplacement } from './server-replacement.ts';
-
-const secrets = new SecretBox(Buffer.alloc(32, 1), realRandom);
-const keyedCertificate = { certificate: 'certificate', key: 'key' };
-const refusing = (): never => assert.fail('a founder was asked to change');
-const node = (uuid: string, changes: Partial<NodeState> = {}): NodeState =>
-  nodeNamed(uuid, { otpNode: `ns_1@${uuid}`, hostname: uuid, ...changes });
-
-interface Settings {
-  nodes: NodeState[];
-  state?: Partial<ClusterState>;
-  /** The node is a member whose founder cannot be reached for this reason. */
-  problem?: string;
-  isFounder?: boolean;
-  /** By node: what it answers to a request. */
-  answers?: Record<string, (name: string, body: unknown) => unknown>;
-}
-
-/** Node `a`, with the others as functions. Notes what it does. */
-async function aNode({ nodes, state, problem, isFounder = true, answers = {} }: Settings) {
-  const clock = new SimulatedClock();
-  const store = new MemoryConfigStore();
-  const cluster = aCluster({ nodes, ...state });
-  const run = new Map<string, ServerTask>();
-  const moves: MoveToServers[] = [];
-  const used: NatsJoinParameters[] = [];
-  const asked: string[] = [];
-  const own = new Map<string, (body: never, from: string) => unknown>();
-  let source: NatsSource | null = null;
-  const mirror = { problem: problem ?? null, head: null, state: { revision: 0, records: [] } };
-  const parts: Omit<EngineMoveDeps, 'offers' | 'replacement'> = {
-    ...{ store, clock, secrets, random: realRandom, log: silentLog },
-    view: { cluster, activeNodes: nodes.filter(({ membership }) => membership === 'active') },
-    identity: { nodeId: 'a', bootId: 'boot' },
-    certificates: { ownCredentials: () => ({ ca: '', cert: '', key: '' }) },
-    issue: async () => ({ authority: keyedCertificate, node: keyedCertificate, rsa: null }),
-    stopServing: async () => {},
-    membership: {
-      isFounder,
-      clusterKey: () => new Uint8Array(32),
-      natsSource: () => source,
-      founderTransfer: {
-        mirror: isFounder ? null : { ...mirror, fence: refusing, release: refusing },
-        ...{ takeOver: refusing, follow: refusing, pause: refusing, resume: refusing },
-        ...{ handOver: refusing, stepDown: refusing },
-      },
-      engineTransfer: {
-        offer: async () => ({ port: 1, routePort: 2 }),
-        runServer: async (task) => void run.set('a', task),
-        async moveToServers(request) {
-          moves.push(request);
-          source = request.parameters.nats;
-        },
-        useServers: async (parameters) => void used.push(parameters),
-        ...{ serverName: () => null, removeServer: refusing, sourceChanged: refusing, groupOf: refusing },
-      },
-    },
-    peers: {
-      answer: (name, answer) => void own.set(name, answer as never),
-      async ask<Value>(to: string, name: string, body: unknown) {
-        asked.push(`${name} ${to}`);
-        if (name === 'engine/run') run.set(to, body as ServerTask);
-        return (await answers[to]?.(name, body)) as Value;
-      },
-    },
-  };
-  const offers = new ServerOffers(parts);
-  const move = new EngineMove({ ...parts, offers, replacement: new ServerReplacement({ ...parts, offers }) });
-  move.start();
-  return { move, clock, store, run, moves, used, asked, own };
-}
+import type { NatsSource } from '../joining/join-messages.ts';
+import { engineSecret } from './engine-record.ts';
 
 const offers = (name: string): unknown => (name === 'engine/offer' ? { port: 3, routePort: 4 } : null);
 
@@ -115,7 +30,7 @@ test('nothing moves with fewer servers or an older node, while a node joins or a
   const three = [node('a'), node('b'), node('c')];
   const plan = { id: 'p', kind: 'rebalance' as const, term: 0, nodes: [], ejected: [], startedMs: 0 };
   const answers = { b: offers, c: offers };
-  const quiet: Settings[] = [
+  const quiet: Parameters<typeof aNode>[0][] = [
     { nodes: three.slice(0, 2), answers },
     { nodes: [...three, node('d', { joining: true, membership: 'inactiveAdded' })], answers },
     { nodes: three, state: { balance: plan }, answers },
@@ -133,34 +48,41 @@ test('nothing moves with fewer servers or an older node, while a node joins or a
 });
 
 test('a member that cannot reach the founder asks the others where the configuration is', async () => {
-  const source: NatsSource = { servers: 'tls://x', bucket: 'divan', files: {} };
-  const record: EngineRecord = { nodes: ['b'], source: secrets.seal(engineSecret, JSON.stringify(source)) };
+  const record = recordOf(['b']);
   const nodes = [node('a'), node('b'), node('c')];
+  const placeOf = (epoch: number) => (name: string) => (name === 'engine/place' ? { epoch, record } : null);
   const answers = {
     b: () => Promise.reject(new Error('it is down')),
-    c: (name: string) => (name === 'engine/record' ? record : null),
+    c: placeOf(2),
   };
   const member = await aNode({ nodes, answers, isFounder: false, problem: 'no connection' });
   await member.clock.run(3_000);
-  assert.deepEqual(member.used[0]?.nats, source);
+  assert.deepEqual(member.used[0]?.nats, someServers);
   await member.move.stop();
+  // Servers that the cluster has left since are those of an earlier epoch.
+  const later = { nodes, state: { revEpoch: 2 }, isFounder: false, problem: 'no connection' };
+  const warned = await aNode({ ...later, answers: { b: placeOf(2), c: placeOf(1) } });
+  await warned.clock.run(3_000);
+  assert.deepEqual(warned.used, []);
+  await warned.move.stop();
   const reached = await aNode({ nodes, answers, isFounder: false });
   await reached.clock.run(10_000);
   assert.deepEqual(reached.asked, []);
   // The founder tells it.
-  reached.own.get('engine/moved')?.(record as never, 'b');
+  reached.own.get('engine/moved')?.({ epoch: 2, record } as never, 'b');
   await reached.clock.run(1);
-  assert.deepEqual(reached.used[0]?.nats, source);
+  assert.deepEqual(reached.used[0]?.nats, someServers);
   await reached.move.stop();
 });
 
-test('a node whose server the others need cannot leave, unless it was failed over', async () => {
-  const { move, store } = await aNode({ nodes: [node('a')] });
-  await move.before([node('b')]);
-  await store.put(engineKey, { nodes: ['a', 'b', 'c'], source: '' } satisfies EngineRecord, 0);
-  await assert.rejects(move.before([node('d'), node('b')]), /ns_1@b runs one of the three NATS servers/);
-  await move.before([node('d'), node('b', { membership: 'inactiveFailed' })]);
-  await move.stop();
+test('a founder that was lost asks once whether the configuration is on servers since', async () => {
+  const nodes = [node('a'), node('b')];
+  const answers = { b: () => ({ epoch: 3, record: recordOf(['b']) }) };
+  const founder = await aNode({ nodes, answers, state: { founder: 'a' } });
+  await founder.clock.run(20_000);
+  assert.equal(founder.used.length, 1);
+  assert.deepEqual(founder.asked, ['engine/place b']);
+  await founder.move.stop();
 });
 
 test('servers on one machine get ports of their own', async () => {

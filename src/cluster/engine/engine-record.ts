@@ -1,7 +1,9 @@
-// Where the configuration is when nodes of the cluster keep it on NATS servers of their own. Absent: at the founder, or on NATS servers that
-// an operator runs. Written to a founder's store it is the last change there: the configuration is on these servers from then on.
+// Where the configuration is when nodes of the cluster keep it on NATS servers of their own, and what it is when it moves there and back.
+// Absent: at the founder, or on NATS servers that an operator runs. Written to a founder's store it is the last change there: the
+// configuration is on these servers from then on.
 import type { SecretBox } from '#auth/secret-box.ts';
-import type { StoredRecord } from '#replog/mirror/config-link.ts';
+import type { StoreContent, StoredRecord } from '#replog/mirror/config-link.ts';
+import { endKey } from '#replog/mirror/store-end.ts';
 import { type ClusterState, clusterKey } from '../config/cluster-state.ts';
 import type { EngineRecord } from '../joining/join-messages.ts';
 import { type ServerCluster, serverSourceOf } from './server-plan.ts';
@@ -35,8 +37,43 @@ export function movedToServers(records: readonly StoredRecord[], record: EngineR
 }
 
 function clusterAfter(json: string): string {
-  const { founder: _, ...state } = JSON.parse(json) as ClusterState;
+  const { founder: _, ...state } = settled(json);
+  return JSON.stringify({ ...state, revEpoch: (state.revEpoch ?? 1) + 1 });
+}
+
+/** @throws Error while something is under way that the move would disturb. */
+function settled(json: string): ClusterState {
+  const state = JSON.parse(json) as ClusterState;
   if (state.nodes.some(({ joining }) => joining)) throw new Error('a node is joining');
   if (state.balance !== undefined) throw new Error('a rebalance is under way');
-  return JSON.stringify({ ...state, revEpoch: (state.revEpoch ?? 1) + 1 });
+  return state;
+}
+
+export interface ReturnedContent extends StoreContent {
+  /** In which the founder stores it. */
+  readonly epoch: number;
+}
+
+/**
+ * The configuration as a founder begins with it that takes it from the servers. All nodes compute the same from what the servers had.
+ * @throws Error while a node joins or a rebalance runs, and for a founder that is not active.
+ */
+export function returnedToFounder({ records, revision }: StoreContent, founder: string): ReturnedContent {
+  const after = firstRevisionAfter(revision);
+  let epoch = 1;
+  const kept = records.filter(({ json, key }) => json !== null && key !== engineKey && key !== endKey);
+  const returned = kept.map(({ key, json, revision }): StoredRecord => {
+    if (key !== clusterKey) return { key, json, revision, writes: null };
+    const state = settled(json as string);
+    const node = state.nodes.find(({ uuid }) => uuid === founder);
+    if (node?.membership !== 'active') throw new Error(`node ${founder} is not active`);
+    epoch = (state.revEpoch ?? 1) + 1;
+    return {
+      key,
+      json: JSON.stringify({ ...state, founder, revEpoch: epoch }),
+      revision: after,
+      writes: null,
+    };
+  });
+  return { revision: after, records: returned, epoch };
 }

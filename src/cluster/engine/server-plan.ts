@@ -68,6 +68,7 @@ export const serverSourceOf = (servers: ServerCluster): NatsSource => ({
   servers: addressesOf(servers, serverUser, servers.password),
   bucket,
   files: { ca: { text: servers.authority.certificate } },
+  own: true,
 });
 
 /** With the user that changes which servers belong to the cluster. */

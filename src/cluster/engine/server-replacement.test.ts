@@ -46,7 +46,8 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], runs = tru
   let source: NatsSource = serverSourceOf(servers);
   const offer = (id: string) => (able.includes(id) ? { port: 3, routePort: 4 } : null);
   const engineTransfer: EngineTransfer = {
-    ...{ moveToServers: unexpected, useServers: unexpected },
+    ...{ moveToServers: unexpected, useServers: unexpected, wantsServers: true },
+    ...{ returnToFounder: unexpected, followFounder: unexpected },
     offer: async () => offer(self),
     runServer: async (task) => void tasks.set(self, task),
     serverName: () => (runs ? `of ${self}` : null),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { type StoreContent, type StoreHead, supersedes } from '#replog/mirror/config-link.ts';
-import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
+import type { NodeAddress } from '#replog/node-address.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { type ClusterState, clusterKey, mapKey, type NodeState } from '../config/cluster-state.ts';
 import { unknownPorts } from '../first-configuration.ts';

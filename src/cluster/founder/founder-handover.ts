@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { StoreContent } from '#replog/mirror/config-link.ts';
-import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
+import type { NodeAddress } from '#replog/node-address.ts';
 import { type ClusterState, clusterKey, type NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';

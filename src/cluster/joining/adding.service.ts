@@ -4,7 +4,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
+import type { NodeAddress } from '#replog/node-address.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterState, NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';

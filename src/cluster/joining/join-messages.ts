@@ -2,9 +2,10 @@
 import type { StoreContent, StoredRecord } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import type { NatsFiles } from '#replog/nats/nats-files.adapter.ts';
+import type { NodeAddress } from '#replog/node-address.ts';
 import type { NatsServerGroup } from '#replog/own-servers/server-group.adapter.ts';
 import type { OwnServerSettings } from '#replog/own-servers/server-settings.ts';
-import type { NodeAddress, NodeCredentials } from '#replog/served/node-connect.adapter.ts';
+import type { NodeCredentials } from '#replog/served/node-connect.adapter.ts';
 import type { AlternateAddresses, NodeNetwork, NodePaths, NodePorts } from '../config/cluster-state.ts';
 
 /** The first call: may this node join? */
@@ -65,6 +66,8 @@ export interface NatsSource {
   readonly bucket: string;
   /** The content of the files; a member has none of the paths. */
   readonly files: NatsFiles;
+  /** Nodes of the cluster run the servers: the configuration can go back to a founder. */
+  readonly own?: true;
 }
 
 /** The data folder's part in joining and leaving; the process then starts its parts again. */
@@ -129,11 +132,19 @@ export interface EngineRecord {
   readonly servers?: string;
 }
 
+/** Where the configuration is, since that epoch: on servers that nodes run, or at a founder. */
+export type EnginePlace = { readonly epoch: number } & (
+  | { readonly record: EngineRecord }
+  | { readonly founder: NodeAddress }
+);
+
 /** Which servers the NATS cluster consists of. */
 export type ServerMembers = Pick<NatsServerGroup, 'members' | 'remove'>;
 
-/** The parts of the data folder and of the process with which the configuration goes to servers that nodes run themselves. */
+/** The parts of the data folder and of the process with which the configuration goes to servers that nodes run themselves, and back. */
 export interface EngineTransfer {
+  /** This node was started for a configuration on NATS servers. */
+  readonly wantsServers: boolean;
   /** The ports that a server of this node would have, none of `taken`; null: its options name no such engine. */
   offer(taken: readonly number[]): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null>;
   /** Starts a new server. Resolves when it can be reached. */
@@ -142,6 +153,10 @@ export interface EngineTransfer {
   moveToServers(move: MoveToServers): Promise<void>;
   /** A member uses the configuration on the servers from now on, durably. */
   useServers(parameters: NatsJoinParameters): Promise<void>;
+  /** Ends the store on the servers: this node becomes the founder, at that address. */
+  returnToFounder(own: NodeAddress): Promise<void>;
+  /** A member uses the configuration of that founder instead of the servers' from now on, durably. */
+  followFounder(founder: NodeAddress, epoch: number): Promise<void>;
   /** The name of this node's server among the others; null: it has none. */
   serverName(): string | null;
   /** Stops the server of this node, and removes what it stored. */

@@ -4,9 +4,9 @@ import type { TLSSocket } from 'node:tls';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import type { NodeAddress } from '#replog/node-address.ts';
 import type { Channel } from '#replog/served/channel.ts';
 import {
-  type NodeAddress,
   type NodeCredentials,
   type NodeProtocol,
   nodeProtocols,

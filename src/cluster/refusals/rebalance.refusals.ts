@@ -37,4 +37,9 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
     text: 'The node {otpNode} runs one of the three NATS servers that store the configuration, and no node that stays can run it. Add a node with --engine nats first, or fail this one over if it is lost.',
     when: 'A node of a cluster with `--engine nats` leaves.',
   },
+  serversStay: {
+    as: 'text',
+    text: 'The node {otpNode} runs one of the three NATS servers that store the configuration, and the configuration cannot move to another node now: {reason}.',
+    when: 'Fewer than three nodes of a cluster with `--engine nats` would be left.',
+  },
 });

@@ -7,6 +7,7 @@ import type { Clock } from '#ports/clock.ts';
 import { fraction, type Random } from '#ports/random.ts';
 import { within } from '#ports/within.ts';
 import { type ConfigLink, FinalError, NotSentError, type StoredRecord } from './config-link.ts';
+import { type EndedStore, StoreEndedError } from './store-end.ts';
 
 /** Write ids that a record lists. */
 const writesMax = 16;
@@ -21,6 +22,10 @@ interface WriterOptions {
   /** The key's record in the mirror. */
   mirrored(key: string): StoredRecord | undefined;
   untilReady(untilMs: number): Promise<boolean>;
+  /** Null: the store has not ended. */
+  ended(): EndedStore | null;
+  /** Resolves once the mirror shows what decided the write; false: it does not in time. */
+  untilShown(record: StoredRecord): Promise<boolean>;
 }
 
 interface WriteRequest {
@@ -59,7 +64,7 @@ export class ConditionalWriter {
 
   /** @throws UnwritableError; its text says whether the change may be lost. */
   async write({ key, json, expectedRevision, untilMs }: WriteRequest): Promise<ChangeOutcome> {
-    const { link, clock, random, mirrored } = this.#options;
+    const { link, random, mirrored } = this.#options;
     const base = mirrored(key);
     if ((base?.json == null ? 0 : base.revision) !== expectedRevision)
       return { revision: null, record: null };
@@ -72,12 +77,24 @@ export class ConditionalWriter {
       revision,
       isSent: false,
     };
+    const outcome = await this.#decided(attempt, untilMs);
+    const isShown = outcome?.record == null || (await this.#options.untilShown(outcome.record));
+    const ended = this.#options.ended();
+    if (ended !== null) return this.#outcomeAtEnd(attempt, ended);
+    if (!isShown) throw this.#timedOut(attempt);
+    return outcome as ChangeOutcome;
+  }
+
+  /** Null: the store ended meanwhile. */
+  async #decided(attempt: Attempt, untilMs: number): Promise<ChangeOutcome | null> {
+    const { link, clock, random } = this.#options;
     for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
       const outcome = (await this.#send(attempt)) ?? (await this.#lookUp(attempt));
-      if (outcome !== null) return outcome;
+      if (outcome !== null || this.#options.ended() !== null) return outcome;
       if (clock.monotonicMs() + pauseMs > untilMs) throw this.#timedOut(attempt);
       await clock.sleep(pauseMs * (0.5 + fraction(random) / 2));
       if (!(await this.#options.untilReady(untilMs))) throw this.#timedOut(attempt);
+      if (this.#options.ended() !== null) return null;
       // Servers that no longer know the first attempt could apply the write twice.
       if (attempt.isSent && link.writeMemory !== attempt.writeMemory) throw this.#timedOut(attempt);
     }
@@ -132,6 +149,15 @@ export class ConditionalWriter {
       found.writes.length < writesMax || found.writes.includes(attempt.record.writes[1] ?? '');
     if (!isComplete) throw this.#timedOut(attempt);
     return { revision: null, record: found };
+  }
+
+  /** What the store had at its end is all that counts: a write that came later was not made. */
+  #outcomeAtEnd(attempt: Attempt, { content }: EndedStore): ChangeOutcome {
+    if (!attempt.isSent) throw new StoreEndedError();
+    if (content === null) throw this.#timedOut(attempt);
+    const found = this.#options.mirrored(attempt.record.key);
+    if (found === undefined || found.revision <= (attempt.base?.revision ?? 0)) throw new StoreEndedError();
+    return this.#outcomeOf(attempt, found);
   }
 
   #timedOut({ isSent }: Attempt): UnavailableError {

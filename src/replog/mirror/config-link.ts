@@ -65,6 +65,8 @@ export interface ConfigLink {
    * @throws FinalError or NotSentError when nothing was written; after any other error the outcome is unknown.
    */
   write(record: Omit<StoredRecord, 'revision'>, expectedRevision: number): Promise<number | null>;
+  /** As `write`, if the newest change of the whole store has the revision `newest`. Absent: such a store does not end. */
+  writeLast?(record: Omit<StoredRecord, 'revision'>, newest: number): Promise<number | null>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

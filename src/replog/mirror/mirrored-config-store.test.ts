@@ -269,6 +269,20 @@ describe('mirrored configuration store', () => {
     assert.equal(store.problem, null);
   });
 
+  it('is not kept from the first founder that it follows', async () => {
+    const simulation = new Simulation(10);
+    const { clock, servers } = simulation;
+    servers.term = { epoch: 2, founder: 'b' };
+    const { link, store } = simulation.node();
+    link.isDown = true;
+    const started = store.start();
+    await clock.run(500);
+    store.fence();
+    link.isDown = false;
+    await clock.until(started);
+    assert.deepEqual([store.problem, store.head?.epoch], [null, 2]);
+  });
+
   it('detects a feed that stops without an error', async () => {
     const simulation = new Simulation(6);
     const { clock, servers } = simulation;

@@ -9,16 +9,27 @@ import { within } from '#ports/within.ts';
 import type { ConfigStore, Entry } from '../config-store.ts';
 import { WatchList } from '../watch-list.ts';
 import { ConditionalWriter } from './conditional-writer.ts';
+import { Conditions } from './conditions.ts';
 import {
   type ConfigLink,
   FinalError,
   type StoreContent,
   type StoredRecord,
   type StoreHead,
-  supersedes,
 } from './config-link.ts';
+import { untilLost } from './feed-watch.ts';
+import { checkHead, isSuccessor, takenOverNow } from './head-check.ts';
 import { entryOf, Records, WentBackError } from './records.ts';
 import { SavedState, type SeenState, type StoreCopy } from './saved-state.ts';
+import {
+  type EndedStore,
+  endIn,
+  endOf,
+  recordsBefore,
+  type StoreEnd,
+  StoreEndedError,
+  writeEnd,
+} from './store-end.ts';
 
 export interface MirroredStoreOptions {
   link: ConfigLink;
@@ -28,6 +39,8 @@ export interface MirroredStoreOptions {
   log: Log;
   /** How long a change waits for a connection or an election, counted from the beginning of the outage. */
   changeWaitMs?: number;
+  /** The store can go back to one node. */
+  mayEnd?: boolean;
   /** Where the records are stored, and what was found there at the start; `found` null: nothing that can be trusted. */
   copy?: { readonly file: StoreCopy; readonly found: StoreContent | null };
 }
@@ -35,15 +48,11 @@ export interface MirroredStoreOptions {
 const requestMs = 3_000;
 /** Limit of the transfer of the whole state. */
 const resyncMs = 30_000;
-/** Interval of the checks that the feed is up to date. */
-const pollMs = 5_000;
 const pauseMinMs = 100;
 const pauseMaxMs = 5_000;
 const defaultChangeWaitMs = 10_000;
 /** How long a change of this node waits for its record in the feed. */
 const ownChangeMs = 2_000;
-
-const takenOverNow = 'another member of the cluster is taking the configuration over';
 
 export class MirroredConfigStore implements ConfigStore {
   readonly ports: { clock: Clock; random: Random };
@@ -55,8 +64,12 @@ export class MirroredConfigStore implements ConfigStore {
   readonly #watchers = new WatchList();
   readonly #writer: ConditionalWriter;
   readonly #stopping = new AbortController();
-  /** Called after each change, and when the state of the connection changes. */
-  readonly #wakes = new Set<() => void>();
+  readonly #conditions: Conditions;
+  /** Reads that end in time. */
+  readonly #reading: Pick<ConfigLink, 'keepsDeletions' | 'read'>;
+  readonly #mayEnd: boolean;
+  #ended: EndedStore | null = null;
+  readonly #ending = Promise.withResolvers<EndedStore>();
   /** The store that this node follows; its revision is that of the records. Null: none yet. */
   #followed: StoreHead | null;
   /** The records of the copy are there from the start. */
@@ -73,11 +86,15 @@ export class MirroredConfigStore implements ConfigStore {
   #started = Promise.withResolvers<void>();
 
   constructor(options: MirroredStoreOptions) {
-    const { link, seen, clock, random, log, copy, changeWaitMs = defaultChangeWaitMs } = options;
+    const { link, seen, clock, random, log, copy, mayEnd = false } = options;
     const head = seen.load();
     this.#link = link;
     this.#log = log;
-    this.#changeWaitMs = changeWaitMs;
+    this.#changeWaitMs = options.changeWaitMs ?? defaultChangeWaitMs;
+    this.#mayEnd = mayEnd;
+    const read = (key: string) => within(clock, requestMs, link.read(key));
+    this.#reading = { keepsDeletions: link.keepsDeletions, read };
+    this.#conditions = new Conditions(clock, this.#stopping.signal);
     this.ports = { clock, random };
     this.#problemSinceMs = clock.monotonicMs();
     this.#followed = head;
@@ -95,12 +112,11 @@ export class MirroredConfigStore implements ConfigStore {
       record: (key) => this.#records.get(key),
     });
     this.#writer = new ConditionalWriter({
-      link,
-      clock,
-      random,
-      requestMs,
+      ...{ link, clock, random, requestMs },
+      ended: () => this.#ended,
       mirrored: (key) => this.#records.get(key),
-      untilReady: (untilMs) => this.#until(() => this.#problem === null, untilMs),
+      untilReady: (untilMs) => this.#untilReady(untilMs),
+      untilShown: (record) => this.#untilShown(record),
     });
   }
 
@@ -119,6 +135,22 @@ export class MirroredConfigStore implements ConfigStore {
     return this.#problem;
   }
 
+  /** Resolves when the store has ended: another one has the configuration. */
+  get ended(): Promise<EndedStore> {
+    return this.#ending.promise;
+  }
+
+  /** Makes the last change, after which the founder that it names has the configuration. False: see `writeEnd`. */
+  end(end: StoreEnd): Promise<boolean> {
+    return writeEnd(end, {
+      ...this.ports,
+      ...{ link: this.#link, requestMs },
+      revision: () => this.#records.revision,
+      isEnded: () => this.#ended !== null,
+      until: (isTrue, untilMs) => this.#conditions.until(isTrue, untilMs),
+    });
+  }
+
   /** The store that this node follows, at the revision that it has seen; null: none yet. */
   get head(): StoreHead | null {
     return this.#followed && { ...this.#followed, revision: this.#records.revision };
@@ -129,8 +161,9 @@ export class MirroredConfigStore implements ConfigStore {
     return { revision: this.#records.revision, records: this.#records.list('') };
   }
 
-  /** Reads nothing more from the present founder until `release`, except after another one took over. */
+  /** Reads nothing more from the founder that it follows until `release`, except after another one took over. */
   fence(): void {
+    if (this.#followed === null) return;
     this.#isFenced = true;
     this.#fail(takenOverNow);
     this.#following?.stop();
@@ -139,6 +172,11 @@ export class MirroredConfigStore implements ConfigStore {
   release(): void {
     this.#isFenced = false;
     this.retry();
+  }
+
+  /** The files of what it saves are another mirror's from now on. */
+  stopSaving(): void {
+    this.#saved.close();
   }
 
   /** Tries to connect now. */
@@ -186,50 +224,57 @@ export class MirroredConfigStore implements ConfigStore {
   async #change(key: string, json: string | null, expectedRevision: number): Promise<number | null> {
     const { clock } = this.ports;
     const since = this.#problem === null ? clock.monotonicMs() : this.#problemSinceMs;
-    if (!(await this.#until(() => this.#problem === null, since + this.#changeWaitMs)))
-      throw new UnavailableError(`Nothing was changed: ${this.#reason()}.`);
+    if (!(await this.#untilReady(since + this.#changeWaitMs)))
+      throw new UnavailableError(
+        `Nothing was changed: the configuration is stored by ${this.#link.name}, which cannot be used now: ${this.#problem}.`,
+      );
+    if (this.#ended !== null) throw new StoreEndedError();
     const untilMs = clock.monotonicMs() + this.#changeWaitMs;
-    const outcome = await this.#writer.write({ key, json, expectedRevision, untilMs });
-    if (outcome.record !== null) await this.#awaitRecord(outcome.record);
-    return outcome.revision;
+    return (await this.#writer.write({ key, json, expectedRevision, untilMs })).revision;
   }
 
-  #reason(): string {
-    return `the configuration is stored by ${this.#link.name}, which cannot be used now: ${this.#problem}`;
+  #untilReady(untilMs: number): Promise<boolean> {
+    return this.#conditions.until(() => this.#problem === null || this.#ended !== null, untilMs);
   }
 
-  /** Waits until the feed brings the record, so that watchers see changes in the store's order; without the feed, takes it directly. */
-  async #awaitRecord(record: StoredRecord): Promise<void> {
+  /**
+   * Waits until the feed brings the record, so that watchers see changes in the store's order. Without the feed, takes it directly, unless
+   * the store may have ended before it: only the feed shows that.
+   */
+  async #untilShown(record: StoredRecord): Promise<boolean> {
     const hasArrived = (): boolean => (this.#records.get(record.key)?.revision ?? 0) >= record.revision;
-    const untilMs = this.ports.clock.monotonicMs() + ownChangeMs;
-    await this.#until(() => hasArrived() || this.#problem !== null, untilMs);
+    const isOver = (): boolean => (this.#mayEnd ? this.#ended !== null : this.#problem !== null);
+    const waitMs = this.#mayEnd ? this.#changeWaitMs : ownChangeMs;
+    await this.#conditions.until(() => hasArrived() || isOver(), this.ports.clock.monotonicMs() + waitMs);
+    if (this.#mayEnd) return hasArrived();
     this.#take(record);
+    return true;
+  }
+
+  #changed(record: StoredRecord): void {
+    const end = this.#mayEnd ? endIn(record) : null;
+    if (end === null) this.#take(record);
+    else this.#endWith({ end, content: { ...this.state, revision: end.after } });
   }
 
   #take(record: StoredRecord): void {
-    if (!this.#records.take(record)) return;
+    if (this.#ended !== null || !this.#records.take(record)) return;
     this.#saved.changed(record.key);
     this.#watchers.notify(record.key, entryOf(record));
-    this.#wake();
+    this.#conditions.changed();
   }
 
-  async #until(isTrue: () => boolean, untilMs: number): Promise<boolean> {
-    const { clock } = this.ports;
-    if (isTrue()) return true;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const check = (): void => {
-      if (isTrue() || this.#stopping.signal.aborted) resolve();
-    };
-    this.#wakes.add(check);
-    const timer = clock.after(Math.max(0, untilMs - clock.monotonicMs()), resolve);
-    await promise;
-    this.#wakes.delete(check);
-    timer.cancel();
-    return isTrue();
-  }
-
-  #wake(): void {
-    for (const wake of [...this.#wakes]) wake();
+  /** Takes nothing any more: what comes after the last change counts for no node. */
+  #endWith(ended: EndedStore): void {
+    if (this.#ended !== null) return;
+    this.#ended = ended;
+    this.#problem = 'the configuration has moved to another node';
+    this.#following?.stop();
+    this.#saved.close();
+    this.#isStarted = true;
+    this.#started.resolve();
+    this.#ending.resolve(ended);
+    this.#conditions.changed();
   }
 
   async #run(waiting: (reason: string) => void): Promise<void> {
@@ -239,7 +284,7 @@ export class MirroredConfigStore implements ConfigStore {
       const reason = await this.#follow(() => {
         pauseMs = pauseMinMs;
       });
-      if (this.#stopping.signal.aborted) return;
+      if (this.#stopping.signal.aborted || this.#ended !== null) return;
       if (this.#problem !== reason.message) waiting(reason.message);
       this.#fail(reason.message);
       if (reason instanceof FinalError) this.#started.reject(reason);
@@ -270,7 +315,7 @@ export class MirroredConfigStore implements ConfigStore {
       this.#log.warn('configuration.unreachable', { store: this.#link.name, reason });
     }
     this.#problem = reason;
-    this.#wake();
+    this.#conditions.changed();
   }
 
   /** Connects, takes the whole state over, and follows the changes. Resolves with the reason why it ended. */
@@ -286,7 +331,7 @@ export class MirroredConfigStore implements ConfigStore {
         this.ports.clock,
         requestMs,
         this.#link.follow({
-          changed: (record) => void (state === null ? this.#take(record) : state.set(record.key, record)),
+          changed: (record) => void (state === null ? this.#changed(record) : state.set(record.key, record)),
           complete: () => complete.resolve(),
           lost(reason) {
             lost.resolve(reason);
@@ -297,11 +342,13 @@ export class MirroredConfigStore implements ConfigStore {
       await within(this.ports.clock, resyncMs, complete.promise);
       this.#checkHead(head);
       if (this.#isSuccessor(head)) this.#records.prepareFor(state, head.revision);
-      else await this.#checkState(state, head);
-      const records = [...state.values()].sort((a, b) => a.revision - b.revision);
+      else await this.#records.complete(state, head, this.#reading);
+      const ended = this.#mayEnd ? endOf(state) : null;
+      const records = recordsBefore(ended, state);
       state = null;
       for (const record of records) this.#take(record);
-      this.#setFollowed(head);
+      if (ended !== null) this.#endWith(ended);
+      else this.#setFollowed(head);
       ready();
       return new Error(await this.#untilLost(lost.promise));
     } catch (error) {
@@ -324,77 +371,30 @@ export class MirroredConfigStore implements ConfigStore {
     this.#problem = null;
     this.#isStarted = true;
     this.#started.resolve();
-    this.#wake();
+    this.#conditions.changed();
   }
 
   #checkHead(head: StoreHead, newest = this.#records.revision): void {
-    const { identity, revision, epoch = 1 } = head;
-    const followed = this.#followed;
-    if (followed !== null && identity !== followed.identity)
-      throw new FinalError(
-        `it is another store than before: it is named ${identity}, and this node used ${followed.identity}`,
-      );
-    if (this.#isSuccessor(head)) return;
-    if (followed !== null && supersedes(followed, head))
-      throw new WentBackError(
-        `another founder took it over in epoch ${followed.epoch}, and it is of ${epoch}`,
-      );
-    if (this.#isFenced) throw new Error(takenOverNow);
-    if (revision < newest) throw new WentBackError(`its newest revision is ${revision}, and was ${newest}`);
+    checkHead(head, { followed: this.#followed, newest, isFenced: this.#isFenced });
   }
 
   #isSuccessor(head: StoreHead): boolean {
-    return this.#followed !== null && supersedes(head, this.#followed);
+    return isSuccessor(head, this.#followed);
   }
 
-  async #checkState(state: Map<string, StoredRecord>, head: StoreHead): Promise<void> {
-    for (const record of this.#records.missingFrom(state)) {
-      if (!this.#link.keepsDeletions && (record.json === null || record.revision < head.revision)) {
-        const revision = Math.max(record.revision, head.revision);
-        state.set(record.key, { key: record.key, json: null, revision, writes: null });
-        continue;
-      }
-      const found = await within(this.ports.clock, requestMs, this.#link.read(record.key));
-      if (state.has(record.key) || found !== null) continue;
-      if (record.json !== null) throw new WentBackError(`"${record.key}" is missing`);
-      this.#records.discard(record.key);
-    }
-    this.#records.checkFollowedBy(state);
-  }
-
-  /** Reads the head from time to time, because a feed can stop without an error. */
-  async #untilLost(lost: Promise<string>): Promise<string> {
+  #untilLost(lost: Promise<string>): Promise<string> {
     const { clock } = this.ports;
-    let failures = 0;
-    let behindAt = -1;
-    for (;;) {
-      const reason = await this.#poll(lost);
-      if (reason !== null) return reason;
-      const before = this.#records.revision;
-      try {
+    const hasEnded = this.#ending.promise.then(() => 'it has ended');
+    return untilLost({
+      lost: Promise.race([lost, hasEnded]),
+      ...{ clock, stopping: this.#stopping.signal },
+      revision: () => this.#records.revision,
+      newest: async (known) => {
         const head = await within(clock, requestMs, this.#link.head());
-        failures = 0;
-        this.#checkHead(head, before);
-        if (this.#isSuccessor(head)) return 'another founder took it over';
-        const isBehind = head.revision > this.#records.revision;
-        if (isBehind && behindAt === this.#records.revision) return 'its changes do not arrive';
-        behindAt = isBehind ? this.#records.revision : -1;
-      } catch (error) {
-        const isCertain = error instanceof FinalError || error instanceof WentBackError || this.#isFenced;
-        if (isCertain || ++failures > 1) return (error as Error).message;
-      }
-    }
-  }
-
-  /** The reason when the feed is lost, null after `pollMs`. */
-  async #poll(lost: Promise<string>): Promise<string | null> {
-    const pollEnd = Promise.withResolvers<null>();
-    const timer = this.ports.clock.after(pollMs, () => pollEnd.resolve(null));
-    const stop = (): void => pollEnd.resolve(null);
-    this.#stopping.signal.addEventListener('abort', stop, { once: true });
-    const reason = await Promise.race([lost, pollEnd.promise]);
-    this.#stopping.signal.removeEventListener('abort', stop);
-    timer.cancel();
-    return this.#stopping.signal.aborted ? 'it is closed' : reason;
+        this.#checkHead(head, known);
+        return this.#isSuccessor(head) ? null : head.revision;
+      },
+      isCertain: (error) => error instanceof FinalError || error instanceof WentBackError || this.#isFenced,
+    });
   }
 }

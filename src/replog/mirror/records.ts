@@ -1,6 +1,6 @@
 // The records of a store as this node last saw them, and whether what a server shows now can be their successor.
 import type { Entry } from '../config-store.ts';
-import type { StoredRecord } from './config-link.ts';
+import type { ConfigLink, StoredRecord, StoreHead } from './config-link.ts';
 
 export class Records {
   readonly #byKey = new Map<string, StoredRecord>();
@@ -45,13 +45,35 @@ export class Records {
     this.revision = revision;
   }
 
+  /**
+   * Adds deletions that the servers do not show to a state of the store.
+   * @throws WentBackError when that state cannot follow this one.
+   */
+  async complete(
+    state: Map<string, StoredRecord>,
+    head: StoreHead,
+    { keepsDeletions, read }: Pick<ConfigLink, 'keepsDeletions' | 'read'>,
+  ): Promise<void> {
+    for (const record of this.missingFrom(state)) {
+      if (!keepsDeletions && (record.json === null || record.revision < head.revision)) {
+        const revision = Math.max(record.revision, head.revision);
+        state.set(record.key, { key: record.key, json: null, revision, writes: null });
+        continue;
+      }
+      const found = await read(record.key);
+      if (state.has(record.key) || found !== null) continue;
+      if (record.json !== null) throw new WentBackError(`"${record.key}" is missing`);
+      this.discard(record.key);
+    }
+    this.#checkFollowedBy(state);
+  }
+
   /** Records that the given state of the store does not contain. */
   missingFrom(state: ReadonlyMap<string, StoredRecord>): StoredRecord[] {
     return [...this.#byKey.values()].filter(({ key }) => !state.has(key));
   }
 
-  /** @throws WentBackError when the given state of the store cannot follow this one. */
-  checkFollowedBy(state: ReadonlyMap<string, StoredRecord>): void {
+  #checkFollowedBy(state: ReadonlyMap<string, StoredRecord>): void {
     for (const record of state.values()) {
       const existing = this.#byKey.get(record.key);
       if (existing === undefined || existing.revision < record.revision) continue;

@@ -33,6 +33,7 @@ export class SavedState {
   /** Keys whose records are not in the copy yet. */
   readonly #unsaved = new Set<string>();
   #timer: Timer | null = null;
+  #isClosed = false;
 
   constructor(deps: SavedStateDeps) {
     this.#deps = deps;
@@ -44,13 +45,14 @@ export class SavedState {
   }
 
   soon(): void {
-    this.#timer ??= this.#deps.clock.after(saveMs, () => this.now());
+    if (!this.#isClosed) this.#timer ??= this.#deps.clock.after(saveMs, () => this.now());
   }
 
   /** The copy first: one that is older than the newest state seen is never used. */
   now(): void {
     this.#timer?.cancel();
     this.#timer = null;
+    if (this.#isClosed) return;
     const head = this.#deps.head();
     if (head === null) return;
     const { seen, log } = this.#deps;
@@ -62,8 +64,10 @@ export class SavedState {
     }
   }
 
+  /** Saves nothing any more, also what changes later. */
   close(): void {
     if (this.#timer !== null) this.now();
+    this.#isClosed = true;
     try {
       this.#deps.copy?.close();
     } catch (error) {

@@ -42,6 +42,8 @@ export interface NatsLinkOptions {
 const writesHeader = 'Divan-Writes';
 const operationHeader = 'KV-Operation';
 const expectedHeader = 'Nats-Expected-Last-Subject-Sequence';
+/** Of the whole stream. */
+const expectedNewestHeader = 'Nats-Expected-Last-Sequence';
 const requestMs = 2_500;
 const namePrefix = 'Divan configuration ';
 
@@ -111,7 +113,15 @@ export class NatsConfigLink implements ConfigLink {
     return message === null ? null : this.#recordOf(message);
   }
 
-  async write({ key, json, writes }: Omit<StoredRecord, 'revision'>, expectedRevision: number) {
+  write(record: Omit<StoredRecord, 'revision'>, expectedRevision: number): Promise<number | null> {
+    return this.#publish(record, expectedHeader, expectedRevision);
+  }
+
+  writeLast(record: Omit<StoredRecord, 'revision'>, newest: number): Promise<number | null> {
+    return this.#publish(record, expectedNewestHeader, newest);
+  }
+
+  async #publish({ key, json, writes }: Omit<StoredRecord, 'revision'>, header: string, expected: number) {
     const { connection, nats } = this.#connection();
     const text = json ?? '';
     // The rest is for the headers.
@@ -122,7 +132,7 @@ export class NatsConfigLink implements ConfigLink {
         `the value of "${key}" has ${size} bytes, and the NATS servers accept at most ${sizeMax} (max_payload)`,
       );
     const headers = nats.headers();
-    headers.set(expectedHeader, String(expectedRevision));
+    headers.set(header, String(expected));
     headers.set(writesHeader, (writes ?? []).join(' '));
     if (json === null) headers.set(operationHeader, 'DEL');
     const subject = keySubject(this.#options.bucket, key);

@@ -56,6 +56,24 @@ describe('configuration on one NATS server', { skip }, () => {
     );
   });
 
+  it('ends by a change that follows the newest one of all keys, after which none counts', async () => {
+    await using servers = await NatsCluster.start();
+    await using store = await natsStore(servers.url, { mayEnd: true });
+    await using other = await natsStore(servers.url);
+    const founder = { nodeId: 'a', host: 'a', port: 1 };
+    await store.put('k', 1, 0);
+    await other.put('l', 1, 0);
+    await eventually(() => assert.equal(store.revision(), 2));
+    assert.equal(await store.end({ founder, after: 1 }), false);
+    assert.equal(await store.end({ founder, after: 2 }), true);
+    const { content, end } = await store.ended;
+    assert.deepEqual([end.founder, content?.records.map(({ key }) => key)], [founder, ['k', 'l']]);
+    await eventually(() => assert.equal(other.revision(), 3));
+    assert.equal(await other.put('k', 2, 1), 4);
+    assert.equal((await store.get('k'))?.value, 1);
+    await assert.rejects(store.put('l', 2, 2), /the configuration has just moved to another node/);
+  });
+
   it('waits for a server at the start and reports why', async () => {
     await using servers = await NatsCluster.start();
     const [server] = servers.servers as [NatsCluster['servers'][0]];

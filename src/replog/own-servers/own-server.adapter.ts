@@ -62,6 +62,11 @@ export class OwnServer {
     return this.#folder.settings !== null;
   }
 
+  /** The program with which the server was made; null: there is none. */
+  get program(): string | null {
+    return this.#folder.program;
+  }
+
   /** Of this node's server among the others; null: it has none. */
   get name(): string | null {
     return this.exists ? this.#folder.name : null;
@@ -77,7 +82,7 @@ export class OwnServer {
   async startNew(settings: OwnServerSettings): Promise<void> {
     const program = await this.#options.program();
     await this.stop();
-    this.#folder.renew(settings);
+    this.#folder.renew(settings, program);
     this.#run(program, settings);
     await this.#untilReached(settings);
   }

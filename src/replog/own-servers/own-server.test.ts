@@ -70,6 +70,7 @@ describe("a node's own NATS server", { skip: needs('nats-server') }, () => {
     assert.equal(server.exists, false);
     await server.startNew(settings);
     assert.equal(server.exists, true);
+    assert.equal(made.begin().program, natsServerPath);
     for (const file of ['nats.conf', 'server.json', 'key.pem'])
       assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600, file);
     const [first, firstName] = [pid(), name()];

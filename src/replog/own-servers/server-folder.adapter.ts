@@ -30,8 +30,17 @@ export class ServerFolder {
 
   /** Null: this node runs no server. */
   get settings(): OwnServerSettings | null {
+    return this.#stored;
+  }
+
+  /** The path of the program with which the server was made; null: it is not known. */
+  get program(): string | null {
+    return this.#stored?.program ?? null;
+  }
+
+  get #stored(): (OwnServerSettings & { program?: string }) | null {
     if (!existsSync(this.#settingsPath)) return null;
-    return JSON.parse(readFileSync(this.#settingsPath, 'utf8')) as OwnServerSettings;
+    return JSON.parse(readFileSync(this.#settingsPath, 'utf8')) as OwnServerSettings & { program?: string };
   }
 
   /** The end of the server's log, for the reason why it ended. */
@@ -45,11 +54,11 @@ export class ServerFolder {
       .join('\n');
   }
 
-  /** Stores these settings and removes everything that an earlier server stored. */
-  renew(settings: OwnServerSettings): void {
+  /** Stores these settings, and the program that reads them, and removes everything that an earlier server stored. */
+  renew(settings: OwnServerSettings, program: string): void {
     this.remove();
     makePrivate(this.path);
-    writePrivate(this.#settingsPath, `${JSON.stringify(settings)}\n`);
+    writePrivate(this.#settingsPath, `${JSON.stringify({ ...settings, program })}\n`);
   }
 
   /** Writes the files that the server reads. The server's name is kept in its store: with an emptied store it gets another name. */

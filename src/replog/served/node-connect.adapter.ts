@@ -1,6 +1,7 @@
 // Connects to another node of the cluster: both sides show a certificate of the cluster's authority, which names the node.
 import { connect, type TLSSocket } from 'node:tls';
 import { nodeIdIn, nodeServerName } from '#base/node-uri.ts';
+import type { NodeAddress } from '../node-address.ts';
 import type { Channel } from './channel.ts';
 import { TlsChannel } from './tls-channel.adapter.ts';
 
@@ -8,12 +9,6 @@ import { TlsChannel } from './tls-channel.adapter.ts';
 export const nodeProtocols = { store: 'divan-store/1', manager: 'divan-manager/1' } as const;
 
 export type NodeProtocol = (typeof nodeProtocols)[keyof typeof nodeProtocols];
-
-export interface NodeAddress {
-  readonly nodeId: string;
-  readonly host: string;
-  readonly port: number;
-}
 
 /** Certificates and the key, as PEM. */
 export interface NodeCredentials {

@@ -1,0 +1,128 @@
+// Where the configuration is, as nodes tell each other after it moved between a founder and NATS servers that nodes run: to all at once, and to a
+// node that cannot reach the place that it knows. The place of the highest epoch is the present one.
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { Log } from '#ports/log.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import type {
+  EnginePlace,
+  EngineRecord,
+  NatsJoinParameters,
+  NatsSource,
+  NodeMembership,
+} from '../joining/join-messages.ts';
+import { nodeAddressOf } from '../peers/inter-node.ts';
+import type { NodeCertificates } from '../peers/node-certificates.ts';
+import type { Peers } from '../peers/peers.ts';
+import { engineKey, engineSecret } from './engine-record.ts';
+
+export interface EnginePlacesDeps {
+  view: Pick<ClusterView, 'cluster' | 'revisionEpoch'>;
+  store: Pick<ConfigStore, 'get' | 'problem'>;
+  identity: NodeIdentity;
+  membership: Pick<
+    NodeMembership,
+    'isFounder' | 'clusterKey' | 'engineTransfer' | 'founderTransfer' | 'natsSource'
+  >;
+  certificates: Pick<NodeCertificates, 'ownCredentials'>;
+  secrets: SecretBox;
+  peers: Pick<Peers, 'ask' | 'answer'>;
+  log: Log;
+}
+
+const noticeMs = 5_000;
+
+export class EnginePlaces {
+  readonly #deps: EnginePlacesDeps;
+  #isFollowing = false;
+  #hasAsked = false;
+
+  constructor(deps: EnginePlacesDeps) {
+    this.#deps = deps;
+    deps.peers.answer('engine/place', () => this.#known());
+    deps.peers.answer('engine/moved', (place: EnginePlace) => this.#noticed(place));
+  }
+
+  /** Nodes that it does not reach ask for the place themselves. */
+  async announce(): Promise<void> {
+    const place = await this.#known();
+    await Promise.allSettled(
+      this.#others.map((id) => this.#deps.peers.ask(id, 'engine/moved', place, noticeMs)),
+    );
+  }
+
+  /** The configuration may have moved while this node was away: it cannot reach the place that it knows, or is the founder that was lost. */
+  async check(): Promise<void> {
+    if (!this.#isUnreachable && (this.#hasAsked || !this.#deps.membership.isFounder)) return;
+    this.#hasAsked = true;
+    for (const id of this.#others) {
+      const place = await this.#deps.peers
+        .ask<EnginePlace | null>(id, 'engine/place', null, noticeMs)
+        .catch(() => null);
+      if (place !== null && this.#follow(place)) return;
+    }
+  }
+
+  /** What a node needs to use the servers. */
+  parameters(nats: NatsSource): NatsJoinParameters {
+    const { view, membership, certificates } = this.#deps;
+    const credentials = certificates.ownCredentials();
+    if (credentials === null) throw new Error('this node has no certificate of the cluster');
+    const clusterKey = Buffer.from(membership.clusterKey()).toString('base64');
+    return { clusterUuid: view.cluster.uuid, clusterKey, credentials, nats };
+  }
+
+  get #others(): string[] {
+    const { view, identity } = this.#deps;
+    return view.cluster.nodes.map(({ uuid }) => uuid).filter((id) => id !== identity.nodeId);
+  }
+
+  get #isUnreachable(): boolean {
+    const { membership, store } = this.#deps;
+    const problem =
+      membership.natsSource() === null ? membership.founderTransfer?.mirror?.problem : store.problem;
+    return (problem ?? null) !== null;
+  }
+
+  /** Null: this node does not know more than any other. */
+  async #known(): Promise<EnginePlace | null> {
+    const { membership, store, view } = this.#deps;
+    const { revisionEpoch: epoch, cluster } = view;
+    if (membership.natsSource() !== null) {
+      const record = (await store.get<EngineRecord>(engineKey))?.value;
+      return record === undefined ? null : { epoch, record };
+    }
+    const founder = cluster.nodes.find(({ uuid }) => uuid === cluster.founder);
+    return founder === undefined ? null : { epoch, founder: nodeAddressOf(founder) };
+  }
+
+  /** A member whose servers still answer finds their last change there, and has all that they had before it. */
+  #noticed(place: EnginePlace | null): void {
+    if (place !== null && ('record' in place || this.#isUnreachable)) this.#follow(place);
+  }
+
+  /** False: it is not later than the place that this node knows, or this node is following one already. */
+  #follow(place: EnginePlace): boolean {
+    const { identity, membership, secrets, view, log } = this.#deps;
+    const { engineTransfer } = membership;
+    if (engineTransfer === null || place.epoch <= view.revisionEpoch || this.#isFollowing) return false;
+    // A change from one founder to another has a way of its own.
+    if ('founder' in place && (membership.natsSource() === null || place.founder.nodeId === identity.nodeId))
+      return false;
+    this.#isFollowing = true;
+    const following =
+      'founder' in place
+        ? engineTransfer.followFounder(place.founder, place.epoch)
+        : engineTransfer.useServers(
+            this.parameters(JSON.parse(secrets.open(engineSecret, place.record.source)) as NatsSource),
+          );
+    following
+      .then(() => log.info('engine.followed', { epoch: place.epoch }))
+      .catch((error: Error) => log.error('engine.not_followed', { reason: error.message }))
+      .finally(() => {
+        this.#isFollowing = false;
+      });
+    return true;
+  }
+}

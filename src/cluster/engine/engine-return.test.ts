@@ -1,0 +1,173 @@
+// When the configuration of a cluster goes back from servers of its nodes to a founder, and how nodes that were away follow.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aNode, node, recordOf, someServers } from '../../../test/support/engine-node.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+
+const three = [node('a'), node('b'), node('c')];
+const servers = ['a', 'b', 'c'];
+const wants = (isWanted: boolean) => (name: string) => (name === 'engine/wants' ? isWanted : null);
+const asked = (name: string): unknown =>
+  name === 'engine/wants' ? true : name === 'engine/offer' ? { port: 3, routePort: 4 } : null;
+
+test('before a rebalance to two nodes the configuration goes to one that stays', async () => {
+  for (const leaving of [node('c'), node('c', { membership: 'inactiveFailed' })]) {
+    const made = await aNode({ nodes: three, servers, answers: { b: asked, c: asked } });
+    await made.move.before([leaving]);
+    assert.deepEqual(made.events, ['returned to a']);
+    assert.ok(made.asked.includes('engine/moved b'));
+    // Three nodes are there until the rebalance begins.
+    await made.clock.run(20_000);
+    assert.deepEqual(made.moves, []);
+    await made.move.stop();
+  }
+});
+
+test('another node becomes the founder where this one leaves, and the next where it cannot', async () => {
+  const answers = {
+    b: (name: string) => (name === 'engine/return' ? Promise.reject(new Error('its disk is full')) : null),
+    c: () => null,
+  };
+  const nodes = [...three, node('d')];
+  const made = await aNode({ nodes, servers, answers });
+  await made.move.before([node('a'), node('d')]);
+  assert.deepEqual(made.events, []);
+  assert.deepEqual(
+    made.asked.filter((request) => request.startsWith('engine/return')),
+    ['engine/return b', 'engine/return c'],
+  );
+  await made.move.stop();
+});
+
+test('a node that runs a server stays where the configuration cannot move, and a lost one leaves', async () => {
+  const returning = () => Promise.reject(new Error('other nodes change the configuration all the time.'));
+  const answers = { b: () => Promise.reject(new Error('it is down')) };
+  const made = await aNode({ nodes: three, servers, answers, returning });
+  await assert.rejects(
+    made.move.before([node('c')]),
+    /ns_1@c runs one of the three .* cannot move .*: it is down\.$/,
+  );
+  await made.move.before([node('c', { membership: 'inactiveFailed' })]);
+  assert.deepEqual(made.events, []);
+  await made.move.stop();
+});
+
+test('of four nodes the server of one that leaves goes to another one, else the configuration moves if too few can run it', async () => {
+  const nodes = [...three, node('d')];
+  const cases: [(name: string) => unknown, RegExp | null, string[]][] = [
+    // `d` cannot now: it may later.
+    [() => Promise.reject(new Error('it is down')), /ns_1@c runs one of the three/, []],
+    [(name) => (name === 'engine/wants' ? true : null), /ns_1@c runs one of the three/, []],
+    [wants(false), null, ['returned to a']],
+  ];
+  for (const [d, refusal, events] of cases) {
+    const made = await aNode({ nodes, servers, answers: { b: asked, c: asked, d } });
+    const done = made.move.before([node('c')]);
+    if (refusal === null) await done;
+    else await assert.rejects(done, refusal);
+    assert.deepEqual(made.events, events);
+    // One without a server leaves as always.
+    await made.move.before([node('d')]);
+    await made.move.stop();
+  }
+});
+
+test('once no node was started for servers, the first that runs one becomes the founder, and removes its server', async () => {
+  const none = { b: wants(false), c: wants(false) };
+  const settings = { nodes: three, servers, wantsServers: false, runsServer: true };
+  const made = await aNode({ ...settings, answers: none });
+  await made.clock.run(3_000);
+  assert.deepEqual(made.events, ['returned to a']);
+  await made.clock.run(12_000);
+  assert.deepEqual(made.events, ['returned to a', 'removed its server']);
+  await made.move.stop();
+  const plan = { id: 'p', kind: 'rebalance' as const, term: 0, nodes: [], ejected: [], startedMs: 0 };
+  const quiet: Parameters<typeof aNode>[0][] = [
+    { ...settings, wantsServers: true, answers: none },
+    { ...settings, answers: { b: wants(false), c: wants(true) } },
+    { ...settings, answers: { b: wants(false), c: () => Promise.reject(new Error('it is down')) } },
+    { ...settings, servers: ['b', 'a', 'c'], answers: none },
+    { ...settings, answers: none, problem: 'no connection' },
+    { ...settings, answers: none, state: { balance: plan } },
+    { ...settings, answers: none, nodes: [...three, node('d', { joining: true })] },
+  ];
+  for (const [at, scene] of quiet.entries()) {
+    const stays = await aNode(scene);
+    await stays.clock.run(40_000);
+    assert.deepEqual(stays.events, [], `case ${at}`);
+    await stays.move.stop();
+  }
+});
+
+test('two nodes that are left with servers go back, as after a rebalance that removed a lost one', async () => {
+  const nodes: NodeState[] = [node('a'), node('b')];
+  const made = await aNode({ nodes, servers, answers: { b: asked } });
+  await made.clock.run(3_000);
+  assert.deepEqual(made.events, ['returned to a']);
+  await made.move.stop();
+});
+
+test('a node whose servers no longer run asks where the configuration is, and follows a later founder only', async () => {
+  const founder = { nodeId: 'b', host: 'b', port: 1 };
+  const placeOf = (place: object) => (name: string) => (name === 'engine/place' ? place : null);
+  const away = { nodes: three, servers, state: { revEpoch: 2 } };
+  const c = placeOf({ epoch: 3, founder });
+  const b = () => Promise.reject(new Error('it is down'));
+  const made = await aNode({ ...away, problem: 'no connection', answers: { b, c } });
+  await made.clock.run(3_000);
+  assert.deepEqual(made.followed, [founder]);
+  await made.move.stop();
+  const ignored = [{ epoch: 2, founder }, { epoch: 3, founder: { ...founder, nodeId: 'a' } }, null];
+  for (const place of ignored) {
+    const stays = await aNode({
+      ...away,
+      problem: 'no connection',
+      answers: { b: placeOf(place as object) },
+    });
+    await stays.clock.run(3_000);
+    assert.deepEqual([stays.followed, stays.used], [[], []]);
+    await stays.move.stop();
+  }
+  // The cluster may have moved to other servers since.
+  const record = recordOf(['b', 'c', 'd'], { ...someServers, servers: 'tls://y' });
+  const moved = await aNode({
+    ...away,
+    problem: 'no connection',
+    answers: { b: placeOf({ epoch: 4, record }) },
+  });
+  await moved.clock.run(3_000);
+  assert.equal(moved.used[0]?.nats.servers, 'tls://y');
+  await moved.move.stop();
+  // One that reaches the servers finds their last change there.
+  const reached = await aNode({ ...away, answers: {} });
+  reached.own.get('engine/moved')?.({ epoch: 3, founder } as never, 'b');
+  await reached.clock.run(3_000);
+  assert.deepEqual(reached.followed, []);
+  await reached.move.stop();
+});
+
+test('nodes tell each other where the configuration is', async () => {
+  const answer = async (made: Awaited<ReturnType<typeof aNode>>) => {
+    const place = (await made.own.get('engine/place')?.(null as never, 'b')) as object | null;
+    await made.move.stop();
+    return place && Object.keys(place);
+  };
+  assert.deepEqual(await answer(await aNode({ nodes: three, servers })), ['epoch', 'record']);
+  const state = { founder: 'b', revEpoch: 5 };
+  assert.deepEqual(await answer(await aNode({ nodes: three, state, isFounder: false })), [
+    'epoch',
+    'founder',
+  ]);
+  assert.equal(await answer(await aNode({ nodes: [node('a')] })), null);
+});
+
+test('a server that was started for a move which never came is removed, and one of a move under way is not', async () => {
+  const made = await aNode({ nodes: [node('a'), node('b')], runsServer: true });
+  await made.clock.run(100_000);
+  await made.own.get('engine/run')?.({} as never, 'b');
+  await made.clock.run(100_000);
+  assert.equal(made.events.length, 0);
+  await made.clock.run(100_000);
+  assert.deepEqual(made.events, ['removed its server']);
+  await made.move.stop();
+});

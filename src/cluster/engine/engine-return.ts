@@ -1,0 +1,189 @@
+// Moves the configuration from NATS servers of the nodes back to a founder: before a rebalance that leaves fewer than three nodes for the servers,
+// and once all nodes were started without `--engine nats`. Documents are not touched. The node that becomes the founder makes the move; all
+// others see the last change on the servers, or ask for the place while they cannot reach them. Then each removes its server.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import type { EngineRecord, NodeMembership } from '../joining/join-messages.ts';
+import { nodeAddressOf } from '../peers/inter-node.ts';
+import type { Peers } from '../peers/peers.ts';
+import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
+import type { EnginePlaces } from './engine-place.ts';
+import { engineKey } from './engine-record.ts';
+import { serversWanted } from './server-plan.ts';
+import type { ServerReplacement } from './server-replacement.ts';
+
+export interface EngineReturnDeps {
+  view: Pick<ClusterView, 'cluster' | 'activeNodes' | 'self'>;
+  store: Pick<ConfigStore, 'get' | 'problem'>;
+  identity: NodeIdentity;
+  membership: Pick<NodeMembership, 'engineTransfer' | 'founderTransfer' | 'isFounder' | 'natsSource'>;
+  replacement: Pick<ServerReplacement, 'replace'>;
+  places: Pick<EnginePlaces, 'announce'>;
+  peers: Pick<Peers, 'ask' | 'answer'>;
+  clock: Clock;
+  log: Log;
+}
+
+/** After an attempt that failed. */
+const againMs = 30_000;
+const wantsMs = 5_000;
+/** The next founder copies the configuration. */
+const returnMs = 60_000;
+/** In which the other nodes see the last change on the servers. */
+const seenMs = 5_000;
+/** A server that was started for a move is in use by then, or never. */
+const recordedMs = 180_000;
+
+export class EngineReturn {
+  readonly #deps: EngineReturnDeps;
+  #notBeforeMs = -Infinity;
+  #returning: Promise<void> | null = null;
+  /** When this node may remove a server that the configuration is not on. */
+  #removeAtMs: number;
+  #wasOnServers = false;
+  #returnedMs = -Infinity;
+
+  constructor(deps: EngineReturnDeps) {
+    this.#deps = deps;
+    this.#removeAtMs = deps.clock.monotonicMs() + recordedMs;
+    deps.peers.answer('engine/wants', () => deps.membership.engineTransfer?.wantsServers ?? false);
+    deps.peers.answer('engine/return', () => this.#return());
+  }
+
+  /** The rebalance for which the configuration came back to this node begins within this time; until then it does not move again. */
+  get isRecent(): boolean {
+    return this.#deps.clock.monotonicMs() < this.#returnedMs + againMs;
+  }
+
+  /** A server was started here for a move that has not ended. */
+  serverStarted(): void {
+    this.#wasOnServers = false;
+    this.#removeAtMs = this.#deps.clock.monotonicMs() + recordedMs;
+  }
+
+  /** Finds a place for the configuration before these nodes leave. One that was failed over has lost its server already. */
+  async before(leaving: readonly NodeState[]): Promise<void> {
+    const servers = (await this.#deps.store.get<EngineRecord>(engineKey))?.value.nodes ?? [];
+    const concerned = leaving.filter(({ uuid }) => servers.includes(uuid));
+    const running = concerned.filter(({ membership }) => membership === 'active');
+    const stays = this.#deps.view.cluster.nodes.filter(
+      ({ uuid }) => !leaving.some((node) => node.uuid === uuid),
+    );
+    if (concerned.length > 0 && stays.length < serversWanted) {
+      await this.#returnBefore(running, stays);
+      return;
+    }
+    for (const { otpNode, uuid } of running) {
+      if (await this.#deps.replacement.replace(uuid, leaving)) continue;
+      if ((await this.#wanting(stays)) >= serversWanted) throw rebalanceRefusals.server({ otpNode });
+      await this.#returnBefore(running, stays);
+      return;
+    }
+  }
+
+  /** Call it from time to time. */
+  async check(): Promise<void> {
+    const { membership, store, view, clock } = this.#deps;
+    if (membership.natsSource() === null) {
+      await this.#removeServer();
+      return;
+    }
+    this.#wasOnServers = true;
+    const { nodes, balance } = view.cluster;
+    if ((store.problem ?? null) !== null || clock.monotonicMs() < this.#notBeforeMs) return;
+    const isSteady = balance === undefined && nodes.every(({ joining }) => joining !== true);
+    if (!isSteady || !(await this.#isFirst())) return;
+    if (nodes.length >= serversWanted && !(await this.#isUnwanted())) return;
+    this.#notBeforeMs = clock.monotonicMs() + againMs;
+    await this.#return();
+  }
+
+  /** The first active node that runs a server, of a cluster whose nodes run them. */
+  async #isFirst(): Promise<boolean> {
+    const { store, view, identity } = this.#deps;
+    const servers = (await store.get<EngineRecord>(engineKey))?.value.nodes ?? [];
+    const isActive = (id: string): boolean => view.activeNodes.some(({ uuid }) => uuid === id);
+    return servers.find(isActive) === identity.nodeId;
+  }
+
+  async #isUnwanted(): Promise<boolean> {
+    const { membership, view } = this.#deps;
+    if (membership.engineTransfer?.wantsServers !== false) return false;
+    return (await this.#wanting(view.cluster.nodes)) === 0;
+  }
+
+  /** How many of these nodes were started for servers, as far as they answer; one that does not may have been. */
+  async #wanting(nodes: readonly NodeState[]): Promise<number> {
+    const { identity, membership, peers } = this.#deps;
+    const answers = await Promise.all(
+      nodes.map(({ uuid }) =>
+        uuid === identity.nodeId
+          ? (membership.engineTransfer?.wantsServers ?? false)
+          : peers.ask<boolean>(uuid, 'engine/wants', null, wantsMs).catch(() => true),
+      ),
+    );
+    return answers.filter(Boolean).length;
+  }
+
+  /** Without a node that runs a server among those that leave, the rebalance can begin nevertheless. */
+  async #returnBefore(running: readonly NodeState[], stays: readonly NodeState[]): Promise<void> {
+    try {
+      await this.#returnOn(stays.filter(({ membership }) => membership === 'active'));
+    } catch (error) {
+      const reason = (error as Error).message.replace(/\.$/, '');
+      this.#deps.log.warn('engine.not_returned', { reason });
+      const [first] = running;
+      if (first !== undefined) throw rebalanceRefusals.serversStay({ otpNode: first.otpNode, reason });
+    }
+  }
+
+  /** One of these nodes becomes the founder, this one before others. */
+  async #returnOn(nodes: readonly NodeState[]): Promise<void> {
+    const { identity, peers } = this.#deps;
+    const isOther = ({ uuid }: NodeState): number => (uuid === identity.nodeId ? 0 : 1);
+    let failure: unknown = new Error('no node that stays is active');
+    for (const { uuid } of [...nodes].sort((a, b) => isOther(a) - isOther(b))) {
+      try {
+        if (uuid === identity.nodeId) await this.#return();
+        else await peers.ask(uuid, 'engine/return', null, returnMs);
+        return;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  #return(): Promise<void> {
+    this.#returning ??= this.#returnHere().finally(() => {
+      this.#returning = null;
+    });
+    return this.#returning;
+  }
+
+  async #returnHere(): Promise<void> {
+    const { clock, membership, view, places, log } = this.#deps;
+    if (membership.isFounder) return;
+    if (membership.natsSource() === null) throw new Error('another node stores the configuration');
+    await membership.engineTransfer?.returnToFounder(nodeAddressOf(view.self));
+    this.#returnedMs = clock.monotonicMs();
+    log.info('engine.returned', { founder: view.self.otpNode });
+    await places.announce();
+  }
+
+  /** Of a configuration that is not on servers: once others have seen that, and this node reaches it where it is. */
+  async #removeServer(): Promise<void> {
+    const { clock, log, membership } = this.#deps;
+    const { engineTransfer, founderTransfer, isFounder } = membership;
+    if (this.#wasOnServers) this.#removeAtMs = clock.monotonicMs() + seenMs;
+    this.#wasOnServers = false;
+    const isReached = isFounder || founderTransfer?.mirror?.problem === null;
+    if (!engineTransfer?.serverName() || !isReached || clock.monotonicMs() < this.#removeAtMs) return;
+    await engineTransfer.removeServer();
+    log.info('engine.own_server_removed', {});
+  }
+}

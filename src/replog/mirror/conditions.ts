@@ -1,0 +1,34 @@
+// Waiting until something about a mirror is true, which is checked whenever it changed.
+import type { Clock } from '#ports/clock.ts';
+
+export class Conditions {
+  readonly #clock: Clock;
+  /** Nothing becomes true any more. */
+  readonly #stopping: AbortSignal;
+  readonly #checks = new Set<() => void>();
+
+  constructor(clock: Clock, stopping: AbortSignal) {
+    this.#clock = clock;
+    this.#stopping = stopping;
+  }
+
+  /** Call after each change. */
+  changed(): void {
+    for (const check of [...this.#checks]) check();
+  }
+
+  /** Resolves once it is true, or at that time; with whether it is true. */
+  async until(isTrue: () => boolean, untilMs: number): Promise<boolean> {
+    if (isTrue()) return true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = (): void => {
+      if (isTrue() || this.#stopping.aborted) resolve();
+    };
+    this.#checks.add(check);
+    const timer = this.#clock.after(Math.max(0, untilMs - this.#clock.monotonicMs()), resolve);
+    await promise;
+    this.#checks.delete(check);
+    timer.cancel();
+    return isTrue();
+  }
+}

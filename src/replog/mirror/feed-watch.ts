@@ -1,0 +1,50 @@
+// Notices that a feed no longer brings the changes of its store: it may have ended, or stopped without an error.
+import type { Clock } from '#ports/clock.ts';
+
+export interface WatchedFeed {
+  /** Resolves with the reason when the feed ends. */
+  readonly lost: Promise<string>;
+  readonly clock: Clock;
+  readonly stopping: AbortSignal;
+  /** Of the newest change that the feed brought. */
+  revision(): number;
+  /** Asks the servers for the revision of their newest change. Null: another founder took the store over. `known` is what the feed had brought. */
+  newest(known: number): Promise<number | null>;
+  /** The error says that the feed must not be followed. */
+  isCertain(error: Error): boolean;
+}
+
+/** Interval of the checks that the feed is up to date. */
+const pollMs = 5_000;
+
+/** Reads the head from time to time. Resolves with the reason why the feed is not to be followed any more. */
+export async function untilLost(feed: WatchedFeed): Promise<string> {
+  let failures = 0;
+  let behindAt = -1;
+  for (;;) {
+    const reason = await poll(feed);
+    if (reason !== null) return reason;
+    try {
+      const newest = await feed.newest(feed.revision());
+      failures = 0;
+      if (newest === null) return 'another founder took it over';
+      const isBehind = newest > feed.revision();
+      if (isBehind && behindAt === feed.revision()) return 'its changes do not arrive';
+      behindAt = isBehind ? feed.revision() : -1;
+    } catch (error) {
+      if (feed.isCertain(error as Error) || ++failures > 1) return (error as Error).message;
+    }
+  }
+}
+
+/** The reason when the feed is lost, null after `pollMs`. */
+async function poll({ lost, clock, stopping }: WatchedFeed): Promise<string | null> {
+  const pollEnd = Promise.withResolvers<null>();
+  const timer = clock.after(pollMs, () => pollEnd.resolve(null));
+  const stop = (): void => pollEnd.resolve(null);
+  stopping.addEventListener('abort', stop, { once: true });
+  const reason = await Promise.race([lost, pollEnd.promise]);
+  stopping.removeEventListener('abort', stop);
+  timer.cancel();
+  return stopping.aborted ? 'it is closed' : reason;
+}

@@ -1,0 +1,31 @@
+// Whether what a mirror follows can continue with the store that the servers show now.
+import { FinalError, type StoreHead, supersedes } from './config-link.ts';
+import { WentBackError } from './records.ts';
+
+export interface KnownHead {
+  /** The store that the mirror follows; null: none yet. */
+  readonly followed: StoreHead | null;
+  /** The newest revision seen. */
+  readonly newest: number;
+  /** Another member is about to take the store over. */
+  readonly isFenced: boolean;
+}
+
+export const takenOverNow = 'another member of the cluster is taking the configuration over';
+
+export const isSuccessor = (head: StoreHead, followed: StoreHead | null): boolean =>
+  followed !== null && supersedes(head, followed);
+
+/** @throws Error, FinalError or WentBackError with the reason why it cannot. */
+export function checkHead(head: StoreHead, { followed, newest, isFenced }: KnownHead): void {
+  const { identity, revision, epoch = 1 } = head;
+  if (followed !== null && identity !== followed.identity)
+    throw new FinalError(
+      `it is another store than before: it is named ${identity}, and this node used ${followed.identity}`,
+    );
+  if (isSuccessor(head, followed)) return;
+  if (followed !== null && supersedes(followed, head))
+    throw new WentBackError(`another founder took it over in epoch ${followed.epoch}, and it is of ${epoch}`);
+  if (isFenced) throw new Error(takenOverNow);
+  if (revision < newest) throw new WentBackError(`its newest revision is ${revision}, and was ${newest}`);
+}

@@ -1,0 +1,147 @@
+// Node `a` of a cluster, as far as it moves the configuration between a founder and NATS servers of the nodes. The others are functions.
+import assert from 'node:assert/strict';
+import { SecretBox } from '#auth/secret-box.ts';
+import type { ClusterState, NodeState } from '#cluster/config/cluster-state.ts';
+import { EngineMove } from '#cluster/engine/engine-move.ts';
+import { EnginePlaces } from '#cluster/engine/engine-place.ts';
+import { engineKey, engineSecret } from '#cluster/engine/engine-record.ts';
+import { EngineReturn } from '#cluster/engine/engine-return.ts';
+import { ServerOffers } from '#cluster/engine/server-offers.ts';
+import { ServerReplacement } from '#cluster/engine/server-replacement.ts';
+import type {
+  EngineRecord,
+  EngineTransfer,
+  MoveToServers,
+  NatsJoinParameters,
+  NatsSource,
+  ServerTask,
+} from '#cluster/joining/join-messages.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import type { NodeAddress } from '#replog/node-address.ts';
+import { aCluster, nodeNamed } from './cluster.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+
+export const secrets = new SecretBox(Buffer.alloc(32, 1), realRandom);
+const keyedCertificate = { certificate: 'certificate', key: 'key' };
+const refusing = (): never => assert.fail('it was not expected to be called');
+
+export const node = (uuid: string, changes: Partial<NodeState> = {}): NodeState =>
+  nodeNamed(uuid, { otpNode: `ns_1@${uuid}`, hostname: uuid, ...changes });
+
+export const recordOf = (nodes: readonly string[], source: NatsSource = someServers): EngineRecord => ({
+  nodes,
+  source: secrets.seal(engineSecret, JSON.stringify(source)),
+});
+
+export const someServers: NatsSource = { servers: 'tls://x', bucket: 'divan', files: {}, own: true };
+
+interface Settings {
+  nodes: NodeState[];
+  state?: Partial<ClusterState>;
+  /** Why the configuration cannot be reached. */
+  problem?: string;
+  isFounder?: boolean;
+  /** The nodes whose servers have the configuration. */
+  servers?: string[];
+  wantsServers?: boolean;
+  runsServer?: boolean;
+  /** By node: what it answers to a request. */
+  answers?: Record<string, (name: string, body: unknown) => unknown>;
+  /** How the end of the store on the servers fails. */
+  returning?: () => Promise<void>;
+}
+
+/** Notes what it does. */
+export async function aNode(settings: Settings) {
+  const { nodes, state, problem = null, answers = {}, servers } = settings;
+  const clock = new SimulatedClock();
+  const memory = new MemoryConfigStore();
+  if (servers !== undefined) await memory.put(engineKey, recordOf(servers), 0);
+  const store = Object.assign(memory, { problem: servers === undefined ? null : problem });
+  const cluster = aCluster({ nodes, ...state });
+  const run = new Map<string, ServerTask>();
+  const moves: MoveToServers[] = [];
+  const used: NatsJoinParameters[] = [];
+  const followed: NodeAddress[] = [];
+  const events: string[] = [];
+  const asked: string[] = [];
+  const own = new Map<string, (body: never, from: string) => unknown>();
+  let runsServer = settings.runsServer ?? false;
+  let source = servers === undefined ? null : someServers;
+  let isFounder = settings.isFounder ?? servers === undefined;
+  const founderMirror = { problem, head: null, state: { revision: 0, records: [] } };
+  const engineTransfer: EngineTransfer = {
+    wantsServers: settings.wantsServers ?? true,
+    offer: async () => ({ port: 1, routePort: 2 }),
+    runServer: async (task) => void run.set('a', task),
+    async moveToServers(request) {
+      moves.push(request);
+      source = request.parameters.nats;
+      cluster.revEpoch = (cluster.revEpoch ?? 1) + 1;
+      await store.put(engineKey, request.record, 0);
+    },
+    useServers: async (parameters) => void used.push(parameters),
+    async returnToFounder(address) {
+      await settings.returning?.();
+      events.push(`returned to ${address.nodeId}`);
+      source = null;
+      isFounder = true;
+      Object.assign(cluster, { founder: 'a', revEpoch: (cluster.revEpoch ?? 1) + 1 });
+    },
+    followFounder: async (founder) => void followed.push(founder),
+    serverName: () => (runsServer ? 'of a' : null),
+    async removeServer() {
+      runsServer = false;
+      events.push('removed its server');
+    },
+    ...{ sourceChanged: refusing, groupOf: refusing },
+  };
+  const membership = {
+    get isFounder() {
+      return isFounder;
+    },
+    clusterKey: () => new Uint8Array(32),
+    natsSource: () => source,
+    get founderTransfer() {
+      if (source !== null) return null;
+      return {
+        mirror: isFounder ? null : { ...founderMirror, fence: refusing, release: refusing },
+        ...{ takeOver: refusing, follow: refusing, pause: refusing, resume: refusing },
+        ...{ handOver: refusing, stepDown: refusing },
+      };
+    },
+    engineTransfer,
+  };
+  const view = {
+    cluster,
+    activeNodes: nodes.filter(({ membership }) => membership === 'active'),
+    self: nodes.find(({ uuid }) => uuid === 'a') ?? node('a'),
+    get revisionEpoch() {
+      return cluster.revEpoch ?? 1;
+    },
+  };
+  const peers = {
+    answer: (name: string, answer: unknown) => void own.set(name, answer as never),
+    async ask<Value>(to: string, name: string, body: unknown) {
+      asked.push(`${name} ${to}`);
+      if (name === 'engine/run') run.set(to, body as ServerTask);
+      return (await answers[to]?.(name, body)) as Value;
+    },
+  };
+  const parts = {
+    ...{ store, clock, secrets, view, membership, peers, random: realRandom, log: silentLog },
+    identity: { nodeId: 'a', bootId: 'boot' },
+    certificates: { ownCredentials: () => ({ ca: '', cert: '', key: '' }) },
+    issue: async () => ({ authority: keyedCertificate, node: keyedCertificate, rsa: null }),
+    stopServing: async () => {},
+  };
+  const offers = new ServerOffers(parts);
+  const replacement = new ServerReplacement({ ...parts, offers });
+  const places = new EnginePlaces(parts);
+  const returning = new EngineReturn({ ...parts, replacement, places });
+  const move = new EngineMove({ ...parts, offers, replacement, places, returning });
+  move.start();
+  return { move, clock, store, run, moves, used, followed, events, asked, own };
+}
