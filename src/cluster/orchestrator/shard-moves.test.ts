@@ -161,3 +161,12 @@ describe('moves of shards', () => {
     assert.deepEqual([map?.shards[0]?.epoch, map?.shards[0]?.chain], [2, first.chain]);
   });
 });
+
+it('the end of moves keeps the last active of a shard, at its new position', () => {
+  const shard: ShardPlacement = { epoch: 2, chain: [1], inSync: [[1, 'boot']], lastActive: 2 };
+  const ended = endMoves({ nodes: ['gone', 'a', 'b'], shards: [shard] });
+  assert.deepEqual(ended, {
+    nodes: ['a', 'b'],
+    shards: [{ ...shard, chain: [0], inSync: [[0, 'boot']], lastActive: 1 }],
+  });
+});

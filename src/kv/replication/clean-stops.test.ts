@@ -206,3 +206,12 @@ test('a copy that is not back soon leaves the set', async (t) => {
   assert.equal(all.of('a').store('k', 0, majority), Status.durabilityImpossible);
   all.end();
 });
+
+test('a set with enough members goes on at once without a copy that stopped', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
+  await all.begin();
+  await all.stop('b');
+  await all.cluster.clock.run(500);
+  assert.deepEqual((await all.members()).sort(), ['a', 'c']);
+  all.end();
+});
