@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
@@ -34,4 +34,18 @@ it('deletes the copy of an earlier membership when a founder follows another one
   file.complete();
   assert.deepEqual(readdirSync(folder), ['node.id']);
   assert.equal(existsSync(join(folder, 'member.json')), false);
+});
+
+it('keeps the next copy and its count of commits where a process ended between their renames', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-member-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = new MembershipFile(folder);
+  file.write({ ...parameters, state: 'member' });
+  // The count has been renamed, the database has not.
+  const files = { 'config-copy.db.next': 'next', 'config-copy.db-commits': 'count', 'nats.json': '' };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  file.finishLeaving();
+  assert.deepEqual(readdirSync(folder).sort(), ['config-copy.db', 'config-copy.db-commits', 'member.json']);
+  const textOf = (name: string): string => readFileSync(join(folder, name), 'utf8');
+  assert.deepEqual([textOf('config-copy.db'), textOf('config-copy.db-commits')], ['next', 'count']);
 });

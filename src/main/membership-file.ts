@@ -153,10 +153,12 @@ export class MembershipFile {
   /** What this node has of the servers' store is of another one than the founder's. */
   #discardServers(): void {
     if (existsSync(this.nextCopyPath)) {
-      this.#remove((name) => name.startsWith(copyName) && !name.startsWith(nextCopyName));
-      for (const suffix of ['-commits', ''])
-        if (existsSync(this.nextCopyPath + suffix))
-          renameSync(this.nextCopyPath + suffix, this.copyPath + suffix);
+      // The count of commits moves first: where an earlier process ended after that, the one at its new name is of the next copy.
+      const moved = ['-commits', ''].filter((suffix) => existsSync(this.nextCopyPath + suffix));
+      const isKept = (name: string): boolean =>
+        name.startsWith(nextCopyName) || (name === `${copyName}-commits` && !moved.includes('-commits'));
+      this.#remove((name) => name.startsWith(copyName) && !isKept(name));
+      for (const suffix of moved) renameSync(this.nextCopyPath + suffix, this.copyPath + suffix);
     } else if (!existsSync(join(this.#folder, seenName))) this.#remove((name) => name.startsWith(copyName));
     this.#remove((name) => name.startsWith(returnName));
     // Last: until then this is not complete.
