@@ -110,6 +110,9 @@ test('CURL reads only what role and allowlist permit, and never this machine', a
     );
   assert.match(await refusal('SELECT CURL("http://a.example", {"proxy": "x"})'), /option proxy: it is not/);
   assert.deepEqual(await rows('SELECT RAW CURL(NULL)'), [null]);
+  const unresolved = await refusal('SELECT CURL("http://nosuch.invalid/", {"connect-timeout": 2})');
+  assert.match(unresolved, /^5010 .*the connection (failed: E|took more than 2 seconds)/);
+  assert.deepEqual(await rows('SELECT 1 AS a'), [{ a: 1 }]);
 
   const form = { password: 'password', roles: 'query_select[shop]' };
   await node.process.request('/settings/rbac/users/local/reader', 'PUT', form);

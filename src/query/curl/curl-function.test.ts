@@ -190,6 +190,19 @@ test('no call reaches this machine, by its addresses or by a name that resolves 
   assert.equal(requests, before);
 });
 
+test('a name that does not resolve fails the call alone', async () => {
+  const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
+  // As dns.lookup: later, and with the error as the only argument.
+  const lookup: LookupFunction = (_name, _options, done) =>
+    void setImmediate(done as (error: Error) => void, notFound);
+  const of = aFunction({ lookup });
+  await assert.rejects(
+    call('http://nosuch.invalid/', {}, { of }),
+    isError(/the connection failed: ENOTFOUND/),
+  );
+  assert.equal(await call('http://nosuch.invalid/', { silent: true }, { of }), null);
+});
+
 test('certificates are verified', async () => {
   const address = `https://localhost:${portOf(secure)}/echo`;
   const refuses = (): boolean => false;

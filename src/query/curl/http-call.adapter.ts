@@ -1,6 +1,6 @@
 // Sends one request of CURL(). The address to which a connection goes is checked, not only the name: a name may resolve to another address
 // each time. Connections are not reused, proxies not asked, redirects not followed.
-import { lookup as lookUp } from 'node:dns';
+import { type LookupAddress, lookup as lookUp } from 'node:dns';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -88,12 +88,13 @@ function open(
 const checkedLookup =
   (lookup: LookupFunction, refuses: (address: string) => boolean): LookupFunction =>
   (name, options, done) =>
-    lookup(name, { ...options, all: true }, (error, found) => {
-      const addresses = typeof found === 'string' ? [] : found;
+    lookup(name, { ...options, all: true }, (error: Error | null, found?: string | LookupAddress[]) => {
+      // Node passes the error alone: there is no second argument then, whatever its types say.
+      if (error) return done(error, '', 0);
+      const addresses = typeof found === 'string' ? [] : (found ?? []);
       const isRefused = addresses.some(({ address }) => refuses(address));
       const [first] = addresses;
-      if (error !== null) done(error, '', 0);
-      else if (isRefused || first === undefined) done(new CurlFailure(text.forbidden), '', 0);
+      if (isRefused || first === undefined) done(new CurlFailure(text.forbidden), '', 0);
       else if (options.all) done(null, addresses);
       else done(null, first.address, first.family);
     });
