@@ -79,13 +79,16 @@ class ResultRows implements AsyncIterableIterator<readonly Value[]> {
 /** The evaluation context of a request's expressions. */
 function evaluationOf(run: Run): EvaluationContext {
   const { context } = run;
+  const clockMs = () => context.clockMs();
+  const random = () => context.random();
+  const uuid = () => context.uuid();
   return {
     positional: context.positional,
     named: context.named,
     startedMs: context.startedMs,
-    clockMs: () => context.clockMs(),
-    random: () => context.random(),
-    uuid: () => context.uuid(),
+    clockMs: () => run.drawn('clock', clockMs),
+    random: () => run.drawn('random', random),
+    uuid: () => run.drawn('uuid', uuid),
     timeZone: context.timeZone ?? 'UTC',
     subquery: (node, values) => run.subquery(node, values),
     userCall: (call, values) => run.userCall(call, values),

@@ -14,6 +14,7 @@ import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
 import { CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
+import { type DrawnKind, DrawnValues } from './drawn-values.ts';
 import type { ExecuteContext, Outcome, Phase } from './engine.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
@@ -75,6 +76,8 @@ export interface SubqueryProgram {
 const sliceMs = 4;
 /** The most cached results of subqueries, and of asynchronous functions. */
 const cachedResultsMax = 10_000;
+/** The most asynchronous calls of one row: each one evaluates the row again. */
+const rowCallsMax = 10_000;
 /** The approximate memory limit of a request without a quota. */
 export const heldMax = 768 * 1024 * 1024;
 /** Released memory from which on a collection of garbage is worth its time. */
@@ -99,6 +102,8 @@ export class Run {
   readonly #callResults = new CallResults(this);
   /** Results for the row that is evaluated: a function in another language may return another one for the next row. */
   #rowResults: CallResults | null = null;
+  /** What the row that is evaluated was given; null until a statement asks for a random value or the time. */
+  #drawn: DrawnValues | null = null;
   #callDepth = 0;
   /** Rows of subqueries, by subquery and captured values. */
   readonly #subqueryRows = new Map<object, Map<string, Value>>();
@@ -162,6 +167,11 @@ export class Run {
       this.outcome.phases.set(name, phase);
     }
     return phase;
+  }
+
+  /** For expressions: a random value or the time, the same one when the row is evaluated again. */
+  drawn<T extends number | string>(kind: DrawnKind, draw: () => T): T {
+    return (this.#drawn ??= new DrawnValues()).next(kind, draw);
   }
 
   /** For expressions: returns the rows of a subquery, or throws `SubqueryNeeded`. */
@@ -272,8 +282,12 @@ export class Run {
     // Synchronous until a row needs a subquery: most never do.
     let at = 0;
     this.#rowResults = null;
+    this.#drawn?.clear();
     try {
-      for (; at < items.length; at++) work(items[at] as T, at);
+      for (; at < items.length; at++) {
+        work(items[at] as T, at);
+        if (this.#drawn !== null) this.#drawn.clear();
+      }
       return undefined;
     } catch (error) {
       return this.#eachFrom(at, items, work, error);
@@ -289,16 +303,25 @@ export class Run {
     let at = from;
     let error = thrown;
     const rowResults = new CallResults(this);
+    let calls = 0;
     try {
       for (;;) {
         if (!(error instanceof SubqueryNeeded || error instanceof CallNeeded)) throw error;
+        if (error instanceof CallNeeded && ++calls > rowCallsMax) throw tooManyCalls();
+        const drawn = this.#drawn;
+        this.#drawn = null;
         await this.#provide(error, rowResults);
+        await this.yieldIfDue();
         // Set again after each wait: meanwhile other rows may have been evaluated.
         this.#rowResults = rowResults;
+        this.#drawn = drawn;
+        drawn?.rewind();
         try {
           for (; at < items.length; at++) {
             work(items[at] as T, at);
             rowResults.clear();
+            this.#drawn?.clear();
+            calls = 0;
           }
           return;
         } catch (next) {
@@ -337,6 +360,12 @@ export class Run {
     return result;
   }
 }
+
+const tooManyCalls = (): Error =>
+  sqlError(
+    5010,
+    `expression: one row makes more than ${rowCallsMax} calls of CURL() and of functions in other languages`,
+  );
 
 /** The first row of a block: its captured values. */
 export function firstRow(block: Block, values: readonly Value[]): Row {

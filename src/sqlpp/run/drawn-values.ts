@@ -1,0 +1,36 @@
+// Random values, UUIDs and times that a row was given. A row that is evaluated again gets the same ones, so that it makes the same calls.
+import type { Value } from '../values/value.ts';
+
+export type DrawnKind = 'random' | 'uuid' | 'clock';
+
+/** The most values of one kind that are kept for a row; further ones differ when it is evaluated again. */
+const valuesMax = 100_000;
+
+export class DrawnValues {
+  /** By kind, since results of subqueries may let the row take another path. */
+  readonly #kinds = new Map<DrawnKind, { readonly values: Value[]; next: number }>();
+
+  /** The value that was given here before, or a new one. */
+  next<T extends number | string>(kind: DrawnKind, draw: () => T): T {
+    let drawn = this.#kinds.get(kind);
+    if (!drawn) this.#kinds.set(kind, (drawn = { values: [], next: 0 }));
+    const { values } = drawn;
+    if (drawn.next < values.length) return values[drawn.next++] as T;
+    const value = draw();
+    if (values.length < valuesMax) drawn.next = values.push(value);
+    return value;
+  }
+
+  /** Before the same row is evaluated again. */
+  rewind(): void {
+    for (const drawn of this.#kinds.values()) drawn.next = 0;
+  }
+
+  /** Before the next row. */
+  clear(): void {
+    for (const drawn of this.#kinds.values()) {
+      drawn.next = 0;
+      drawn.values.length = 0;
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// Rows that are evaluated again, once for each result of a function that is asynchronous.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contextOf, prepareOn } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import type { Value } from '../values/value.ts';
+import type { ExecuteContext, PrepareContext } from './engine.ts';
+
+const userFunctions: NonNullable<PrepareContext['userFunctions']> = {
+  find: ([name = '']) =>
+    name === 'identity'
+      ? { parameters: ['x'], isVariadic: false, language: 'inline', body: '(SELECT RAW x)[0]' }
+      : { parameters: ['x'], isVariadic: false, language: 'javascript', body: 'f' },
+};
+
+/** The rows of a statement, of which each random value, UUID and time differs, and the values with which f() was called. */
+async function run(statement: string, given: Partial<ExecuteContext> = {}) {
+  const datastore = new MemoryDatastore();
+  const calls: Value[] = [];
+  let drawn = 0;
+  const call = async (_: unknown, [value]: readonly Value[]) => {
+    // As many as a test needs; without end otherwise.
+    if (calls.push(value) > 20_000) throw new Error('too many calls');
+    return value;
+  };
+  const context: ExecuteContext = {
+    ...contextOf(datastore),
+    random: () => ++drawn,
+    uuid: () => `${++drawn}`,
+    clockMs: () => ++drawn,
+    userFunctions: { ...userFunctions, call },
+    ...given,
+  };
+  const prepared = prepareOn(datastore, statement, { userFunctions });
+  const rows: Value[] = [];
+  for await (const batch of prepared.program.run(prepared, context).rows) rows.push(...batch);
+  return { rows, calls };
+}
+
+test('a row that waits for a call has the same random values, UUIDs and times when it is evaluated again', async () => {
+  for (const drawing of ['RANDOM()', 'UUID()', 'CLOCK_MILLIS()', 'CLOCK_STR()']) {
+    const { rows, calls } = await run(`SELECT RAW f(${drawing})`);
+    assert.deepEqual(rows, calls, drawing);
+    assert.equal(calls.length, 1, drawing);
+  }
+  assert.deepEqual(await run('SELECT RAW [RANDOM(), f(RANDOM()), f(f(RANDOM()) + RANDOM()), RANDOM()]'), {
+    rows: [[1, 2, 7, 5]],
+    calls: [2, 3, 7],
+  });
+});
+
+test('each row has random values of its own, also after one that waited', async () => {
+  const { rows } = await run(
+    'SELECT RAW [v, RANDOM(), CASE WHEN v < 2 THEN f(RANDOM()) END] FROM [1, 2, 1, 2] v',
+  );
+  assert.deepEqual(rows, [
+    [1, 1, 2],
+    [2, 3, null],
+    [1, 4, 5],
+    [2, 6, null],
+  ]);
+});
+
+test('a subquery or an inline function with a random value ends, and its rows have values of their own', async () => {
+  assert.deepEqual((await run('SELECT RAW identity(RANDOM())')).rows, [1]);
+  const { rows } = await run('SELECT RAW [RANDOM(), (SELECT RAW f(RANDOM()) FROM [1, 2] v), f(RANDOM())]');
+  assert.deepEqual(rows, [[1, [2, 3], 4]]);
+});
+
+test('the calls of one row are limited', async () => {
+  let users = 0;
+  const special = () => `${++users}`;
+  await assert.rejects(run('SELECT f(CURRENT_USERS())', { special }), /one row makes more than 10000 calls/);
+});
