@@ -4,7 +4,7 @@ import { MapWriter } from '#cluster/agent/map-writer.ts';
 import { wantedShards } from '#cluster/agent/wanted-shards.ts';
 import { type BucketMap, mapKey, type ShardPlacement } from '#cluster/config/cluster-state.ts';
 import { advance, isComplete, startMoves } from '#cluster/orchestrator/shard-moves.ts';
-import { lastActiveOf } from '#cluster/topology/promoted-shard.ts';
+import { lastActiveAfter } from '#cluster/topology/promoted-shard.ts';
 import type { ShardSpec } from '#kv/admin.ts';
 import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
@@ -36,10 +36,11 @@ export class SharedMap {
     await update(this.store, key, this.#first, (map) => {
       const shards = map.shards.map((placement, index) => {
         if (index !== shard) return placement;
-        const { confirmed: _, ...rest } = { ...placement, ...lastActiveOf(placement) };
+        const { confirmed: _, lastActive: __, ...rest } = placement;
+        const last = lastActiveAfter(placement, map.nodes[placement.chain[0] ?? -1]);
         const position = map.nodes.indexOf(node);
         const chain = [position, ...placement.chain.filter((other) => other !== position)];
-        return { ...rest, epoch: placement.epoch + 1, chain };
+        return { ...rest, ...last, epoch: placement.epoch + 1, chain };
       });
       return { ...map, shards };
     });

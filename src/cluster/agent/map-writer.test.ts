@@ -34,6 +34,8 @@ const promoted: ShardPlacement = {
   ],
 };
 const serving: ShardPlacement = { ...promoted, confirmed: 'first' };
+/** After the stop of this node. */
+const stoppedHere: ShardPlacement = { ...promoted, stopped: 4, lastActive: { node: 'one', epoch: 4 } };
 /** Node `three` receives a copy. */
 const filling: ShardPlacement = { ...serving, incoming: [2] };
 const joinThree: ShardChange = {
@@ -93,7 +95,10 @@ describe('MapWriter', () => {
 
   it('takes the place of the process that it continues, and of no other', async () => {
     const confirm = { shard: 0, epoch: 5, kind: 'confirm' } as const;
-    const { change, stored } = await aWriter({ ...promoted, lastActive: 1 }, 'after a stop');
+    const { change, stored } = await aWriter(
+      { ...promoted, lastActive: { node: 'two', epoch: 3 } },
+      'after a stop',
+    );
     assert.equal((await change({ ...confirm, continues: 'an earlier one' })).kind, 'refused');
     assert.equal((await change({ ...confirm, continues: 'first' })).kind, 'done');
     const inSync = [
@@ -149,29 +154,29 @@ describe('MapWriter', () => {
   it('reports that the active stopped, after which only a later epoch is confirmed', async () => {
     const { change, stored } = await aWriter(serving);
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'stop' })).kind, 'done');
-    assert.deepEqual(await stored(), { ...promoted, stopped: 4, lastActive: 0 });
+    assert.deepEqual(await stored(), stoppedHere);
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
   });
 
   it('makes a member the active in place of one that restarted', async () => {
     const { change, stored } = await aWriter(serving, 'after a restart');
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'stop', successor: 'three' })).kind, 'done');
-    const stopped = { ...promoted, stopped: 4, lastActive: 0 };
-    assert.deepEqual(await stored(), stopped, 'no member');
+    assert.deepEqual(await stored(), stoppedHere, 'no member');
     const other = await aWriter(serving, 'after a restart');
     assert.equal((await other.change({ shard: 0, epoch: 4, kind: 'stop', successor: 'two' })).kind, 'done');
-    assert.deepEqual(await other.stored(), { ...stopped, epoch: 5, chain: [1, 0] });
+    assert.deepEqual(await other.stored(), { ...stoppedHere, epoch: 5, chain: [1, 0] });
   });
 
   it('names another member in place of one that was promoted and restarted before it confirmed', async () => {
-    for (const before of [{}, { stopped: 3, lastActive: 2 }]) {
+    const three = (epoch: number) => ({ stopped: 3, lastActive: { node: 'three', epoch } });
+    for (const [before, after] of [[{}, {}] as const, [three(3), three(4)] as const]) {
       const { change, stored } = await aWriter({ ...promoted, ...before }, 'after a restart');
       const stop = { shard: 0, epoch: 4, kind: 'stop' } as const;
       assert.equal((await change({ ...stop, successor: 'three' })).kind, 'refused');
       assert.equal((await change({ ...stop, successor: 'two' })).kind, 'done');
       assert.deepEqual(
         await stored(),
-        { ...promoted, ...before, epoch: 5, chain: [1, 0] },
+        { ...promoted, ...after, epoch: 5, chain: [1, 0] },
         'it has not served',
       );
     }

@@ -82,8 +82,9 @@ export class MapWriter {
     if (change.kind === 'stop') {
       const { confirmed, ...rest } = placement;
       // An active that has not confirmed its promotion has not served: whether the one before it has stopped stays as it is.
+      const { epoch } = change;
       const stopped =
-        confirmed === undefined ? rest : { ...rest, stopped: change.epoch, lastActive: ownIndex };
+        confirmed === undefined ? rest : { ...rest, stopped: epoch, lastActive: { node: nodeId, epoch } };
       const successor = change.successor === undefined ? -1 : nodes.indexOf(change.successor);
       const isMember = placement.inSync?.some(([position]) => position === successor) ?? false;
       if (!isMember) return confirmed === undefined ? null : stopped;

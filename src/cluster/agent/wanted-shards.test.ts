@@ -26,6 +26,21 @@ test('a node serves every shard of a bucket that is on it alone', () => {
   assert.ok(wanted.every((shard) => shard === wanted[0] && shard.state === 'active'));
 });
 
+test('a shard names its last active, unless a node of an older version may have confirmed since', () => {
+  const lastActive = { node: 'two', epoch: 4 };
+  const ofEpoch = { epoch: 5, chain: [0, 1], lastActive };
+  // As an older node leaves it after it confirmed: it stopped, it promoted, it failed over, or serves.
+  const stopped = { ...ofEpoch, stopped: 5 };
+  const shards = [
+    ...[ofEpoch, { ...ofEpoch, stopped: 4 }, { ...ofEpoch, epoch: 4, stopped: 4 }],
+    ...[stopped, { ...stopped, epoch: 6 }, { ...ofEpoch, epoch: 6 }, { ...ofEpoch, confirmed: 'b' }],
+    // A version in development stored a position.
+    { ...ofEpoch, lastActive: 1 as unknown as typeof lastActive },
+  ];
+  const named = wantedShards({ nodes: ['one', 'two'], shards }, 'one').map((shard) => shard.lastActive);
+  assert.deepEqual(named, ['two', 'two', 'two', ...Array(5).fill(undefined)]);
+});
+
 test('a shard names its in-sync set, the boot that confirmed it, and the nodes that get a copy', () => {
   const inSync = [
     [1, 'b1'],

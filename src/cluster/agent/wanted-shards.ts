@@ -1,6 +1,7 @@
 // What this node's data service does with each shard of a bucket, from the bucket's map.
 import type { ShardSpec } from '#kv/admin.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
+import { lastActiveOf } from '../topology/promoted-shard.ts';
 
 export function wantedShards(map: BucketMap, nodeId: string): readonly ShardSpec[] {
   const ownIndex = map.nodes.indexOf(nodeId);
@@ -15,28 +16,19 @@ export function wantedShards(map: BucketMap, nodeId: string): readonly ShardSpec
 }
 
 function specOf(placement: ShardPlacement, ownIndex: number, nodes: readonly string[]): ShardSpec {
-  const {
-    epoch,
-    chain,
-    confirmed,
-    incoming = [],
-    inSync,
-    lastActive = -1,
-    stopped,
-    successor = -1,
-  } = placement;
+  const { epoch, chain, confirmed, incoming = [], inSync, stopped, successor = -1 } = placement;
   const [first = -1, ...followers] = chain;
   const copies = [...followers, ...incoming];
   const isCopy = ownIndex >= 0 && copies.includes(ownIndex);
   const state = ownIndex >= 0 && first === ownIndex ? 'active' : isCopy ? 'replica' : 'dead';
-  const [active, lastId, successorId] = [nodes[first], nodes[lastActive], nodes[successor]];
+  const [active, last, successorId] = [nodes[first], lastActiveOf(placement), nodes[successor]];
   return {
     state,
     epoch,
     replicas: copies.flatMap((node) => nodes[node] ?? []),
     ...(active !== undefined && { active }),
     ...(confirmed !== undefined && { confirmed }),
-    ...(lastId !== undefined && { lastActive: lastId }),
+    ...(last !== null && { lastActive: last.node }),
     ...(stopped !== undefined && { stopped }),
     ...(successorId !== undefined && { successor: successorId }),
     ...(inSync && {

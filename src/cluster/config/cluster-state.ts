@@ -247,11 +247,8 @@ export interface ShardPlacement {
    * in clusters of one node, which confirms nothing.
    */
   readonly confirmed?: string;
-  /**
-   * Where `confirmed` is absent: position of the node that was the last to confirm. Where every member has lost its memory it continues,
-   * since its disk has what was acknowledged as persisted.
-   */
-  readonly lastActive?: number;
+  /** Where `confirmed` is absent: the node that was the last to confirm. Read it with `lastActiveOf`: older nodes leave it as it is. */
+  readonly lastActive?: LastActive;
   /** The epoch whose active reported that it has stopped: its successor need not wait for as long as that active might still serve. */
   readonly stopped?: number;
   /**
@@ -259,6 +256,14 @@ export interface ShardPlacement {
    * reports that it has stopped.
    */
   readonly successor?: number;
+}
+
+/** Where every member of a shard has lost its memory this node continues, since its disk has what was acknowledged as persisted. */
+export interface LastActive {
+  /** Its id. */
+  readonly node: string;
+  /** The epoch that was the last to end: no node has confirmed a later one. */
+  readonly epoch: number;
 }
 
 export type CompressionMode = 'off' | 'passive' | 'active';

@@ -35,7 +35,7 @@ describe('failover of a map', () => {
   it('promotes a member of the in-sync set with the next epoch, and leaves the set as it is', () => {
     const { shard, unsafe, lost } = failedOver(placement, 'a');
     const { confirmed: _, ...rest } = placement;
-    assert.deepEqual(shard, { ...rest, epoch: 5, chain: [1, 2, -1], lastActive: 0 });
+    assert.deepEqual(shard, { ...rest, epoch: 5, chain: [1, 2, -1], lastActive: { node: 'a', epoch: 4 } });
     assert.deepEqual([unsafe, lost], [[], []]);
   });
 
@@ -49,9 +49,12 @@ describe('failover of a map', () => {
 
   it('keeps the last node that was the active, where the one that was promoted in its place fails too', () => {
     const { shard } = failedOver(placement, 'a');
-    assert.equal(failedOver(shard, 'b').shard.lastActive, 0);
-    assert.equal(failedOver({ ...shard, confirmed: 'boot b' }, 'b').shard.lastActive, 1);
-    assert.equal(failedOver(shard, 'b', { allowUnsafe: true }).shard.lastActive, 0);
+    assert.deepEqual(failedOver(shard, 'b').shard.lastActive, { node: 'a', epoch: 5 });
+    const confirmed = { ...shard, confirmed: 'boot b' };
+    assert.deepEqual(failedOver(confirmed, 'b').shard.lastActive, { node: 'b', epoch: 5 });
+    assert.deepEqual(failedOver(shard, 'b', { allowUnsafe: true }).shard.lastActive, { node: 'a', epoch: 5 });
+    // A node of an older version confirmed and failed over; it left what it does not know as it was.
+    assert.equal(failedOver({ ...shard, epoch: 6 }, 'b').shard.lastActive, undefined);
     assert.equal(
       failedOver({ ...shard, inSync: [[0, 'boot a']] }, 'b', { allowUnsafe: true }).shard.lastActive,
       undefined,
@@ -106,7 +109,7 @@ describe('failover of a map', () => {
       chain: [1],
       incoming: [2],
       inSync: moving.inSync,
-      lastActive: 0,
+      lastActive: { node: 'a', epoch: 4 },
     });
     const { successor: _, ...rest } = moving;
     assert.deepEqual(failedOver(moving, 'b').shard, { ...rest, incoming: [2] });

@@ -1,7 +1,7 @@
 // A bucket's map after a failover: for each shard whose active has failed another member of the in-sync set is promoted, and the failed
 // nodes leave all chains.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { lastActiveOf } from '../topology/promoted-shard.ts';
+import { lastActiveAfter } from '../topology/promoted-shard.ts';
 import { paddedChain } from '../topology/vbucket-map.ts';
 
 /** How far a copy of a shard is. The furthest one loses the fewest of the writes that were not durable. */
@@ -52,7 +52,10 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
       options.position?.(map.nodes[candidate] ?? '', index),
     );
     const members = shard.inSync?.filter(([member]) => !options.allowUnsafe || !failed.includes(member));
-    return promoted(shard, node, live, inSync.length > 0 ? members : undefined);
+    // A member of the in-sync set keeps the set; a copy outside of it begins a new one. With `allowUnsafe` failed nodes leave it: a member
+    // that has restarted would wait for their report.
+    const kept = { ...(members && { inSync: members }), ...lastActiveAfter(shard, map.nodes[active]) };
+    return promoted(shard, node, live, inSync.length > 0 ? kept : {});
   });
   return { map: { ...map, shards }, unsafe, lost };
 }
@@ -91,7 +94,7 @@ function promoted(
   shard: ShardPlacement,
   active: number,
   live: readonly number[],
-  inSync: ShardPlacement['inSync'],
+  kept: Pick<ShardPlacement, 'inSync' | 'lastActive'>,
 ): ShardPlacement {
   const { confirmed: _, successor: __, stopped: ___, ...placed } = shard;
   const { incoming: ____, inSync: _____, lastActive: ______, ...rest } = placed;
@@ -102,9 +105,7 @@ function promoted(
     epoch: shard.epoch + 1,
     chain: paddedChain([active, ...others], shard.chain.length),
     ...(incoming.length > 0 && { incoming }),
-    // A member of the in-sync set keeps the set; a copy outside of it begins a new one. With `allowUnsafe` failed nodes leave it: a member
-    // that has restarted would wait for their report.
-    ...(inSync && { inSync, ...lastActiveOf(shard) }),
+    ...kept,
   };
 }
 

@@ -24,10 +24,7 @@ export function stopMoves(map: BucketMap): BucketMap {
 
 /** The map without a goal, and without nodes that no shard refers to. */
 export function endMoves({ forward: _, ...map }: BucketMap): BucketMap {
-  const lastOf = ({ lastActive }: ShardPlacement): number[] => (lastActive === undefined ? [] : [lastActive]);
-  const used = new Set(
-    map.shards.flatMap((shard) => [...shardMembers(shard), ...syncedOf(shard), ...lastOf(shard)]),
-  );
+  const used = new Set(map.shards.flatMap((shard) => [...shardMembers(shard), ...syncedOf(shard)]));
   const nodes = map.nodes.filter((_, position) => used.has(position));
   const at = (position: number): number => nodes.indexOf(map.nodes[position] ?? '');
   return { ...map, nodes, shards: map.shards.map((shard) => renumbered(shard, at)) };
@@ -42,7 +39,6 @@ function renumbered(shard: ShardPlacement, at: (position: number) => number): Sh
     ...(shard.incoming && { incoming: shard.incoming.map(at) }),
     ...(shard.inSync && { inSync: shard.inSync.map(([position, boot]) => [at(position), boot] as const) }),
     ...(shard.successor !== undefined && { successor: at(shard.successor) }),
-    ...(shard.lastActive !== undefined && { lastActive: at(shard.lastActive) }),
   };
 }
 
