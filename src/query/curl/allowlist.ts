@@ -1,17 +1,55 @@
 // The addresses that CURL() may read, by the cluster's allowlist. Addresses are compared by their parts: as texts, `https://a.example`
-// would also permit `https://a.example.other.example`.
+// would also permit `https://a.example.other.example`. Paths are compared as a server may read them: decoded, and without empty segments.
 import type { CurlAllowlist } from '../query.contract.ts';
 
-export function isAllowed(url: URL, { all_access, allowed_urls, disallowed_urls }: CurlAllowlist): boolean {
-  if (all_access) return true;
-  if (disallowed_urls.some((prefix) => hasPrefix(url, prefix) || url.href.startsWith(prefix))) return false;
-  return allowed_urls.some((prefix) => hasPrefix(url, prefix));
+/** What is compared of an address. */
+interface Parts {
+  readonly server: string;
+  readonly path: string;
+  readonly query: string;
 }
 
-/** The same protocol, host and port, and a path that begins with this one. */
-function hasPrefix(url: URL, prefix: string): boolean {
-  const wanted = URL.parse(prefix);
-  if (wanted === null || wanted.host === '') return false;
-  const isSameServer = wanted.protocol === url.protocol && wanted.host === url.host;
-  return isSameServer && `${url.pathname}${url.search}`.startsWith(`${wanted.pathname}${wanted.search}`);
+/** Pass the address that is requested, with the data that an option adds to it. */
+export function isAllowed(url: URL, { all_access, allowed_urls, disallowed_urls }: CurlAllowlist): boolean {
+  if (all_access) return true;
+  if (isAmbiguous(url)) return false;
+  const parts = partsOf(url);
+  if (disallowed_urls.some((prefix) => hasPrefix(parts, prefix) || url.href.startsWith(prefix))) return false;
+  return allowed_urls.some((prefix) => hasPrefix(parts, prefix));
+}
+
+/** Whether servers disagree about the path: with encoded slashes, backslashes or dot segments, or encoded more often than is read. */
+function isAmbiguous({ pathname }: URL): boolean {
+  const path = decoded(pathname);
+  if (slashes(path) !== slashes(pathname) || path !== decoded(path)) return true;
+  return path.includes('\\') || /\/\.\.?(\/|$)/.test(path);
+}
+
+const slashes = (path: string): number => path.split('/').length;
+
+/** The same protocol, host and port, and a path that begins with this one; with a query the same path, and a query that begins so. */
+function hasPrefix({ server, path, query }: Parts, prefix: string): boolean {
+  const url = URL.parse(prefix);
+  if (url === null || url.host === '') return false;
+  const wanted = partsOf(url);
+  if (wanted.server !== server) return false;
+  return wanted.query === ''
+    ? path.startsWith(wanted.path)
+    : path === wanted.path && query.startsWith(wanted.query);
+}
+
+const partsOf = ({ protocol, host, pathname, search }: URL): Parts => ({
+  server: `${protocol}//${host}`,
+  path: decoded(pathname).replace(/\/+/g, '/'),
+  query: decoded(search),
+});
+
+/** Each byte is one character. Decoded a few times, as a proxy before the server may decode, too. */
+function decoded(text: string): string {
+  let plain = text;
+  for (let round = 0; round < 3; round++)
+    plain = plain.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  return plain;
 }

@@ -67,15 +67,16 @@ after(() => {
 
 interface Rules extends Partial<Omit<HttpCallOptions, 'take'>> {
   readonly allowed?: readonly string[];
+  readonly disallowed?: readonly string[];
 }
 
 /** Without `refuses` the rule of a node. */
-function aFunction({ allowed, ...options }: Rules = { refuses: () => false }): CurlFunction {
+function aFunction({ allowed, disallowed = [], ...options }: Rules = { refuses: () => false }): CurlFunction {
   return new CurlFunction({
     allowlist: () => ({
       all_access: allowed === undefined,
       allowed_urls: allowed ?? [],
-      disallowed_urls: [],
+      disallowed_urls: disallowed,
     }),
     send: (request, signal, take) =>
       httpCall(request, signal, { clock: new ManualClock(), ...options, take }),
@@ -140,9 +141,16 @@ test('an answer that is no JSON, too large, incomplete or elsewhere is an error,
 
 test('only what the allowlist permits is read, also with errors that are not shown', async () => {
   const port = portOf(server);
-  const of = aFunction({ refuses: () => false, allowed: [`http://127.0.0.1:${port}/echo`] });
+  const allowed = [`http://127.0.0.1:${port}/echo`];
+  const disallowed = [`http://127.0.0.1:${port}/echo?a=2`];
+  const of = aFunction({ refuses: () => false, allowed, disallowed });
   assert.ok(await call('/echo?a=1', {}, { of }));
   const before = requests;
+  for (const name of ['data', 'data-urlencode'])
+    await assert.rejects(
+      call('/echo', { get: true, [name]: 'a=2' }, { of }),
+      isError(/end point .* is not permitted/),
+    );
   for (const options of [{}, { silent: true }])
     await assert.rejects(call('/text?password=x', options, { of }), (error: Error) => {
       assert.doesNotMatch(error.message, /password/);
@@ -213,6 +221,12 @@ test('certificates are verified', async () => {
     call(address.replace('localhost', '127.0.0.1'), {}, { of }),
     isError(/ERR_TLS_CERT_ALTNAME_INVALID/),
   );
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+  try {
+    await assert.rejects(call(address), isError(/SELF_SIGNED/));
+  } finally {
+    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+  }
 });
 
 test('a call ends at its limit of time, and with its request', async () => {

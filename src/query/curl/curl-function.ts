@@ -4,7 +4,7 @@ import type { Value } from '#sqlpp/values/value.ts';
 import type { CurlAllowlist } from '../query.contract.ts';
 import { TooDeepError, valueOfJson } from '../request/value-of-json.ts';
 import { isAllowed } from './allowlist.ts';
-import { CurlFailure, type CurlRequest, readCall, urlOf } from './curl-options.ts';
+import { CurlFailure, type CurlRequest, readCall } from './curl-options.ts';
 import type { HttpReply } from './http-call.adapter.ts';
 
 export interface CurlFunctionOptions {
@@ -38,8 +38,8 @@ export class CurlFunction {
     if (address === undefined) return undefined;
     if (typeof address !== 'string' || (given !== undefined && !isObject(given))) return null;
     try {
-      this.checkAllowed(urlOf(address));
       const { request, isSilent } = readCall(address, given, this.options.userAgent());
+      this.checkAllowed(request.url);
       return await this.read(request, signal).catch((error: unknown) => {
         if (isSilent && error instanceof CurlFailure) return null;
         throw error;

@@ -15,7 +15,7 @@ export interface HttpCallOptions {
   readonly refuses?: (address: string) => boolean;
   /** Resolves names; a test replaces it. */
   readonly lookup?: LookupFunction;
-  /** Certificate of an authority, as PEM, instead of those that the machine trusts. */
+  /** Certificate of an authority, as PEM, instead of Node's list. */
   readonly authority?: string;
   /** Called with the bytes of each chunk of an answer. @throws CurlFailure above a limit */
   readonly take: (bytes: number) => void;
@@ -79,6 +79,8 @@ function open(
     lookup: checkedLookup(lookup ?? (lookUp as LookupFunction), refuses),
     maxHeaderSize: headerBytesMax,
     minVersion: 'TLSv1.2' as const,
+    // Also where NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+    rejectUnauthorized: true,
     ...(isIP(host) === 0 && { servername: host }),
     ...(authority !== undefined && { ca: authority }),
   });
