@@ -28,6 +28,31 @@ test('a request is read from the long and short names of options', () => {
   assert.equal(readCall('http://h', valueOfJson('{"show-error":false}'), '').isSilent, true);
 });
 
+test('a list of data may be long, and ends at the limit of all its texts', () => {
+  const list = Array.from({ length: 200_000 }, () => 'x');
+  assert.equal(read({ data: list }).body?.length, 399_999);
+  assert.equal(read({ 'data-urlencode': list }).body?.length, 399_999);
+  const half = 'x'.repeat(curlLimits.dataLength / 2);
+  assert.equal(read({ data: [half, half.slice(1)] }).body?.length, curlLimits.dataLength);
+  let textsRead = 0;
+  const endless = new Proxy([half], {
+    get: (target, key) => {
+      if (key === 'length') return 1_000;
+      if (typeof key === 'symbol') return Reflect.get(target, key) as unknown;
+      textsRead++;
+      return half;
+    },
+  });
+  for (const name of ['data', 'data-urlencode']) {
+    textsRead = 0;
+    assert.throws(
+      () => readCall('http://h', { [name]: endless }, ''),
+      (error: Error) => error instanceof CurlFailure && error.message.startsWith(`${name}: it must have at`),
+    );
+    assert.equal(textsRead, 2);
+  }
+});
+
 test('each refusal names the option and says what would be right', () => {
   const wrong: readonly (readonly [object, RegExp])[] = [
     [{ proxy: 'http://p' }, /^option proxy: it is not supported/],

@@ -35,6 +35,8 @@ interface Draft {
   method: 'GET' | 'POST' | null;
   sendsDataInUrl: boolean;
   readonly data: string[];
+  /** Of all `data` joined. */
+  dataLength: number;
   readonly headers: Record<string, string>;
   connectMs: number;
   totalMs: number;
@@ -45,14 +47,17 @@ interface Draft {
 
 type Read = (value: Value, draft: Draft, name: string) => void;
 
-const readData: Read = (value, draft, name) => void draft.data.push(...textsOf(value, name));
+const readData: Read = (value, draft, name) => {
+  for (const text of textsOf(value, name)) addData(draft, text, name);
+};
 
 const readEncodedData: Read = (value, draft, name) => {
   for (const text of textsOf(value, name)) {
+    checkDataLength(draft.dataLength + text.length, name);
     const at = text.indexOf('=');
     // As curl: what is before an equals sign is a name, which is not encoded.
     const [before, rest] = at < 0 ? ['', text] : [text.slice(0, at + (at > 0 ? 1 : 0)), text.slice(at + 1)];
-    draft.data.push(before + encodeURIComponent(rest.toWellFormed()));
+    addData(draft, before + encodeURIComponent(rest.toWellFormed()), name);
   }
 };
 
@@ -138,6 +143,7 @@ export function readCall(address: string, given: Value, userAgent: string): Read
     method: null,
     sendsDataInUrl: false,
     data: [],
+    dataLength: 0,
     headers: { accept: '*/*', 'user-agent': userAgent, 'accept-encoding': 'identity' },
     connectMs: curlLimits.connectMs,
     totalMs: curlLimits.totalMs,
@@ -174,8 +180,6 @@ export function urlOf(address: string): URL {
 function requestOf(url: URL, draft: Draft): CurlRequest {
   const { method, sendsDataInUrl, headers, connectMs, totalMs, bytesMax } = draft;
   const data = draft.data.join('&');
-  if (data.length > curlLimits.dataLength)
-    throw new CurlFailure(`data: it must have at most ${curlLimits.dataLength} characters`);
   const limits = { connectMs, totalMs, bytesMax };
   if (draft.data.length === 0) return { method: method ?? 'GET', url, headers, body: null, ...limits };
   if (sendsDataInUrl) {
@@ -184,6 +188,18 @@ function requestOf(url: URL, draft: Draft): CurlRequest {
   }
   const typed = { 'content-type': 'application/x-www-form-urlencoded', ...headers };
   return { method: method ?? 'POST', url, headers: typed, body: data, ...limits };
+}
+
+/** The limit counts while a list is read, so that a long one is never joined. */
+function addData(draft: Draft, text: string, name: string): void {
+  draft.dataLength += text.length + (draft.data.length > 0 ? 1 : 0);
+  checkDataLength(draft.dataLength, name);
+  draft.data.push(text);
+}
+
+function checkDataLength(length: number, name: string): void {
+  if (length > curlLimits.dataLength)
+    throw new CurlFailure(`${name}: it must have at most ${curlLimits.dataLength} characters`);
 }
 
 function addHeader({ headers }: Draft, header: string, value: string, name: string): void {
@@ -203,10 +219,10 @@ function textOf(value: Value, name: string): string {
 }
 
 /** A text, or a list of texts; other values in it are sent as JSON. */
-function textsOf(value: Value, name: string): string[] {
-  if (typeof value === 'string') return [value];
+function* textsOf(value: Value, name: string): Iterable<string> {
+  if (typeof value === 'string') return yield value;
   if (!Array.isArray(value)) throw new CurlFailure(`${name}: it must be a string or a list of strings`);
-  return (value as Value[]).map((item) => (typeof item === 'string' ? item : jsonText(item)));
+  for (const item of value as Value[]) yield typeof item === 'string' ? item : jsonText(item);
 }
 
 function flagOf(value: Value, name: string): boolean {
