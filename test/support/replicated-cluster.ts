@@ -91,6 +91,8 @@ export class ReplicatedNode {
   #hasMap = true;
   /** False: it changes the map, but does not learn the outcome, and sees no map. */
   receivesMap = true;
+  /** How much later than the others it sees a map. */
+  mapDelayMs = 0;
 
   constructor(cluster: NodeHost, name: string, boot: string, disk?: MemoryDisk) {
     const { clock, expiryPagerSeconds, map, names, random, replicaNumber, shardCount, vbucketCount } =
@@ -155,8 +157,12 @@ export class ReplicatedNode {
     const { bucket, cluster } = this;
     this.#shards = this.replication.add({ uuid: 'b', incarnation: 1, bucket, changed: () => {}, earlier });
     this.#watch = await cluster.map.watch(this.name, (specs, revision) => {
-      this.tick();
-      if (this.receivesMap) void this.#shards?.follow(specs, revision);
+      const follow = (): void => {
+        this.tick();
+        if (this.receivesMap) void this.#shards?.follow(specs, revision);
+      };
+      if (this.mapDelayMs === 0) follow();
+      else cluster.clock.after(this.mapDelayMs, follow);
     });
   }
 

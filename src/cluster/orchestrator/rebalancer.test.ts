@@ -1,111 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { silentLog } from '#ports/log.ts';
-import { realRandom } from '#ports/random.ts';
-import { update } from '#replog/config-store.ts';
-import { MemoryConfigStore } from '#replog/memory-config-store.ts';
-import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
-import { FaultyConfigStore, StoreHistory } from '../../../test/support/faulty-config-store.ts';
-import { planned, reacted, stable } from '../../../test/support/moving-shards.ts';
-import { aSeed, type Random, randomFrom } from '../../../test/support/random.ts';
-import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
-import { ClusterStore } from '../config/cluster.store.ts';
-import {
-  type BucketMap,
-  bucketsKey,
-  type ClusterState,
-  clusterKey,
-  mapKey,
-  mapPrefix,
-  type RebalanceOutcome,
-  type RebalancePlan,
-  type ShardPlacement,
-} from '../config/cluster-state.ts';
-import { ClusterView } from '../config/cluster-view.ts';
+import { aSeed } from '../../../test/support/random.ts';
+import { buckets, cluster, plan } from '../../../test/support/rebalanced-cluster.ts';
+import { type BucketMap, clusterKey, mapKey, type ShardPlacement } from '../config/cluster-state.ts';
 import { promotedShard } from '../topology/promoted-shard.ts';
-import { pendingRetry, RebalanceRetries, retryDefaults } from './rebalance-retry.ts';
-import { Rebalancer } from './rebalancer.ts';
-
-const plan = (changes: Partial<RebalancePlan>): RebalancePlan => ({
-  id: 'plan',
-  kind: 'rebalance',
-  term: 1,
-  nodes: [],
-  ejected: [],
-  startedMs: 0,
-  ...changes,
-});
-
-const buckets = ['first', 'second'];
-
-/** A cluster whose data services only follow the maps. */
-async function cluster(names: string, on: string, random: Random = randomFrom(5)) {
-  const clock = new SimulatedClock();
-  const server = new MemoryConfigStore();
-  const history = await StoreHistory.of(server);
-  await server.put(clusterKey, aCluster({ nodes: names.split(' ').map((id) => nodeNamed(id)) }), 0);
-  const records = buckets.map((uuid) => [
-    uuid,
-    { uuid, name: uuid, type: 'native', state: 'ready', replicaNumber: 1 },
-  ]);
-  await server.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: Object.fromEntries(records) }, 0);
-  for (const uuid of buckets) await server.put(mapKey(uuid), stable(planned(on, 1)), 0);
-  const data = async (): Promise<void> => {
-    for (const { key, value, revision } of await server.list<BucketMap>(mapPrefix)) {
-      const next = reacted(value, random, 50);
-      const isSame = next.shards.every((shard, index) => shard === value.shards[index]);
-      if (!isSame) await server.put(key, next, revision);
-    }
-    clock.after(500, () => void data());
-  };
-  clock.after(100, () => void data());
-  const down = new Set<string>();
-  const ended: RebalanceOutcome[] = [];
-  const retrySettings = { ...retryDefaults };
-  const orchestrator = async (initialTerm: number | null) => {
-    const store = new FaultyConfigStore({ server, history, clock, random });
-    const view = new ClusterView(server, names.split(' ')[0] ?? '');
-    await view.start();
-    const lease = { term: initialTerm };
-    const rebalancer = new Rebalancer({
-      store,
-      view,
-      clock,
-      log: silentLog,
-      term: () => lease.term,
-      isDown: (node) => down.has(node),
-      movesPerNode: () => 4,
-      retries: () => retrySettings,
-      ended: (outcome) => ended.push(outcome),
-    });
-    rebalancer.start();
-    const retries = new RebalanceRetries({
-      view,
-      clock,
-      log: silentLog,
-      random: realRandom,
-      cluster: new ClusterStore(server, ''),
-      term: () => lease.term,
-      planned: () => rebalancer.wake(),
-    });
-    retries.start();
-    return { lease, store, rebalancer };
-  };
-  const change = (changes: Partial<ClusterState>) =>
-    update<ClusterState>(server, clusterKey, aCluster(), (state) => ({ ...state, ...changes }));
-  const state = async (): Promise<ClusterState> =>
-    ((await server.get<ClusterState>(clusterKey)) ?? assert.fail('no cluster')).value;
-  const map = async (uuid: string): Promise<BucketMap> =>
-    ((await server.get<BucketMap>(mapKey(uuid))) ?? assert.fail('no map')).value;
-  const untilEnded = async (): Promise<void> => {
-    for (let seconds = 0; seconds < 600; seconds++) {
-      if ((await state()).balance === undefined) return;
-      await clock.run(1_000);
-    }
-    assert.fail('the rebalance does not end');
-  };
-  return { clock, server, down, ended, retrySettings, orchestrator, change, state, map, untilEnded };
-}
+import { pendingRetry } from './rebalance-retry.ts';
 
 async function checkMaps(map: (uuid: string) => Promise<BucketMap>, nodes: string[]): Promise<void> {
   for (const uuid of buckets) {
@@ -157,6 +56,21 @@ describe('the rebalancer', () => {
     const named = { kept: ['ns_1@b', 'ns_1@c'], ejected: ['ns_1@a'], failed: [] };
     assert.deepEqual([left, lastBalance?.outcome, lastBalance?.named], [['a'], 'completed', named]);
     assert.deepEqual(ended, [lastBalance]);
+  });
+
+  it('takes the next steps as soon as a data service has changed the map', async () => {
+    const { clock, server, orchestrator, change } = await cluster('a b', 'a');
+    await change({ balance: plan({ nodes: ['a', 'b'] }) });
+    await orchestrator(1);
+    const revision = async () => (await server.get(mapKey('first')))?.revision ?? 0;
+    // The data services take the first steps after 100 ms, and the next ones after 600.
+    await clock.run(160);
+    const begun = await revision();
+    await clock.run(445);
+    const reactedTo = await revision();
+    await clock.run(50);
+    assert.ok(reactedTo > begun, 'a data service has changed the map');
+    assert.ok((await revision()) > reactedTo, 'and the orchestrator');
   });
 
   it('keeps a node that leaves until clients that ask for the map every 2.5 seconds have one without it', async () => {

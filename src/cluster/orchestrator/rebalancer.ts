@@ -18,7 +18,7 @@ import {
   type StoredBucket,
 } from '../config/cluster-state.ts';
 import { withoutMembers } from '../config/removed-nodes.ts';
-import type { Changing } from '../config/until.ts';
+import { type Changing, until } from '../config/until.ts';
 import { planMap } from '../topology/plan-map.ts';
 import { withCounter } from './counters.ts';
 import { failoverMap, type PositionOf, withoutNodes } from './failover-map.ts';
@@ -27,7 +27,10 @@ import { reportedPlan } from './rebalance-report.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
 import { advance, endMoves, isComplete, startMoves, stopMoves } from './shard-moves.ts';
 
+/** The longest pause between rounds; a change of the configuration ends it. */
 const roundMs = 250;
+/** The shortest pause: changes that data services make together are one round. */
+const changesMs = 10;
 /** A node that does not answer for so long ends the rebalance. */
 const goneMs = 20_000;
 /** A stopped rebalance waits so long for shards that are being handed over. */
@@ -38,7 +41,7 @@ const clientsMs = 3_000;
 export interface RebalancerDeps {
   store: ConfigStore;
   /** The newest configuration that this node has seen. */
-  view: Changing & { readonly cluster: ClusterState };
+  view: Changing & { readonly cluster: ClusterState; latestRevision(): number };
   /** The term in which this node is the orchestrator; null: it is not. */
   term: () => number | null;
   isDown: (node: string) => boolean;
@@ -89,9 +92,14 @@ export class Rebalancer {
   }
 
   async #run(): Promise<void> {
-    const { clock, log, term } = this.#deps;
+    const { clock, log, term, view } = this.#deps;
     try {
-      while (!this.#isStopped && term() !== null && (await this.#round())) await clock.sleep(roundMs);
+      for (let seen = view.latestRevision(); !this.#isStopped && term() !== null; ) {
+        if (!(await this.#round())) break;
+        await clock.sleep(changesMs);
+        await until(view, () => view.latestRevision() > seen, roundMs - changesMs, clock);
+        seen = view.latestRevision();
+      }
     } catch (error) {
       log.warn('rebalance.round_failed', { reason: (error as Error).message });
       await clock.sleep(roundMs);

@@ -129,6 +129,27 @@ describe('moves of shards', () => {
     assert.ok(map?.shards.every(({ epoch, chain, inSync }) => epoch === 6 && chain[0] !== -1 && !inSync));
   });
 
+  it('name the new node as the successor when it receives its copy, unless another copy is missing too', () => {
+    const from = stable(planned('a b', 1));
+    const first = (to: string, replicas: number) =>
+      advance(startMoves(from, planned(to, replicas, from), 'plan'), 64)?.shards ?? [];
+    for (const { incoming = [], successor } of first('c b', 1))
+      if (successor !== undefined) assert.ok(incoming.includes(successor));
+    assert.ok(first('c b', 1).some(({ successor }) => successor !== undefined));
+    assert.ok(first('c d', 1).every(({ successor }) => successor === undefined));
+  });
+
+  it('begin others in the write that completes some', () => {
+    const from = stable(planned('a', 0));
+    let map = advance(startMoves(from, planned('b', 0, from), 'plan'), 4);
+    const moving = () => map?.shards.flatMap(({ incoming }, shard) => (incoming ? [shard] : []));
+    assert.deepEqual(moving(), [0, 1, 2, 3]);
+    while (map?.shards[0]?.chain[0] !== 1 || map.shards[0].confirmed === undefined)
+      map = reacted(advance(map as BucketMap, 4) ?? (map as BucketMap), () => 0, 100);
+    map = advance(map, 4);
+    assert.deepEqual(moving(), [4, 5, 6, 7]);
+  });
+
   it('wait for the confirmation of the active, and for copies that are not in sync', () => {
     const from = stable(planned('a b', 1));
     const { confirmed: _, ...unconfirmed } = from.shards[0] as ShardPlacement;

@@ -48,15 +48,16 @@ export const isComplete = (map: BucketMap): boolean =>
 
 /** The map after all steps that can be taken now; null: there is none. */
 export function advance(map: BucketMap, movesPerNode: number): BucketMap | null {
+  const moved = map.shards.map((shard, index) => (isMoving(shard) ? step(shard, goalOf(map, index)) : shard));
   const slots = new Slots(movesPerNode);
-  for (const [index, shard] of map.shards.entries()) {
+  for (const [index, shard] of moved.entries()) {
     if (isMoving(shard)) slots.take(involved(shard, goalOf(map, index)));
   }
-  const shards = map.shards.map((shard, index) => {
+  // Shards that have just reached their nodes make room for others in the same write.
+  const shards = moved.map((shard, index) => {
     const goal = goalOf(map, index);
-    if (isPlaced(shard, goal)) return shard;
-    if (!isMoving(shard) && !slots.takeIfFree(involved(shard, goal))) return shard;
-    return step(shard, goal);
+    const waits = shard === map.shards[index] && !isMoving(shard) && !isPlaced(shard, goal);
+    return waits && slots.takeIfFree(involved(shard, goal)) ? step(shard, goal) : shard;
   });
   return shards.every((shard, index) => shard === map.shards[index]) ? null : { ...map, shards };
 }
@@ -91,11 +92,22 @@ function step(shard: ShardPlacement, goal: Chain): ShardPlacement {
   if (hasStopped(shard)) return promotedShard(shard, nextActive(shard, wanted), goal);
   if (shard.confirmed === undefined) return shard;
   const missing = goal.filter((node) => node >= 0 && !shardMembers(shard).includes(node));
-  if (missing.length > 0) return { ...shard, incoming: [...(shard.incoming ?? []), ...missing] };
+  if (missing.length > 0) return withCopies(shard, missing, goal);
   const isReady = goal.every((node) => node < 0 || isInSync(shard, node));
   if (!isReady && !isSame(goal, shard.chain)) return shard;
   if (active === wanted) return atGoal(shard, goal);
   return shard.successor === wanted ? shard : { ...shard, successor: wanted };
+}
+
+/**
+ * The nodes receive copies. If only the wanted active is not in sync yet, it is the successor from now on: the active then needs no further
+ * change of the map before it hands the shard over.
+ */
+function withCopies(shard: ShardPlacement, nodes: Chain, goal: Chain): ShardPlacement {
+  const [wanted = -1] = goal;
+  const incoming = [...(shard.incoming ?? []), ...nodes];
+  const isLast = goal.every((node) => node < 0 || node === wanted || isInSync(shard, node));
+  return { ...shard, incoming, ...(isLast && { successor: wanted }) };
 }
 
 /**

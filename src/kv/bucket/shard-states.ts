@@ -1,5 +1,5 @@
-// The states of a bucket's shards: which vbuckets this node serves, and in which state. Shards change one after the other; one that becomes
-// active is served once its new history is on disk.
+// The states of a bucket's shards: which vbuckets this node serves, and in which state. Shards that become active are served once their new
+// history is on disk; those of one map share its commits.
 import type { Random } from '#ports/random.ts';
 import type { ShardSpec } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
@@ -66,13 +66,14 @@ export class ShardStates {
   /** Brings every shard to its desired state; resolves with whether a state changed. */
   async follow(shards: readonly ShardSpec[]): Promise<boolean> {
     let isChanged = false;
+    const promoted: number[] = [];
     for (const [shard, spec] of shards.entries()) {
       this.mark(shard, shards.length, spec);
       const vbs = this.differing(shard, shards.length, spec);
-      if (vbs.length === 0) continue;
-      isChanged = true;
-      await this.change(vbs, spec);
+      if (vbs.length > 0) isChanged = true;
+      promoted.push(...this.change(vbs, spec));
     }
+    if (this.loaded !== null && promoted.length > 0) await this.activate(promoted);
     return isChanged;
   }
 
@@ -89,12 +90,13 @@ export class ShardStates {
     return found;
   }
 
-  private async change(differing: readonly number[], spec: ShardSpec): Promise<void> {
+  /** Returns the vbuckets that become active. */
+  private change(differing: readonly number[], spec: ShardSpec): readonly number[] {
     const { columns } = this.options.vbuckets;
     const promoted = spec.state === 'active' ? differing.filter((vb) => !this.isActive(vb)) : [];
     if (this.loaded !== null) for (const vb of promoted) columns.servedUntilMs[vb] = 0;
     for (const vb of differing) this.put(vb, spec);
-    if (this.loaded !== null && promoted.length > 0) await this.activate(promoted);
+    return promoted;
   }
 
   private async activate(promoted: readonly number[]): Promise<void> {

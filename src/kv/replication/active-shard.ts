@@ -25,6 +25,8 @@ export interface ActiveShardOptions {
   self: SyncMember;
   /** This process had a copy of the shard until now: the members must have all of its changes before it is served. */
   tookOver: boolean;
+  /** A check of the shards would find a change that is due. */
+  due: () => void;
   clock: Clock;
   log: Log;
 }
@@ -33,8 +35,11 @@ export interface ActiveShardOptions {
 const silentMs = 1_500;
 /** A member that has not received the changes of the shard within this time is removed, too. */
 const behindMs = 2_000;
-/** A member that lacks changes of a new active for this long is removed, since the shard is not served until then. */
-const takeOverMs = 500;
+/**
+ * A member that lacks changes of a new active for this long is removed, since the shard is not served until then; `needed`: one without which
+ * the set has no majority, so that durable writes are refused.
+ */
+const takeOverMs = { other: 500, needed: 1_000 };
 /** Pauses before the position of a copy that does not answer is requested again; `waiting`: requests wait for the shard. */
 const reopenMs = { served: 1_000, waiting: 50 };
 
@@ -47,6 +52,8 @@ export class ActiveShard {
   private readonly options: ActiveShardOptions;
   private spec: ShardSpec;
   private readonly sinceMs: number;
+  /** When the first copies were asked for their positions, once the history of a new active is on disk. */
+  private fedSinceMs: number | null = null;
   private readonly copies = new Map<string, FedCopy>();
   /** By node: the vbuckets in which its copy has another history. */
   private readonly diverged = new Map<string, readonly number[]>();
@@ -87,9 +94,10 @@ export class ActiveShard {
     return this.takeOverSeqnos !== null || this.handover.isUnderWay;
   }
 
-  /** Whether requests for the shard, or its commits, wait for something that the next check may find. */
-  get isSoonChecked(): boolean {
-    return this.holdsRequests || this.joining.member !== null;
+  /** What waits for something that the next check may find: requests for the shard or its commits, or a copy that joins the set. */
+  get waits(): 'requests' | 'copy' | null {
+    if (this.holdsRequests || this.joining.member !== null) return 'requests';
+    return this.joining.isObserving ? 'copy' : null;
   }
 
   follow(spec: ShardSpec): void {
@@ -100,6 +108,7 @@ export class ActiveShard {
   /** Starts to feed the copies of connected nodes, and stops feeding copies that the map does not have. */
   feedCopies(): void {
     const { clock, peers } = this.options;
+    this.fedSinceMs ??= clock.monotonicMs();
     const retryMs = this.holdsRequests ? reopenMs.waiting : reopenMs.served;
     for (const node of [...this.copies.keys()])
       if (!this.spec.replicas.includes(node)) this.connectionLost(node);
@@ -297,11 +306,16 @@ export class ActiveShard {
     if (!this.spec.replicas.includes(node) || this.diverged.has(node)) return true;
     const answeredMs = Math.max(peers.answeredMs(node), this.sinceMs);
     if (now - answeredMs > silentMs || this.isBehind(member)) return true;
-    if (this.takeOverSeqnos === null || now - this.sinceMs < takeOverMs) return false;
+    if (this.takeOverSeqnos === null || now - (this.fedSinceMs ?? now) < this.takeOverMs()) return false;
     const { progress } = this.options.bucket;
     return [...this.takeOverSeqnos].some(
       ([vb, seqno]) => progress.receivedSeqno(vb, copyKey(member)) < seqno,
     );
+  }
+
+  private takeOverMs(): number {
+    const isEnough = (this.spec.inSync?.length ?? 0) > this.options.bucket.progress.majority;
+    return isEnough ? takeOverMs.other : takeOverMs.needed;
   }
 
   /**
@@ -361,7 +375,7 @@ export class ActiveShard {
   }
 
   private newFeed(node: string): CopyFeed {
-    const { bucket, clock, cuts, delayed, incarnation, log, peers, ref, vbs } = this.options;
+    const { bucket, clock, cuts, delayed, due, incarnation, log, peers, ref, vbs } = this.options;
     return new CopyFeed({
       node,
       shard: ref,
@@ -372,6 +386,7 @@ export class ActiveShard {
       cuts,
       delayed,
       clock,
+      follows: due,
       diverged: (vbs) => this.diverged.set(node, vbs),
       failed: (reason) => {
         log.error('replication.feed_failed', { bucket: ref.bucket, shard: ref.shard, node, reason });

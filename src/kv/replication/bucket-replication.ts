@@ -1,6 +1,6 @@
 // The replication of one bucket on this node: the shards that this process serves and feeds to copies, their in-sync sets, and the
 // shards that are copies, which other nodes feed.
-import type { Clock, Timer } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
@@ -8,6 +8,7 @@ import { vbsOfShard } from '../bucket/shard-positions.ts';
 import { CutWriter } from '../data/cut.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
+import { CheckTimes } from './check-times.ts';
 import { confirmation } from './confirmation.ts';
 import { ContinuedBoots } from './continued-boots.ts';
 import { CopyIntake } from './copy-intake.ts';
@@ -15,8 +16,9 @@ import { positionOf } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
 import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
+import type { EarlyOpens } from './early-opens.ts';
 import type { CopyBatch, Empty, Open, Opened, PeerMessage } from './frames.ts';
-import { beatMs, type PeerConnections } from './peers.ts';
+import type { PeerConnections } from './peers.ts';
 import { servedShardState } from './served-shard-state.ts';
 import { ShardDrops } from './shard-drops.ts';
 import { UnappliedBytes } from './unapplied-bytes.ts';
@@ -31,6 +33,8 @@ export interface BucketReplicationOptions {
   promisedUntilMs: number;
   /** That engine was one of an earlier process. */
   isFirstOfProcess: boolean;
+  /** Of all buckets. */
+  early: EarlyOpens;
   change: (change: MapChange) => Promise<MapOutcome>;
   /** Whether copies that the map no longer has stay. */
   keepsCopies: () => boolean;
@@ -41,8 +45,6 @@ export interface BucketReplicationOptions {
   log: Log;
 }
 
-/** The pause between checks of the shards while requests wait for one of them. */
-const waitingCheckMs = 5;
 /** The pause between requests for a change while the store cannot be reached. */
 const storeRetryMs = 500;
 
@@ -74,14 +76,12 @@ export class BucketReplication {
   private notBeforeMs = -Infinity;
   /** The outcome of a change is unknown: the map is written again before anything else. */
   private isMapUnknown = false;
-  private timer: Timer;
-  /** Set while requests wait for a shard of this node. */
-  private soonTimer: Timer | null = null;
+  private readonly checks: CheckTimes;
   private isClosed = false;
 
   constructor(options: BucketReplicationOptions) {
     this.options = options;
-    this.timer = options.clock.after(beatMs, () => this.beat());
+    this.checks = new CheckTimes(options.clock, () => this.checkShards());
     this.drops = new ShardDrops({ ...options, ended: () => this.followAgain() });
     this.delayed = new DelayedWork(options.clock);
     this.reports = new CopyReports({ ...options, delayed: this.delayed, columns: options.bucket.columns });
@@ -134,8 +134,7 @@ export class BucketReplication {
 
   close(): void {
     this.isClosed = true;
-    this.timer.cancel();
-    this.soonTimer?.cancel();
+    this.checks.stop();
     for (const active of this.actives.values()) active.close();
     this.actives.clear();
     for (const shard of this.intakes.keys()) this.endIntake(shard);
@@ -166,6 +165,7 @@ export class BucketReplication {
     for (const [shard, spec] of states.entries()) if (spec.state === 'active') this.begin(shard, spec);
     if (await bucket.followShards(states)) changed();
     for (const active of this.actives.values()) active.feedCopies();
+    this.openEarly();
     // Confirmations do not wait for the next beat.
     this.options.clock.soon(() => this.checkShards());
   }
@@ -189,18 +189,14 @@ export class BucketReplication {
     const vbs = this.vbsOf(shard);
     const tookOver = current === undefined && vbs.some((vb) => state[vb] !== VbucketState.active);
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
-    const { cuts, delayed } = this;
-    this.actives.set(shard, new ActiveShard({ ...this.options, cuts, delayed, ref, vbs, spec, tookOver }));
+    const { checks, cuts, delayed } = this;
+    const parts = { cuts, delayed, due: checks.due };
+    this.actives.set(shard, new ActiveShard({ ...this.options, ...parts, ref, vbs, spec, tookOver }));
   }
 
   private retire(shard: number): void {
     this.actives.get(shard)?.close();
     this.actives.delete(shard);
-  }
-
-  private beat(): void {
-    this.timer = this.options.clock.after(beatMs, () => this.beat());
-    this.checkShards();
   }
 
   private checkShards(): void {
@@ -212,15 +208,7 @@ export class BucketReplication {
     // Before anything is removed the map is written as it is, because a read may be stale.
     if (mayChange && (changes.length > 0 || this.isMapUnknown || this.leftovers().length > 0))
       void this.change(changes);
-    this.checkSoon();
-  }
-
-  private checkSoon(): void {
-    if (this.soonTimer !== null || ![...this.actives.values()].some((active) => active.isSoonChecked)) return;
-    this.soonTimer = this.options.clock.after(waitingCheckMs, () => {
-      this.soonTimer = null;
-      this.checkShards();
-    });
+    this.checks.followWaits(this.actives.values());
   }
 
   /** The changes of one write of the map: confirmations of this process, or else changes of in-sync sets and actives. */
@@ -278,17 +266,29 @@ export class BucketReplication {
     if (!this.isClosed) this.following = this.following.then(() => this.followStates()).catch(() => {});
   }
 
-  private openIntake(node: string, { epoch, feed, incarnation, shard }: Open): void {
-    const { bucket } = this.options;
-    if (incarnation !== this.options.incarnation || this.specs.length === 0) return;
-    const vbs = this.vbsOf(shard);
-    if (this.refusesOlder(node, shard, epoch)) return;
-    this.followEpoch(shard, epoch);
+  /** Answers the requests that arrived before this node had the copies. */
+  private openEarly(): void {
+    const { early, uuid } = this.options;
+    if (!this.isClosed)
+      for (const { node, open, sinceMs } of early.take(uuid)) this.openIntake(node, open, sinceMs);
+  }
+
+  private openIntake(node: string, open: Open, sinceMs?: number): void {
+    const { bucket, early, incarnation } = this.options;
+    const { epoch, feed, shard } = open;
+    const isKnown = open.incarnation === incarnation && this.specs.length > 0;
+    if (isKnown && this.refusesOlder(node, shard, epoch)) return;
+    if (isKnown) this.followEpoch(shard, epoch);
+    const vbs = isKnown ? this.vbsOf(shard) : [];
     const { highSeqno, state } = bucket.columns;
     const isCopy = (vb: number): boolean =>
       state[vb] === VbucketState.replica || state[vb] === VbucketState.pending;
-    // This node has not applied the map that makes it a copy; the active asks again.
-    if (vbs.length === 0 || !vbs.every(isCopy) || this.drops.isDropping(shard)) return;
+    // This node has not applied the map that makes it a copy.
+    if (vbs.length === 0 || !vbs.every(isCopy) || this.drops.isDropping(shard)) {
+      early.add(node, open, sinceMs);
+      return;
+    }
+    early.remove(open);
     this.raiseEpoch(shard, epoch, node);
     this.closeIntake(shard);
     const intake = new CopyIntake({

@@ -48,6 +48,7 @@ function aFeed(
     peers: peers as PeerConnections,
     bucket: bucket as unknown as Bucket,
     diverged: () => {},
+    follows: () => {},
     failed,
   });
 }

@@ -20,6 +20,8 @@ export interface CopyFeedOptions {
   cuts: CutWriter;
   delayed: DelayedWork;
   clock: Clock;
+  /** Called when every vbucket of the copy has reached the end of its feed for the first time. */
+  follows: () => void;
   /** Called with vbuckets whose history in the copy differs from the active's. */
   diverged: (vbs: readonly number[]) => void;
   /** The copy cannot be fed. */
@@ -112,6 +114,7 @@ export class CopyFeed {
     if (feed.isFollowed) return;
     feed.isFollowed = true;
     this.following++;
+    if (this.isFollowing) this.options.follows();
   }
 
   resume(): void {

@@ -9,6 +9,7 @@ import { CutWriter, stateOfVbucket } from '../data/cut.ts';
 import { DurabilityLevel } from '../data/documents.ts';
 import { BucketReplication } from './bucket-replication.ts';
 import { copyKey } from './copy-feed.ts';
+import { EarlyOpens } from './early-opens.ts';
 import type { CopyBatch, Open, PeerMessage, ReportedPosition } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
@@ -54,6 +55,7 @@ async function replicated(spec: ShardSpec) {
     tick: () => {},
     isFirstOfProcess: true,
     promisedUntilMs: -Infinity,
+    early: new EarlyOpens(b.clock),
     keepsCopies: () => false,
   });
   await replication.follow([spec], 1);

@@ -35,6 +35,11 @@ export class JoiningCopy {
     return this.counted?.member ?? null;
   }
 
+  /** Whether a copy that is no candidate for a wait yet may soon be one. */
+  get isObserving(): boolean {
+    return this.marks.size > 0 && this.options.clock.monotonicMs() >= this.notBeforeMs;
+  }
+
   /** No longer waits for a copy that needs too long, or that is no candidate any more. Called at each check, whether or not the map can be changed. */
   follow(candidates: readonly SyncMember[]): void {
     if (this.counted === null) return;
@@ -53,6 +58,8 @@ export class JoiningCopy {
   /** Whether commits begin to wait for a candidate: one that receives changes soon after they are made. */
   begin(candidates: readonly SyncMember[]): boolean {
     const now = this.options.clock.monotonicMs();
+    const keys = candidates.map(copyKey);
+    for (const key of this.marks.keys()) if (!keys.includes(key)) this.marks.delete(key);
     if (this.counted !== null || now < this.notBeforeMs) return false;
     const member = candidates.filter((candidate) => this.isClose(candidate))[0];
     if (member === undefined) return false;

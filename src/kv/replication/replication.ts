@@ -10,6 +10,7 @@ import {
   type SyncMember,
 } from '../admin.ts';
 import { BucketReplication, type BucketReplicationOptions } from './bucket-replication.ts';
+import { EarlyOpens } from './early-opens.ts';
 import type { PeerMessage } from './frames.ts';
 import type { LinkHost } from './link.ts';
 import { PeerConnections } from './peers.ts';
@@ -33,12 +34,14 @@ export class Replication {
   private readonly startedMs: number;
   private readonly peers: PeerConnections;
   private readonly buckets = new Map<string, BucketReplication>();
+  private readonly early: EarlyOpens;
   private keepsCopies = false;
 
   constructor(options: ReplicationOptions) {
     this.options = options;
     const { clock, links, log, self, tick } = options;
     this.startedMs = clock.monotonicMs();
+    this.early = new EarlyOpens(clock);
     this.peers = new PeerConnections({
       self,
       clock,
@@ -46,7 +49,10 @@ export class Replication {
       connect: (peer) => links.connect(peer),
       events: {
         connected: (node) => this.each((bucket) => bucket.connected(node)),
-        disconnected: (node) => this.each((bucket) => bucket.disconnected(node)),
+        disconnected: (node) => {
+          this.early.discard(node);
+          this.each((bucket) => bucket.disconnected(node));
+        },
         hasRoom: (node) => this.each((bucket) => bucket.hasRoom(node)),
         arrived: tick,
         received: (node, message, body, bytes) => this.receive(node, message, body, bytes),
@@ -75,6 +81,7 @@ export class Replication {
     const replication = new BucketReplication({
       ...{ ...part, promisedUntilMs, self, change, clock, log, tick, peers },
       isFirstOfProcess: earlier === 'process',
+      early: this.early,
       keepsCopies: () => this.keepsCopies,
     });
     this.buckets.set(part.uuid, replication);
@@ -116,6 +123,7 @@ export class Replication {
     if (!('bucket' in message)) return;
     const bucket = this.buckets.get(message.bucket);
     if (bucket !== undefined) bucket.received(node, message, body, bytes);
+    else if (message.kind === 'open') this.early.add(node, message);
     else if (message.kind === 'batch') {
       const { bucket: uuid, epoch, shard } = message;
       this.peers.send(node, { kind: 'failed', bucket: uuid, shard, epoch, rows: [], bytes });

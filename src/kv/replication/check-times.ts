@@ -1,0 +1,53 @@
+// When the shards of a bucket are checked: at each heartbeat, and earlier where the next check may find what something waits for.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { ActiveShard } from './active-shard.ts';
+import { beatMs } from './peers.ts';
+
+/** The pauses before checks: while requests or commits wait for a shard, and while a copy is about to join a set. */
+const pauseMs = { requests: 5, copy: 20 } as const;
+
+export class CheckTimes {
+  private readonly clock: Clock;
+  private readonly check: () => void;
+  private beat: Timer;
+  /** The check before the next heartbeat, if there is one. */
+  private soon: { readonly timer: Timer; readonly atMs: number } | null = null;
+
+  constructor(clock: Clock, check: () => void) {
+    this.clock = clock;
+    this.check = check;
+    this.beat = clock.after(beatMs, () => this.beatDue());
+  }
+
+  /** Something that a shard waits for is there. */
+  readonly due = (): void => this.within(pauseMs.requests);
+
+  /** Called after each check. */
+  followWaits(actives: Iterable<ActiveShard>): void {
+    const waits = new Set([...actives].map((active) => active.waits));
+    if (waits.has('requests')) this.within(pauseMs.requests);
+    else if (waits.has('copy')) this.within(pauseMs.copy);
+  }
+
+  stop(): void {
+    this.beat.cancel();
+    this.soon?.timer.cancel();
+  }
+
+  private within(ms: number): void {
+    const { clock } = this;
+    const atMs = clock.monotonicMs() + ms;
+    if (this.soon !== null && this.soon.atMs <= atMs) return;
+    this.soon?.timer.cancel();
+    const timer = clock.after(ms, () => {
+      this.soon = null;
+      this.check();
+    });
+    this.soon = { timer, atMs };
+  }
+
+  private beatDue(): void {
+    this.beat = this.clock.after(beatMs, () => this.beatDue());
+    this.check();
+  }
+}

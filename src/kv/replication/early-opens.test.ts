@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
+import { EarlyOpens, earlyOpensMax } from './early-opens.ts';
+import type { Open } from './frames.ts';
+
+const anOpen = (shard: number, bucket = 'b'): Open => ({
+  ...{ kind: 'open', bucket, shard, epoch: 1, incarnation: 1, feed: shard },
+});
+const shardsIn = (early: EarlyOpens, bucket = 'b'): number[] =>
+  early.take(bucket).map(({ open }) => open.shard);
+
+test('early requests of a bucket are returned once, except those that were answered, or whose connection was lost', () => {
+  const early = new EarlyOpens(new SimulatedClock());
+  early.add('a', anOpen(0));
+  early.add('a', anOpen(1));
+  early.add('c', anOpen(2));
+  early.add('c', anOpen(3));
+  early.add('c', anOpen(4, 'other'));
+  early.add('a', anOpen(3));
+  early.remove(anOpen(1));
+  early.discard('c');
+  assert.deepEqual(shardsIn(early), [0, 3]);
+  assert.deepEqual([shardsIn(early), shardsIn(early, 'other')], [[], []]);
+});
+
+test('a request is not returned once its active has asked again, also when it was added again', async () => {
+  const clock = new SimulatedClock();
+  const early = new EarlyOpens(clock);
+  early.add('a', anOpen(0));
+  await clock.run(900);
+  const [first] = early.take('b');
+  early.add('a', anOpen(0), first?.sinceMs);
+  early.add('a', anOpen(1));
+  await clock.run(200);
+  assert.deepEqual(shardsIn(early), [1]);
+});
+
+test('the number of early requests is bounded', () => {
+  const early = new EarlyOpens(new SimulatedClock());
+  for (let shard = 0; shard <= earlyOpensMax; shard++) early.add('a', anOpen(shard));
+  early.add('a', anOpen(earlyOpensMax));
+  assert.deepEqual(shardsIn(early), [earlyOpensMax]);
+});

@@ -1,0 +1,57 @@
+// Requests of actives to feed copies that this node does not have yet, because it applies the map that gives it the copies later than they
+// do. They are answered then; otherwise the active would ask again only after a second.
+import type { Clock } from '#ports/clock.ts';
+import type { Open } from './frames.ts';
+
+/** More are discarded: their actives ask again. */
+export const earlyOpensMax = 4_096;
+/** An active asks again after this time. */
+const validMs = 1_000;
+
+interface EarlyOpen {
+  readonly node: string;
+  readonly open: Open;
+  readonly sinceMs: number;
+}
+
+export class EarlyOpens {
+  /** By bucket and shard: the newest request. */
+  private readonly opens = new Map<string, EarlyOpen>();
+  private readonly clock: Clock;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /** `sinceMs`: when it arrived, if it is added again. */
+  add(node: string, open: Open, sinceMs = this.clock.monotonicMs()): void {
+    const key = keyOf(open);
+    // Those of buckets that this node never gets stay until then.
+    if (this.opens.size >= earlyOpensMax && !this.opens.has(key)) this.opens.clear();
+    this.opens.set(key, { node, open, sinceMs });
+  }
+
+  /** The active has asked again, and was answered. */
+  remove(open: Open): void {
+    this.opens.delete(keyOf(open));
+  }
+
+  /** Removes those of a bucket, and returns those among them to which the active has not asked again since. */
+  take(bucket: string): EarlyOpen[] {
+    const validFromMs = this.clock.monotonicMs() - validMs;
+    return this.removed(({ open }) => open.bucket === bucket).filter(({ sinceMs }) => sinceMs >= validFromMs);
+  }
+
+  /** The connection to the node was lost: the active asks again on the next one. */
+  discard(node: string): void {
+    this.removed((early) => early.node === node);
+  }
+
+  private removed(matches: (early: EarlyOpen) => boolean): EarlyOpen[] {
+    const found = [...this.opens].filter(([, early]) => matches(early));
+    for (const [key] of found) this.opens.delete(key);
+    return found.map(([, early]) => early);
+  }
+}
+
+const keyOf = ({ bucket, shard }: Open): string => `${bucket} ${shard}`;
