@@ -8,7 +8,7 @@ import { functionRow } from '../catalog/function-rows.ts';
 import { libraryPath, libraryPlace } from '../functions/known-libraries.ts';
 import type { FunctionDefinition, FunctionLibrary, FunctionScope } from '../query.contract.ts';
 import type { QueryParts } from '../state/parts.ts';
-import { checkRight, shownLibrary } from './libraries.ts';
+import { checkEdition, checkRight, shownLibrary } from './libraries.ts';
 
 /** Members by which published servers recognize such a backup. */
 const magic = '4D6172636F2072756C6573';
@@ -61,6 +61,7 @@ export async function restoreFunctions(
     .map((library) => ({ ...library, scope: targetScopeOf(library) }));
   checkAccess(session, bucket, functions);
   for (const { scope } of libraries) checkRight(session, scope);
+  if (libraries.length > 0 || functions.some(({ library }) => library !== undefined)) checkEdition(service);
   for (const library of libraries) await restoreLibrary(service, library);
   for (const definition of functions) {
     const outcome = await service.deps.changeFunction({ kind: 'create', definition, replaces: true });

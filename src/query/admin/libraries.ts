@@ -107,6 +107,7 @@ async function store(
   library: FunctionLibrary,
 ): Promise<LibraryAnswer> {
   checkRight(session, library.scope);
+  checkEdition(service);
   const { scope } = library;
   if (scope !== null && !exists(service, scope))
     return refused(404, `bucket and scope: there is no ${scope.bucket}.${scope.scope}`);
@@ -166,6 +167,11 @@ export function checkRight(session: Session, scope: FunctionScope): void {
     13014,
     `User does not have credentials to manage libraries. Add role ${role}${where} to allow it.`,
   );
+}
+
+/** @throws SqlError 10100 in the community edition, which has no functions in other languages */
+export function checkEdition({ deps }: QueryParts): void {
+  if (deps.edition === 'community') throw sqlError(10100, 'javascript');
 }
 
 const exists = ({ deps }: QueryParts, { bucket, scope }: NonNullable<FunctionScope>): boolean =>

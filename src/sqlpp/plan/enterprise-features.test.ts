@@ -38,6 +38,32 @@ test('the community edition refuses features of the other one, with the texts th
     );
 });
 
+test('the community edition calls no stored function in another language', async () => {
+  const datastore = new MemoryDatastore();
+  const userFunctions = {
+    find: ([name = '']: readonly string[]) =>
+      name === 'f'
+        ? ({ parameters: [], isVariadic: false, language: 'javascript', body: 'f' } as const)
+        : ({
+            parameters: [],
+            isVariadic: false,
+            language: 'inline',
+            body: name === 'g' ? 'f()' : '1',
+          } as const),
+    call: async () => 2,
+  };
+  for (const statement of ['SELECT RAW f()', 'SELECT RAW g()']) {
+    const run = (isCommunityEdition: boolean) =>
+      query(datastore, statement, { userFunctions, isCommunityEdition });
+    await assert.rejects(run(true), (error: { code?: number }) => error.code === 10100, statement);
+    assert.deepEqual(await run(false), [2]);
+  }
+  assert.deepEqual(
+    await query(datastore, 'SELECT RAW h()', { userFunctions, isCommunityEdition: true }),
+    [1],
+  );
+});
+
 test('the community edition runs all else', async () => {
   const datastore = new MemoryDatastore();
   datastore.put(datastore.add('t'), 'k', { a: 1 });

@@ -20,6 +20,8 @@ export interface Directory {
 /** User-defined functions. */
 export interface Functions {
   find(path: readonly string[]): FoundFunction | undefined;
+  /** Calls of functions in other languages are refused, as in the community edition. */
+  readonly refusesExternal?: boolean;
 }
 
 interface FoundFunction {
@@ -124,6 +126,7 @@ export class Resolver implements NameResolver {
         `Invalid function ${path}${near(this.text, at)} (resolving to ${name.namespace ?? 'default'}:${path})`,
       );
     const isExternal = found.language !== 'inline';
+    if (isExternal && this.#functions?.refusesExternal) throw sqlError(10100, found.language);
     const action = isExternal ? 'execute external function' : 'execute function';
     this.require(action, found.scope && scopeKeyspace(found.scope));
     if (!found.isVariadic && found.parameters.length !== args.length) throw sqlError(10104, path);

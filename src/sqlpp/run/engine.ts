@@ -5,6 +5,7 @@ import type { Consistency, IndexAdmin, Indexes } from '../datastore/indexes.ts';
 import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
 import type { CollectionStatistics } from '../datastore/statistics.ts';
 import type { Privilege } from '../plan/privilege.ts';
+import type { Functions } from '../plan/resolver.ts';
 import type { ExternalFunction } from '../plan/resolving.ts';
 import type { Value } from '../values/value.ts';
 import type { PlainCommand } from './commands.ts';
@@ -69,7 +70,7 @@ export interface UserFunction {
   readonly scope?: { readonly bucket: string; readonly scope: string };
 }
 
-export interface UserFunctions {
+export interface UserFunctions extends Pick<Functions, 'refusesExternal'> {
   /** Named as in the statement; resolved with the query context by the service. */
   find(path: readonly string[]): UserFunction | undefined;
   /** Calls a function in another language than SQL++; absent while a statement is prepared. */

@@ -37,8 +37,14 @@ import { remove, update } from './updating.ts';
 
 export function prepareStatement(text: string, context: PrepareContext): Prepared {
   const tree = parseStatement(text);
-  if (context.isCommunityEdition) refuseEnterpriseFeatures(tree);
-  return prepareTree(tree, text, context);
+  if (!context.isCommunityEdition) return prepareTree(tree, text, context);
+  refuseEnterpriseFeatures(tree);
+  const { userFunctions } = context;
+  // They may have been stored by another edition.
+  return prepareTree(tree, text, {
+    ...context,
+    ...(userFunctions && { userFunctions: { ...userFunctions, refusesExternal: true } }),
+  });
 }
 
 function prepareTree(tree: StatementTree, text: string, context: PrepareContext): Prepared {
