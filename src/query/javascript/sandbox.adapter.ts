@@ -127,7 +127,8 @@ export class Sandbox {
       );
     const text = context.getString(result);
     if (text.startsWith('{"value"') || text === '{}') return { kind: 'returned', text };
-    const { absent, promise, thrown, stack } = JSON.parse(text) as Description;
+    const { absent, promise, thrown, stack } = (JSON.parse(text) ?? {}) as Description;
+    // A library may define toJSON() for all objects, so that the text is `null`.
     if (absent)
       return refused('Library or function missing', 'the library has no such function at its top level');
     if (promise) return refused('Not supported', 'asynchronous functions (async, Promise)');

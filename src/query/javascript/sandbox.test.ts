@@ -101,6 +101,10 @@ test('a library that changes built-in objects harms only itself', () => {
     Function.prototype.call = Function.prototype.apply = null;
     Error.prototype.toString = () => { for (;;); };`;
   assert.equal(call(`${hostile} function f() { return { a: 1 }; }`).kind, 'refused');
+  for (const value of ['null', '1', '"x"', '[]', 'undefined']) {
+    const toJSON = `Object.prototype.toJSON = () => ${value}; function f() { return { a: 1 }; }`;
+    assert.equal(call(toJSON).kind, value === 'undefined' ? 'returned' : 'thrown', value);
+  }
   questions = 5;
   assert.deepEqual(call(`${hostile} function f() { throw new Error('x'); }`), { kind: 'interrupted' });
   questions = 1_000;
