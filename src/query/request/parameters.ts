@@ -158,7 +158,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   use_cbo: {
     read: (request, sent) => void (request.useCbo = flagOf(sent)),
-    doc: 'Choose among indexes by statistics. It is checked and has no effect.',
+    doc: 'Choose among indexes by the statistics of `UPDATE STATISTICS`. Default: `queryUseCBO` of the settings.',
   },
   txid: {
     read: (request, sent) => void (request.transaction.id = textOf(sent)),
