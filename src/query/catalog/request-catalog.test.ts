@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventually } from '../../../test/support/node-process.ts';
 import { aQueryService, originOf } from '../../../test/support/query-service.ts';
 import { openSession } from '../access/session.ts';
+import { answerAdmin } from '../admin/admin.ts';
 import { RequestCatalog } from './request-catalog.ts';
 
 test('rows of users fail with a reason when the administration API refuses them', async () => {
@@ -40,4 +42,33 @@ test('a scan warns of rows that the user may not see', async () => {
     assert.equal(seen, 0);
     assert.match(warnings[0] ?? '', new RegExp(`system:${collection} .* query_system_catalog`));
   }
+});
+
+test('prepared statements are shown without passwords, and without a plan that has some', async () => {
+  const { service, ask, answerOf } = aQueryService();
+  const origin = originOf('admin', 'password');
+  const shown = async (what: string) => {
+    const { text } = await answerAdmin(service, { method: 'GET', path: `/admin/${what}`, body: '' }, origin);
+    assert.doesNotMatch(text, /pl4nted/);
+    return JSON.parse(text) as Record<string, unknown>[];
+  };
+  const [answer] = (await answerOf({ statement: 'PREPARE p FROM WAIT {"user": "a:pl4nted"}' })).results ?? [];
+  assert.match(JSON.stringify(answer), /encoded_plan.*pl4nted/, 'as its sender knows it');
+  await answerOf({ statement: 'PREPARE open FROM ROWS 1' });
+  await answerOf({ statement: 'ROWS 1 {"user": "a:pl4nted"}', auto_prepare: true });
+  const plans = (await shown('prepareds')).map((row) => [row['statement'], typeof row['encoded_plan']]);
+  assert.deepEqual(plans.sort(), [
+    ['PREPARE open FROM ROWS 1', 'string'],
+    ['PREPARE p FROM WAIT {"user": "*****"}', 'undefined'],
+    ['ROWS 1 {"user": "*****"}', 'undefined'],
+  ]);
+  const session = await openSession(service.deps.authority, origin, []);
+  for await (const rows of new RequestCatalog(service, session).scan('prepareds', null, () => {}))
+    assert.doesNotMatch(JSON.stringify(rows), /pl4nted/);
+  const { done, close } = ask({ prepared: 'p' });
+  await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
+  const [active] = await shown('active_requests');
+  assert.equal(active?.['preparedText'], 'PREPARE p FROM WAIT {"user": "*****"}');
+  close();
+  await done;
 });

@@ -23,7 +23,7 @@ function common(active: ActiveRequest) {
     statementType: active.kind ?? undefined,
     queryContext: request?.queryContextText === '' ? undefined : request?.queryContextText,
     preparedName: active.preparedName ?? undefined,
-    preparedText: active.preparedText ?? undefined,
+    preparedText: active.preparedText === null ? undefined : withoutPasswords(active.preparedText),
     users: active.users.join(',') || undefined,
     remoteAddr: active.remoteAddress,
     userAgent: active.userAgent || undefined,
@@ -74,12 +74,15 @@ export function completedRow({ active, elapsedMs, serviceMs }: CompletedRequest)
 export function preparedRow(entry: PreparedEntry): PlainRow {
   const { uses, lastUsedMs, elapsedMs, serviceMs } = entry;
   const name = shownNameOf(entry);
+  const statement = withoutPasswords(entry.text);
+  // The plan has the text as it is.
+  const showsPlan = statement === entry.text && entry.encodedPlan !== '';
   const value = {
     name,
     namespace: 'default',
-    statement: entry.text,
+    statement,
     uses,
-    encoded_plan: entry.encodedPlan || undefined,
+    encoded_plan: showsPlan ? entry.encodedPlan : undefined,
     // As in published servers of 7.1.
     featuresControl: 76,
     indexApiVersion: 4,

@@ -1,13 +1,20 @@
 // Removes passwords, as the options and headers of CURL() have them, from statements that catalog and audit show.
 
+/** What follows an opening quote in a text of SQL++, without the closing quote: escapes and doubled quotes are part of it. */
+const inside = (quote: string): string => String.raw`(?:[^${quote}\\]|\\.|${quote}${quote})*`;
+
 /** A text of SQL++ in either quotes, also without its end. */
-const quoted = String.raw`(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)`;
+const quoted = `(?:"${inside('"')}"?|'${inside("'")}'?)`;
 const member = new RegExp(
   String.raw`(["'\x60]?-{0,2}(?:password|pass|user|userpwd|secret|token)["'\x60]?\s*:\s*)${quoted}`,
-  'gi',
+  'gis',
 );
-const header = /(["'](?:(?:proxy-)?authorization|cookie|[\w-]+-(?:key|token|secret))\s*:\s*)[^"']+/gi;
-const address = /(https?:\/\/)[^/\s"'@]+@/gi;
+const headerName = String.raw`(?:(?:proxy-)?authorization|cookie|[\w-]+-(?:key|token|secret))\s*:\s*`;
+const headers = ['"', "'"].map((quote) => new RegExp(`(${quote}${headerName})${inside(quote)}`, 'gis'));
+/** The end of the text, too: it may have been cut. */
+const address = /(https?:\/\/)[^/?#\s"']+(?:@|$)/gi;
 
 export const withoutPasswords = (statement: string): string =>
-  statement.replace(member, '$1"*****"').replace(header, '$1*****').replace(address, '$1*****@');
+  headers
+    .reduce((text, header) => text.replace(header, '$1*****'), statement.replace(member, '$1"*****"'))
+    .replace(address, '$1*****@');

@@ -68,4 +68,6 @@ test('the text of a very long statement is truncated', async () => {
   const [statement] = auditing.statements;
   assert.equal(String(statement?.details['statement']).length, 65_536);
   assert.equal(statement?.details['isStatementCut'], true);
+  await answerOf({ statement: `SYNTAX {"user": "${'pl4nted'.repeat(10_000)}"} not looked at` });
+  assert.equal(auditing.statements[1]?.details['statement'], 'SYNTAX {"user": "*****"');
 });

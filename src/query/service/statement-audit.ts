@@ -25,10 +25,12 @@ export function auditStatement(
   if (auditing === null) return;
   const { id } = statementEventOf(active.kind);
   if (auditing.disabled.includes(id)) return;
+  let details: Record<string, unknown> | null = null;
   for (const user of active.users.map(userOf)) {
     if (auditing.disabledUsers.some(({ name, domain }) => name === user.name && domain === user.domain))
       continue;
-    audit.report({ id, user, from: active.remoteAddress, details: detailsOf(ended, node().name) });
+    details ??= detailsOf(ended, node().name);
+    audit.report({ id, user, from: active.remoteAddress, details });
   }
 }
 
@@ -47,7 +49,8 @@ function detailsOf(
   const isFailed = active.state !== 'completed' || errors.length > 0;
   return {
     requestId: active.id,
-    statement: withoutPasswords(statement).slice(0, textMax),
+    // Cut before passwords are looked for: a refused statement may be very long. They may make it longer.
+    statement: withoutPasswords(statement.slice(0, textMax)).slice(0, textMax),
     ...(statement.length > textMax && { isStatementCut: true }),
     isAdHoc: active.preparedName === null,
     ...(active.preparedName !== null && { preparedId: active.preparedName }),
