@@ -41,8 +41,11 @@ export class FollowedIndex {
   private readonly confirmed = new Uint8Array(vbucketCount);
   /** How many vbuckets are not confirmed: read after every input. */
   private unconfirmed = vbucketCount;
-  /** Vbuckets whose first snapshot is being received. */
-  private readonly isInFirstSnapshot = new Uint8Array(vbucketCount);
+  /**
+   * The end of a vbucket's first snapshot as it was announced first, Infinity before that, 0 where the index had changes before. Up to
+   * here each document is received once. A snapshot that is extended has later changes of documents that it had already.
+   */
+  private readonly firstSnapshotEnd = new Float64Array(vbucketCount);
   /** Vbuckets whose position has changed since the last commit. */
   private readonly moved = new VbucketSet();
   /** Vbuckets whose position has changed since the last publication. */
@@ -86,6 +89,11 @@ export class FollowedIndex {
   /** True when a build needs its target seqnos and all streams are open: earlier they could be of a history that has ended. */
   get needsTarget(): boolean {
     return this.unconfirmed === 0 && this.target === null && !this.isBuilt;
+  }
+
+  /** Whether it has changes of any vbucket. */
+  get hasChanges(): boolean {
+    return this.positions.seqno.some((seqno) => seqno > 0);
   }
 
   get leftOut(): number {
@@ -132,7 +140,7 @@ export class FollowedIndex {
     const { positions } = this;
     const isOther = positions.uuid[vb] !== 0n && positions.uuid[vb] !== uuid;
     if (isOther) this.target = null;
-    this.isInFirstSnapshot[vb] = Number(this.seqno(vb) === 0);
+    this.firstSnapshotEnd[vb] = this.seqno(vb) === 0 ? Infinity : 0;
     this.setConfirmed(vb, 1);
     positions.uuid[vb] = uuid;
     this.markMoved(vb);
@@ -153,12 +161,13 @@ export class FollowedIndex {
   }
 
   snapshot(vb: number, start: number, end: number): void {
+    if (this.firstSnapshotEnd[vb] === Infinity) this.firstSnapshotEnd[vb] = end;
     this.positions.beginSnapshot(vb, start, end);
   }
 
   change(change: Change): void {
     const { vb, seqno } = change;
-    const isFirst = this.isInFirstSnapshot[vb] === 1;
+    const isFirst = seqno <= numberAt(this.firstSnapshotEnd, vb);
     if (!this.move(vb, seqno)) return;
     if (change.collectionId !== this.collectionId) return;
     this.changes++;
@@ -247,7 +256,6 @@ export class FollowedIndex {
   }
 
   private completed(vb: number, before: number): void {
-    this.isInFirstSnapshot[vb] = 0;
     const end = this.target?.[vb] ?? 0;
     if (before < end && numberAt(this.positions.complete, vb) >= end) this.vbucketsBehind--;
   }

@@ -70,7 +70,8 @@ export class IndexGroup implements FollowerHandler {
       clock,
       collections: [...new Set(indexes.map(({ collectionId }) => collectionId))],
       withXattrs: true,
-      documentsOnly: true,
+      // An index that has rows needs the deletions of their documents, also where the stream begins at seqno 0 for another one.
+      documentsOnly: indexes.every(({ hasChanges }) => !hasChanges),
       handler: this,
     };
     this.follower =

@@ -178,9 +178,14 @@ export class ChangeFeed implements ChangeSource {
     return backfill ? backfill(vb, afterSeqno, targetBytes) : this.memory.page(vb, afterSeqno, targetBytes);
   }
 
-  async documents(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage> {
+  async documents(
+    vb: number,
+    afterSeqno: number,
+    listedSeqno: number | undefined,
+    targetBytes?: number,
+  ): Promise<BackfillPage> {
     const { backfill } = this.options;
-    const page = backfill && (await this.memory.documentsPage(vb, afterSeqno, targetBytes));
+    const page = backfill && (await this.memory.documentsPage(vb, afterSeqno, listedSeqno, targetBytes));
     return page ?? (await this.backfill(vb, afterSeqno, targetBytes));
   }
 

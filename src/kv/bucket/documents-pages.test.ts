@@ -63,7 +63,7 @@ test('documents in memory are not read from disk; later changes are', async () =
   b.remove('b');
   await persisted();
   const copy = new Map<string, number>();
-  const first = await changes.documents(0, 0);
+  const first = await changes.documents(0, 0, undefined);
   apply(copy, first.batch);
   assert.deepEqual([first.toSeqno, first.endSeqno, disk.reads], [4, 4, 0]);
   assert.deepEqual(
@@ -75,7 +75,7 @@ test('documents in memory are not read from disk; later changes are', async () =
   );
   b.remove('a');
   await persisted();
-  apply(copy, (await changes.documents(0, 4)).batch);
+  apply(copy, (await changes.documents(0, 4, first.listedSeqno)).batch);
   assert.equal(disk.reads, 1);
   assert.deepEqual([...copy.keys()], ['c']);
 });
@@ -87,7 +87,7 @@ test('a vbucket with a durable write that waits is read from disk, up to before 
   assert.equal(b.store('b', { durability: DurabilityLevel.persistToMajority }), Status.success);
   assert.equal(changes.visibleSeqno(0), 1);
   b.store('c');
-  const { toSeqno } = await changes.documents(0, 0);
+  const { toSeqno } = await changes.documents(0, 0, undefined);
   assert.deepEqual([toSeqno, disk.reads], [1, 1]);
 });
 
@@ -97,7 +97,7 @@ for (const type of ['native', 'ephemeral'] as const)
     const keys = Array.from({ length: 100 }, (_, at) => `k${at}`);
     for (const key of keys) b.store(key);
     await persisted();
-    await changes.documents(0, 0, 1_024);
+    await changes.documents(0, 0, undefined, 1_024);
     void b.bucket.flush(2);
     for (let turns = 0; changes.highSeqno(0) > 0 || b.store('k99') !== Status.success; turns++) {
       assert.ok(turns < 1_000);
@@ -106,7 +106,7 @@ for (const type of ['native', 'ephemeral'] as const)
     for (const key of keys.toReversed().slice(1)) b.store(key);
     await persisted();
     const copy = new Map<string, number>();
-    apply(copy, (await changes.documents(0, 0)).batch);
+    apply(copy, (await changes.documents(0, 0, undefined)).batch);
     assert.equal(copy.size, keys.length);
   });
 
@@ -115,7 +115,7 @@ test('what is evicted while the documents are listed is read from disk', async (
     const { b, disk, persisted, changes } = await aBucket();
     b.store('a');
     await persisted();
-    const reading = changes.documents(0, 0);
+    const reading = changes.documents(0, 0, undefined);
     await null; // the list is made
     await null;
     columnsOf(b)[column][0] = 1;
@@ -149,10 +149,12 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const)
       await persisted();
       const copy = new Map<string, number>();
       let position = 0;
+      let listedSeqno: number | undefined;
       for (let pages = 0; ; pages++) {
         const readsBefore = disk.reads;
-        const page = await changes.documents(0, position, 16 * 1024);
+        const page = await changes.documents(0, position, listedSeqno, 16 * 1024);
         if (disk.reads === readsBefore) fromMemory.pages++;
+        listedSeqno = page.listedSeqno;
         apply(copy, page.batch);
         position = Math.max(position, page.toSeqno);
         if (pages < 20) for (let left = random(60); left > 0; left--) await change(`k${random(keys + 200)}`);

@@ -79,12 +79,18 @@ export class MemoryBackfill {
   /**
    * As `page`, where there is a disk, for a reader that began at seqno 0: without deletions from before, which may be on disk only. Null
    * unless all documents are in memory and visible, and for changes after those that the first page listed: these are read from disk.
+   * A later list would leave out deletions of documents that the reader has from its first one, or from disk.
    */
-  async documentsPage(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage | null> {
+  async documentsPage(
+    vb: number,
+    afterSeqno: number,
+    listedSeqno: number | undefined,
+    targetBytes?: number,
+  ): Promise<BackfillPage | null> {
     let list = await this.listOf(vb);
     if (!this.isWhole(vb)) return null;
-    if (afterSeqno > 0 && (list === undefined || afterSeqno < list.from || afterSeqno >= list.upTo))
-      return null;
+    const isOther = list === undefined || list.from > 0 || list.upTo !== listedSeqno;
+    if (afterSeqno > 0 && (isOther || afterSeqno >= listedSeqno)) return null;
     const { wholeEvictions } = this.vbuckets.columns;
     const isOld = list?.upTo !== this.highSeqno(vb) || list.evictions !== wholeEvictions[vb];
     if (list === undefined || (afterSeqno === 0 && isOld)) list = await this.newList(vb, 0, undefined);
@@ -93,7 +99,7 @@ export class MemoryBackfill {
     if (!this.isWhole(vb) || list.evictions !== wholeEvictions[vb] || list.clears !== clears[vb]) return null;
     const page = this.pageOf(vb, afterSeqno, list, targetBytes);
     if (page.toSeqno >= list.upTo && this.lists.get(vb) === list) this.drop(vb);
-    return page;
+    return { ...page, listedSeqno: list.upTo };
   }
 
   private async listOf(vb: number): Promise<SeqnoList | undefined> {

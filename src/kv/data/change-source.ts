@@ -55,7 +55,12 @@ export interface ChangeSource {
   backfill(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage>;
   /**
    * As `backfill`, for a reader that began at seqno 0 and needs documents only: deletions and system events from before its first page
-   * may be left out, so that documents in memory need not be read from disk.
+   * may be left out, so that documents in memory need not be read from disk. `listedSeqno` is of the reader's page before.
    */
-  documents(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage>;
+  documents(
+    vb: number,
+    afterSeqno: number,
+    listedSeqno: number | undefined,
+    targetBytes?: number,
+  ): Promise<BackfillPage>;
 }

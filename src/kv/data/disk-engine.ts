@@ -125,6 +125,8 @@ export interface BackfillPage {
   endSeqno: number;
   /** Tombstones up to this seqno have been purged. */
   purgeSeqno: number;
+  /** Where the page is of documents only: the high seqno when they were listed. */
+  listedSeqno?: number;
   /** Frees the memory of the batch at once, which the reader then no longer uses; the garbage collector would run for it often. */
   free?(): void;
 }

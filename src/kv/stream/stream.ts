@@ -76,6 +76,8 @@ export class Stream implements Follower {
   private isOpen = false;
   private page: BackfillPage | null = null;
   private isRecentPage = false;
+  /** The high seqno when the documents of the last page were listed in memory; undefined: it was read from disk. */
+  private listedSeqno: number | undefined;
   private reader: CutReader | null = null;
   /** The connection may still send a large value from the memory of the page. */
   private hasAttached = false;
@@ -331,9 +333,13 @@ export class Stream implements Follower {
   private async readPage(vb: number): Promise<void> {
     this.isFetching = true;
     try {
+      const { position, listedSeqno, pageBytes } = this;
       const { source, documentsOnly } = this.options;
-      const read = documentsOnly ? 'documents' : 'backfill';
-      this.take(await source[read](vb, this.position, this.pageBytes));
+      const page = documentsOnly
+        ? await source.documents(vb, position, listedSeqno, pageBytes)
+        : await source.backfill(vb, position, pageBytes);
+      this.listedSeqno = page.listedSeqno;
+      this.take(page);
     } catch {
       // The bucket reports why the file cannot be read; the client only gets the information that it cannot.
       this.host.backfillDone(this.heldBytes);
