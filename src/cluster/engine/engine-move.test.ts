@@ -85,6 +85,30 @@ test('a founder that was lost asks once whether the configuration is on servers 
   await founder.move.stop();
 });
 
+test('a founder that was lost asks until most nodes have answered, or it follows one', async () => {
+  const nodes = ['a', 'b', 'c', 'd'].map((uuid) => node(uuid));
+  // After a common power cut: `b` knows no more than this node, the others start later.
+  let isUp = false;
+  const later = () =>
+    isUp ? { epoch: 3, record: recordOf(['c']) } : Promise.reject(new Error('it is down'));
+  const answers = {
+    b: () => ({ epoch: 1, founder: { nodeId: 'a', host: 'a', port: 1 } }),
+    c: later,
+    d: later,
+  };
+  const founder = await aNode({ nodes, answers, state: { founder: 'a' } });
+  const asked = (to: string) => founder.asked.filter((request) => request === `engine/place ${to}`).length;
+  await founder.clock.run(20_000);
+  assert.deepEqual([founder.used.length, asked('b'), asked('c') > 2], [0, 1, true]);
+  isUp = true;
+  await founder.clock.run(5_000);
+  assert.equal(founder.used.length, 1);
+  const before = ['b', 'c', 'd'].map(asked);
+  await founder.clock.run(20_000);
+  assert.deepEqual(['b', 'c', 'd'].map(asked), before);
+  await founder.move.stop();
+});
+
 test('servers on one machine get ports of their own', async () => {
   const nodes = ['a', 'b', 'c'].map((uuid) => node(uuid, { hostname: null }));
   const taken: unknown[] = [];

@@ -36,7 +36,8 @@ const noticeMs = 5_000;
 export class EnginePlaces {
   readonly #deps: EnginePlacesDeps;
   #isFollowing = false;
-  #hasAsked = false;
+  /** The nodes that said where the configuration is, as far as they know. */
+  readonly #answered = new Set<string>();
 
   constructor(deps: EnginePlacesDeps) {
     this.#deps = deps;
@@ -54,14 +55,22 @@ export class EnginePlaces {
 
   /** The configuration may have moved while this node was away: it cannot reach the place that it knows, or is the founder that was lost. */
   async check(): Promise<void> {
-    if (!this.#isUnreachable && (this.#hasAsked || !this.#deps.membership.isFounder)) return;
-    this.#hasAsked = true;
+    const isUnreachable = this.#isUnreachable;
+    if (!isUnreachable && (!this.#deps.membership.isFounder || this.#hasAsked)) return;
     for (const id of this.#others) {
+      if (!isUnreachable && this.#answered.has(id)) continue;
       const place = await this.#deps.peers
         .ask<EnginePlace | null>(id, 'engine/place', null, noticeMs)
-        .catch(() => null);
-      if (place !== null && this.#follow(place)) return;
+        .catch(() => undefined);
+      if (place !== undefined) this.#answered.add(id);
+      if (place && this.#follow(place)) return;
     }
+  }
+
+  /** A majority of the nodes knows, with this one. After a common power cut the others may answer later. */
+  get #hasAsked(): boolean {
+    const others = this.#others;
+    return 2 * others.filter((id) => this.#answered.has(id)).length >= others.length;
   }
 
   /** What a node needs to use the servers. */
@@ -119,7 +128,10 @@ export class EnginePlaces {
           );
     following
       .then(() => log.info('engine.followed', { epoch: place.epoch }))
-      .catch((error: Error) => log.error('engine.not_followed', { reason: error.message }))
+      .catch((error: Error) => {
+        this.#answered.clear();
+        log.error('engine.not_followed', { reason: error.message });
+      })
       .finally(() => {
         this.#isFollowing = false;
       });
