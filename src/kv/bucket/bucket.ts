@@ -42,7 +42,7 @@ export class Bucket {
   private readonly parts: BucketParts;
   private readonly shards: ShardStates;
   private files: BucketFiles | null;
-  private isOpen = false;
+  isOpen = false;
   private isServing = false;
   /** Recovery from an unclean stop is written to the files: they may be closed as clean. */
   private isRecovered = false;

@@ -99,11 +99,12 @@ export class BucketHost {
       if (bucket !== this.bucket) return;
       for (const damage of bucket.damaged)
         this.log.error('bucket.damaged', { bucket: served.name, ...damage });
-      if (bucket.state !== 'ready') return;
-      this.open();
+      if (bucket.state === 'ready') this.open();
       await this.beginReplication();
     } catch (error) {
       this.fail('bucket.start_failed', error);
+      if (bucket.state === 'warmup') bucket.state = 'failed';
+      if (bucket === this.bucket) this.sayFailed();
     }
   }
 
@@ -159,9 +160,22 @@ export class BucketHost {
       if (await this.bucket.followShards(shards)) this.served.statesChanged();
       return;
     }
-    if (this.bucket.state !== 'ready') return;
+    if (this.bucket.state !== 'ready') {
+      this.sayFailed();
+      return;
+    }
     this.shards ??= this.replicate(replication);
     await this.shards.follow(shards, mapRevision);
+  }
+
+  /**
+   * Other members of the in-sync sets may wait for what this process has in memory: what its files say. Where they were not even opened a later
+   * process may still have all of it.
+   */
+  private sayFailed(): void {
+    const { bucket, served } = this;
+    if (bucket.state === 'failed' && bucket.isOpen)
+      this.options.replication?.()?.failed(served.uuid, bucket.stoppedBoots);
   }
 
   private async beginReplication(): Promise<void> {

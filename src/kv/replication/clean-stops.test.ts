@@ -5,7 +5,11 @@ import { DurabilityLevel } from '#kv/data/documents.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
 import { aSeed } from '../../../test/support/random.ts';
-import { type ReplicatedNode as Node, ReplicatedCluster } from '../../../test/support/replicated-cluster.ts';
+import {
+  type ReplicatedNode as Node,
+  ReplicatedCluster,
+  ReplicatedNode,
+} from '../../../test/support/replicated-cluster.ts';
 
 const majority = { durability: DurabilityLevel.majority } as const;
 const persisted = { durability: DurabilityLevel.persistToMajority } as const;
@@ -147,6 +151,29 @@ test('a process that was killed after a clean stop continues nothing', async (t)
   await all.start('a');
   await clock.run(20_000);
   assert.equal(all.serves('a'), true, 'the last active');
+  all.end();
+});
+
+test('an active that was killed continues where the bucket does not start on a member that was killed too', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
+  const { clock } = all.cluster;
+  await all.begin();
+  await all.write('a', 'durable', persisted);
+  for (const name of ['a', 'b', 'c']) all.of(name).holdChanges();
+  for (const name of ['a', 'b', 'c']) all.kill(name);
+  const [b, c] = ['b', 'c'].map((name) => new ReplicatedNode(all.cluster, name, `${name} after`)) as [
+    Node,
+    Node,
+  ];
+  // Node b is asked afterwards, node c before.
+  b.replication.failed('b', []);
+  await all.start('a');
+  await clock.run(20_000);
+  assert.equal(all.serves('a'), false, 'the bucket of node c may still be opened');
+  c.replication.failed('b', []);
+  await clock.run(2_000);
+  assert.equal(all.serves('a'), true);
+  for (const node of [b, c]) node.crash();
   all.end();
 });
 

@@ -35,6 +35,8 @@ export class Replication {
   private readonly peers: PeerConnections;
   private readonly buckets = new Map<string, BucketReplication>();
   private readonly early: EarlyOpens;
+  /** Which processes this one continues in buckets that it has opened and cannot serve. */
+  private readonly failedBoots = new Map<string, readonly string[]>();
   private keepsCopies = false;
 
   constructor(options: ReplicationOptions) {
@@ -97,6 +99,20 @@ export class Replication {
   remove(uuid: string): void {
     this.buckets.get(uuid)?.close();
     this.buckets.delete(uuid);
+    this.failedBoots.delete(uuid);
+  }
+
+  /** The bucket does not start in this process. Other nodes need not wait for what its memory lacks. */
+  failed(uuid: string, boots: readonly string[]): void {
+    if (this.failedBoots.has(uuid) || this.buckets.has(uuid)) return;
+    this.failedBoots.set(uuid, boots);
+    for (const node of this.peers.connected()) this.sayFailed(node, uuid);
+  }
+
+  private sayFailed(node: string, bucket: string): void {
+    const boots = this.failedBoots.get(bucket);
+    if (boots !== undefined && this.peers.saysContinued(node))
+      this.peers.send(node, { kind: 'continued', bucket, boots, asks: false });
   }
 
   /** Nothing is replicated from now on; the connections stay open for `release`. */
@@ -124,6 +140,7 @@ export class Replication {
     const bucket = this.buckets.get(message.bucket);
     if (bucket !== undefined) bucket.received(node, message, body, bytes);
     else if (message.kind === 'open') this.early.add(node, message);
+    else if (message.kind === 'continued' && message.asks) this.sayFailed(node, message.bucket);
     else if (message.kind === 'batch') {
       const { bucket: uuid, epoch, shard } = message;
       this.peers.send(node, { kind: 'failed', bucket: uuid, shard, epoch, rows: [], bytes });

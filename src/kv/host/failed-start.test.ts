@@ -1,0 +1,38 @@
+// What other nodes learn of a bucket that does not start.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
+import { Now } from '#kv/vbucket/now.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { aBucket } from '../../../test/support/data-service.ts';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
+import type { Replication } from '../replication/replication.ts';
+import { BucketHost } from './bucket-host.ts';
+
+const broken = () => Promise.reject(new Error('the disk does not answer'));
+
+for (const [failing, said] of [
+  ['load', [[]]],
+  ['open', []],
+] as const)
+  test(`a bucket that fails to ${failing} ${said.length > 0 ? 'says that it continues no process' : 'says nothing: a later process may have all memory'}`, async () => {
+    const boots: (readonly string[])[] = [];
+    const replication = {
+      boot: 'boot',
+      failed: (_: string, own: readonly string[]) => boots.push(own),
+      remove() {},
+    };
+    const host = new BucketHost(aBucket('b', { type: 'native' }), {
+      clock: new SimulatedClock(),
+      random: realRandom,
+      log: silentLog,
+      now: new Now(),
+      disk: Object.assign(new MemoryDisk().engine(), { [failing]: broken }),
+      folder: 'folder',
+      replication: () => replication as unknown as Replication,
+    });
+    await host.start();
+    assert.deepEqual(boots, said);
+    assert.equal(host.report().state, 'failed');
+  });
