@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, LookupFunction } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
@@ -13,6 +13,7 @@ import { eventually } from '../../../test/support/node-process.ts';
 import { valueOfJson } from '../request/value-of-json.ts';
 import { CurlFunction, curlBytesMax, curlCallsMax } from './curl-function.ts';
 import { type HttpCallOptions, httpCall } from './http-call.adapter.ts';
+import { Lookups, type Resolve } from './lookups.adapter.ts';
 
 let requests = 0;
 const answers: Readonly<Record<string, RequestListener>> = {
@@ -68,10 +69,13 @@ after(() => {
 interface Rules extends Partial<Omit<HttpCallOptions, 'take'>> {
   readonly allowed?: readonly string[];
   readonly disallowed?: readonly string[];
+  readonly resolve?: Resolve;
 }
 
 /** Without `refuses` the rule of a node. */
-function aFunction({ allowed, disallowed = [], ...options }: Rules = { refuses: () => false }): CurlFunction {
+function aFunction(
+  { allowed, disallowed = [], resolve, ...options }: Rules = { refuses: () => false },
+): CurlFunction {
   return new CurlFunction({
     allowlist: () => ({
       all_access: allowed === undefined,
@@ -79,7 +83,12 @@ function aFunction({ allowed, disallowed = [], ...options }: Rules = { refuses: 
       disallowed_urls: disallowed,
     }),
     send: (request, signal, take) =>
-      httpCall(request, signal, { clock: new ManualClock(), ...options, take }),
+      httpCall(request, signal, {
+        clock: new ManualClock(),
+        lookups: new Lookups(resolve),
+        ...options,
+        take,
+      }),
     userAgent: () => 'test',
   });
 }
@@ -180,12 +189,12 @@ test('no call reaches this machine, by its addresses or by a name that resolves 
     );
   let lookups = 0;
   // A name that another address answers for at the second time.
-  const lookup = ((_name, _options, done) => {
+  const resolve: Resolve = (_name, _options, done) => {
     lookups++;
     const address = lookups === 1 ? '203.0.113.1' : '127.0.0.1';
     done(null, [{ address, family: 4 }]);
-  }) as LookupFunction;
-  const rebinding = aFunction({ lookup });
+  };
+  const rebinding = aFunction({ resolve });
   const ending = new AbortController();
   const first = call(`http://rebound.example:${port}/echo`, {}, { of: rebinding, signal: ending.signal });
   await eventually(() => assert.equal(lookups, 1));
@@ -201,14 +210,31 @@ test('no call reaches this machine, by its addresses or by a name that resolves 
 test('a name that does not resolve fails the call alone', async () => {
   const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
   // As dns.lookup: later, and with the error as the only argument.
-  const lookup: LookupFunction = (_name, _options, done) =>
-    void setImmediate(done as (error: Error) => void, notFound);
-  const of = aFunction({ lookup });
+  const resolve: Resolve = (_name, _options, done) => void setImmediate(done, notFound);
+  const of = aFunction({ resolve });
   await assert.rejects(
     call('http://nosuch.invalid/', {}, { of }),
     isError(/the connection failed: ENOTFOUND/),
   );
   assert.equal(await call('http://nosuch.invalid/', { silent: true }, { of }), null);
+});
+
+test('a look-up counts until it answers, also when its call has ended', async () => {
+  const lookups = new Lookups((_name, _options, done) => void pending.push(done));
+  const pending: Parameters<Resolve>[2][] = [];
+  const of = aFunction({ lookups });
+  const ending = new AbortController();
+  const read = (name: string) => call(`http://${name}.invalid/`, {}, { of, signal: ending.signal });
+  const calls = ['a', 'b', 'a'].map(read);
+  await eventually(() => assert.equal(pending.length, 2));
+  ending.abort(new Error('cancelled'));
+  for (const each of calls) await assert.rejects(each, /cancelled/);
+  await assert.rejects(call('http://c.invalid/', {}, { of }), isError(/more than 2 look-ups of names run/));
+  pending[0]?.(null, []);
+  const later = call('http://c.invalid/', {}, { of });
+  await eventually(() => assert.equal(pending.length, 3));
+  pending[2]?.(Object.assign(new Error(), { code: 'ENOTFOUND' }));
+  await assert.rejects(later, isError(/the connection failed: ENOTFOUND/));
 });
 
 test('certificates are verified', async () => {

@@ -1,6 +1,5 @@
 // Sends one request of CURL(). The address to which a connection goes is checked, not only the name: a name may resolve to another address
 // each time. Connections are not reused, proxies not asked, redirects not followed.
-import { type LookupAddress, lookup as lookUp } from 'node:dns';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -8,13 +7,14 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import { http, https } from '#ports/node-http.ts';
 import { CurlFailure, type CurlRequest } from './curl-options.ts';
 import { isForbidden } from './forbidden-addresses.adapter.ts';
+import type { Lookups } from './lookups.adapter.ts';
 
 export interface HttpCallOptions {
   readonly clock: Clock;
   /** Whether no connection may go to this address. Tests, whose servers are on this machine, replace it. */
   readonly refuses?: (address: string) => boolean;
-  /** Resolves names; a test replaces it. */
-  readonly lookup?: LookupFunction;
+  /** Resolves names, for all calls of the node. */
+  readonly lookups: Lookups;
   /** Certificate of an authority, as PEM, instead of Node's list. */
   readonly authority?: string;
   /** Called with the bytes of each chunk of an answer. @throws CurlFailure above a limit */
@@ -63,7 +63,7 @@ export function httpCall(
 function open(
   { url, method, headers, body }: CurlRequest,
   host: string,
-  { refuses, lookup, authority }: HttpCallOptions & { refuses: (address: string) => boolean },
+  { refuses, lookups, authority }: HttpCallOptions & { refuses: (address: string) => boolean },
 ): ClientRequest {
   return (url.protocol === 'https:' ? https : http).request({
     host,
@@ -76,7 +76,7 @@ function open(
       ...(body !== null && { 'content-length': Buffer.byteLength(body) }),
     },
     agent: false,
-    lookup: checkedLookup(lookup ?? (lookUp as LookupFunction), refuses),
+    lookup: checkedLookup(lookups, refuses),
     maxHeaderSize: headerBytesMax,
     minVersion: 'TLSv1.2' as const,
     // Also where NODE_TLS_REJECT_UNAUTHORIZED changes the default.
@@ -88,16 +88,14 @@ function open(
 
 /** Connections go to the addresses of its answer, so that no second look-up can give another one. */
 const checkedLookup =
-  (lookup: LookupFunction, refuses: (address: string) => boolean): LookupFunction =>
+  (lookups: Lookups, refuses: (address: string) => boolean): LookupFunction =>
   (name, options, done) =>
-    lookup(name, { ...options, all: true }, (error: Error | null, found?: string | LookupAddress[]) => {
-      // Node passes the error alone: there is no second argument then, whatever its types say.
-      if (error) return done(error, '', 0);
-      const addresses = typeof found === 'string' ? [] : (found ?? []);
+    lookups.find(name, (error, addresses) => {
+      if (error !== null) return done(error, '', 0);
       const isRefused = addresses.some(({ address }) => refuses(address));
       const [first] = addresses;
       if (isRefused || first === undefined) done(new CurlFailure(text.forbidden), '', 0);
-      else if (options.all) done(null, addresses);
+      else if (options.all) done(null, [...addresses]);
       else done(null, first.address, first.family);
     });
 

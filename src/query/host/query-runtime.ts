@@ -8,6 +8,7 @@ import { realRandom } from '#ports/random.ts';
 import { collectGarbage } from '#ports/spare-memory.ts';
 import { CurlFunction } from '../curl/curl-function.ts';
 import { httpCall } from '../curl/http-call.adapter.ts';
+import { Lookups } from '../curl/lookups.adapter.ts';
 import { BatchedDocuments } from '../data/batched-documents.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
@@ -84,6 +85,7 @@ export class QueryRuntime {
       clock: realClock,
       threadsMax: javaScriptThreads(),
     });
+    const lookups = new Lookups();
     const service = (currentState: () => QueryState) =>
       new QueryService({
         engine: options.engine,
@@ -102,7 +104,7 @@ export class QueryRuntime {
         javaScript: new JavaScriptFunctions({ threads, libraries: changes.libraries }),
         curl: new CurlFunction({
           allowlist: () => currentState().curl,
-          send: (request, signal, take) => httpCall(request, signal, { clock: realClock, take }),
+          send: (request, signal, take) => httpCall(request, signal, { clock: realClock, lookups, take }),
           userAgent: () => `divan/${currentState().node.version}`,
         }),
         statistics: changes.statistics,

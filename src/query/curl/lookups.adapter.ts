@@ -1,0 +1,44 @@
+// Resolves names for CURL(). A look-up cannot be cancelled and takes one of the few threads of Node's pool, also after its call has ended,
+// so that it counts until it answers.
+import { type LookupAddress, lookup as lookUp } from 'node:dns';
+import { CurlFailure } from './curl-options.ts';
+
+type Done = (error: Error | null, addresses: readonly LookupAddress[]) => void;
+
+/** As `dns.lookup` with all addresses; with an error, Node passes nothing else. */
+export type Resolve = (
+  name: string,
+  options: { readonly all: true },
+  done: (error: Error | null, addresses?: LookupAddress[]) => void,
+) => void;
+
+/** Different names that are resolved at the same time. Node's pool has four threads for the whole process. */
+const lookupsMax = 2;
+/** Calls that wait for the same look-up, with those that have ended meanwhile. */
+const lookupWaitersMax = 64;
+
+export class Lookups {
+  private readonly resolve: Resolve;
+  private readonly waiting = new Map<string, Done[]>();
+
+  constructor(resolve: Resolve = lookUp) {
+    this.resolve = resolve;
+  }
+
+  /** Calls for the same name share one look-up. `done` gets a CurlFailure above a limit. */
+  find(name: string, done: Done): void {
+    const waiters = this.waiting.get(name);
+    if (waiters !== undefined && waiters.length < lookupWaitersMax) waiters.push(done);
+    else if (waiters !== undefined || this.waiting.size >= lookupsMax)
+      done(new CurlFailure(`more than ${lookupsMax} look-ups of names run at the same time`), []);
+    else this.start(name, [done]);
+  }
+
+  private start(name: string, waiters: Done[]): void {
+    this.waiting.set(name, waiters);
+    this.resolve(name, { all: true }, (error, addresses) => {
+      this.waiting.delete(name);
+      for (const done of waiters) done(error ?? null, error ? [] : (addresses ?? []));
+    });
+  }
+}
