@@ -5,7 +5,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { SqlError } from '#sqlpp/errors/sql-error.ts';
+import { SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { CallMemory } from '#sqlpp/run/call-results.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -93,13 +94,15 @@ function aFunction(
   });
 }
 
+const noQuota: CallMemory = { hold: () => {}, release: () => {} };
+
 async function call(
   path: string,
   options: object = {},
-  { of = aFunction(), signal = new AbortController().signal } = {},
+  { of = aFunction(), signal = new AbortController().signal, memory = noQuota } = {},
 ): Promise<unknown> {
   const address = path.startsWith('/') ? `http://127.0.0.1:${portOf(server)}${path}` : path;
-  const value = await of.call([address, valueOfJson(JSON.stringify(options))], signal);
+  const value = await of.call([address, valueOfJson(JSON.stringify(options))], signal, memory);
   return value === undefined ? undefined : JSON.parse(jsonText(value));
 }
 
@@ -128,7 +131,11 @@ test('a call answers the JSON of the server, whatever its status', async () => {
   const own = aFunction();
   const { signal } = new AbortController();
   assert.deepEqual(
-    [await own.call([undefined], signal), await own.call([null], signal), await own.call(['x', 5], signal)],
+    [
+      await own.call([undefined], signal, noQuota),
+      await own.call([null], signal, noQuota),
+      await own.call(['x', 5], signal, noQuota),
+    ],
     [undefined, null, null],
   );
 });
@@ -136,7 +143,7 @@ test('a call answers the JSON of the server, whatever its status', async () => {
 test('an answer that is no JSON, too large, incomplete or elsewhere is an error, or NULL if errors are not shown', async () => {
   for (const [path, text, options] of [
     ['/text', /Invalid JSON endpoint http:\/\/127\.0\.0\.1:\d+\/text/],
-    ['/deep', /the answer: it has more than 2000 levels/],
+    ['/deep', /the answer: JSON is at most 2000 levels deep/],
     ['/redirect', /redirects to another address/],
     ['/large', /more than 99999 bytes/, { 'result-cap': 99_999 }],
     ['/cut', /the connection failed|closed the connection/],
@@ -298,4 +305,22 @@ test('answers that are read at the same time have a limit of bytes together', as
   reply.resolve({ status: 200, body: Buffer.from('1') });
   assert.equal(await first, 1);
   assert.equal(await call('/', {}, { of }), 1);
+});
+
+test('an answer counts several times as memory of its statement before it is parsed', async () => {
+  let heldBytes = 0;
+  const memory: CallMemory = {
+    hold: (bytes) => {
+      heldBytes += bytes;
+      if (heldBytes > 500_000) throw sqlError(5500);
+    },
+    release: (bytes) => (heldBytes -= bytes),
+  };
+  for (const options of [{}, { silent: true }])
+    await assert.rejects(
+      call('/large', options, { memory }),
+      (error: Error) => error instanceof SqlError && error.code === 5500,
+    );
+  assert.equal(await call('/header', { header: 'X-Own: 5' }, { memory }), '5');
+  assert.equal(heldBytes, 0);
 });

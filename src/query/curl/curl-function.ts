@@ -1,8 +1,9 @@
 // CURL(): reads an address that the cluster's allowlist permits, and answers its JSON. The role is checked with the statement.
 import { type SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import type { CallMemory } from '#sqlpp/run/call-results.ts';
+import { JsonDepthError, JsonError, parseJson } from '#sqlpp/values/json-parse.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { CurlAllowlist } from '../query.contract.ts';
-import { TooDeepError, valueOfJson } from '../request/value-of-json.ts';
 import { isAllowed } from './allowlist.ts';
 import { CurlFailure, type CurlRequest, readCall } from './curl-options.ts';
 import type { HttpReply } from './http-call.adapter.ts';
@@ -23,6 +24,9 @@ export const curlCallsMax = 16;
 /** Of the answers that are being read. */
 export const curlBytesMax = 128 << 20;
 
+/** Memory of parsed values for a byte of JSON: about what lists of small numbers and objects need. */
+const valueBytesPerByte = 8;
+
 export class CurlFunction {
   private readonly options: CurlFunctionOptions;
   private running = 0;
@@ -32,15 +36,15 @@ export class CurlFunction {
     this.options = options;
   }
 
-  /** Rejects with SqlError 5010, or with the signal's reason. */
-  async call(values: readonly Value[], signal: AbortSignal): Promise<Value> {
+  /** Rejects with SqlError 5010, with 5500 above the quota of `memory`, or with the signal's reason. */
+  async call(values: readonly Value[], signal: AbortSignal, memory: CallMemory): Promise<Value> {
     const [address, given] = values;
     if (address === undefined) return undefined;
     if (typeof address !== 'string' || (given !== undefined && !isObject(given))) return null;
     try {
       const { request, isSilent } = readCall(address, given, this.options.userAgent());
       this.checkAllowed(request.url);
-      return await this.read(request, signal).catch((error: unknown) => {
+      return await this.read(request, signal, memory).catch((error: unknown) => {
         if (isSilent && error instanceof CurlFailure) return null;
         throw error;
       });
@@ -56,7 +60,7 @@ export class CurlFunction {
     );
   }
 
-  private async read(request: CurlRequest, signal: AbortSignal): Promise<Value> {
+  private async read(request: CurlRequest, signal: AbortSignal, memory: CallMemory): Promise<Value> {
     if (this.running >= curlCallsMax)
       throw new CurlFailure(`more than ${curlCallsMax} calls run at the same time`);
     this.running++;
@@ -69,7 +73,7 @@ export class CurlFunction {
     };
     try {
       const { body } = await this.options.send(request, signal, take);
-      return jsonOf(body, request.url);
+      return jsonWithin(memory, body, request.url);
     } finally {
       this.running--;
       this.heldBytes -= bytes;
@@ -77,14 +81,25 @@ export class CurlFunction {
   }
 }
 
+/** The text counts before it is parsed; the statement counts the value after it. */
+function jsonWithin(memory: CallMemory, body: Buffer, url: URL): Value {
+  const bytes = body.length * valueBytesPerByte;
+  try {
+    memory.hold(bytes);
+    return jsonOf(body, url);
+  } finally {
+    memory.release(bytes);
+  }
+}
+
 /** An empty answer is NULL. */
 function jsonOf(body: Buffer, { origin, pathname }: URL): Value {
   if (body.length === 0) return null;
   try {
-    return valueOfJson(body.toString());
+    return parseJson(body);
   } catch (error) {
-    if (error instanceof TooDeepError) throw new CurlFailure(`the answer: ${error.message}`);
-    if (error instanceof SyntaxError) throw new CurlFailure(`Invalid JSON endpoint ${origin}${pathname}`);
+    if (error instanceof JsonDepthError) throw new CurlFailure(`the answer: ${error.message}`);
+    if (error instanceof JsonError) throw new CurlFailure(`Invalid JSON endpoint ${origin}${pathname}`);
     throw error;
   }
 }

@@ -78,7 +78,7 @@ test('each refusal names the option and says what would be right', () => {
     [{ 'max-time': 601 }, /^max-time: it must be a whole number from 0 to 600/],
     [{ 'max-time': -1 }, /^max-time: it must be/],
     [{ 'connect-timeout': 0.5 }, /^connect-timeout: it must be/],
-    [{ 'result-cap': 1e9 }, /^result-cap: it must be a whole number from 1 to 67108864/],
+    [{ 'result-cap': 1e9 }, /^result-cap: it must be a whole number from 1 to 20971520/],
   ];
   for (const [options, text] of wrong)
     assert.throws(

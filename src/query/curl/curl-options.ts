@@ -25,9 +25,9 @@ export const curlLimits = {
   /** Without `max-time`, and the most that it may be. */
   totalMs: 120_000,
   totalMsMax: 600_000,
-  /** Without `result-cap`, and the most that it may be. */
+  /** Without `result-cap`, and the most that it may be: as large as a document, which is parsed in one piece, too. */
   resultBytes: 20 << 20,
-  resultBytesMax: 64 << 20,
+  resultBytesMax: 20 << 20,
 } as const;
 
 /** What the options say, before the request is made of it. */

@@ -64,7 +64,7 @@ export function executeContext(parts: ContextParts): ExecuteContext {
       service.deps.javaScript.call(definition, values, { session: sandboxSession, signal }),
     ),
     users: session.users,
-    curl: (values) => service.deps.curl.call(values, signal),
+    curl: (values, memory) => service.deps.curl.call(values, signal, memory),
     special: (name) => requestFunction(name, node(), session.users),
     isProfiled: parts.isProfiled,
     authorize: (privileges) => checkPrivileges(session.callers, privileges),

@@ -3,18 +3,18 @@ import type { Value } from '../values/value.ts';
 import { sizeOf } from './size.ts';
 
 /** The part of a run that counts memory. */
-interface Memory {
+export interface CallMemory {
   /** @throws SqlError 5500 above the quota */
   hold(bytes: number): void;
   release(bytes: number): void;
 }
 
 export class CallResults {
-  readonly #memory: Memory;
+  readonly #memory: CallMemory;
   readonly #values = new Map<string, Value>();
   #bytes = 0;
 
-  constructor(memory: Memory) {
+  constructor(memory: CallMemory) {
     this.#memory = memory;
   }
 

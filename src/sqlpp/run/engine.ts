@@ -8,6 +8,7 @@ import type { Privilege } from '../plan/privilege.ts';
 import type { Functions } from '../plan/resolver.ts';
 import type { ExternalFunction } from '../plan/resolving.ts';
 import type { Value } from '../values/value.ts';
+import type { CallMemory } from './call-results.ts';
 import type { PlainCommand } from './commands.ts';
 
 export type { Privilege } from '../plan/privilege.ts';
@@ -171,7 +172,7 @@ export interface ExecuteContext {
   /** ADVISOR(): advice for the statements. */
   advisor?(statements: Value): Promise<Value>;
   /** CURL(): the answer of another server. */
-  curl?(values: readonly Value[]): Promise<Value>;
+  curl?(values: readonly Value[], memory: CallMemory): Promise<Value>;
   readonly users: readonly string[];
   /** The run measures the time of phases and operators. */
   readonly isProfiled?: boolean;

@@ -226,10 +226,14 @@ export class Run {
     throw new CallNeeded(key, () => advisor(values[0]), { isForRow: false });
   }
 
-  #curl(values: readonly Value[], curl: (values: readonly Value[]) => Promise<Value>): Value {
+  #curl(values: readonly Value[], curl: NonNullable<ExecuteContext['curl']>): Value {
     const key = `curl ${valueKey(values)}`;
     if (this.#rowResults?.has(key)) return this.#rowResults.get(key);
-    throw new CallNeeded(key, () => curl(values.map((value) => this.resolveDeep(value))), { isForRow: true });
+    const result = () => {
+      const resolved = values.map((value) => this.resolveDeep(value));
+      return curl(resolved, this);
+    };
+    throw new CallNeeded(key, result, { isForRow: true });
   }
 
   /** Computes the result that an expression needs, and caches it. */

@@ -14,6 +14,8 @@ export class JsonError extends Error {
   override name = 'JsonError';
 }
 
+export class JsonDepthError extends JsonError {}
+
 /** Parses the whole of `bytes[start, end)`; throws JsonError if it is not a JSON value. */
 export function parseJson(bytes: Uint8Array, start = 0, end = bytes.length): Value {
   return new Parser(bytes, start, end).whole();
@@ -206,7 +208,7 @@ class Parser {
   }
 
   private enter(): void {
-    if (++this.depth > depthMax) throw new JsonError(`JSON is at most ${depthMax} levels deep`);
+    if (++this.depth > depthMax) throw new JsonDepthError(`JSON is at most ${depthMax} levels deep`);
   }
 
   private expect(byte: number): void {
