@@ -10,5 +10,5 @@ test('functions return the version, the node and the users of the request', () =
   assert.equal(answer('version'), '7.1.0-N1QL');
   assert.equal(answer('node_name'), 'n:8091');
   assert.deepEqual(answer('current_users'), ['local:a']);
-  assert.throws(() => answer('curl'), /^SqlError: Not Implemented CURL\(\): /);
+  assert.throws(() => answer('search'), /^SqlError: Not Implemented SEARCH\(\): /);
 });
