@@ -75,8 +75,8 @@ class Source {
   constructor(documents: number) {
     this.documents = Math.ceil(documents / vbuckets);
     const buffer = Buffer.alloc(24 + valueBytes, 'v');
-    const zero = { casHi: 1, casLo: 1, rev: 1, flags: 0, expiry: 0, datatype: 0, bits: 0, seqno: 0 };
-    this.item = { buffer, keyStart: 0, keyEnd: 24, valueStart: 24, valueEnd: buffer.length, ...zero };
+    const metadata = { casHi: 1, casLo: 1, rev: 1, flags: 0, expiry: 0, datatype: 0, bits: 0, seqno: 0 };
+    this.item = { buffer, keyStart: 0, keyEnd: 24, valueStart: 24, valueEnd: buffer.length, ...metadata };
   }
 
   cuts(count: number): Uint8Array {

@@ -22,8 +22,10 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     nodes.push(await startOfNode());
     bare.push(await startOfBareThreads());
   }
-  console.log(`start to first answered request: ${summed(nodes)} (goal 150 ms)`);
-  console.log(`the same modules of Node and two threads that listen, without code of ours: ${summed(bare)}`);
+  console.log(`start to first answered request: ${summaryOf(nodes)} (goal 150 ms)`);
+  console.log(
+    `the same modules of Node and two threads that listen, without code of ours: ${summaryOf(bare)}`,
+  );
   console.log(`an empty Node program: ${(await emptyProgramMs()).toFixed(0)} ms`);
   const wait = smoke ? { idleMs: 2000, measureMs: 3000 } : { idleMs: 35_000, measureMs: 30_000 };
   const oneBucket = ['--bucket', 'b'];
@@ -80,7 +82,7 @@ async function startOf(args: string[], port: number): Promise<Start> {
   return start;
 }
 
-function summed(starts: readonly Start[]): string {
+function summaryOf(starts: readonly Start[]): string {
   const elapsed = starts.map(({ elapsedMs }) => elapsedMs).sort((a, b) => a - b);
   const processor = starts.map(({ processorMs }) => processorMs).sort((a, b) => a - b);
   const [median, best, worst] = [elapsed[elapsed.length >> 1], elapsed[0], elapsed.at(-1)] as number[];

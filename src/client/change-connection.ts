@@ -74,7 +74,7 @@ export interface ChangeConnectionOptions {
   withDeletedXattrs?: boolean;
   /** Keys and metadata only. */
   withoutValues?: boolean;
-  /** Streams from seqno 0 need no deletions and system events from before: this server then reads documents from memory. */
+  /** A stream from seqno 0 need not have the deletions and system events that were made before it was opened; this server then reads documents from memory. */
   documentsOnly?: boolean;
   /** Values are delivered as they were sent, possibly compressed. */
   keepsCompressed?: boolean;

@@ -53,7 +53,7 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
    * `?just_validate=1` checks the request and changes nothing: the handler sees `input.justValidate`, and a reply with status
    * 200 is sent as `{"errors":{}}`. A route with another reply declares `own` and reads the parameter itself.
    */
-  readonly justValidate?: boolean | 'own';
+  readonly acceptsJustValidate?: boolean | 'own';
   /** The call changes nothing although its method is not GET. All others are recorded in the audit trail. */
   readonly changesNothing?: boolean;
   /** The body holds documents of users, which the audit trail must not record. */

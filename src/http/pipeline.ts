@@ -311,7 +311,7 @@ export class Pipeline {
 
   async #run(exchange: Exchange, match: Match, context: Context, { raw, query, body }: Sent): Promise<Reply> {
     const { route, handler } = match.bound;
-    const justValidate = route.justValidate === true && exchange.target.query['just_validate'] === '1';
+    const justValidate = route.acceptsJustValidate === true && exchange.target.query['just_validate'] === '1';
     const input = { params: match.params, query, body, justValidate } as Input<never, never>;
     const answer = await handler(input, context);
     this.#reportChange(exchange, match, context, { body: raw, answer });
@@ -343,7 +343,7 @@ export class Pipeline {
     { body, answer }: { body: unknown; answer: Reply },
   ): void {
     const { path, query } = exchange.target;
-    const onlyValidated = route.justValidate !== undefined && query['just_validate'] === '1';
+    const onlyValidated = route.acceptsJustValidate !== undefined && query['just_validate'] === '1';
     const failed = answer.kind === 'stream' || answer.status >= 400;
     if (route.method === 'GET' || route.changesNothing || onlyValidated || failed) return;
     const { identity, tls } = context;

@@ -72,7 +72,7 @@ test('accepts request targets in absolute form, as proxies send them', async () 
 });
 
 test('answers a successful validation with no errors', async () => {
-  const definition = route({ method: 'POST', path: '/v', justValidate: true });
+  const definition = route({ method: 'POST', path: '/v', acceptsJustValidate: true });
   const server = await serve([
     bind(definition, (input) => (input.justValidate ? reply.json('validated') : reply.empty(202))),
   ]);

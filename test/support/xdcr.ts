@@ -71,7 +71,7 @@ const addressOf = (node: NodeProcess) => {
 export const clientOf = (node: NodeProcess, bucket = 'b'): Promise<BucketClient> =>
   BucketClient.open({ address: addressOf(node), account: administrator, bucket });
 
-/** The same, of a bucket that is spread over nodes. */
+/** `contentOf` of all nodes, for a bucket that is spread over them. */
 export async function contentOfAll(nodes: readonly NodeProcess[]): Promise<Map<string, string>> {
   const all = new Map<string, string>();
   for (const node of nodes) for (const [key, text] of await contentOf(node)) all.set(key, text);

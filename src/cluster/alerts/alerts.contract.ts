@@ -21,7 +21,7 @@ export const ChangeAlerts = defineRoute({
   path: '/settings/alerts',
   access: write,
   bodyKind: 'form',
-  justValidate: 'own',
+  acceptsJustValidate: 'own',
   doc: 'Replaces the alert settings; omitted fields get their defaults.',
 });
 
@@ -70,7 +70,7 @@ export const ChangeAlertLimits = defineRoute({
     memoryWarningThreshold: threshold,
     memoryCriticalThreshold: threshold,
   }),
-  justValidate: true,
+  acceptsJustValidate: true,
   answer: { json: alertLimitsShape },
   doc: 'Changes the percentages that are sent; -1 disables a memory threshold.',
 });

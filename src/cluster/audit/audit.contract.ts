@@ -50,7 +50,7 @@ export const ChangeAudit = defineRoute({
     disabled: field.text().optional(),
     disabledUsers: field.text().optional(),
   }),
-  justValidate: true,
+  acceptsJustValidate: true,
   doc: 'Changes the sent parameters: on or off, the folder, rotation, and the optional events and users that are not logged.',
 });
 

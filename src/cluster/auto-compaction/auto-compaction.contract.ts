@@ -32,7 +32,7 @@ export const SetAutoCompaction = defineRoute({
   path: '/controller/setAutoCompaction',
   access: writers,
   bodyKind: 'form',
-  justValidate: true,
+  acceptsJustValidate: true,
   answer: { json: shape.array(shape.any) },
   doc: 'Sets when buckets without settings of their own are compacted; takes effect at once.',
 });

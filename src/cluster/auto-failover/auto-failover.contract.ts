@@ -10,7 +10,7 @@ const reading = (id: string, path: string, json: JsonSchema, doc: string) =>
   defineRoute({ id, method: 'GET', path, access: read, answer: { json }, doc });
 
 const changing = (id: string, path: string, doc: string) =>
-  defineRoute({ id, method: 'POST', path, access: write, bodyKind: 'form', justValidate: 'own', doc });
+  defineRoute({ id, method: 'POST', path, access: write, bodyKind: 'form', acceptsJustValidate: 'own', doc });
 
 const resetting = (id: string, path: string, doc: string) =>
   defineRoute({ id, method: 'POST', path, access: write, doc });
@@ -55,5 +55,5 @@ export const GetFailover = reading(
 );
 export const ChangeFailover = defineRoute({
   ...changing('failover.change', '/settings/failover', 'Changes whether failover preserves durable writes.'),
-  justValidate: true,
+  acceptsJustValidate: true,
 });

@@ -51,7 +51,7 @@ export const AddScope = defineRoute({
   path: scopes,
   access: writeBucket,
   bodyKind: 'form',
-  justValidate: true,
+  acceptsJustValidate: true,
   answer: { json: manifestUidShape },
   doc: 'Creates a scope; `limits` of one that exists are replaced.',
 });
@@ -71,7 +71,7 @@ export const AddCollection = defineRoute({
   path: `${scopes}/:scope/collections`,
   access: writeScope,
   bodyKind: 'form',
-  justValidate: true,
+  acceptsJustValidate: true,
   answer: { json: manifestUidShape },
   doc: 'Creates a collection.',
 });
@@ -82,7 +82,7 @@ export const ChangeCollection = defineRoute({
   path: `${scopes}/:scope/collections/:collection`,
   access: writeScope,
   bodyKind: 'form',
-  justValidate: true,
+  acceptsJustValidate: true,
   answer: { json: manifestUidShape },
   doc: 'Changes the expiry of a collection.',
 });

@@ -26,7 +26,7 @@ export const ChangeLdap = defineRoute({
   path: '/settings/ldap',
   access: write,
   bodyKind: 'form',
-  justValidate: true,
+  acceptsJustValidate: true,
   answer: { json: ldapShape },
   doc: 'Changes the LDAP settings that are sent and keeps the others.',
 });

@@ -79,7 +79,7 @@ function operation(route: RouteDefinition, settings: readonly SettingGroup[], sc
 const pathParameters = ({ path }: RouteDefinition) =>
   [...path.matchAll(/:(\w+)/g)].map(([, name]) => parameterOf(name as string));
 
-function queryParameters({ query, justValidate }: RouteDefinition) {
+function queryParameters({ query, acceptsJustValidate }: RouteDefinition) {
   const declared =
     query && 'fields' in query ? Object.entries((query as { fields: QueryFields }).fields) : [];
   const parameters = declared.map(([name, { schema, isRequired }]) => ({
@@ -90,7 +90,7 @@ function queryParameters({ query, justValidate }: RouteDefinition) {
   }));
   const validated = { name: 'just_validate', in: 'query', required: false, schema: { enum: ['1'] } };
   const description = 'Validates the request and changes nothing.';
-  return justValidate ? [...parameters, { ...validated, description }] : parameters;
+  return acceptsJustValidate ? [...parameters, { ...validated, description }] : parameters;
 }
 
 type QueryFields = Record<string, { schema: JsonSchema; isRequired: boolean }>;
@@ -122,7 +122,7 @@ function responses(route: RouteDefinition, schemas: Schemas): Operation['respons
   const needsPermission = access.kind === 'permission' || access.kind === 'roles';
   return {
     ...success,
-    ...(route.justValidate === 'own' && {
+    ...(route.acceptsJustValidate === 'own' && {
       '200': { ...validated, ...success['200'] },
       '202': { ...validated, ...success['202'] },
     }),
@@ -167,13 +167,16 @@ const mayRefuse = ({ method, path, query, bodyKind }: RouteDefinition): boolean 
   method !== 'GET' || query !== undefined || bodyKind !== undefined || path.includes('/:');
 
 function contentOf(
-  { answer, justValidate }: RouteDefinition,
+  { answer, acceptsJustValidate }: RouteDefinition,
   schemas: Schemas,
 ): Pick<ApiResponse, 'content'> {
   const content = {
     ...(answer?.json && {
       'application/json': {
-        schema: justValidate === true ? orValidation(schemas.hoist(answer.json)) : schemas.hoist(answer.json),
+        schema:
+          acceptsJustValidate === true
+            ? orValidation(schemas.hoist(answer.json))
+            : schemas.hoist(answer.json),
       },
     }),
     // YAML readers treat such a string as another type.

@@ -32,7 +32,7 @@ export const SetPasswordPolicy = defineRoute({
     enforceDigits: enforced,
     enforceSpecialChars: enforced,
   }),
-  justValidate: true,
+  acceptsJustValidate: true,
   doc: 'Changes the rules for new passwords; existing ones stay valid.',
 });
 

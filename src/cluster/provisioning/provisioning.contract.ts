@@ -171,7 +171,7 @@ const listener = (id: string, name: string, doc: string) =>
     path: `/node/controller/${name}`,
     access: setup,
     bodyKind: 'form',
-    justValidate: true,
+    acceptsJustValidate: true,
     doc,
   });
 export const EnableListener = listener(

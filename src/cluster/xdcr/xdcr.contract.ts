@@ -82,7 +82,7 @@ export const CreateReference = defineRoute({
   path: '/pools/default/remoteClusters',
   access: writeReferencesAccess,
   bodyKind: 'form',
-  justValidate: 'own',
+  acceptsJustValidate: 'own',
   answer: { json: shape.either(referenceShape, nothingDone) },
   doc: 'Stores a reference to another cluster, after that cluster accepted the credentials.',
 });
@@ -93,7 +93,7 @@ export const EditReference = defineRoute({
   path: '/pools/default/remoteClusters/:name',
   access: writeReferencesAccess,
   bodyKind: 'form',
-  justValidate: 'own',
+  acceptsJustValidate: 'own',
   answer: { json: shape.either(referenceShape, nothingDone) },
   doc: 'Replaces a reference; all fields are sent again, and the cluster must be the same one.',
 });
@@ -113,7 +113,7 @@ export const CreateReplication = defineRoute({
   path: '/controller/createReplication',
   access: writeReplicationsAccess,
   bodyKind: 'form',
-  justValidate: 'own',
+  acceptsJustValidate: 'own',
   since: since.replicationToOtherClusters,
   answer: { json: shape.object({ id: shape.string }) },
   doc: 'Starts the continuous replication of a bucket to a bucket of another cluster; collections replicate to those of the same names.',
@@ -178,7 +178,7 @@ export const ChangeDefaults = defineRoute({
   path: '/settings/replications',
   access: permission('xdcr.settings!write'),
   bodyKind: 'form',
-  justValidate: 'own',
+  acceptsJustValidate: 'own',
   answer: { json: shape.either(defaultsAnswer, nothingDone) },
   doc: 'Changes the settings of replications that are created later.',
 });
@@ -198,7 +198,7 @@ export const ChangeReplicationSettings = defineRoute({
   path: '/settings/replications/:replication',
   access: executeReplicationsAccess,
   bodyKind: 'form',
-  justValidate: 'own',
+  acceptsJustValidate: 'own',
   answer: { json: shape.either(settingsAnswer, nothingDone) },
   doc: 'Changes settings of a replication, or pauses (`pauseRequested=true`) and resumes it. Settings other than that need the permission `write`.',
 });

@@ -83,7 +83,7 @@ export function offload(request: Request, kind: SubdocJob['kind'], found: Subdoc
   const [extrasStart, keyStart] = [frame.extrasStart - start, frame.keyStart - start];
   const valueStart = frame.valueStart - start;
   const decoding = decodingOf(request);
-  const stamp = randomStamp(request.environment.random);
+  const stamp = randomPlaceholders(request.environment.random);
   const context = { ...contextOf(request), ...stamp };
   const room = itemRoom(request);
   const copy = { ...found, value: sharedValue(found.value) };
@@ -99,7 +99,8 @@ export function offload(request: Request, kind: SubdocJob['kind'], found: Subdoc
 /** Version of a missing document: the result is valid only if it is still missing. */
 const noDocument = { casHi: 0, casLo: 0, locked: false };
 
-function randomStamp(random: Random): MutationStamp {
+/** Placeholders for CAS and seqno, which are known only when the mutation is stored: random, so that they can be found in the result and replaced. */
+function randomPlaceholders(random: Random): MutationStamp {
   const bytes = random.bytes(14);
   return { casHi: bytes.readUInt32LE(0), casLo: bytes.readUInt32LE(4), seqno: bytes.readUIntLE(8, 6) };
 }

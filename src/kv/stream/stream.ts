@@ -54,7 +54,7 @@ export interface StreamOptions {
   ignorePurged: boolean;
   /** Sends only what is persisted; then the stream ends. */
   diskOnly: boolean;
-  /** The client, which starts from seqno 0, needs no deletions and system events from before. */
+  /** The client, which starts from seqno 0, needs no deletions and system events that were made before the stream was opened. */
   documentsOnly: boolean;
 }
 

@@ -180,7 +180,7 @@ test('scan vectors are full or sparse, for one keyspace or for several', () => {
     json({ statement: 's', scan_consistency: 'at_plus', scan_vectors: { b: { 7: [9, '184467440737'] } } }),
   );
   assert.deepEqual(sparse.scanVectors?.get('b')?.get(7), { seqno: 9, uuid: 184467440737n });
-  const everyParameter = readParameters(
+  const full = readParameters(
     json({
       statement: 's',
       scan_vector: [
@@ -190,7 +190,7 @@ test('scan vectors are full or sparse, for one keyspace or for several', () => {
     }),
   );
   assert.deepEqual(
-    [...(everyParameter.scanVector ?? [])],
+    [...(full.scanVector ?? [])],
     [
       [0, { seqno: 1, uuid: 2n }],
       [1, { seqno: 3, uuid: 0n }],

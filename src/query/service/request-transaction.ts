@@ -7,7 +7,7 @@ import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { Transaction } from '../transactions/transaction.ts';
 import { TransactionDocuments, transactionIndexes } from '../transactions/transaction-documents.ts';
-import { othersOf } from '../transactions/transaction-end.ts';
+import { otherAttemptsOf } from '../transactions/transaction-end.ts';
 import { beginTransaction } from './begin-transaction.ts';
 
 /** The limit of queued statements of one transaction. */
@@ -83,8 +83,13 @@ export class RequestTransaction {
     const { transaction, service } = this;
     if (transaction === null) return stored;
     const { data } = service.transactions;
-    const others = othersOf(data, transaction);
-    const documents = new TransactionDocuments(stored.documents, transaction, others, service.deps.clock);
+    const otherAttempts = otherAttemptsOf(data, transaction);
+    const documents = new TransactionDocuments(
+      stored.documents,
+      transaction,
+      otherAttempts,
+      service.deps.clock,
+    );
     this.documents = documents;
     return {
       ...stored,

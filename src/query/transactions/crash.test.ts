@@ -18,7 +18,7 @@ import type { StagedKind } from './staged-change.ts';
 import { Transaction } from './transaction.ts';
 import { type DataLimits, TransactionData } from './transaction-data.ts';
 import { TransactionDocuments } from './transaction-documents.ts';
-import { commit, type EndingParts, othersOf, rollback } from './transaction-end.ts';
+import { commit, type EndingParts, otherAttemptsOf, rollback } from './transaction-end.ts';
 
 /** Sends a number of requests and half of the next one, then fails. */
 class BreakingData extends TransactionData {
@@ -123,7 +123,7 @@ describe('a commit that crashes', () => {
     const transaction = () => new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
     const reader = transaction();
     const documents = new TransactionDocuments(
-      ...([new WireDocuments(clients), reader, othersOf(data, reader), realClock] as const),
+      ...([new WireDocuments(clients), reader, otherAttemptsOf(data, reader), realClock] as const),
     );
     const { signal } = new AbortController();
     const read = await documents.read(keyspace, ['met replaced too', 'met removed too'], { signal });

@@ -148,13 +148,13 @@ class Ending {
       data,
       random,
       limits: start,
-      others: othersOf(data, this.transaction),
+      others: otherAttemptsOf(data, this.transaction),
       attempt: { ...start, record: { id, keyspace: keyspace.name } },
     });
   }
 }
 
-export const othersOf = (data: TransactionData, { start }: Transaction): OtherAttempts =>
+export const otherAttemptsOf = (data: TransactionData, { start }: Transaction): OtherAttempts =>
   new OtherAttempts(data, (record, attempt, entry) => cleanUp(data, record, attempt, entry), start);
 
 /** The collection that the transaction named, else the default collection of its first document's bucket. */

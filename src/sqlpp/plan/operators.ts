@@ -182,8 +182,10 @@ export interface SetOperator {
   readonly operator: 'union' | 'intersect' | 'except';
   readonly isAll: boolean;
   readonly left: QueryPlan;
+  /** undefined for a single query in parentheses. */
   readonly right: QueryPlan | undefined;
   readonly resultSlot: number;
+  /** Slots of result fields that ORDER BY uses, by name. */
   readonly fields: ReadonlyMap<string, number>;
 }
 

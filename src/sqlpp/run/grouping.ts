@@ -1,4 +1,5 @@
-// GROUP BY and aggregates. The row of a group has its keys and aggregates, and the captured values of the block.
+// GROUP BY and aggregates. The row of a group begins as the seed, which has the values that the block uses of its outer query; it gets the keys, the
+// aggregates and, with GROUP AS, the grouped rows.
 
 import { aggregateStateOf } from '../functions/aggregate-states.ts';
 import type { LogicalGroup } from '../plan/logical.ts';
