@@ -71,3 +71,24 @@ test('a commit that fails for another reason while the disk is full ends writing
   assert.equal(b.store('k'), Status.temporaryFailure);
   assert.equal(b.find('k'), Status.success);
 });
+
+for (const hasSpace of [false, true])
+  test(`states that are written ${hasSpace ? 'after the disk was full' : 'while the disk is full'} follow the changes that wait`, async () => {
+    const disk = new MemoryDisk();
+    const b = await start(disk);
+    disk.isFull = true;
+    b.store('waiting');
+    await runBackground(b);
+    b.bucket.documents.writeRefusal = Status.success;
+    b.store('later');
+    disk.isFull = !hasSpace;
+    await Promise.all([b.bucket.writeStates([0, 4]), b.bucket.writeStates([4])]);
+    assert.equal(b.bucket.documents.persistedSeqno(0), hasSpace ? 2 : 0);
+    disk.isFull = false;
+    await runBackground(b, 600);
+    assert.equal(b.bucket.documents.persistedSeqno(0), 2);
+    await b.bucket.stop();
+    const second = await start(disk);
+    assert.deepEqual([second.find('waiting'), second.find('later')], [Status.success, Status.success]);
+    await second.bucket.stop();
+  });

@@ -8,6 +8,7 @@ import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../../da
 import type { VbucketColumns } from '../../vbucket/columns.ts';
 import type { Cutter } from '../../vbucket/cutter.ts';
 import type { Timings } from '../timings.ts';
+import { adapt, firstBatch } from './batch-size.ts';
 import type { VbucketProgress } from './progress.ts';
 import { UrgentEnd } from './urgent-end.ts';
 
@@ -26,13 +27,8 @@ const loadedLingersMax = { low: 25, high: 1 } as const;
 const loadedChanges = 64;
 /** And while dirty items, which cannot be evicted, take less than this share of the free memory. */
 const lingeringShare = 1 / 8;
-/** Commits of all buckets take turns on the disk: longer ones are a larger share of it. */
-const targetCommitMs = { low: 50, high: 100 } as const;
 /** Interval of retries while the disk is full. */
 const fullRetryMs = 500;
-const firstBatch = 1024 * 1024;
-const smallestBatch = 64 * 1024;
-const largestBatch = 4 * 1024 * 1024;
 /** Bytes of cuts encoded before clients are served again: about a millisecond. */
 const sliceBytes = 256 * 1024;
 
@@ -57,7 +53,9 @@ export interface FlusherOptions {
 
 /** Encoded cuts, and the seqnos that are persisted with them. */
 interface Batch {
+  /** Without bytes while the disk writes it. */
   cuts: CutBuffer;
+  readonly byteLength: number;
   ends: { vb: number; seqno: number }[];
   /** A client waits for it. */
   isUrgent: boolean;
@@ -77,8 +75,13 @@ interface FileState {
   readonly urgentEnd: UrgentEnd;
   running: Promise<void> | null;
   failure: string | null;
-  /** The batch that found the disk full; it is retried before anything else is written. */
-  unwritten: Batch | null;
+  /** Batches that are not on disk, in order: the first is being written, or found the disk full. */
+  readonly batches: Batch[];
+  writing: Promise<void>;
+  /** The first batch found the disk full; it is retried before anything else is written. */
+  isFull: boolean;
+  /** Vbuckets whose state is to be written after that batch. */
+  readonly statesDue: Set<number>;
 }
 
 export class Flusher {
@@ -103,7 +106,10 @@ export class Flusher {
       urgentEnd: new UrgentEnd(options.clock, async () => options.disk.endUrgent?.(options.bucketUuid, file)),
       running: null,
       failure: null,
-      unwritten: null,
+      batches: [],
+      writing: Promise.resolve(),
+      isFull: false,
+      statesDue: new Set(),
     }));
   }
 
@@ -114,7 +120,7 @@ export class Flusher {
 
   /** Some file could not take its last commit, which waits, or takes none any more. */
   get isStuck(): boolean {
-    return this.files.some(({ failure, unwritten }) => failure !== null || unwritten !== null);
+    return this.files.some(({ failure, isFull }) => failure !== null || isFull);
   }
 
   /** Called at every change. */
@@ -154,8 +160,7 @@ export class Flusher {
   discardFailures(): void {
     for (const file of this.files) {
       file.failure = null;
-      this.inFlightBytes -= file.unwritten?.cuts.byteLength ?? 0;
-      file.unwritten = null;
+      this.dropBatches(file);
     }
   }
 
@@ -171,20 +176,30 @@ export class Flusher {
 
   private async writeFileStates(file: FileState, vbs: readonly number[]): Promise<void> {
     const ofFile = vbs.filter((vb) => fileOf(vb, this.files.length) === this.files.indexOf(file));
-    if (ofFile.length === 0 || file.failure !== null) return;
-    const ends = ofFile.map((vb) => ({ vb, seqno: this.options.cutter.take(vb, file.writer, Infinity) }));
+    if (ofFile.length > 0) await this.commitStates(file, ofFile);
+  }
+
+  /** A cut says that everything before it is on disk, so none is taken while a batch is not; the states follow that batch. */
+  private async commitStates(file: FileState, vbs: readonly number[]): Promise<void> {
+    if (file.isFull) await this.writeInTurn(file);
+    if (file.failure !== null) return;
+    for (const vb of vbs) file.statesDue.add(vb);
+    if (file.isFull) return;
+    const { cutter } = this.options;
+    const ends = Array.from(file.statesDue, (vb) => ({ vb, seqno: cutter.take(vb, file.writer, Infinity) }));
+    file.statesDue.clear();
     await this.commit(file, ends, false);
   }
 
   private async drainFile(file: FileState): Promise<void> {
     do await this.commitNext(file, false);
-    while (file.failure === null && file.unwritten === null && this.hasDirty(file));
+    while (file.failure === null && !file.isFull && this.hasDirty(file));
   }
 
   private linger(file: FileState): void {
     if (this.paused || file.failure !== null) return;
     file.changes = 0;
-    const delayMs = file.unwritten ? fullRetryMs : lingerMs[this.options.priority];
+    const delayMs = file.isFull ? fullRetryMs : lingerMs[this.options.priority];
     file.timer = this.options.clock.after(delayMs, () => this.lingered(file));
   }
 
@@ -197,7 +212,7 @@ export class Flusher {
   private mayLinger(file: FileState): boolean {
     const { priority, roomBytes } = this.options;
     const most = (file.changes < loadedChanges ? lingersMax : loadedLingersMax)[priority];
-    if (file.lingers >= most || file.unwritten !== null) return false;
+    if (file.lingers >= most || file.isFull) return false;
     const bytes = this.dirtyBytes(file);
     return (
       bytes < Math.max(file.batchBytes, firstBatch) &&
@@ -208,7 +223,7 @@ export class Flusher {
   /** A client waits: commit after the current input is processed, so that its writes share one commit. */
   private commitSoon(file: FileState): void {
     file.isUrgent = true;
-    if (this.paused || file.running !== null || file.unwritten !== null) return;
+    if (this.paused || file.running !== null || file.isFull) return;
     this.stopTimer(file);
     this.options.clock.soon(() => this.run(file));
   }
@@ -227,12 +242,7 @@ export class Flusher {
   private async commitWhileNeeded(file: FileState): Promise<void> {
     do {
       await (file.isUrgent ? this.commitInTurn(file) : this.commitNext(file, false));
-    } while (
-      !this.paused &&
-      file.failure === null &&
-      file.unwritten === null &&
-      (file.isUrgent || this.hasBatch(file))
-    );
+    } while (!this.paused && file.failure === null && !file.isFull && (file.isUrgent || this.hasBatch(file)));
   }
 
   private async commitInTurn(file: FileState): Promise<void> {
@@ -249,9 +259,8 @@ export class Flusher {
 
   private async commitNext(file: FileState, isUrgent: boolean): Promise<void> {
     if (file.failure !== null) return;
-    const { unwritten } = file;
-    if (unwritten === null) await this.commit(file, await this.takeBatch(file), isUrgent);
-    else await this.write(file, unwritten);
+    if (file.isFull) await this.commitStates(file, []);
+    else await this.commit(file, await this.takeBatch(file), isUrgent);
   }
 
   /** Encodes in slices: each cut is of one instant, a batch need not be. */
@@ -286,33 +295,46 @@ export class Flusher {
     if (ends.length === 0) return;
     const cuts = file.writer.take();
     this.inFlightBytes += cuts.byteLength;
-    await this.write(file, { cuts, ends, isUrgent });
+    file.batches.push({ cuts, byteLength: cuts.byteLength, ends, isUrgent });
+    await this.writeInTurn(file);
   }
 
-  private async write(file: FileState, { cuts, ends, isUrgent }: Batch): Promise<void> {
+  /** A later batch may have newer versions of the same documents, so a file's batches are written one after the other. */
+  private writeInTurn(file: FileState): Promise<void> {
+    file.writing = file.writing.then(async () => {
+      for (let batch: Batch | undefined; file.failure === null && (batch = file.batches[0]); )
+        if (!(await this.write(file, batch))) return;
+    });
+    return file.writing;
+  }
+
+  /** Writes the first batch; false when it did not reach the disk. */
+  private async write(file: FileState, batch: Batch): Promise<boolean> {
     const { clock, disk, bucketUuid, progress, priority, timings } = this.options;
-    const { byteLength } = cuts;
+    const { byteLength, ends } = batch;
     const startedMs = clock.monotonicMs();
     try {
-      await disk.commit(bucketUuid, this.files.indexOf(file), cuts, isUrgent);
+      await disk.commit(bucketUuid, this.files.indexOf(file), batch.cuts, batch.isUrgent);
     } catch (error) {
-      if (error instanceof DiskFullError)
-        this.retryLater(file, { cuts: error.cuts, ends, isUrgent }, error.message);
-      else this.fail(file, error, byteLength);
-      return;
+      if (error instanceof DiskFullError) {
+        batch.cuts = error.cuts;
+        this.beginFull(file, error.message);
+      } else this.fail(file, error);
+      return false;
     }
+    file.batches.shift();
     this.inFlightBytes -= byteLength;
-    if (file.unwritten !== null) this.endFull(file);
+    if (file.isFull) this.endFull(file);
     const tookMs = clock.monotonicMs() - startedMs;
     timings.commit.add(tookMs);
-    adapt(file, byteLength, tookMs, targetCommitMs[priority]);
+    adapt(file, byteLength, tookMs, priority);
     for (const { vb, seqno } of ends) progress.advance(vb, seqno);
+    return true;
   }
 
-  private retryLater(file: FileState, batch: Batch, reason: string): void {
-    const isNew = file.unwritten === null;
-    file.unwritten = batch;
-    if (!isNew) return;
+  private beginFull(file: FileState, reason: string): void {
+    if (file.isFull) return;
+    file.isFull = true;
     const { bucketUuid, log, onFull } = this.options;
     log.error('bucket.disk.full', { bucketUuid, file: this.files.indexOf(file), reason });
     onFull(reason);
@@ -320,23 +342,26 @@ export class Flusher {
 
   private endFull(file: FileState): void {
     const { bucketUuid, log, onFull } = this.options;
-    file.unwritten = null;
+    file.isFull = false;
     log.info('bucket.disk.has_space', { bucketUuid, file: this.files.indexOf(file) });
-    if (this.files.every(({ unwritten }) => unwritten === null)) onFull(null);
+    if (this.files.every(({ isFull }) => !isFull)) onFull(null);
   }
 
-  private fail(file: FileState, error: unknown, byteLength: number): void {
-    this.inFlightBytes -= byteLength;
-    file.unwritten = null;
+  private fail(file: FileState, error: unknown): void {
+    this.dropBatches(file);
     const reason = error instanceof Error ? error.message : String(error);
     const index = this.files.indexOf(file);
     file.failure = reason;
-    this.options.log.error('bucket.commit.failed', {
-      bucketUuid: this.options.bucketUuid,
-      file: index,
-      reason,
-    });
-    this.options.onFailure(index, reason);
+    const { bucketUuid, log, onFailure } = this.options;
+    log.error('bucket.commit.failed', { bucketUuid, file: index, reason });
+    onFailure(index, reason);
+  }
+
+  private dropBatches(file: FileState): void {
+    for (const { byteLength } of file.batches) this.inFlightBytes -= byteLength;
+    file.batches.length = 0;
+    file.isFull = false;
+    file.statesDue.clear();
   }
 
   private hasDirty(file: FileState): boolean {
@@ -344,7 +369,7 @@ export class Flusher {
   }
 
   private hasWork(file: FileState): boolean {
-    return file.unwritten !== null || this.hasDirty(file);
+    return file.isFull || this.hasDirty(file);
   }
 
   private hasBatch(file: FileState): boolean {
@@ -365,10 +390,4 @@ export class Flusher {
 
 function vbucketsOfFile(file: number, fileCount: number, vbucketCount: number): number[] {
   return Array.from({ length: vbucketCount }, (_, vb) => vb).filter((vb) => fileOf(vb, fileCount) === file);
-}
-
-/** Adapts the batch size towards commits of the target time. */
-function adapt(file: FileState, bytes: number, tookMs: number, targetMs: number): void {
-  if (tookMs > targetMs) file.batchBytes = Math.max(smallestBatch, (file.batchBytes * targetMs) / tookMs);
-  else if (bytes >= file.batchBytes) file.batchBytes = Math.min(largestBatch, file.batchBytes * 1.5);
 }
