@@ -95,9 +95,12 @@ export class Rebalancer {
     const { clock, log, term, view } = this.#deps;
     try {
       for (let seen = view.latestRevision(); !this.#isStopped && term() !== null; ) {
+        const beganMs = clock.monotonicMs();
         if (!(await this.#round())) break;
-        await clock.sleep(changesMs);
-        await until(view, () => view.latestRevision() > seen, roundMs - changesMs, clock);
+        // At most half of the time is spent in rounds.
+        const pauseMs = Math.min(Math.max(changesMs, clock.monotonicMs() - beganMs), roundMs);
+        await clock.sleep(pauseMs);
+        await until(view, () => view.latestRevision() > seen, roundMs - pauseMs, clock);
         seen = view.latestRevision();
       }
     } catch (error) {

@@ -129,14 +129,27 @@ describe('moves of shards', () => {
     assert.ok(map?.shards.every(({ epoch, chain, inSync }) => epoch === 6 && chain[0] !== -1 && !inSync));
   });
 
-  it('name the new node as the successor when it receives its copy, unless another copy is missing too', () => {
+  it('name the successor once every planned copy is in sync, and withdraw it when one leaves', () => {
     const from = stable(planned('a b', 1));
-    const first = (to: string, replicas: number) =>
-      advance(startMoves(from, planned(to, replicas, from), 'plan'), 64)?.shards ?? [];
-    for (const { incoming = [], successor } of first('c b', 1))
-      if (successor !== undefined) assert.ok(incoming.includes(successor));
-    assert.ok(first('c b', 1).some(({ successor }) => successor !== undefined));
-    assert.ok(first('c d', 1).every(({ successor }) => successor === undefined));
+    const map = advance(startMoves(from, planned('c b', 1, from), 'plan'), 64) as BucketMap;
+    assert.ok(map.shards.every(({ successor }) => successor === undefined));
+    const index = map.shards.findIndex(
+      (shard) => shard.incoming?.includes(2) === true && shard.chain[0] === 0,
+    );
+    const moving = map.shards[index] as ShardPlacement;
+    const withSet = (positions: number[]): BucketMap => {
+      const inSync = positions.map((position) => [position, `boot ${position}`] as const);
+      return { ...map, shards: map.shards.with(index, { ...moving, inSync }) };
+    };
+    const named = advance(withSet([0, 1, 2]), 64) as BucketMap;
+    assert.equal(named.shards[index]?.successor, 2);
+    const shard = {
+      ...(named.shards[index] as ShardPlacement),
+      inSync: withSet([0, 2]).shards[index]?.inSync ?? [],
+    };
+    const withdrawn = advance({ ...named, shards: named.shards.with(index, shard) }, 64) as BucketMap;
+    assert.equal(withdrawn.shards[index]?.successor, undefined);
+    assert.equal(advance(withdrawn, 64), null);
   });
 
   it('begin others in the write that completes some', () => {

@@ -92,22 +92,13 @@ function step(shard: ShardPlacement, goal: Chain): ShardPlacement {
   if (hasStopped(shard)) return promotedShard(shard, nextActive(shard, wanted), goal);
   if (shard.confirmed === undefined) return shard;
   const missing = goal.filter((node) => node >= 0 && !shardMembers(shard).includes(node));
-  if (missing.length > 0) return withCopies(shard, missing, goal);
+  if (missing.length > 0) return { ...shard, incoming: [...(shard.incoming ?? []), ...missing] };
   const isReady = goal.every((node) => node < 0 || isInSync(shard, node));
-  if (!isReady && !isSame(goal, shard.chain)) return shard;
+  // The successor is named when all planned copies are in sync, and no longer once one of them is not: else the set would have one node after the move.
+  if (!isReady && !isSame(goal, shard.chain))
+    return shard.successor === undefined ? shard : withoutSuccessor(shard);
   if (active === wanted) return atGoal(shard, goal);
   return shard.successor === wanted ? shard : { ...shard, successor: wanted };
-}
-
-/**
- * The nodes receive copies. If only the wanted active is not in sync yet, it is the successor from now on: the active then needs no further
- * change of the map before it hands the shard over.
- */
-function withCopies(shard: ShardPlacement, nodes: Chain, goal: Chain): ShardPlacement {
-  const [wanted = -1] = goal;
-  const incoming = [...(shard.incoming ?? []), ...nodes];
-  const isLast = goal.every((node) => node < 0 || node === wanted || isInSync(shard, node));
-  return { ...shard, incoming, ...(isLast && { successor: wanted }) };
 }
 
 /**

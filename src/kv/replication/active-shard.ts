@@ -52,7 +52,7 @@ export class ActiveShard {
   private readonly options: ActiveShardOptions;
   private spec: ShardSpec;
   private readonly sinceMs: number;
-  /** When the first copies were asked for their positions, once the history of a new active is on disk. */
+  /** When the first copies were asked for their positions. */
   private fedSinceMs: number | null = null;
   private readonly copies = new Map<string, FedCopy>();
   /** By node: the vbuckets in which its copy has another history. */

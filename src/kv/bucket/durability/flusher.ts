@@ -194,6 +194,8 @@ export class Flusher {
   private async drainFile(file: FileState): Promise<void> {
     do await this.commitNext(file, false);
     while (file.failure === null && !file.isFull && this.hasDirty(file));
+    // States that another caller writes, with what was dirty, are a batch of their own.
+    await file.writing;
   }
 
   private linger(file: FileState): void {
@@ -259,7 +261,7 @@ export class Flusher {
 
   private async commitNext(file: FileState, isUrgent: boolean): Promise<void> {
     if (file.failure !== null) return;
-    if (file.isFull) await this.commitStates(file, []);
+    if (file.isFull || file.statesDue.size > 0) await this.commitStates(file, []);
     else await this.commit(file, await this.takeBatch(file), isUrgent);
   }
 
@@ -369,7 +371,7 @@ export class Flusher {
   }
 
   private hasWork(file: FileState): boolean {
-    return file.isFull || this.hasDirty(file);
+    return file.isFull || file.statesDue.size > 0 || this.hasDirty(file);
   }
 
   private hasBatch(file: FileState): boolean {
