@@ -12,7 +12,8 @@ const averaged =
 /** The first series is that of the node that answers the client. */
 export function mergedSeries(all: readonly BucketSeries[]): BucketSeries {
   const sampled = all.filter(({ timesMs }) => timesMs.length > 0);
-  const [first = { timesMs: [], figures: {} }, ...others] = sampled;
+  // Before the first sample the names of the figures are shown, without values.
+  const [first = all[0] ?? { timesMs: [], figures: {} }, ...others] = sampled;
   if (others.length === 0) return first;
   const timesMs = sharedTimes(sampled);
   const names = new Set(sampled.flatMap(({ figures }) => Object.keys(figures)));

@@ -15,7 +15,7 @@ const openForm = (
   path: string,
   access: Access,
   doc: string,
-  justValidate = false,
+  acceptsJustValidate = false,
 ) =>
   defineRoute({
     id,
@@ -25,7 +25,7 @@ const openForm = (
     doc,
     openBeforeProvisioning: true,
     bodyKind: 'form',
-    ...(justValidate && { justValidate }),
+    ...(acceptsJustValidate && { acceptsJustValidate }),
   });
 
 export const SetNodePaths = defineRoute({
