@@ -358,7 +358,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     assert.deepEqual(docTexts(await loaded(engine, two)), ['0 1 a=two']);
     await assert.rejects(engine.commit(one.bucketUuid, 0, cutsOf([{ key: 'a', seqno: 2 }])), /not open/);
     const again = await engine.open(one);
-    assert.deepEqual(again.opened[0], { file: 0, clean: true, vbuckets: [] });
+    assert.deepEqual(again.opened[0], { file: 0, clean: true, closedBy: null, vbuckets: [] });
     await engine.stop();
   });
 
