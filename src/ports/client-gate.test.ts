@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { ClientGate, isAddressRange } from './client-gate.ts';
+import { isAddressRange } from './address-ranges.ts';
+import { ClientGate } from './client-gate.ts';
 
 test('parses addresses and networks of IPv4 and IPv6', () => {
   for (const right of ['10.0.0.1', '10.0.0.0/8', '0.0.0.0/0', '::1', 'fd00::/8', '1.2.3.4/32']) {

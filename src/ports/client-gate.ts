@@ -1,26 +1,9 @@
 // The client allowlist at a listener. A connection from an address that is not admitted is closed before a byte is read; open
 // connections are closed when their address leaves the list.
-import { BlockList, isIP, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { plainAddress } from '#base/address.ts';
+import { AddressRanges } from './address-ranges.ts';
 import { isOwnPeer } from './socket-owner.ts';
-
-/** IPv4 or IPv6, alone or with the length of a prefix: `10.1.0.0/16`. */
-export const isAddressRange = (text: string): boolean => parse(text) !== null;
-
-interface Range {
-  readonly address: string;
-  readonly prefix: number;
-  readonly family: 'ipv4' | 'ipv6';
-}
-
-function parse(text: string): Range | null {
-  const [address = '', length, ...more] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || more.length > 0 || address.includes('%')) return null;
-  const bits = version === 4 ? 32 : 128;
-  const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : Number.NaN;
-  return prefix <= bits ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : null;
-}
 
 const operatorPrefix = 'operator:';
 
@@ -31,7 +14,7 @@ export class ClientGate {
   readonly #isOwnPeer: (socket: Socket) => boolean;
   #operators: ReadonlySet<string> = new Set();
   /** Null: all addresses are admitted. */
-  #admitted: BlockList | null = null;
+  #admitted: AddressRanges | null = null;
   readonly #open = new Set<Socket>();
 
   constructor(isOwn: (socket: Socket) => boolean = isOwnPeer) {
@@ -42,17 +25,14 @@ export class ClientGate {
   admitOnly(ranges: readonly string[] | null): void {
     const operators = (ranges ?? []).filter((text) => text.startsWith(operatorPrefix));
     this.#operators = new Set(operators.map((text) => text.slice(operatorPrefix.length)));
-    this.#admitted = ranges === null ? null : listOf(ranges);
+    this.#admitted = ranges === null ? null : new AddressRanges(ranges);
     // Connections by operator entries were checked when they were accepted.
     for (const socket of this.#open)
       if (!this.admits(socket.remoteAddress) && !this.#isOfOperator(socket)) socket.destroy();
   }
 
   admits(address: string | undefined): boolean {
-    if (this.#admitted === null) return true;
-    const plain = plainAddress(address ?? '');
-    const version = isIP(plain);
-    return version !== 0 && this.#admitted.check(plain, version === 4 ? 'ipv4' : 'ipv6');
+    return this.#admitted === null || this.#admitted.has(plainAddress(address ?? ''));
   }
 
   /** Checks a new socket: returns false after closing it, else keeps checking it when the list changes. */
@@ -80,13 +60,4 @@ export class ClientGate {
     this.#open.add(socket);
     socket.once('close', () => this.#open.delete(socket));
   }
-}
-
-function listOf(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const text of ranges) {
-    const range = parse(text);
-    if (range !== null) list.addSubnet(range.address, range.prefix, range.family);
-  }
-  return list;
 }

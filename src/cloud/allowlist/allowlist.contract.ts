@@ -1,6 +1,6 @@
 // The allowlist of a cluster: the addresses from which it accepts connections.
 import { z } from 'zod';
-import { isAddressRange } from '#ports/client-gate.ts';
+import { isAddressRange } from '#ports/address-ranges.ts';
 import { component, dateOf, dateTime, oneOf, text } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
 import type { AllowlistRow } from '../store/tables.ts';

@@ -1,5 +1,6 @@
 // The setting of allowed client addresses, which the listeners of this node apply.
-import { isAddressRange, operatorEntry } from '#ports/client-gate.ts';
+import { isAddressRange } from '#ports/address-ranges.ts';
+import { operatorEntry } from '#ports/client-gate.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { SettingsStore } from '../config/settings.store.ts';
 import type { Changing } from '../config/until.ts';
