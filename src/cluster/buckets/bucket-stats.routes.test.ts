@@ -142,7 +142,7 @@ it('leaves out nodes that do not answer', async () => {
   assert.deepEqual(Object.keys(nodeStats), ['one:8091']);
 });
 
-it('shows sections of services to those who may read the statistics of the cluster', async () => {
+it('shows sections of services only with the right to the statistics of the cluster', async () => {
   const asked: unknown[] = [];
   const { call } = aClusterOfThree(async (...request) => {
     asked.push((request[2] as { bucket: string }).bucket);

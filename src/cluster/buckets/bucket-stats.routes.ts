@@ -160,10 +160,8 @@ async function ofActiveNodes(
   read: (node: StableNodeSnapshot) => Promise<BucketSeries>,
 ): Promise<NodeSeries[]> {
   const nodes = activeNodes(deps, context).filter(({ isThis, isAnswering }) => isThis || isAnswering);
-  const own = nodes.filter(({ isThis }) => isThis);
-  const others = nodes.filter(({ isThis }) => !isThis);
   const answers = await Promise.all(
-    [...own, ...others].map(async (node) => {
+    nodes.map(async (node) => {
       try {
         return [{ node, series: await read(node) }];
       } catch (error) {

@@ -9,7 +9,6 @@ const lateSteps = 3;
 const averaged =
   /(?:ratio|_rate|fragmentation|utilization|percent_completeness|latency)$|(?:^|_)avg_|time_committing$/;
 
-/** The first series is that of the node that answers the client. */
 export function mergedSeries(all: readonly BucketSeries[]): BucketSeries {
   const sampled = all.filter(({ timesMs }) => timesMs.length > 0);
   // Before the first sample the names of the figures are shown, without values.

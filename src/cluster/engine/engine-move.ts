@@ -18,7 +18,7 @@ import type { EnginePlaces } from './engine-place.ts';
 import { engineRecordOf, movedToServers } from './engine-record.ts';
 import type { EngineReturn } from './engine-return.ts';
 import { type ServerOffers, takenPorts } from './server-offers.ts';
-import { planServers, serverSourceOf, serversWanted } from './server-plan.ts';
+import { isSteady, planServers, serverSourceOf, serversWanted } from './server-plan.ts';
 import type { ServerReplacement } from './server-replacement.ts';
 
 export interface EngineMoveDeps {
@@ -81,12 +81,16 @@ export class EngineMove {
     await places.check();
     await returning.check();
     if (membership.natsSource() !== null || clock.monotonicMs() < this.#notBeforeMs) return;
-    const { nodes, balance } = view.cluster;
-    const isSteady = balance === undefined && nodes.every(({ joining }) => joining !== true);
-    if (!membership.isFounder || returning.isRecent || !isSteady || view.activeNodes.length < serversWanted)
+    const { cluster, activeNodes } = view;
+    if (
+      !membership.isFounder ||
+      returning.isRecent ||
+      !isSteady(cluster) ||
+      activeNodes.length < serversWanted
+    )
       return;
     this.#notBeforeMs = clock.monotonicMs() + againMs;
-    const older = olderNodes(nodes, since.ownNatsServers);
+    const older = olderNodes(cluster.nodes, since.ownNatsServers);
     if (older.length > 0) this.#deps.log.info('engine.waits_for_upgrade', { nodes: older.join(', ') });
     else await this.#move();
   }

@@ -13,7 +13,7 @@ import type { Peers } from '../peers/peers.ts';
 import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
 import type { EnginePlaces } from './engine-place.ts';
 import { engineKey } from './engine-record.ts';
-import { serversWanted } from './server-plan.ts';
+import { isSteady, serversWanted } from './server-plan.ts';
 import type { ServerReplacement } from './server-replacement.ts';
 
 export interface EngineReturnDeps {
@@ -67,7 +67,7 @@ export class EngineReturn {
 
   /** Finds a place for the configuration before these nodes leave. One that was failed over has lost its server already. */
   async before(leaving: readonly NodeState[]): Promise<void> {
-    const servers = (await this.#deps.store.get<EngineRecord>(engineKey))?.value.nodes ?? [];
+    const servers = await this.#serverNodes();
     const concerned = leaving.filter(({ uuid }) => servers.includes(uuid));
     const running = concerned.filter(({ membership }) => membership === 'active');
     const stays = this.#deps.view.cluster.nodes.filter(
@@ -93,19 +93,22 @@ export class EngineReturn {
       return;
     }
     this.#wasOnServers = true;
-    const { nodes, balance } = view.cluster;
     if ((store.problem ?? null) !== null || clock.monotonicMs() < this.#notBeforeMs) return;
-    const isSteady = balance === undefined && nodes.every(({ joining }) => joining !== true);
-    if (!isSteady || !(await this.#isFirst())) return;
-    if (nodes.length >= serversWanted && !(await this.#isUnwanted())) return;
+    if (!isSteady(view.cluster) || !(await this.#isFirst())) return;
+    if (view.cluster.nodes.length >= serversWanted && !(await this.#isUnwanted())) return;
     this.#notBeforeMs = clock.monotonicMs() + againMs;
     await this.#return();
   }
 
+  /** The nodes that run servers. */
+  async #serverNodes(): Promise<readonly string[]> {
+    return (await this.#deps.store.get<EngineRecord>(engineKey))?.value.nodes ?? [];
+  }
+
   /** The first active node that runs a server, of a cluster whose nodes run them. */
   async #isFirst(): Promise<boolean> {
-    const { store, view, identity } = this.#deps;
-    const servers = (await store.get<EngineRecord>(engineKey))?.value.nodes ?? [];
+    const { view, identity } = this.#deps;
+    const servers = await this.#serverNodes();
     const isActive = (id: string): boolean => view.activeNodes.some(({ uuid }) => uuid === id);
     return servers.find(isActive) === identity.nodeId;
   }

@@ -3,10 +3,15 @@ import { isAddress } from '#base/address.ts';
 import type { Random } from '#ports/random.ts';
 import { addressText, serverUser, systemUser } from '#replog/own-servers/server-settings.ts';
 import type { AlternativeName, Issue, KeyedCertificate } from '../certificates/issue.ts';
+import type { ClusterState } from '../config/cluster-state.ts';
 import type { NatsSource, ServerPlace, ServerTask } from '../joining/join-messages.ts';
 
 /** With fewer the loss of one would stop the others. */
 export const serversWanted = 3;
+
+/** Whether no node joins, and none is added or removed by a rebalance. */
+export const isSteady = ({ balance, nodes }: Pick<ClusterState, 'balance' | 'nodes'>): boolean =>
+  balance === undefined && nodes.every(({ joining }) => joining !== true);
 const bucket = 'divan';
 
 /** What all servers of a cluster have in common, and what another one needs to take the place of one. Secret. */

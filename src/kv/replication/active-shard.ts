@@ -213,7 +213,7 @@ export class ActiveShard {
       return { shard, epoch, kind: 'stop', successor: successor.node };
     for (const { node, boot } of members) {
       if (node === this.options.self.node || !this.mustLeave({ node, boot })) continue;
-      if (members.length - 1 < this.options.bucket.progress.majority && !this.isOnDisk()) return null;
+      if (this.needsEveryMember && !this.isOnDisk()) return null;
       return { shard, epoch, kind: 'leave', node };
     }
     if (this.handover.isUnderWay) return null;
@@ -281,12 +281,10 @@ export class ActiveShard {
   }
 
   private syncSet() {
-    const members = this.spec.inSync ?? [];
-    const leaves = this.change?.kind === 'leave';
-    const isFrozen = leaves && members.length - 1 < this.options.bucket.progress.majority;
+    const isFrozen = this.change?.kind === 'leave' && this.needsEveryMember;
     const { member } = this.joining;
     const others = new Set([...this.others(), ...(member === null ? [] : [member])].map(copyKey));
-    return { others: [...others], size: Math.max(1, members.length), isFrozen };
+    return { others: [...others], size: Math.max(1, this.spec.inSync?.length ?? 0), isFrozen };
   }
 
   /** The other members, of the larger set. */
@@ -306,16 +304,17 @@ export class ActiveShard {
     if (!this.spec.replicas.includes(node) || this.diverged.has(node)) return true;
     const answeredMs = Math.max(peers.answeredMs(node), this.sinceMs);
     if (now - answeredMs > silentMs || this.isBehind(member)) return true;
-    if (this.takeOverSeqnos === null || now - (this.fedSinceMs ?? now) < this.takeOverMs()) return false;
+    const limitMs = this.needsEveryMember ? takeOverMs.needed : takeOverMs.other;
+    if (this.takeOverSeqnos === null || now - (this.fedSinceMs ?? now) < limitMs) return false;
     const { progress } = this.options.bucket;
     return [...this.takeOverSeqnos].some(
       ([vb, seqno]) => progress.receivedSeqno(vb, copyKey(member)) < seqno,
     );
   }
 
-  private takeOverMs(): number {
-    const isEnough = (this.spec.inSync?.length ?? 0) > this.options.bucket.progress.majority;
-    return isEnough ? takeOverMs.other : takeOverMs.needed;
+  /** Whether the in-sync set would have no majority without one of its members. */
+  private get needsEveryMember(): boolean {
+    return (this.spec.inSync?.length ?? 0) <= this.options.bucket.progress.majority;
   }
 
   /**
@@ -323,8 +322,7 @@ export class ActiveShard {
    * whose place it then joins.
    */
   private mayReturn(node: string, connectedBoot: string | null): boolean {
-    const isEnough = (this.spec.inSync?.length ?? 0) > this.options.bucket.progress.majority;
-    if (isEnough || this.takeOverSeqnos !== null) return false;
+    if (!this.needsEveryMember || this.takeOverSeqnos !== null) return false;
     if (connectedBoot === null) return true;
     const now = this.options.clock.monotonicMs();
     const found = this.replaced.get(node);
