@@ -15,41 +15,51 @@ export interface Pipelined {
   count: number;
   /** Called once per request, when it can be sent. */
   request: (index: number) => RequestParts;
-  /** Receives the reply as offsets that are valid during the call. */
+  /** Receives the reply as offsets that are valid during the call. What it throws, the promise rejects with. */
   take: (index: number, frame: Frame) => void;
-  /** On abort nothing more is sent, and the promise rejects with the reason. */
+  /** On abort nothing more is sent, and the promise rejects at once with the reason; later replies are ignored. */
   signal?: AbortSignal | undefined;
 }
 
 /** Resolves after the last reply. */
-export function pipelined(connection: RequestSender, work: Pipelined): Promise<void> {
+export function pipelined(connection: Pick<RequestSender, 'send'>, work: Pipelined): Promise<void> {
   return new PipelinedRun(connection, work).start();
 }
 
 class PipelinedRun {
-  private readonly connection: RequestSender;
+  private readonly connection: Pick<RequestSender, 'send'>;
   private readonly work: Pipelined;
   private readonly finished: Deferred<void> = deferred();
   private next = 0;
   private answered = 0;
   private bytesInFlight = 0;
+  private isStopped = false;
 
-  constructor(connection: RequestSender, work: Pipelined) {
+  constructor(connection: Pick<RequestSender, 'send'>, work: Pipelined) {
     this.connection = connection;
     this.work = work;
   }
 
-  start(): Promise<void> {
+  async start(): Promise<void> {
+    const { signal } = this.work;
+    signal?.throwIfAborted();
+    const onAbort = () => this.stop(signal?.reason as Error);
+    signal?.addEventListener('abort', onAbort);
     this.sendMore();
-    return this.finished.promise;
+    try {
+      await this.finished.promise;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  private stop(reason: Error): void {
+    this.isStopped = true;
+    this.finished.reject(reason);
   }
 
   private sendMore(): void {
     const { work } = this;
-    if (work.signal?.aborted) {
-      this.finished.reject(work.signal.reason as Error);
-      return;
-    }
     while (this.next < work.count && this.next - this.answered < inFlightMax && this.bytesInFlight < bytesMax)
       this.send(this.next++);
     if (this.answered === work.count) this.finished.resolve();
@@ -62,12 +72,17 @@ class PipelinedRun {
     this.connection.send(request, (frame) => {
       this.bytesInFlight -= bytes;
       this.answered++;
+      if (this.isStopped) return true;
       if (frame === null) {
-        const lost = new DataPortError('the connection to the data port ended before the answer came');
-        this.finished.reject(lost);
+        this.stop(new DataPortError('the connection to the data port ended before the answer came'));
         return true;
       }
-      this.work.take(index, frame);
+      try {
+        this.work.take(index, frame);
+      } catch (error) {
+        this.stop(error as Error);
+        return true;
+      }
       // Only when half of the requests are answered, so that the next ones are sent together.
       if (this.next - this.answered <= inFlightMax / 2 || this.answered === this.work.count) this.sendMore();
       return true;

@@ -45,7 +45,7 @@ export const cloudOptions = {
   },
   capacity: {
     kind: kinds.megabytes,
-    doc: 'memory of all nodes together, in MB (default: half of the machine’s)',
+    doc: 'memory of all nodes of this server together, in MB (default: half of the machine’s)',
   },
   'rate-limit': {
     kind: kinds.count,

@@ -122,6 +122,8 @@ describe('divan doc', () => {
   it('stores, reads, guards by CAS, inserts and deletes', async () => {
     const { cas } = await json('doc set b k {"n":9007199254740993}');
     assert.equal(await done('doc get b k'), '{"n":9007199254740993}\n');
+    assert.match(await done('doc get b k --json'), /"value":\{"n":9007199254740993\}/);
+    assert.match(await done('doc list b --prefix k --values --json'), /"n":9007199254740993/);
     assert.equal((await json('doc get b k')).cas, cas);
     await failed(1, /document "k" exists/, 'doc insert b k {}');
     await failed(1, /has another CAS/, 'doc set b k {} --cas 1');

@@ -92,7 +92,6 @@ export function Field(props: FieldProps) {
     mono,
   } = props;
   const id = useId();
-  const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ');
   const common = {
     id,
     value,
@@ -100,8 +99,7 @@ export function Field(props: FieldProps) {
     disabled,
     readOnly,
     class: mono ? 'mono' : '',
-    'aria-invalid': problem ? true : undefined,
-    'aria-describedby': described || undefined,
+    ...noteAttributes(id, hint, problem),
     autocapitalize: 'none' as const,
     spellcheck: false,
     onInput: (event: { currentTarget: { value: string } }) => onInput(event.currentTarget.value),
@@ -118,6 +116,13 @@ export function Field(props: FieldProps) {
     </div>
   );
 }
+
+/** Connects a control with its notes, for screen readers. */
+const noteAttributes = (id: string, hint: string | undefined, problem: string | undefined) => ({
+  'aria-invalid': problem ? (true as const) : undefined,
+  'aria-describedby':
+    [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ') || undefined,
+});
 
 function Notes({
   id,
@@ -163,7 +168,7 @@ export function Select({ label, value, options, onChange, hint, problem, disable
         id={id}
         value={value}
         disabled={disabled}
-        aria-describedby={hint ? `${id}-hint` : undefined}
+        {...noteAttributes(id, hint, problem)}
         onChange={(event) => onChange(event.currentTarget.value)}
       >
         {options.map((option) => {

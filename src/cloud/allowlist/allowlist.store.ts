@@ -90,14 +90,17 @@ export class AllowlistStore {
 
   /** False if there is no such entry. */
   async remove(clusterId: string, cidr: string): Promise<boolean> {
-    const { numUpdatedRows } = await this.store
-      .updateTable('allowlist')
-      .set({ state: 'removed', updated_at: this.clock.wallMs() })
-      .where('cluster_id', '=', clusterId)
-      .where('cidr', '=', cidr)
-      .where('state', '!=', 'removed')
-      .executeTakeFirst();
-    return numUpdatedRows === 1n;
+    return this.store.transaction().execute(async (transaction) => {
+      if (!(await lockRow(transaction, 'clusters', clusterId))) return false;
+      const { numUpdatedRows } = await transaction
+        .updateTable('allowlist')
+        .set({ state: 'removed', updated_at: this.clock.wallMs() })
+        .where('cluster_id', '=', clusterId)
+        .where('cidr', '=', cidr)
+        .where('state', '!=', 'removed')
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    });
   }
 
   /** Sets the states of these entries after an update of the nodes; entries changed meanwhile are left alone. */

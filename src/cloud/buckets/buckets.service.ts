@@ -173,9 +173,12 @@ const itemOf = (bucket: NodeBucket): BucketItem => ({
   status: statusOf(bucket),
 });
 
-/** That of the worst node. */
-const statusOf = ({ nodes }: NodeBucket): string =>
-  nodes.find(({ status }) => status !== 'healthy')?.status ?? nodes[0]?.status ?? 'unknown';
+/** `unhealthy` if a node is, else the status of the first node that is not healthy. */
+function statusOf({ nodes }: NodeBucket): string {
+  const statuses = nodes.map(({ status }) => status);
+  if (statuses.includes('unhealthy')) return 'unhealthy';
+  return statuses.find((status) => status !== 'healthy') ?? statuses[0] ?? 'unknown';
+}
 
 const specOf = (present: BucketItem, edit: BucketEdit): BucketSpec => ({
   name: present.name,

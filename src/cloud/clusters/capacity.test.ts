@@ -17,6 +17,7 @@ test('gives the nodes of all clusters together no more memory than the capacity'
   const take = (...groups: [number, number][]) =>
     capacity.take(
       store,
+      cluster.home,
       groups.map(([size, memoryGib]) => ({ size, memoryGib, services: [], asked: null })),
     );
   const node = {
@@ -32,6 +33,10 @@ test('gives the nodes of all clusters together no more memory than the capacity'
   await store
     .insertInto('nodes')
     .values({ ...node, id: 'n', position: 0, memory_mb: 488 })
+    .execute();
+  await store
+    .insertInto('nodes')
+    .values({ ...node, id: 'other', home: 'another server', position: 9, memory_mb: 999 })
     .execute();
   await take([1, 32]);
   await assert.rejects(take([1, 32], [1, 16]), /would take 768 MB and 512 of 1000 MB are free/);

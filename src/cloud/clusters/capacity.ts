@@ -1,4 +1,4 @@
-// Memory capacity of this machine for nodes: computes the share of a node and refuses clusters beyond the total.
+// Memory capacity for the nodes of a server (its home): computes the share of a node and refuses clusters beyond the total.
 import { invalid } from '../answers/api-error.ts';
 import type { Store } from '../store/tables.ts';
 import type { ServerGroup } from './cluster-spec.ts';
@@ -8,7 +8,7 @@ export class Capacity {
   private readonly totalMb: number;
   private readonly sizeScale: number;
 
-  /** `capacityMb`: memory of all nodes together; `sizeScale`: the share of an instance's memory that its node gets. */
+  /** `capacityMb`: memory of all nodes of a home together; `sizeScale`: the share of an instance's memory that its node gets. */
   constructor({ capacityMb, sizeScale }: { capacityMb: number; sizeScale: number }) {
     this.totalMb = capacityMb;
     this.sizeScale = sizeScale;
@@ -19,7 +19,7 @@ export class Capacity {
   }
 
   /** Writes the row first, which serializes creations, so that two cannot take the same remaining memory. */
-  async take(transaction: Store, servers: readonly ServerGroup[]): Promise<void> {
+  async take(transaction: Store, home: string, servers: readonly ServerGroup[]): Promise<void> {
     await transaction
       .insertInto('facts')
       .values({ name: 'capacity', value: 'guards the sum of the nodes’ memory' })
@@ -30,6 +30,7 @@ export class Capacity {
     const { used } = await transaction
       .selectFrom('nodes')
       .select((e) => e.fn.sum<number | null>('memory_mb').as('used'))
+      .where('home', '=', home)
       .executeTakeFirstOrThrow();
     const free = this.totalMb - Number(used ?? 0);
     const needed = servers.reduce((sum, group) => sum + group.size * this.memoryMb(group.memoryGib), 0);

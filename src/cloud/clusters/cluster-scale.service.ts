@@ -146,6 +146,7 @@ export class ClusterScaleService {
     if (change.leaving.includes(founder)) throw founderLeaves(spec.servers, wanted);
     await capacity.take(
       transaction,
+      home,
       change.added.map((group) => ({ ...group, size: 1 })),
     );
     const firstPosition = Math.max(...rows.map(({ position }) => position)) + 1;

@@ -110,7 +110,7 @@ export function readCurlAllowlist(body: unknown): CurlAllowlist | string {
   if (typeof all !== 'boolean') return 'all_access must be true or false';
   for (const [name, urls] of Object.entries({ allowed_urls, disallowed_urls }))
     if (!isUrls(urls))
-      return `${name} must be a list of at most ${urlsMax} addresses with http:// or https:// and without credentials`;
+      return `${name} must be a list of at most ${urlsMax} addresses of at most ${textMax} characters, with http:// or https:// and without credentials`;
   return {
     all_access: all,
     allowed_urls: allowed_urls as string[],

@@ -1,4 +1,5 @@
 // `divan doc`: documents of a collection of a running node, over its data port; lists of keys over its REST API.
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { jsonFlags, type StoreReply, type StoreRequest } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
@@ -7,6 +8,7 @@ import { Status } from '#wire/status.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
+import { exactJson } from '../transfer/exact-json.ts';
 import { BucketData } from './bucket-data.ts';
 import { collectionOf, jsonFlag, seconds, wholeNumber } from './common-options.ts';
 import { RemoteNode, type RemoteOptions, urlPath } from './remote-node.ts';
@@ -51,8 +53,8 @@ export const docVerbs = [
       const found = await data.get(id, key);
       if (found === undefined) throw absent(bucket, key);
       const { value, isJson, cas, flags } = found;
-      const text = value.toString();
-      const content = isJson ? { value: JSON.parse(text) as unknown } : { base64: value.toString('base64') };
+      const content = isJson ? { value: exactJson(value.toString()) } : { base64: value.toString('base64') };
+      const text = isUtf8(value) ? value.toString() : value;
       return { value: { key, cas: String(cas), flags, ...content }, text };
     }),
   ),
@@ -130,7 +132,7 @@ interface Row {
 }
 
 const contentOf = (doc: Row['doc']) =>
-  doc?.json === undefined ? { base64: doc?.base64 ?? '' } : { value: JSON.parse(doc.json) as unknown };
+  doc?.json === undefined ? { base64: doc?.base64 ?? '' } : { value: exactJson(doc.json) };
 
 async function within(
   options: Place,

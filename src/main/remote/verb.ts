@@ -6,10 +6,10 @@ import { CommandError } from '../exit-status.ts';
 import { describeOptions, type OptionSpecs, type OptionValues, UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
 
-/** What is printed: with `--json` the value, else the text. */
+/** What is printed: with `--json` the value, else the text, or bytes as they are. */
 export interface Printed {
   readonly value: unknown;
-  readonly text: string;
+  readonly text: string | Buffer;
 }
 
 type Run<S extends OptionSpecs> = (
@@ -54,7 +54,7 @@ export async function runVerb(
   const answer = await withCommandError(() => found.run(options, words));
   if (answer === null) return;
   const text = (options as { json?: boolean }).json ? JSON.stringify(answer.value) : answer.text;
-  if (text !== '') process.stdout.write(`${text}\n`);
+  if (text.length > 0) process.stdout.write(typeof text === 'string' ? `${text}\n` : text);
 }
 
 /** Makes a `CommandError` of a failed request to the data port, so that it is reported without a stack: it is no defect of the command. */

@@ -7,15 +7,13 @@ import {
   DamageError,
   type Entry,
   encodeBlock,
-  footerBytes,
   readEntries,
-  readFooter,
-  readTable,
   type SeriesChunks,
   type Table,
 } from './block.ts';
 import type { BlockFile, StoreFiles } from './files.ts';
 import type { Chunk } from './head.ts';
+import { type OpenBlock, OpenBlocks } from './open-blocks.ts';
 import { bySpan, isSameSpan, type SpanId, spanName, spanOfFile } from './span.ts';
 
 export interface BlockBounds {
@@ -55,18 +53,12 @@ interface KnownBlock extends SpanId {
   readonly bytes: number;
 }
 
-interface OpenBlock {
-  readonly file: BlockFile;
-  readonly table: Table;
-}
-
 export interface Found {
   readonly series: SeriesChunks[];
   readonly problems: string[];
 }
 
 const suffix = '.block';
-const openMax = 64;
 const blockName = (span: SpanId): string => `${spanName(span)}${suffix}`;
 
 export class Blocks {
@@ -74,12 +66,12 @@ export class Blocks {
   readonly #log: Log;
   readonly #bounds: BlockBounds;
   #blocks: KnownBlock[] = [];
-  /** In least-recently-used order. */
-  readonly #open = new Map<string, Promise<OpenBlock>>();
+  readonly #open: OpenBlocks;
   readonly #reported = new Set<string>();
 
   constructor({ files, log, bounds }: { files: StoreFiles; log: Log; bounds: BlockBounds }) {
     this.#files = files;
+    this.#open = new OpenBlocks(files);
     this.#log = log;
     this.#bounds = bounds;
   }
@@ -126,7 +118,7 @@ export class Blocks {
       const isOld = oldest.startMs + spanMs < nowMs - retention.ageMs;
       if (!isOld && this.bytes <= retention.bytes) return;
       this.#blocks.shift();
-      await this.#close(oldest.name);
+      await this.#open.close(oldest.name);
       await this.#files.remove(oldest.name);
       this.#log.debug('metrics.blockExpired', { name: oldest.name });
     }
@@ -149,7 +141,7 @@ export class Blocks {
   }
 
   async close(): Promise<void> {
-    for (const name of [...this.#open.keys()]) await this.#close(name);
+    await this.#open.closeAll();
   }
 
   async #selectIn(block: KnownBlock, query: Query): Promise<SeriesChunks[]> {
@@ -161,53 +153,14 @@ export class Blocks {
       this.#reported.add(problem);
     };
     try {
-      const { file, table } = await this.#opened(block);
-      const found: SeriesChunks[] = [];
-      for (const name of namesOf(query.matchers, table)) {
-        const place = table.get(name);
-        if (!place) continue;
-        const entries = readEntries(name, await file.read(place.at, place.length));
-        for (const entry of entries) {
-          if (query.matches(entry.labels)) found.push(await readSeries(file, entry, query, report));
-        }
-      }
-      return found;
+      return await this.#open.use(block, (opened) => selectFrom(opened, query, report));
     } catch (error) {
       if (error instanceof TooManySamples) throw error;
+      const hasExpired = !this.#blocks.includes(block);
+      if (hasExpired) return [];
       report(error);
       return [];
     }
-  }
-
-  #opened(block: KnownBlock): Promise<OpenBlock> {
-    const cached = this.#open.get(block.name);
-    this.#open.delete(block.name);
-    const opened = cached ?? this.#read(block);
-    this.#open.set(block.name, opened);
-    opened.catch(() => this.#open.delete(block.name));
-    const [oldest] = this.#open.keys();
-    if (this.#open.size > openMax && oldest !== undefined) void this.#close(oldest);
-    return opened;
-  }
-
-  async #read({ name, bytes }: KnownBlock): Promise<OpenBlock> {
-    const file = await this.#files.open(name);
-    try {
-      const footer = readFooter(await file.read(Math.max(bytes - footerBytes, 0), footerBytes));
-      return { file, table: readTable(await file.read(footer.at, footer.length), footer.crc) };
-    } catch (error) {
-      await file.close();
-      throw error;
-    }
-  }
-
-  async #close(name: string): Promise<void> {
-    const opened = this.#open.get(name);
-    this.#open.delete(name);
-    await opened?.then(
-      ({ file }) => file.close(),
-      () => {},
-    );
   }
 }
 
@@ -227,6 +180,23 @@ function namesOf(matchers: readonly Matcher[], table: Table): Iterable<string> {
   if (named) return [named.value];
   const meets = testOf(ofNames);
   return [...table.keys()].filter((name) => meets({ __name__: name }));
+}
+
+async function selectFrom(
+  { file, table }: OpenBlock,
+  query: Query,
+  report: (error: unknown) => void,
+): Promise<SeriesChunks[]> {
+  const found: SeriesChunks[] = [];
+  for (const name of namesOf(query.matchers, table)) {
+    const place = table.get(name);
+    if (!place) continue;
+    const entries = readEntries(name, await file.read(place.at, place.length));
+    for (const entry of entries) {
+      if (query.matches(entry.labels)) found.push(await readSeries(file, entry, query, report));
+    }
+  }
+  return found;
 }
 
 async function readSeries(

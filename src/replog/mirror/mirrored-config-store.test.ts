@@ -1,7 +1,7 @@
 // The mirrored store against simulated servers, where time and faults come from a seed.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { silentLog } from '#ports/log.ts';
+import { type Log, silentLog } from '#ports/log.ts';
 import { configStoreSuite } from '../../../test/contract/config-store.ts';
 import { counting as increments } from '../../../test/support/counting.ts';
 import {
@@ -25,10 +25,10 @@ class Simulation {
     this.random = randomFrom(seed);
   }
 
-  node(seen = new SeenStateInMemory()) {
+  node(seen = new SeenStateInMemory(), log: Log = silentLog) {
     const { clock, servers, random } = this;
     const link = new FaultyConfigLink(servers, clock, random);
-    const store = new MirroredConfigStore({ link, seen, clock, random: portOf(random), log: silentLog });
+    const store = new MirroredConfigStore({ link, seen, clock, random: portOf(random), log });
     return { link, store };
   }
 
@@ -59,6 +59,17 @@ configStoreSuite('mirrored, simulated servers in real time', {
       },
     };
   },
+});
+
+it('a stop is not logged as an outage, and changes are refused afterwards', async () => {
+  const simulation = new Simulation(1);
+  const warnings: string[] = [];
+  const log: Log = { ...silentLog, warn: (event) => warnings.push(event) };
+  const { store } = simulation.node(new SeenStateInMemory(), log);
+  await simulation.clock.until(store.start());
+  await simulation.clock.until(store[Symbol.asyncDispose]());
+  assert.deepEqual(warnings, []);
+  await assert.rejects(simulation.clock.until(store.put('a', 1, 0)), /it is closed/);
 });
 
 /** Three nodes add to one counter under faults; afterwards the net is calm. */

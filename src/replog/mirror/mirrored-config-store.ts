@@ -212,7 +212,7 @@ export class MirroredConfigStore implements ConfigStore {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort(new Error('the store is closed'));
     this.#watchers.clear();
-    this.#fail('it is closed');
+    this.#setProblem('it is closed');
     this.#started.reject(new Error('the store is closed'));
     this.#started.promise.catch(() => {});
     await this.#link[Symbol.asyncDispose]();
@@ -310,10 +310,13 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   #fail(reason: string): void {
-    if (this.#problem === null) {
-      this.#problemSinceMs = this.ports.clock.monotonicMs();
+    if (this.#problem === null)
       this.#log.warn('configuration.unreachable', { store: this.#link.name, reason });
-    }
+    this.#setProblem(reason);
+  }
+
+  #setProblem(reason: string): void {
+    if (this.#problem === null) this.#problemSinceMs = this.ports.clock.monotonicMs();
     this.#problem = reason;
     this.#conditions.changed();
   }

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Frame } from '#wire/frame.ts';
+import { pipelined } from './pipelined.ts';
+import type { RequestSender } from './wire-connection.adapter.ts';
+
+/** A node that answers when the test says so. */
+function aSilentNode() {
+  const waiting: ((frame: Frame) => boolean)[] = [];
+  const send: RequestSender['send'] = (_request, take) => void waiting.push(take);
+  return { connection: { send }, waiting, answer: () => waiting.shift()?.({} as Frame) };
+}
+
+const request = () => ({ opcode: 0, vb: 0 });
+
+test('an abort rejects at once while the node is silent, and sends and takes nothing more', async () => {
+  const { connection, waiting, answer } = aSilentNode();
+  const abort = new AbortController();
+  let taken = 0;
+  const run = pipelined(connection, { count: 5_000, request, take: () => taken++, signal: abort.signal });
+  const sent = waiting.length;
+  answer();
+  abort.abort(new Error('enough'));
+  await assert.rejects(run, /enough/);
+  while (waiting.length > 0) answer();
+  assert.deepEqual({ sent, taken }, { sent: 1_024, taken: 1 });
+});
+
+test('an abort after the last reply changes nothing', async () => {
+  const { connection, answer } = aSilentNode();
+  const abort = new AbortController();
+  const run = pipelined(connection, { count: 2, request, take: () => {}, signal: abort.signal });
+  answer();
+  answer();
+  abort.abort(new Error('too late'));
+  await run;
+});
+
+test('an error of the receiver rejects, and replies after it are ignored', async () => {
+  const { connection, answer } = aSilentNode();
+  let taken = 0;
+  const take = () => {
+    taken++;
+    throw new Error('cannot be inflated');
+  };
+  const run = pipelined(connection, { count: 2, request, take });
+  answer();
+  answer();
+  await assert.rejects(run, /cannot be inflated/);
+  assert.equal(taken, 1);
+});
