@@ -38,7 +38,7 @@ function digestOfSources(): string {
     'console/**/*.*',
     'src/cloud/clusters/instances.ts',
     'src/main/shell/plan-sentences.ts',
-    'src/main/transfer/exact-json.ts',
+    'src/base/exact-json.ts',
     'src/sqlpp/text/keywords.ts',
     'package-lock.json',
     'tools/build-console.ts',

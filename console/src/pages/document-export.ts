@@ -1,5 +1,5 @@
 // Exports the documents of a collection as JSON lines, each with its key in a field.
-import { exactObject } from '../../../src/main/transfer/exact-json.ts';
+import { exactObject } from '../../../src/base/exact-json.ts';
 import { ApiError } from '../api/client.ts';
 import { type CollectionPath, type DocumentRow, documentsFrom } from './document-pages.ts';
 

@@ -1,5 +1,5 @@
 // Imports JSON lines into a collection: a line that cannot be stored is reported with its number, and the others go in.
-import { exactObject, withoutFields } from '../../../src/main/transfer/exact-json.ts';
+import { exactObject, withoutFields } from '../../../src/base/exact-json.ts';
 import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { CollectionPath } from './document-pages.ts';

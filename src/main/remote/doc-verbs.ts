@@ -1,6 +1,7 @@
 // `divan doc`: documents of a collection of a running node, over its data port; lists of keys over its REST API.
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
+import { exactJson } from '#base/exact-json.ts';
 import { jsonFlags, type StoreReply, type StoreRequest } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
 import { realClock } from '#ports/clock.ts';
@@ -8,7 +9,6 @@ import { Status } from '#wire/status.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
-import { exactJson } from '../transfer/exact-json.ts';
 import { BucketData } from './bucket-data.ts';
 import { collectionOf, jsonFlag, seconds, wholeNumber } from './common-options.ts';
 import { RemoteNode, type RemoteOptions, urlPath } from './remote-node.ts';

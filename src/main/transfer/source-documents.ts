@@ -1,6 +1,6 @@
 // Makes documents of the records of a file: their value as text of JSON, and their key.
 import { isUtf8 } from 'node:buffer';
-import { withoutFields } from './exact-json.ts';
+import { withoutFields } from '#base/exact-json.ts';
 import type { KeyGenerator } from './key-generator.ts';
 import type { SourceRecord } from './source-record.ts';
 

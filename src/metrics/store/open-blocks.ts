@@ -15,11 +15,11 @@ interface Handle {
 const openMax = 64;
 
 export class OpenBlocks {
-  readonly #files: StoreFiles;
+  readonly #files: Pick<StoreFiles, 'open'>;
   /** In least-recently-used order. */
   readonly #handles = new Map<string, Handle>();
 
-  constructor(files: StoreFiles) {
+  constructor(files: Pick<StoreFiles, 'open'>) {
     this.#files = files;
   }
 

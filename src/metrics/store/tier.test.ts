@@ -332,18 +332,13 @@ test('reports damage only to queries of the damaged time', async (t) => {
   await again.close();
 });
 
-/** A folder that counts the bytes read from its blocks, and the open ones. */
+/** A folder that counts the bytes read from its blocks. */
 class CountedReads extends FolderStoreFiles {
   bytes = 0;
-  openCount = 0;
   override async open(name: string) {
     const file = await super.open(name);
-    this.openCount++;
     return {
-      close: () => {
-        this.openCount--;
-        return file.close();
-      },
+      close: () => file.close(),
       read: (at: number, length: number) => {
         this.bytes += length;
         return file.read(at, length);
@@ -374,26 +369,6 @@ test('reads only the parts of blocks whose metrics match the pattern', async (t)
   assert.ok(items > 0 && ops > 0);
   assert.equal(items + ops, all);
   await tier.close();
-});
-
-test('queries read more blocks than stay open, side by side', async (t) => {
-  const files = new CountedReads(aFolder(t));
-  const clock = new ManualClock(startMs);
-  const spanMs = 300_000;
-  const tier = new Tier({ files, clock, log: silentLog, bounds: { ...bounds, spanMs } });
-  await tier.open();
-  for (let from = 0; from < 3_000; from += 30) {
-    clock.advance(spanMs);
-    await fill(tier, from + 30, from);
-  }
-  const answers = await Promise.all([stepsOf(tier), stepsOf(tier), stepsOf(tier, undefined, 1_000)]);
-  assert.deepEqual(
-    answers.map(({ count, problems }) => ({ count, problems })),
-    [3_000, 3_000, 2_000].map((count) => ({ count, problems: [] })),
-  );
-  assert.ok(files.openCount <= 64, `${files.openCount} files stay open`);
-  await tier.close();
-  assert.equal(files.openCount, 0);
 });
 
 test('refuses a query for too many samples before reading them', async (t) => {

@@ -213,8 +213,8 @@ export class MirroredConfigStore implements ConfigStore {
     this.#stopping.abort(new Error('the store is closed'));
     this.#watchers.clear();
     this.#setProblem('it is closed');
-    this.#started.reject(new Error('the store is closed'));
     this.#started.promise.catch(() => {});
+    this.#started.reject(this.#stopping.signal.reason as Error);
     await this.#link[Symbol.asyncDispose]();
     await this.#running;
     this.#saved.close();
@@ -278,7 +278,6 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   async #run(waiting: (reason: string) => void): Promise<void> {
-    const { random } = this.ports;
     let pauseMs = pauseMinMs;
     while (!this.#stopping.signal.aborted) {
       const reason = await this.#follow(() => {
@@ -289,8 +288,7 @@ export class MirroredConfigStore implements ConfigStore {
       this.#fail(reason.message);
       if (reason instanceof FinalError) this.#started.reject(reason);
       else if (this.#hasCopy) this.#startFromCopy();
-      const restMs = pauseMs * (0.5 + fraction(random) / 2);
-      await this.#rest(restMs);
+      await this.#rest(pauseMs * (0.5 + fraction(this.ports.random) / 2));
       pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
     }
   }
@@ -305,13 +303,13 @@ export class MirroredConfigStore implements ConfigStore {
 
   async #rest(restMs: number): Promise<void> {
     this.#resting = new AbortController();
-    const ended = AbortSignal.any([this.#stopping.signal, this.#resting.signal]);
-    await this.ports.clock.sleep(restMs, ended).catch(() => {});
+    const signals = [this.#stopping.signal, this.#resting.signal];
+    await this.ports.clock.sleep(restMs, AbortSignal.any(signals)).catch(() => {});
   }
 
   #fail(reason: string): void {
-    if (this.#problem === null)
-      this.#log.warn('configuration.unreachable', { store: this.#link.name, reason });
+    const { name: store } = this.#link;
+    if (this.#problem === null) this.#log.warn('configuration.unreachable', { store, reason });
     this.#setProblem(reason);
   }
 
@@ -344,7 +342,7 @@ export class MirroredConfigStore implements ConfigStore {
       );
       await within(this.ports.clock, resyncMs, complete.promise);
       this.#checkHead(head);
-      if (this.#isSuccessor(head)) this.#records.prepareFor(state, head.revision);
+      if (isSuccessor(head, this.#followed)) this.#records.prepareFor(state, head.revision);
       else await this.#records.complete(state, head, this.#reading);
       const ended = this.#mayEnd ? endOf(state) : null;
       const records = recordsBefore(ended, state);
@@ -363,7 +361,7 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   #setFollowed(head: StoreHead): void {
-    const isNew = this.#followed === null || this.#isSuccessor(head);
+    const isNew = this.#followed === null || isSuccessor(head, this.#followed);
     this.#followed = head;
     this.#isFenced = false;
     this.#records.revision = Math.max(this.#records.revision, head.revision);
@@ -381,21 +379,17 @@ export class MirroredConfigStore implements ConfigStore {
     checkHead(head, { followed: this.#followed, newest, isFenced: this.#isFenced });
   }
 
-  #isSuccessor(head: StoreHead): boolean {
-    return isSuccessor(head, this.#followed);
-  }
-
   #untilLost(lost: Promise<string>): Promise<string> {
     const { clock } = this.ports;
-    const hasEnded = this.#ending.promise.then(() => 'it has ended');
     return untilLost({
-      lost: Promise.race([lost, hasEnded]),
-      ...{ clock, stopping: this.#stopping.signal },
+      clock,
+      stopping: this.#stopping.signal,
+      lost: Promise.race([lost, this.#ending.promise.then(() => 'it has ended')]),
       revision: () => this.#records.revision,
       newest: async (known) => {
         const head = await within(clock, requestMs, this.#link.head());
         this.#checkHead(head, known);
-        return this.#isSuccessor(head) ? null : head.revision;
+        return isSuccessor(head, this.#followed) ? null : head.revision;
       },
       isCertain: (error) => error instanceof FinalError || error instanceof WentBackError || this.#isFenced,
     });
