@@ -58,7 +58,10 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
   });
   const offers = new ServerOffers({ ...options, peers, membership });
   const replacement = new ServerReplacement({ ...options, view, peers, membership, offers });
-  const places = new EnginePlaces({ ...options, view, peers, membership, certificates: nodeCertificates });
+  const places = new EnginePlaces({
+    ...options,
+    ...{ view, peers, membership, founderChange, certificates: nodeCertificates },
+  });
   const returning = new EngineReturn({ ...options, view, peers, membership, replacement, places });
   const engineMove = new EngineMove({
     ...options,

@@ -37,10 +37,7 @@ export async function openNode(
     return clusterKey === null ? own : new SecretBox(clusterKey, realRandom);
   };
   let configuration = await configurationOf(parts, options);
-  if (
-    file.isFounder &&
-    (await isReplacedByLaterFounder(parts, options, { configuration, secrets: secrets() }, membership))
-  )
+  if (file.isFounder && (await hasMovedOn(parts, options, { configuration, secrets: secrets() }, membership)))
     configuration = await configurationOf(parts, options);
   const { store } = configuration;
   await refuseOlderProgram(store);
@@ -57,17 +54,18 @@ export async function openNode(
   return Object.assign(configuration, { node, identity });
 }
 
-/** True: another node has taken the configuration over, and this one is a member of its cluster from now on. */
-async function isReplacedByLaterFounder(
-  { folder, log }: FolderParts,
+/** True: the configuration of the cluster is no longer at this founder, as the membership file records now. */
+async function hasMovedOn(
+  parts: FolderParts,
   options: NodeOptions,
   { configuration: { store }, secrets }: { configuration: OpenedConfiguration; secrets: SecretBox },
   membership: NodeMembership,
 ): Promise<boolean> {
+  const { folder, log } = parts;
   const nodes = (await store.get<ClusterState>(clusterKey))?.value.nodes ?? [];
   if (nodes.length < 2 || folder.nodeId === null || isNatsText(options.engine)) return false;
-  const { laterFounder } = await import('./later-founder.ts');
-  const parameters = await laterFounder({
+  const { laterPlace } = await import('./later-place.ts');
+  const found = await laterPlace({
     store,
     nodeId: folder.nodeId,
     secrets,
@@ -75,12 +73,24 @@ async function isReplacedByLaterFounder(
     clusterKey: membership.clusterKey(),
     localAddress: options['operator-address'],
   });
-  if (parameters === null) return false;
+  if (found === null) return false;
   await store[Symbol.asyncDispose]();
-  new MembershipFile(folder.path).follow(parameters);
-  process.stderr.write(
-    `divan: another node of the cluster stores the configuration now; this one was failed over and follows ${parameters.founder.host}:${parameters.founder.port}\n`,
-  );
+  const file = new MembershipFile(folder.path);
+  if (found === 'removed') {
+    file.write({ state: 'leaving' });
+    await completeRemoval(parts);
+  } else if ('nats' in found) {
+    file.useServers(found);
+    process.stderr.write(
+      'divan: NATS servers of the cluster store the configuration now; this node was failed over and uses them\n',
+    );
+  } else {
+    file.follow(found);
+    const { host, port } = found.founder;
+    process.stderr.write(
+      `divan: another node of the cluster stores the configuration now; this one was failed over and follows ${host}:${port}\n`,
+    );
+  }
   return true;
 }
 

@@ -139,17 +139,21 @@ export class RunningNode {
       leave: () => {
         // The founder itself cannot leave.
         if (source() === null && file.read()?.state !== 'member') return;
-        file.write({ state: 'leaving' });
-        // It starts again as a new node, with its configuration in its data folder.
-        const engine = this.#options.engine === ownServers ? ownServers : 'embedded';
-        this.#options = { ...this.#options, engine };
-        this.#restartSoon();
+        this.#leaveCluster();
       },
       get founderTransfer() {
         return hasFounder() ? founderTransfer : null;
       },
       engineTransfer: this.#engineTransfer(),
     };
+  }
+
+  /** It starts again as a new node, with its configuration in its data folder. */
+  #leaveCluster(): void {
+    this.#file.write({ state: 'leaving' });
+    const engine = this.#options.engine === ownServers ? ownServers : 'embedded';
+    this.#options = { ...this.#options, engine };
+    this.#restartSoon();
   }
 
   #engineTransfer(): EngineTransfer {
@@ -165,6 +169,7 @@ export class RunningNode {
       useServers: (parameters) => this.#useServers(parameters),
       serverName: () => server.name,
       removeServer: () => server.remove(),
+      removed: () => this.#leaveCluster(),
       sourceChanged: (nats) => {
         const { onNats } = this.#file;
         if (onNats !== null) this.#file.write({ ...onNats, nats });

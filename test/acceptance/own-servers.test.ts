@@ -202,6 +202,13 @@ describe('three nodes that run the servers of their configuration', { skip: need
     await assertChanges([again, first, third], 'it is back');
     await first.stop('SIGKILL');
     asBeforeItFollowed(first);
+    rmSync(join(first.dataDir, 'engine-move.json'));
+    await using lost = await NodeProcess.start({ args: engine, dataDir: first.dataDir, startMs, ports });
+    assert.match(lost.output, /NATS servers of the cluster store the configuration now/);
+    assert.match(serversOf(lost) ?? '', /^tls:/);
+    await assertChanges([lost, again, third], 'a founder is back that was lost before the move');
+    await lost.stop('SIGKILL');
+    asBeforeItFollowed(first);
     await using founder = await NodeProcess.start({ args: engine, dataDir: first.dataDir, startMs, ports });
     assert.match(serversOf(founder) ?? '', /^tls:/);
     await assertChanges([founder, again, third], 'the founder found its last change');

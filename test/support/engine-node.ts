@@ -8,6 +8,7 @@ import { engineKey, engineSecret } from '#cluster/engine/engine-record.ts';
 import { EngineReturn } from '#cluster/engine/engine-return.ts';
 import { ServerOffers } from '#cluster/engine/server-offers.ts';
 import { ServerReplacement } from '#cluster/engine/server-replacement.ts';
+import type { FounderNotice } from '#cluster/founder/founder-change.ts';
 import type {
   EngineRecord,
   EngineTransfer,
@@ -49,6 +50,8 @@ interface Settings {
   runsServer?: boolean;
   /** By node: what it answers to a request. */
   answers?: Record<string, (name: string, body: unknown) => unknown>;
+  /** What a node of an earlier epoch gets from this one while a founder has the configuration. */
+  founderNotice?: FounderNotice;
   /** How the end of the store on the servers fails. */
   returning?: () => Promise<void>;
 }
@@ -67,6 +70,7 @@ export async function aNode(settings: Settings) {
   const followed: NodeAddress[] = [];
   const events: string[] = [];
   const asked: string[] = [];
+  const requests: unknown[] = [];
   const own = new Map<string, (body: never, from: string) => unknown>();
   let runsServer = settings.runsServer ?? false;
   let source = servers === undefined ? null : someServers;
@@ -96,6 +100,7 @@ export async function aNode(settings: Settings) {
       runsServer = false;
       events.push('removed its server');
     },
+    removed: () => void events.push('removed'),
     ...{ sourceChanged: refusing, groupOf: refusing },
   };
   const membership = {
@@ -126,6 +131,7 @@ export async function aNode(settings: Settings) {
     answer: (name: string, answer: unknown) => void own.set(name, answer as never),
     async ask<Value>(to: string, name: string, body: unknown) {
       asked.push(`${name} ${to}`);
+      requests.push(body);
       if (name === 'engine/run') run.set(to, body as ServerTask);
       return (await answers[to]?.(name, body)) as Value;
     },
@@ -139,9 +145,14 @@ export async function aNode(settings: Settings) {
   };
   const offers = new ServerOffers(parts);
   const replacement = new ServerReplacement({ ...parts, offers });
-  const places = new EnginePlaces(parts);
+  const founderChange = {
+    noticeFor: () => settings.founderNotice ?? null,
+    noticed: (notice: FounderNotice | null | undefined) =>
+      void events.push(`noticed ${notice?.founder.nodeId}`),
+  };
+  const places = new EnginePlaces({ ...parts, founderChange });
   const returning = new EngineReturn({ ...parts, replacement, places });
   const move = new EngineMove({ ...parts, offers, replacement, places, returning });
   move.start();
-  return { move, clock, store, run, moves, used, followed, events, asked, own };
+  return { move, clock, store, run, moves, used, followed, events, asked, requests, own };
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { aNode, node, recordOf, secrets, someServers } from '../../../test/support/engine-node.ts';
 import { ownVersion } from '../config/node-versions.ts';
 import type { NatsSource } from '../joining/join-messages.ts';
+import { termRequest } from '../peers/inter-node.ts';
 import { engineSecret } from './engine-record.ts';
 
 const offers = (name: string): unknown => (name === 'engine/offer' ? { port: 3, routePort: 4 } : null);
@@ -50,7 +51,7 @@ test('nothing moves with fewer servers or an older node, while a node joins or a
 test('a member that cannot reach the founder asks the others where the configuration is', async () => {
   const record = recordOf(['b']);
   const nodes = [node('a'), node('b'), node('c')];
-  const placeOf = (epoch: number) => (name: string) => (name === 'engine/place' ? { epoch, record } : null);
+  const placeOf = (epoch: number) => (name: string) => (name === termRequest ? { epoch, record } : null);
   const answers = {
     b: () => Promise.reject(new Error('it is down')),
     c: placeOf(2),
@@ -81,7 +82,7 @@ test('a founder that was lost asks once whether the configuration is on servers 
   const founder = await aNode({ nodes, answers, state: { founder: 'a' } });
   await founder.clock.run(20_000);
   assert.equal(founder.used.length, 1);
-  assert.deepEqual(founder.asked, ['engine/place b']);
+  assert.deepEqual(founder.asked, [`${termRequest} b`]);
   await founder.move.stop();
 });
 
@@ -92,12 +93,12 @@ test('a founder that was lost asks until most nodes have answered, or it follows
   const later = () =>
     isUp ? { epoch: 3, record: recordOf(['c']) } : Promise.reject(new Error('it is down'));
   const answers = {
-    b: () => ({ epoch: 1, founder: { nodeId: 'a', host: 'a', port: 1 } }),
+    b: () => null,
     c: later,
     d: later,
   };
   const founder = await aNode({ nodes, answers, state: { founder: 'a' } });
-  const asked = (to: string) => founder.asked.filter((request) => request === `engine/place ${to}`).length;
+  const asked = (to: string) => founder.asked.filter((request) => request === `${termRequest} ${to}`).length;
   await founder.clock.run(20_000);
   assert.deepEqual([founder.used.length, asked('b'), asked('c') > 2], [0, 1, true]);
   isUp = true;
@@ -107,6 +108,26 @@ test('a founder that was lost asks until most nodes have answered, or it follows
   await founder.clock.run(20_000);
   assert.deepEqual(['b', 'c', 'd'].map(asked), before);
   await founder.move.stop();
+});
+
+test('a founder that was lost leaves a cluster that removed it since, and steps down for a later founder', async () => {
+  const nodes = [node('a'), node('b'), node('c')];
+  const lost = (answer: object) =>
+    aNode({ nodes, answers: { b: () => answer, c: () => null }, state: { founder: 'a', revEpoch: 2 } });
+  const removed = await lost({ epoch: 3, isRemoved: true });
+  await removed.clock.run(20_000);
+  assert.deepEqual(removed.events, ['removed']);
+  assert.deepEqual(removed.requests[0], { epoch: 2, founder: 'a', takesAnyPlace: true });
+  await removed.move.stop();
+  // It became a member again since, or the answer is of another one's failed attempt.
+  const stays = await lost({ epoch: 2, isRemoved: true });
+  await stays.clock.run(20_000);
+  assert.deepEqual(stays.events, []);
+  await stays.move.stop();
+  const replaced = await lost({ epoch: 3, founder: { nodeId: 'b', host: 'b', port: 1 } });
+  await replaced.clock.run(20_000);
+  assert.deepEqual(replaced.events, ['noticed b']);
+  await replaced.move.stop();
 });
 
 test('servers on one machine get ports of their own', async () => {

@@ -1,18 +1,23 @@
 // Where the configuration is, as nodes tell each other after it moved between a founder and NATS servers that nodes run: to all at once, and to a
-// node that cannot reach the place that it knows. The place of the highest epoch is the present one.
+// node that asks, since it cannot reach the place that it knows or is a founder that was lost. The place of the highest epoch is the present one.
+// A node that was removed is told that instead of a place: the record has a login.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import { supersedes } from '#replog/mirror/config-link.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
+import type { FounderChange } from '../founder/founder-change.ts';
 import type {
   EnginePlace,
   EngineRecord,
+  LaterPlace,
   NatsJoinParameters,
   NatsSource,
   NodeMembership,
+  PlaceRequest,
 } from '../joining/join-messages.ts';
-import { nodeAddressOf } from '../peers/inter-node.ts';
+import { nodeAddressOf, termRequest } from '../peers/inter-node.ts';
 import type { NodeCertificates } from '../peers/node-certificates.ts';
 import type { Peers } from '../peers/peers.ts';
 import { engineKey, engineSecret } from './engine-record.ts';
@@ -25,6 +30,7 @@ export interface EnginePlacesDeps {
     NodeMembership,
     'isFounder' | 'clusterKey' | 'engineTransfer' | 'founderTransfer' | 'natsSource'
   >;
+  founderChange: Pick<FounderChange, 'noticeFor' | 'noticed'>;
   certificates: Pick<NodeCertificates, 'ownCredentials'>;
   secrets: SecretBox;
   peers: Pick<Peers, 'ask' | 'answer'>;
@@ -41,7 +47,7 @@ export class EnginePlaces {
 
   constructor(deps: EnginePlacesDeps) {
     this.#deps = deps;
-    deps.peers.answer('engine/place', () => this.#known());
+    deps.peers.answer(termRequest, (request: PlaceRequest, from) => this.#laterThan(request, from));
     deps.peers.answer('engine/moved', (place: EnginePlace) => this.#noticed(place));
   }
 
@@ -57,10 +63,13 @@ export class EnginePlaces {
   async check(): Promise<void> {
     const isUnreachable = this.#isUnreachable;
     if (!isUnreachable && (!this.#deps.membership.isFounder || this.#hasAsked)) return;
+    const { cluster, revisionEpoch: epoch } = this.#deps.view;
+    const { founder = this.#deps.identity.nodeId } = cluster;
+    const request: PlaceRequest = { epoch, founder, takesAnyPlace: true };
     for (const id of this.#others) {
       if (!isUnreachable && this.#answered.has(id)) continue;
       const place = await this.#deps.peers
-        .ask<EnginePlace | null>(id, 'engine/place', null, noticeMs)
+        .ask<LaterPlace | null>(id, termRequest, request, noticeMs)
         .catch(() => undefined);
       if (place !== undefined) this.#answered.add(id);
       if (place && this.#follow(place)) return;
@@ -106,20 +115,37 @@ export class EnginePlaces {
     return founder === undefined ? null : { epoch, founder: nodeAddressOf(founder) };
   }
 
+  /** Null: this node knows no later place than the one of the request. */
+  async #laterThan(request: PlaceRequest, from: string): Promise<LaterPlace | null> {
+    const { founderChange, membership, view } = this.#deps;
+    const { cluster, revisionEpoch: epoch } = view;
+    if (membership.natsSource() === null) return founderChange.noticeFor(request);
+    if (request.takesAnyPlace !== true || !supersedes({ epoch }, request)) return null;
+    if (this.#others.includes(from)) return this.#known();
+    return cluster.left?.includes(from) ? { epoch, isRemoved: true } : null;
+  }
+
   /** A member whose servers still answer finds their last change there, and has all that they had before it. */
   #noticed(place: EnginePlace | null): void {
     if (place !== null && ('record' in place || this.#isUnreachable)) this.#follow(place);
   }
 
   /** False: it is not later than the place that this node knows, or this node is following one already. */
-  #follow(place: EnginePlace): boolean {
-    const { identity, membership, secrets, view, log } = this.#deps;
+  #follow(place: LaterPlace): boolean {
+    const { founderChange, identity, membership, secrets, view, log } = this.#deps;
     const { engineTransfer } = membership;
-    if (engineTransfer === null || place.epoch <= view.revisionEpoch || this.#isFollowing) return false;
-    // A change from one founder to another has a way of its own.
-    if ('founder' in place && (membership.natsSource() === null || place.founder.nodeId === identity.nodeId))
+    if ('founder' in place && membership.natsSource() === null) {
+      founderChange.noticed(place);
       return false;
+    }
+    if (engineTransfer === null || place.epoch <= view.revisionEpoch || this.#isFollowing) return false;
+    if ('founder' in place && place.founder.nodeId === identity.nodeId) return false;
     this.#isFollowing = true;
+    if ('isRemoved' in place) {
+      log.error('engine.removed', { epoch: view.revisionEpoch, later: place.epoch });
+      engineTransfer.removed();
+      return true;
+    }
     const following =
       'founder' in place
         ? engineTransfer.followFounder(place.founder, place.epoch)

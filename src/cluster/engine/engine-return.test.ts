@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aNode, node, recordOf, someServers } from '../../../test/support/engine-node.ts';
 import type { NodeState } from '../config/cluster-state.ts';
+import { termRequest } from '../peers/inter-node.ts';
 
 const three = [node('a'), node('b'), node('c')];
 const servers = ['a', 'b', 'c'];
@@ -109,7 +110,7 @@ test('two nodes that are left with servers go back, as after a rebalance that re
 
 test('a node whose servers no longer run asks where the configuration is, and follows a later founder only', async () => {
   const founder = { nodeId: 'b', host: 'b', port: 1 };
-  const placeOf = (place: object) => (name: string) => (name === 'engine/place' ? place : null);
+  const placeOf = (place: object) => (name: string) => (name === termRequest ? place : null);
   const away = { nodes: three, servers, state: { revEpoch: 2 } };
   const c = placeOf({ epoch: 3, founder });
   const b = () => Promise.reject(new Error('it is down'));
@@ -146,19 +147,29 @@ test('a node whose servers no longer run asks where the configuration is, and fo
   await reached.move.stop();
 });
 
-test('nodes tell each other where the configuration is', async () => {
-  const answer = async (made: Awaited<ReturnType<typeof aNode>>) => {
-    const place = (await made.own.get('engine/place')?.(null as never, 'b')) as object | null;
+test('nodes tell others where the configuration is since an earlier epoch, and a removed one that it was removed', async () => {
+  const takesAnyPlace = true;
+  const earlier = { epoch: 4, founder: 'd', takesAnyPlace };
+  const state = { revEpoch: 5, left: ['d'] };
+  const answer = async (scene: Parameters<typeof aNode>[0], request: object = earlier, from = 'b') => {
+    const made = await aNode(scene);
+    const place = await made.own.get(termRequest)?.(request as never, from);
     await made.move.stop();
-    return place && Object.keys(place);
+    return place;
   };
-  assert.deepEqual(await answer(await aNode({ nodes: three, servers })), ['epoch', 'record']);
-  const state = { founder: 'b', revEpoch: 5 };
-  assert.deepEqual(await answer(await aNode({ nodes: three, state, isFounder: false })), [
-    'epoch',
-    'founder',
-  ]);
-  assert.equal(await answer(await aNode({ nodes: [node('a')] })), null);
+  const onServers = { nodes: three, servers, state };
+  assert.deepEqual(Object.keys((await answer(onServers)) as object), ['epoch', 'record']);
+  assert.deepEqual(await answer(onServers, earlier, 'd'), { epoch: 5, isRemoved: true });
+  const { epoch: _, ...first } = earlier;
+  assert.deepEqual(await answer(onServers, first, 'd'), { epoch: 5, isRemoved: true });
+  // Of the same epoch, of a node that nobody knows, and of a founder of 0.2, which knows no such answer.
+  assert.equal(await answer(onServers, { ...earlier, epoch: 5 }, 'd'), null);
+  assert.equal(await answer(onServers, earlier, 'e'), null);
+  assert.equal(await answer(onServers, { epoch: 4, founder: 'd' }, 'd'), null);
+  const founderNotice = { epoch: 5, founder: { nodeId: 'b', host: 'b', port: 1 } };
+  const atFounder = { nodes: three, state: { ...state, founder: 'b' }, isFounder: false, founderNotice };
+  assert.deepEqual(await answer(atFounder, earlier, 'd'), founderNotice);
+  assert.equal(await answer({ nodes: [node('a')] }), null);
 });
 
 test('a server that was started for a move which never came is removed, and one of a move under way is not', async () => {

@@ -47,7 +47,7 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], runs = tru
   const offer = (id: string) => (able.includes(id) ? { port: 3, routePort: 4 } : null);
   const engineTransfer: EngineTransfer = {
     ...{ moveToServers: unexpected, useServers: unexpected, wantsServers: true },
-    ...{ returnToFounder: unexpected, followFounder: unexpected },
+    ...{ returnToFounder: unexpected, followFounder: unexpected, removed: unexpected },
     offer: async () => offer(self),
     runServer: async (task) => void tasks.set(self, task),
     serverName: () => (runs ? `of ${self}` : null),

@@ -9,7 +9,7 @@ import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import type { FounderJoinParameters, FounderTransfer } from '../joining/join-messages.ts';
-import { nodeAddressOf, termRequest } from '../peers/inter-node.ts';
+import { nodeAddressOf } from '../peers/inter-node.ts';
 import type { Peers } from '../peers/peers.ts';
 import { failoverRefusals } from '../refusals/failover.refusals.ts';
 import { takenOver } from './taken-over.ts';
@@ -78,7 +78,6 @@ export class FounderChange {
     peers.answer('founder/release', (_: null, from) => this.#released(from));
     peers.answer('founder/state', () => deps.founderTransfer?.mirror?.state ?? null);
     peers.answer('founder/notice', (notice: FounderNotice) => this.noticed(notice));
-    peers.answer(termRequest, (term: StoreTerm) => this.noticeFor(term));
   }
 
   /** The store that this node has, or follows. */

@@ -1,5 +1,5 @@
 // What a node that adds another and the added one send each other.
-import type { StoreContent, StoredRecord } from '#replog/mirror/config-link.ts';
+import type { StoreContent, StoredRecord, StoreTerm } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import type { NatsFiles } from '#replog/nats/nats-files.adapter.ts';
 import type { NodeAddress } from '#replog/node-address.ts';
@@ -138,6 +138,15 @@ export type EnginePlace = { readonly epoch: number } & (
   | { readonly founder: NodeAddress }
 );
 
+/** The store that a node has, or follows, when it asks for a later place of the configuration. */
+export interface PlaceRequest extends StoreTerm {
+  /** The node understands every form of the answer; one of 0.2 understands a founder only. */
+  readonly takesAnyPlace?: true;
+}
+
+/** Where the configuration is since a later epoch than the asking node's, or that the node is no longer a member since then. */
+export type LaterPlace = EnginePlace | { readonly epoch: number; readonly isRemoved: true };
+
 /** Which servers the NATS cluster consists of. */
 export type ServerMembers = Pick<NatsServerGroup, 'members' | 'remove'>;
 
@@ -157,6 +166,8 @@ export interface EngineTransfer {
   returnToFounder(own: NodeAddress): Promise<void>;
   /** A member uses the configuration of that founder instead of the servers' from now on, durably. */
   followFounder(founder: NodeAddress, epoch: number): Promise<void>;
+  /** Stores durably that the cluster removed this node while it did not reach the configuration, and starts again as a new node. */
+  removed(): void;
   /** The name of this node's server among the others; null: it has none. */
   serverName(): string | null;
   /** Stops the server of this node, and removes what it stored. */

@@ -44,7 +44,10 @@ export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress
   port: ports.distTLS,
 });
 
-/** An earlier founder sends this request to find out whether there is a later one. A node that the cluster removed may send it too. */
+/**
+ * Asks where the configuration is, if that is of a later epoch than the asking node knows: of a founder that was lost, or of a node that
+ * cannot reach the configuration. A node that the cluster removed may send it too.
+ */
 export const termRequest = 'founder/term';
 
 /** Connections of a node that left stay open for this time, so that it receives the information that it was removed. */

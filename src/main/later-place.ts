@@ -1,0 +1,119 @@
+// Before a founder serves the configuration of its cluster, it asks the members where that is now: another node may have taken it over meanwhile,
+// the cluster may have moved it to NATS servers, and may have removed this node.
+import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
+import { type ClusterState, clusterKey, type NodeState } from '#cluster/config/cluster-state.ts';
+import { engineSecret } from '#cluster/engine/engine-record.ts';
+import type { JoinParameters, LaterPlace, NatsSource, PlaceRequest } from '#cluster/joining/join-messages.ts';
+import { nodeAddressOf, termRequest } from '#cluster/peers/inter-node.ts';
+import { NodeCertificates } from '#cluster/peers/node-certificates.ts';
+import { Peers } from '#cluster/peers/peers.ts';
+import { realClock } from '#ports/clock.ts';
+import { type Log, silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';
+import { connectToNode, type NodeCredentials, nodeProtocols } from '#replog/served/node-connect.adapter.ts';
+
+export interface FounderParts {
+  store: ConfigStore;
+  nodeId: string;
+  secrets: SecretBox;
+  /** Encrypts the secrets of the configuration. */
+  clusterKey: Uint8Array;
+  localAddress: string | undefined;
+  log: Log;
+  /** Differs in tests. */
+  connect?: typeof connectToNode;
+}
+
+/** Longer than a connection to a machine that does not answer may take. */
+const answerMs = 4_000;
+
+/**
+ * What this node needs to be a member of the cluster where the configuration is now; `removed`: it no longer is one. Null: no node that answers
+ * knows a later place.
+ */
+export async function laterPlace(parts: FounderParts): Promise<JoinParameters | 'removed' | null> {
+  const { store, nodeId, secrets, log } = parts;
+  const cluster = (await store.get<ClusterState>(clusterKey))?.value;
+  const others = cluster?.nodes.filter(({ uuid }) => uuid !== nodeId) ?? [];
+  if (cluster === undefined || others.length === 0) return null;
+  const credentials = await credentialsOf(parts);
+  if (credentials === null) return null;
+  const term = { epoch: cluster.revEpoch ?? 1, founder: nodeId };
+  const latest = latestOf(await answersOf(others, term, credentials, parts));
+  if (latest === null || !supersedes(termOf(latest), term)) return null;
+  log.error('founder.steps_down', { epoch: term.epoch, later: termOf(latest) });
+  if ('isRemoved' in latest) return 'removed';
+  const key = Buffer.from(parts.clusterKey).toString('base64');
+  const member = { clusterUuid: cluster.uuid, clusterKey: key, credentials };
+  if ('founder' in latest) return { ...member, founder: latest.founder };
+  return { ...member, nats: JSON.parse(secrets.open(engineSecret, latest.record.source)) as NatsSource };
+}
+
+/**
+ * Of the highest epoch. In one epoch a place counts rather than a removal: the place itself says whether this node is a member, and a node that
+ * was down may not know that it became one again.
+ */
+function latestOf(places: readonly LaterPlace[]): LaterPlace | null {
+  const isRemoval = (place: LaterPlace): number => ('isRemoved' in place ? 1 : 0);
+  const isBefore = (a: LaterPlace, b: LaterPlace): boolean =>
+    a.epoch === b.epoch && isRemoval(a) !== isRemoval(b)
+      ? isRemoval(a) < isRemoval(b)
+      : supersedes(termOf(a), termOf(b));
+  return places.reduce<LaterPlace | null>(
+    (latest, place) => (latest === null || isBefore(place, latest) ? place : latest),
+    null,
+  );
+}
+
+const termOf = (place: LaterPlace): StoreTerm => ({
+  epoch: place.epoch,
+  ...('founder' in place && { founder: place.founder.nodeId }),
+});
+
+async function credentialsOf({ store, secrets, nodeId }: FounderParts): Promise<NodeCredentials | null> {
+  const certificates = new NodeCertificates({
+    store,
+    secrets,
+    random: realRandom,
+    identity: { nodeId, bootId: '' },
+    issue: () => Promise.reject(new Error('no certificate is issued before the start')),
+  });
+  await certificates.start();
+  try {
+    return certificates.ownCredentials();
+  } catch (error) {
+    // The start reports a wrong key by the name of its file.
+    if (error instanceof UnsealError) return null;
+    throw error;
+  } finally {
+    certificates.stop();
+  }
+}
+
+/** A member that does not answer may be down, or of a version that knows no change of founders. */
+async function answersOf(
+  nodes: readonly NodeState[],
+  term: StoreTerm,
+  credentials: NodeCredentials,
+  { localAddress, connect = connectToNode }: FounderParts,
+): Promise<LaterPlace[]> {
+  const request: PlaceRequest = { ...term, takesAnyPlace: true };
+  const addresses = new Map(nodes.map((node) => [node.uuid, nodeAddressOf(node)] as const));
+  const peers = new Peers({
+    clock: realClock,
+    log: silentLog,
+    async connect(nodeId) {
+      const address = addresses.get(nodeId);
+      if (address === undefined) throw new Error(`node ${nodeId} has no address`);
+      return connect(address, credentials, nodeProtocols.manager, localAddress);
+    },
+  });
+  const answers = nodes.map(({ uuid }) =>
+    peers.ask<LaterPlace | null>(uuid, termRequest, request, answerMs).catch(() => null),
+  );
+  const found = await Promise.all(answers);
+  peers.stop();
+  return found.filter((place) => place !== null);
+}
