@@ -54,7 +54,7 @@ class SimulatedLink implements Link, End {
 
   receive(handler: LinkHandler): void {
     this.#handler = handler;
-    for (const bytes of this.#early.splice(0)) handler.data(bytes);
+    for (const bytes of this.#early.splice(0)) this.#pass(bytes, handler);
   }
 
   close(reason: string): void {
@@ -64,8 +64,14 @@ class SimulatedLink implements Link, End {
 
   deliver(bytes: Buffer): void {
     if (this.#isClosed) return;
-    if (this.#handler) this.#handler.data(bytes);
+    if (this.#handler) this.#pass(bytes, this.#handler);
     else this.#early.push(bytes);
+  }
+
+  /** Overwrites the bytes afterwards, as a real link reads the next ones into the same memory. */
+  #pass(bytes: Buffer, handler: LinkHandler): void {
+    handler.data(bytes);
+    bytes.fill(0xff);
   }
 
   end(reason: string): void {

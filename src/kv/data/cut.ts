@@ -301,6 +301,11 @@ export class CutReader {
     this.at = this.cutEnd = this.left = 0;
   }
 
+  /** The caller reuses the memory of the cuts: what is left is read from a copy. */
+  keep(): void {
+    this.buffer = this.item.buffer = Buffer.from(this.buffer);
+  }
+
   nextCut(): boolean {
     this.at = this.cutEnd;
     if (this.at >= this.buffer.length) return false;

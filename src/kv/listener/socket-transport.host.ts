@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import type { ShownCertificate } from '#ports/client-certificate.ts';
+import { readEncryptedInto, type TakeBytes } from '#ports/encrypted-reads.ts';
 import { markAuthenticated, moveToSocket } from '#ports/unauthenticated-sockets.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Transport } from '../connection/transport.ts';
@@ -92,7 +93,7 @@ export interface Intake {
 
 /** Private members of sockets: the handle, around which a second socket is created, and its file descriptor. */
 interface SocketInternals {
-  _handle: { readonly fd?: number; useUserBuffer?(buffer: Buffer): void } | null;
+  _handle: { readonly fd?: number } | null;
   _server: unknown;
   server: unknown;
 }
@@ -129,49 +130,31 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
   socket.resume();
 }
 
-/**
- * Reads a TLS socket whose handshake is over through the shared buffer. Node has no public option that sets the reader of a server's
- * socket, so this code sets the members that a socket with the option `onread` has; on a runtime without these members, `data` events are used. An event and a buffer
- * of its own for each chunk take as long as a request.
- */
+/** Reads a TLS socket whose handshake is over through the shared buffer; where the runtime does not allow that, by `data` events. */
 export function readEncrypted(
   socket: Socket,
   shared: Buffer,
   intake: Intake,
   certificate: ShownCertificate | null,
 ): Connection {
-  const reader = readerMembers(socket);
-  const handle = (socket as unknown as SocketInternals)._handle;
-  if (reader === null || typeof handle?.useUserBuffer !== 'function')
-    return readEvents(socket, intake, certificate);
   const connection = watch(socket, intake, certificate);
-  // What came with the end of the handshake.
-  const early = socket.read() as Buffer | null;
-  handle.useUserBuffer(shared);
-  Object.assign(socket, {
-    [reader.buffer]: shared,
-    [reader.callback]: (bytes: number) => connection.received(shared, 0, bytes),
-  });
-  if (early === null || connection.received(early, 0, early.length)) socket.resume();
+  const take: TakeBytes = (bytes, length) => connection.received(bytes, 0, length);
+  if (!readEncryptedInto(socket, shared, take)) readChunks(socket, connection);
   return connection;
-}
-
-/** Where Node keeps the buffer and the callback of `onread`; null if it does so elsewhere. */
-function readerMembers(socket: Socket): { buffer: symbol; callback: symbol } | null {
-  const symbols = Object.getOwnPropertySymbols(socket);
-  const named = (name: string) => symbols.find(({ description }) => description === name);
-  const [buffer, callback] = [named('kBuffer'), named('kBufferCb')];
-  return buffer === undefined || callback === undefined ? null : { buffer, callback };
 }
 
 /** Reads through public events; each chunk has its own memory. */
 export function readEvents(socket: Socket, intake: Intake, certificate: ShownCertificate | null): Connection {
   const connection = watch(socket, intake, certificate);
+  readChunks(socket, connection);
+  return connection;
+}
+
+function readChunks(socket: Socket, connection: Connection): void {
   socket.on('data', (chunk: Buffer) => {
     if (!connection.received(chunk, 0, chunk.length)) socket.pause();
   });
   socket.resume();
-  return connection;
 }
 
 function watch(socket: Socket, intake: Intake, certificate: ShownCertificate | null): Connection {

@@ -29,6 +29,10 @@ function anIntake(apply: (seqno: number) => DocumentResult) {
   let high = 5;
   const applier: Partial<Applier> = {
     begin: () => Status.success,
+    takeHistory: (_, encoded) => {
+      seen.push(`history ${Buffer.from(encoded).toString()}`);
+      return Status.success;
+    },
     apply: (_, { seqno }) => {
       const status = apply(seqno);
       if (status === Status.success) high = seqno;
@@ -73,8 +77,12 @@ test('a batch that does not continue the copy fails it, since the changes betwee
 test('batches are applied at once, in order; those behind an item that waits for the disk or for memory wait with it', async () => {
   const answers: DocumentResult[] = [Status.success, notResident, Status.temporaryFailure];
   const { clock, fetches, intake, seen } = anIntake(() => answers.shift() ?? Status.success);
-  intake.take(batch, cutsOf(6, 7, 8), 10);
-  intake.take({ ...batch, start: 9, to: 10, end: 10 }, cutsOf(9, 10), 20);
+  const bodies = [cutsOf(6, 7, 8), cutsOf(9, 10)] as const;
+  intake.take(batch, bodies[0], 10);
+  const failover = Buffer.from('uuid');
+  intake.take({ ...batch, start: 9, to: 10, end: 10, failover }, bodies[1], 20);
+  // Its caller reads the next bytes of the connection into the same memory.
+  for (const bytes of [...bodies, failover]) bytes.fill(0xff);
   assert.deepEqual(seen.splice(0), ['6: applied', '7: later']);
   for (const done of fetches) done(Status.success);
   assert.deepEqual(seen.splice(0), ['7: later']);
@@ -83,6 +91,7 @@ test('batches are applied at once, in order; those behind an item that waits for
     '7: applied',
     '8: applied',
     '10 bytes of 0',
+    'history uuid',
     '9: applied',
     '10: applied',
     '20 bytes of 0',

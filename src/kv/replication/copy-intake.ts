@@ -43,11 +43,16 @@ export class CopyIntake {
     this.options = options;
   }
 
-  /** The queue is bounded by the sender's limit on unconfirmed bytes. */
+  /** The caller may then reuse the memory of the batch. The queue is bounded by the sender's limit on unconfirmed bytes. */
   take(batch: CopyBatch, body: Buffer, bytes: number): void {
     this.waitingBytes += bytes;
+    if (this.isWaiting) {
+      this.queue.push({ batch: copyOf(batch), body: Buffer.from(body), bytes });
+      return;
+    }
     this.queue.push({ batch, body, bytes });
-    if (!this.isWaiting) this.run();
+    this.run();
+    if (this.isWaiting) this.reader.keep();
   }
 
   /** Returns the bytes of the batches that will not be applied. */
@@ -135,3 +140,6 @@ export class CopyIntake {
     return item.seqno <= this.options.highSeqno(vb) ? Status.success : this.options.applier.apply(vb, item);
   }
 }
+
+const copyOf = (batch: CopyBatch): CopyBatch =>
+  batch.failover === undefined ? batch : { ...batch, failover: Buffer.from(batch.failover) };

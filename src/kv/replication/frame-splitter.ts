@@ -1,4 +1,5 @@
-// Finds whole frames in the bytes of a connection, without copying those that arrived in one piece.
+// Finds whole frames in the bytes of a connection, without copying those that arrived in one piece. The caller may reuse the memory of what it
+// pushed; a frame is valid while it is taken.
 import { readU32 } from '#wire/bytes.ts';
 import { lengthBytes, peerFrameBytesMax } from './frames.ts';
 
@@ -6,7 +7,7 @@ import { lengthBytes, peerFrameBytesMax } from './frames.ts';
 export type TakeFrame = (bytes: Buffer, start: number, end: number) => void;
 
 export class FrameSplitter {
-  /** The beginning of a frame, as it arrived. */
+  /** The beginning of a frame, in copies of what arrived. */
   private pieces: Buffer[] = [];
   private storedBytes = 0;
 
@@ -46,7 +47,7 @@ export class FrameSplitter {
   }
 
   private store(piece: Buffer): void {
-    this.pieces.push(piece);
+    this.pieces.push(Buffer.from(piece));
     this.storedBytes += piece.length;
   }
 }

@@ -47,12 +47,16 @@ const messages: readonly [PeerMessage, Buffer?][] = [
   [{ ...got, rows: [] }],
 ];
 
-/** Takes the frames out of the bytes, in pieces. */
+/** Takes the frames out of the bytes, in pieces whose memory is then overwritten. */
 function splitIn(bytes: Buffer, piece: number): Buffer[] {
   const splitter = new FrameSplitter();
   const found: Buffer[] = [];
-  const take: TakeFrame = (frames, start, end) => found.push(frames.subarray(start, end));
-  for (let at = 0; at < bytes.length; at += piece) splitter.push(bytes.subarray(at, at + piece), take);
+  const take: TakeFrame = (frames, start, end) => found.push(Buffer.from(frames.subarray(start, end)));
+  for (let at = 0; at < bytes.length; at += piece) {
+    const arrived = Buffer.from(bytes.subarray(at, at + piece));
+    splitter.push(arrived, take);
+    arrived.fill(0xff);
+  }
   return found;
 }
 

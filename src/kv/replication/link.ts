@@ -2,6 +2,7 @@
 import type { TLSSocket } from 'node:tls';
 
 export interface LinkHandler {
+  /** The bytes are valid during the call. */
   data(bytes: Buffer): void;
   closed(reason: string): void;
 }

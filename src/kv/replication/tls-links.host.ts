@@ -1,12 +1,15 @@
 // Connections between the data services of a cluster: both sides show a certificate of the cluster's authority, which names their node.
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
 import { nodeDataProtocol, nodeIdIn } from '#base/node-uri.ts';
+import { readEncryptedInto } from '#ports/encrypted-reads.ts';
 import type { PeerTls } from '../admin.ts';
 import type { Link, LinkAddress, LinkHandler, LinkHost } from './link.ts';
 
 const connectMs = 3_000;
 /** Of nodes, including connections whose certificate is not checked yet. */
 const connectionsMax = 2_048;
+/** A record of TLS has at most so many bytes, and each read returns one. */
+const readBytes = 16 * 1024;
 
 export class TlsLinks implements LinkHost<PeerTls> {
   accepted: (link: Link) => void = (link) => link.close('this node has no cluster');
@@ -14,6 +17,8 @@ export class TlsLinks implements LinkHost<PeerTls> {
   private server: Server | null = null;
   private tls: PeerTls | null = null;
   private readonly sockets = new Set<TLSSocket>();
+  /** All links are read into it; of a node without other nodes it is not made. */
+  private shared: Buffer | null = null;
 
   async listen(host: string, port: number): Promise<number> {
     const server = createServer(
@@ -99,17 +104,20 @@ export class TlsLinks implements LinkHost<PeerTls> {
   private linkOf(socket: TLSSocket, node: string): Link {
     this.sockets.add(socket);
     socket.once('close', () => this.sockets.delete(socket));
-    return new TlsLink(socket, node);
+    this.shared ??= Buffer.allocUnsafeSlow(readBytes);
+    return new TlsLink(socket, node, this.shared);
   }
 }
 
 class TlsLink implements Link {
   readonly node: string;
   private readonly socket: TLSSocket;
+  private readonly shared: Buffer;
   private reason = 'the connection was closed';
 
-  constructor(socket: TLSSocket, node: string) {
+  constructor(socket: TLSSocket, node: string, shared: Buffer) {
     this.socket = socket;
+    this.shared = shared;
     this.node = node;
     socket.setNoDelay(true);
     socket.on('error', (error) => {
@@ -126,14 +134,21 @@ class TlsLink implements Link {
   }
 
   receive(handler: LinkHandler): void {
-    this.socket.on('data', (bytes: Buffer) => handler.data(bytes));
-    this.socket.once('close', () => handler.closed(this.reason));
-    if (this.socket.destroyed) handler.closed(this.reason);
+    const { socket } = this;
+    socket.once('close', () => handler.closed(this.reason));
+    if (socket.destroyed) handler.closed(this.reason);
+    else if (!readEncryptedInto(socket, this.shared, (bytes, length) => this.take(handler, bytes, length)))
+      socket.on('data', (bytes: Buffer) => handler.data(bytes));
   }
 
   close(reason: string): void {
     this.reason = reason;
     this.socket.destroy();
+  }
+
+  private take(handler: LinkHandler, bytes: Buffer, length: number): boolean {
+    handler.data(bytes.subarray(0, length));
+    return true;
   }
 }
 

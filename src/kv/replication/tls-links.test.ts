@@ -22,7 +22,7 @@ test('two nodes identify each other by their certificates and exchange bytes', a
   const received = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<string>();
   const data = (piece: Buffer): void => {
-    pieces.push(piece);
+    pieces.push(Buffer.from(piece));
     if (pieces.reduce((sum, { length }) => sum + length, 0) === bytes.length) received.resolve();
   };
   other.receive({ data, closed: closed.resolve });

@@ -1,0 +1,35 @@
+// Reads of TLS sockets into a buffer that the caller owns. An event and a buffer of its own for each chunk take as long as a request. Node has no
+// public option that sets the reader of a server's socket, so this code sets the members that a socket with the option `onread` has.
+import type { Socket } from 'node:net';
+
+/** The first `length` bytes arrived. They are valid during the call. False: read no further until the socket is resumed. */
+export type TakeBytes = (bytes: Buffer, length: number) => boolean;
+
+/** Private members of a socket's handle. */
+interface SocketInternals {
+  _handle: { useUserBuffer?(buffer: Buffer): void } | null;
+}
+
+/** Reads a TLS socket whose handshake is over into `shared`. False, and nothing is done, on a runtime without these members. */
+export function readEncryptedInto(socket: Socket, shared: Buffer, take: TakeBytes): boolean {
+  const reader = readerMembers(socket);
+  const handle = (socket as unknown as SocketInternals)._handle;
+  if (reader === null || typeof handle?.useUserBuffer !== 'function') return false;
+  // What came with the end of the handshake.
+  const early = socket.read() as Buffer | null;
+  handle.useUserBuffer(shared);
+  Object.assign(socket, {
+    [reader.buffer]: shared,
+    [reader.callback]: (bytes: number) => take(shared, bytes),
+  });
+  if (early === null || take(early, early.length)) socket.resume();
+  return true;
+}
+
+/** Where Node keeps the buffer and the callback of `onread`; null if it does so elsewhere. */
+function readerMembers(socket: Socket): { buffer: symbol; callback: symbol } | null {
+  const symbols = Object.getOwnPropertySymbols(socket);
+  const named = (name: string) => symbols.find(({ description }) => description === name);
+  const [buffer, callback] = [named('kBuffer'), named('kBufferCb')];
+  return buffer === undefined || callback === undefined ? null : { buffer, callback };
+}
