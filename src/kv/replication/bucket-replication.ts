@@ -84,7 +84,9 @@ export class BucketReplication {
     this.checks = new CheckTimes(options.clock, () => this.checkShards());
     this.drops = new ShardDrops({ ...options, ended: () => this.followAgain() });
     this.delayed = new DelayedWork(options.clock);
-    this.reports = new CopyReports({ ...options, delayed: this.delayed, columns: options.bucket.columns });
+    // Its own, so that reports do not wait for as long as changes.
+    const delayed = new DelayedWork(options.clock);
+    this.reports = new CopyReports({ ...options, delayed, columns: options.bucket.columns });
     this.earlier = new EarlierActives(options.peers);
     this.boots = new ContinuedBoots({ ...options, own: options.bucket.stoppedBoots });
     options.bucket.servedUntilMs = (vb) => this.servedUntilMs(vb);

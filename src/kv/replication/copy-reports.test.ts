@@ -36,7 +36,7 @@ test('positions that no client waits for are one message after a short time', as
     await turn();
   }
   assert.deepEqual(sent, []);
-  clock.advance(delayMs);
+  clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [got(20, row(0, 2))]);
 });
 
@@ -49,7 +49,7 @@ test('a position that a client waits for is sent at the end of the turn, with th
   assert.deepEqual(sent, [], 'the turn may bring more');
   await turn();
   assert.deepEqual(sent.splice(0), [got(20, row(0, 1), row(1, 1))]);
-  clock.advance(delayMs);
+  clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [], 'nothing is sent twice');
 });
 
@@ -62,7 +62,7 @@ test('a report that was sent early is not sent again when its time has come', ()
   columns.highSeqno[0] = 3;
   reports.add('a', plain, 1);
   assert.deepEqual(sent, []);
-  clock.advance(delayMs);
+  clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [got(1, row(0, 3))]);
 });
 
@@ -71,10 +71,10 @@ test('what was not reported before the connection was lost is not sent on the ne
   const plain = { shard: 0, epoch: 1, vb: 0, isAwaited: false };
   reports.add('a', plain, 1);
   reports.discard('a');
-  clock.advance(delayMs);
+  clock.advance(delayMs.quiet);
   assert.deepEqual(sent, []);
   columns.highSeqno[0] = 3;
   reports.add('a', plain, 1);
-  clock.advance(delayMs);
+  clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [got(1, row(0, 3))]);
 });

@@ -2,24 +2,33 @@
 // instead of many small ones.
 import type { Clock } from '#ports/clock.ts';
 
-/** Far below the two seconds of changes that a copy may lack. */
-export const delayMs = 2;
+/**
+ * Far below the two seconds of changes that a copy may lack. `busy`: while many vbuckets change, so that a batch has more changes; most of
+ * what a copy costs is for each batch.
+ */
+export const delayMs = { quiet: 2, busy: 8 } as const;
+/** Pieces of work in a millisecond from which on the next delay is the busy one. */
+export const busyPerMs = 4;
 
 export class DelayedWork {
   private readonly clock: Clock;
   private waiting: (() => void)[] = [];
+  private isBusy = false;
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
   add(act: () => void): void {
-    if (this.waiting.push(act) === 1) this.clock.after(delayMs, () => this.run());
+    if (this.waiting.push(act) > 1) return;
+    const ms = this.isBusy ? delayMs.busy : delayMs.quiet;
+    this.clock.after(ms, () => this.run(ms));
   }
 
-  private run(): void {
+  private run(ms: number): void {
     const due = this.waiting;
     this.waiting = [];
+    this.isBusy = due.length >= busyPerMs * ms;
     for (const act of due) act();
   }
 }

@@ -87,7 +87,7 @@ test('a page without new rows is not read again before something changes', async
   for (let i = 0; i < 5; i++) await turn();
   assert.equal(reads, 1);
   feed.changed();
-  clock.advance(delayMs);
+  clock.advance(delayMs.quiet);
   for (let i = 0; i < 5; i++) await turn();
   assert.equal(reads, 2);
   feed.close();
@@ -124,15 +124,15 @@ test('changes that no client waits for are sent together after a short time, a d
   change(1, 1);
   change(2, 2);
   assert.deepEqual(sent, [], 'it waits for more');
-  clock.advance(delayMs);
+  clock.advance(delayMs.quiet);
   assert.deepEqual(sent.splice(0), [{ start: 1, to: 2, end: 2, live: true, isAwaited: false }]);
   change(3, 3);
   change(4, 3);
   assert.deepEqual(sent.splice(0), [{ start: 3, to: 4, end: 4, live: true, isAwaited: true }]);
-  clock.advance(delayMs);
+  clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [], 'all was sent');
   change(5, 5);
   feed.close();
-  clock.advance(delayMs);
+  clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [], 'a closed feed sends nothing');
 });

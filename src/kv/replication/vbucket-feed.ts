@@ -2,7 +2,7 @@
 // or the content of memory, is the state at one time; if it is sent in several batches, a later batch may move the end of the snapshot.
 import type { Clock } from '#ports/clock.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
-import { type CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+import { type CutState, type CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
 import type { DelayedWork } from './delayed-work.ts';
 
 const batchBytes = 256 * 1024;
@@ -42,6 +42,7 @@ export class VbucketFeed implements Follower {
   readonly seesPending = true;
   private readonly options: VbucketFeedOptions;
   private readonly item = emptyCutItem();
+  private readonly state: CutState;
   private isReading = false;
   /** Something changed since the page that is being read was requested. */
   private isChanged = false;
@@ -52,6 +53,7 @@ export class VbucketFeed implements Follower {
   constructor(options: VbucketFeedOptions) {
     this.options = options;
     this.position = options.position;
+    this.state = stateOfVbucket(options.vb);
   }
 
   start(): void {
@@ -119,7 +121,7 @@ export class VbucketFeed implements Follower {
       if (seqno > 0) writer.item(this.item);
       to = seqno === 0 ? end : seqno;
     }
-    writer.finish(stateOfVbucket(vb));
+    writer.finish(this.state);
     if (to >= start) {
       this.position = to;
       this.options.send({ start, to, end, live: to === end, isAwaited: this.isAwaited() }, writer.written());
