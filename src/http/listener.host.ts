@@ -10,13 +10,12 @@ import { http, https } from '#ports/node-http.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { handshakeMs, UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { PeerCertificates } from './peer-certificates.host.ts';
+import { SilentSockets } from './silent-sockets.host.ts';
 
 const limits = {
   headerBytes: 64 << 10,
   headerCount: 1000,
-  headersTimeoutMs: 30_000,
   requestTimeoutMs: 300_000,
-  idleTimeoutMs: 300_000,
   /** Connections of clients that have not logged in, for each address. */
   unauthenticatedPerSource: 512,
   /** How long an answer may take after the client has half-closed the connection. */
@@ -24,6 +23,8 @@ const limits = {
   /** Idle time before the operating system probes the connection (TCP keepalive). */
   keepAliveDelayMs: 30_000,
 };
+
+const restTimeouts = { headersMs: 30_000, idleMs: 300_000, checkMs: 30_000 };
 
 export interface ListenOptions {
   host: string;
@@ -33,6 +34,17 @@ export interface ListenOptions {
   gate?: ClientGate;
   /** Absent: the limits of all REST ports. */
   unauthenticated?: UnauthenticatedSockets;
+  /** Absent: those of all REST ports. */
+  timeouts?: Timeouts;
+}
+
+interface Timeouts {
+  /** From the first byte of a request to the end of its headers. */
+  readonly headersMs: number;
+  /** Without a request. */
+  readonly idleMs: number;
+  /** Between two checks of the headers' time. */
+  readonly checkMs: number;
 }
 
 export interface Listener {
@@ -50,10 +62,11 @@ export interface Listener {
 }
 
 export async function openListener(handler: RequestListener, options: ListenOptions): Promise<Listener> {
-  const server = makeServer(handler, options);
+  const first = makeServer(handler, options);
+  const { server } = first;
   const certificates = options.tls && new PeerCertificates(server as TlsServer, options.tls);
   await listen(server, options);
-  const open = new Set([server]);
+  const open = new Set([first]);
   const { port } = server.address() as AddressInfo;
   return {
     port,
@@ -70,18 +83,25 @@ export async function openListener(handler: RequestListener, options: ListenOpti
       open.clear();
       for (const host of hosts) {
         const next = makeServer(handler, options);
-        await listen(next, { host, port });
+        await listen(next.server, { host, port });
         open.add(next);
       }
     },
   };
 }
 
+interface OpenServer {
+  readonly server: Server | TlsServer;
+  readonly silent: SilentSockets;
+}
+
 function makeServer(
   handler: RequestListener,
-  { tls, gate, unauthenticated = restUnauthenticated }: ListenOptions,
-): Server | TlsServer {
-  const server = tls ? tlsServer(handler, tls) : http.createServer(serverOptions, handler);
+  { tls, gate, unauthenticated = restUnauthenticated, timeouts = restTimeouts }: ListenOptions,
+): OpenServer {
+  const options = serverOptions(timeouts);
+  const server = tls ? tlsServer(handler, tls, options) : http.createServer(options, handler);
+  const silent = new SilentSockets(server, tls ? 'secureConnection' : 'connection', timeouts.idleMs);
   server.maxConnections = connectionsMax;
   const enter = tls
     ? guardHandshakes(server as TlsServer, unauthenticated)
@@ -90,10 +110,13 @@ function makeServer(
   server.on('clientError', answerMalformed);
   server.on('connection', (socket: Socket) => {
     if (gate !== undefined && !gate.pass(socket)) return;
-    if (enter(socket)) socket.once('end', () => limitHalfClosed(socket));
+    if (!enter(socket)) return;
+    socket.once('end', () => limitHalfClosed(socket));
+    if (!tls) silent.hold(socket);
   });
+  if (tls) server.on('secureConnection', (socket: Socket) => silent.hold(socket));
   server.on('request', (_, response) => response.once('close', () => closeIdleIfStopping(server)));
-  return server;
+  return { server, silent };
 }
 
 /** Returns the function that admits an accepted socket. */
@@ -112,21 +135,19 @@ const restUnauthenticated = new UnauthenticatedSockets(() => ({
   perSource: Math.min(limits.unauthenticatedPerSource, Math.floor(connectionsMax / 4)),
 }));
 
-const serverOptions = {
+const serverOptions = ({ headersMs, idleMs, checkMs }: Timeouts) => ({
   maxHeaderSize: limits.headerBytes,
-  headersTimeout: limits.headersTimeoutMs,
+  headersTimeout: headersMs,
   requestTimeout: limits.requestTimeoutMs,
-  keepAliveTimeout: limits.idleTimeoutMs,
+  connectionsCheckingInterval: checkMs,
+  keepAliveTimeout: idleMs,
   noDelay: true,
   keepAlive: true,
   keepAliveInitialDelay: limits.keepAliveDelayMs,
-};
+});
 
-const tlsServer = (handler: RequestListener, tls: TlsSpec): TlsServer =>
-  https.createServer(
-    { ...serverOptions, handshakeTimeout: handshakeMs, ...secureContextOptions(tls) },
-    handler,
-  );
+const tlsServer = (handler: RequestListener, tls: TlsSpec, options: object): TlsServer =>
+  https.createServer({ ...options, handshakeTimeout: handshakeMs, ...secureContextOptions(tls) }, handler);
 
 function listen(server: Server | TlsServer, options: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -138,7 +159,7 @@ function listen(server: Server | TlsServer, options: { host: string; port: numbe
   });
 }
 
-function close(server: Server | TlsServer, clock: Clock, deadlineMs: number): Promise<void> {
+function close({ server, silent }: OpenServer, clock: Clock, deadlineMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.after(deadlineMs, () => server.closeAllConnections());
     server.close(() => {
@@ -146,6 +167,7 @@ function close(server: Server | TlsServer, clock: Clock, deadlineMs: number): Pr
       resolve();
     });
     server.closeIdleConnections();
+    silent.close();
   });
 }
 

@@ -1,4 +1,4 @@
-// TLS connections to a REST port that send nothing, over real sockets: they exclude only clients of their own address.
+// Connections to a REST port that send nothing, over real sockets: they exclude only clients of their own address, and may send later.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -48,4 +48,51 @@ test('an address at its limit of silent connections gets no more, and other addr
   assert.match(await served(listener.port), /200 OK[\s\S]*served/);
   for (const socket of [...crowd, ...others]) socket.destroy();
   await eventually(() => assert.equal(unauthenticated.total, 0));
+});
+
+async function answerTo(socket: Socket): Promise<string> {
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}
+
+test('a connection may be idle before its first request, and half a request has a time limit', async () => {
+  const { certificate, key } = await makeCertificate();
+  for (const tls of [
+    undefined,
+    { certificate, key, minVersion: 'TLSv1.2', honorCipherOrder: true } as const,
+  ]) {
+    const timeouts = { headersMs: 100, idleMs: 60_000, checkMs: 10 };
+    const listener = await openListener((_, response) => response.end('served'), {
+      host: '127.0.0.1',
+      port: 0,
+      timeouts,
+      ...(tls && { tls }),
+    });
+    const { port } = listener;
+    const open = (): Socket =>
+      tls
+        ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+        : connect({ port, host: '127.0.0.1' });
+    const idle = open();
+    await once(idle, tls ? 'secureConnect' : 'connect');
+    const halfSent = open();
+    halfSent.write('GET / HTTP/1.1\r\nHost: x\r\n');
+    // The idle connection is older, and the time is over for this one.
+    assert.match(await answerTo(halfSent), /^HTTP\/1.1 408 /);
+    idle.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    assert.match(await answerTo(idle), /^HTTP\/1.1 200 OK[\s\S]*served/);
+    const silentOne = open();
+    await once(silentOne, tls ? 'secureConnect' : 'connect');
+    const closed = once(silentOne.resume(), 'close');
+    await listener.close(realClock, 60_000);
+    await closed;
+  }
+});
+
+test('a connection that stays silent is closed', async () => {
+  const timeouts = { headersMs: 10_000, idleMs: 20, checkMs: 10_000 };
+  const listener = await openListener(() => {}, { host: '127.0.0.1', port: 0, timeouts });
+  assert.equal(await answerTo(connect({ port: listener.port, host: '127.0.0.1' })), '');
+  await listener.close(realClock, 0);
 });
