@@ -8,6 +8,7 @@ import { functionRows } from '../catalog/function-rows.ts';
 import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts';
 import { transactionRow } from '../catalog/transaction-rows.ts';
 import type { QueryParts } from '../state/parts.ts';
+import { shownNameOf } from '../state/prepared-cache.ts';
 import { changeSettings, shownSettings } from '../state/settings.ts';
 import { backUpFunctions, restoreFunctions } from './function-backup.ts';
 import { answerLibraries } from './libraries.ts';
@@ -44,22 +45,20 @@ const routes: Readonly<Record<string, Route>> = {
   'GET /admin/stats': (service) => statistics(service),
   'GET /admin/stats/*': (service, [name = '']) => statistic(service, name) ?? notFound,
   'GET /admin/prepareds': ({ prepared }) => prepared.all().map((entry) => preparedRow(entry).value),
-  'GET /admin/prepareds/*': ({ prepared }, [name]) =>
-    found(
-      prepared.all().map((entry) => preparedRow(entry)),
-      name,
-    ),
+  'GET /admin/prepareds/*': ({ prepared }, [name = '']) => {
+    const entry = prepared.named(name);
+    return entry === undefined ? notFound : preparedRow(entry).value;
+  },
   'DELETE /admin/prepareds/*': ({ prepared }, [name = '']) => {
     if (!prepared.remove(name)) throw sqlError(4040, name);
     return true;
   },
   'GET /admin/active_requests': ({ active, deps }) =>
     active.all().map((request) => activeRow(request, deps.clock).value),
-  'GET /admin/active_requests/*': ({ active, deps }, [id]) =>
-    found(
-      active.all().map((request) => activeRow(request, deps.clock)),
-      id,
-    ),
+  'GET /admin/active_requests/*': ({ active, deps }, [id = '']) => {
+    const request = active.find(id);
+    return request === undefined ? notFound : activeRow(request, deps.clock).value;
+  },
   'DELETE /admin/active_requests/*': ({ active }, [id = '']) => {
     const request = active.find(id);
     if (request === undefined) return notFound;
@@ -68,9 +67,12 @@ const routes: Readonly<Record<string, Route>> = {
   },
   'GET /admin/completed_requests': ({ completed }) =>
     completed.all().map((request) => completedRow(request).value),
-  'GET /admin/completed_requests/*': ({ completed }, [id]) => found(completed.all().map(completedRow), id),
+  'GET /admin/completed_requests/*': ({ completed }, [id = '']) => {
+    const request = completed.find(id);
+    return request === undefined ? notFound : completedRow(request).value;
+  },
   'DELETE /admin/completed_requests/*': ({ completed }, [id = '']) => completed.delete(id) || notFound,
-  'GET /admin/indexes/prepareds': ({ prepared }) => prepared.all().map((entry) => preparedRow(entry).id),
+  'GET /admin/indexes/prepareds': ({ prepared }) => prepared.all().map(shownNameOf),
   'GET /admin/indexes/active_requests': ({ active }) => active.all().map(({ id }) => id),
   'GET /admin/indexes/completed_requests': ({ completed }) =>
     completed.all().map((request) => request.active.id),

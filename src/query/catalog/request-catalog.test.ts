@@ -44,7 +44,7 @@ test('a scan warns of rows that the user may not see', async () => {
   }
 });
 
-test('prepared statements are shown without passwords, and without a plan that has some', async () => {
+test('prepared statements are shown without passwords of CURL(), and without a plan that has some', async () => {
   const { service, ask, answerOf } = aQueryService();
   const origin = originOf('admin', 'password');
   const shown = async (what: string) => {
@@ -52,15 +52,17 @@ test('prepared statements are shown without passwords, and without a plan that h
     assert.doesNotMatch(text, /pl4nted/);
     return JSON.parse(text) as Record<string, unknown>[];
   };
-  const [answer] = (await answerOf({ statement: 'PREPARE p FROM WAIT {"user": "a:pl4nted"}' })).results ?? [];
+  const [answer] =
+    (await answerOf({ statement: 'PREPARE p FROM WAIT {"user": "a:pl4nted"} CURL' })).results ?? [];
   assert.match(JSON.stringify(answer), /encoded_plan.*pl4nted/, 'as its sender knows it');
-  await answerOf({ statement: 'PREPARE open FROM ROWS 1' });
-  await answerOf({ statement: 'ROWS 1 {"user": "a:pl4nted"}', auto_prepare: true });
+  const plain = 'PREPARE open FROM ROWS 1 {"user": "ann", "token": "t"}';
+  await answerOf({ statement: plain });
+  await answerOf({ statement: 'ROWS 1 {"user": "a:pl4nted"} CURL', auto_prepare: true });
   const plans = (await shown('prepareds')).map((row) => [row['statement'], typeof row['encoded_plan']]);
   assert.deepEqual(plans.sort(), [
-    ['PREPARE open FROM ROWS 1', 'string'],
-    ['PREPARE p FROM WAIT {"user": "*****"}', 'undefined'],
-    ['ROWS 1 {"user": "*****"}', 'undefined'],
+    [plain, 'string'],
+    ['PREPARE p FROM WAIT {"user": "*****"} CURL', 'undefined'],
+    ['ROWS 1 {"user": "*****"} CURL', 'undefined'],
   ]);
   const session = await openSession(service.deps.authority, origin, []);
   for await (const rows of new RequestCatalog(service, session).scan('prepareds', null, () => {}))
@@ -68,7 +70,7 @@ test('prepared statements are shown without passwords, and without a plan that h
   const { done, close } = ask({ prepared: 'p' });
   await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
   const [active] = await shown('active_requests');
-  assert.equal(active?.['preparedText'], 'PREPARE p FROM WAIT {"user": "*****"}');
+  assert.equal(active?.['preparedText'], 'PREPARE p FROM WAIT {"user": "*****"} CURL');
   close();
   await done;
 });

@@ -5,7 +5,7 @@ import type { ActiveRequest } from '../state/active-requests.ts';
 import type { CompletedRequest } from '../state/completed-requests.ts';
 import { type PreparedEntry, shownNameOf } from '../state/prepared-cache.ts';
 import type { PlainRow } from './plain-row.ts';
-import { withoutPasswords } from './without-passwords.ts';
+import { shownStatement } from './without-passwords.ts';
 
 const timeText = (ms: number): string => new Date(ms).toISOString();
 
@@ -19,11 +19,11 @@ function common(active: ActiveRequest) {
     requestTime: timeText(active.startedMs),
     scanConsistency: request?.consistency === 'not_bounded' ? 'unbounded' : request?.consistency,
     clientContextID: request?.clientContextId ?? undefined,
-    statement: request?.statement === null ? undefined : withoutPasswords(request?.statement ?? ''),
+    statement: request?.statement === null ? undefined : shownStatement(request?.statement ?? ''),
     statementType: active.kind ?? undefined,
     queryContext: request?.queryContextText === '' ? undefined : request?.queryContextText,
     preparedName: active.preparedName ?? undefined,
-    preparedText: active.preparedText === null ? undefined : withoutPasswords(active.preparedText),
+    preparedText: active.preparedText === null ? undefined : shownStatement(active.preparedText),
     users: active.users.join(',') || undefined,
     remoteAddr: active.remoteAddress,
     userAgent: active.userAgent || undefined,
@@ -74,7 +74,7 @@ export function completedRow({ active, elapsedMs, serviceMs }: CompletedRequest)
 export function preparedRow(entry: PreparedEntry): PlainRow {
   const { uses, lastUsedMs, elapsedMs, serviceMs } = entry;
   const name = shownNameOf(entry);
-  const statement = withoutPasswords(entry.text);
+  const statement = shownStatement(entry.text);
   // The plan has the text as it is.
   const showsPlan = statement === entry.text && entry.encodedPlan !== '';
   const value = {

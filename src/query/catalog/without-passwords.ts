@@ -1,5 +1,8 @@
 // Removes passwords, as the options and headers of CURL() have them, from statements that catalog and audit show.
 
+/** Escapes, since a name in backticks may be written with them. */
+const namesCurl = /curl|\\u/i;
+
 /** What follows an opening quote in a text of SQL++, without the closing quote: escapes and doubled quotes are part of it. */
 const inside = (quote: string): string => String.raw`(?:[^${quote}\\]|\\.|${quote}${quote})*`;
 
@@ -18,3 +21,7 @@ export const withoutPasswords = (statement: string): string =>
   headers
     .reduce((text, header) => text.replace(header, '$1*****'), statement.replace(member, '$1"*****"'))
     .replace(address, '$1*****@');
+
+/** As the catalog shows a statement to those who may read it: as it was sent, unless it may call CURL(). */
+export const shownStatement = (statement: string): string =>
+  namesCurl.test(statement) ? withoutPasswords(statement) : statement;

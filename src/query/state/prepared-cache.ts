@@ -63,11 +63,14 @@ export class PreparedCache {
     }
   }
 
-  /** Removes the statement by the name that the administration shows. */
+  /** The statement with the name that the administration shows. */
+  named(shownName: string): PreparedEntry | undefined {
+    return this.all().find((entry) => shownNameOf(entry) === shownName);
+  }
+
   remove(shownName: string): boolean {
-    for (const [key, entry] of this.entries)
-      if (shownNameOf(entry) === shownName) return this.entries.delete(key);
-    return false;
+    const entry = this.named(shownName);
+    return entry !== undefined && this.entries.delete(keyOf(entry.name, entry.queryContext));
   }
 
   all(): PreparedEntry[] {
