@@ -36,7 +36,8 @@ function replying(reply: JavaScriptReply) {
   const threads = new JavaScriptThreads({ startThread, clock: new ManualClock(), threadsMax: 1 });
   const functions = new JavaScriptFunctions({ threads, libraries });
   const definition = { scope: null, name: 'f', parameters: [], isVariadic: true, body: 'f', library: 'l' };
-  return () => functions.call(definition, [], { session: 1, signal: new AbortController().signal });
+  return () =>
+    functions.call(definition, [], { session: 1, user: 'u', signal: new AbortController().signal });
 }
 
 test('a result that is nested too deeply is an error of the call', async () => {

@@ -17,6 +17,7 @@ import { JavaScriptFailure, type JavaScriptThreads } from './javascript-threads.
 export interface Caller {
   /** Unique to a request: its calls may see global variables that earlier ones set. */
   readonly session: number;
+  readonly user: string;
   readonly signal: AbortSignal;
 }
 
@@ -64,7 +65,7 @@ export class JavaScriptFunctions {
     } as const;
     const session = `${caller.session} ${this.libraries.revision} ${code.file}`;
     try {
-      const reply = await this.threads.run({ job, session, signal: caller.signal });
+      const reply = await this.threads.run({ job, session, user: caller.user, signal: caller.signal });
       return resultOf(reply, code, failed);
     } catch (error) {
       if (error instanceof JavaScriptFailure) throw failed(error.message, 'Limit exceeded');
@@ -79,7 +80,7 @@ export class JavaScriptFunctions {
     if (bytes > libraryCodeBytesMax)
       return `a library has at most ${libraryCodeBytesMax} bytes, and this one has ${bytes}`;
     const code = codeOf(library);
-    const run = { job: { kind: 'check', library: code }, signal: neverAborted } as const;
+    const run = { job: { kind: 'check', library: code }, user: '', signal: neverAborted } as const;
     const reply = await this.threads.run(run).catch((error: unknown) => {
       if (error instanceof JavaScriptFailure)
         return { kind: 'refused', reason: error.message, type: 'Limit exceeded' } as const;

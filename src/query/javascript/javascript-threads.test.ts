@@ -40,7 +40,8 @@ function aPool(threadsMax = 1) {
   const threads = new JavaScriptThreads({ startThread, clock, threadsMax });
   const library = { file: 'functions/l.js', code: '' };
   const job = { kind: 'call', library, name: 'f', arguments: '[]', undefinedAt: [] } as const;
-  const run = (session = 's', signal = new AbortController().signal) => threads.run({ job, session, signal });
+  const run = (session = 's', signal = new AbortController().signal, user = 'u') =>
+    threads.run({ job, user, session, signal });
   const worker = (at: number): FakeWorker => {
     const found = workers[at];
     assert.ok(found);
@@ -134,6 +135,36 @@ test('an aborted job that waits for a thread never reaches one', async () => {
   await running;
   assert.equal(worker(0).jobs.length, 1);
   threads.stop();
+});
+
+test('a user with many calls keeps nobody out: another one gets a thread at once, or is next', async () => {
+  const { worker, workers, run, threads } = aPool(2);
+  const signal = new AbortController().signal;
+  const many = Array.from({ length: 102 }, () => run('a', signal));
+  assert.equal(workers.length, 2, 'one user has no more threads than before');
+  const others = ['b', 'c', 'd'].map((user) => run(user, signal, user));
+  assert.equal(workers.length, 4);
+  await assert.rejects(run('a'), /more than 100 calls wait/);
+  worker(0).reply();
+  await many[0];
+  worker(0).reply();
+  await others[2];
+  assert.deepEqual(
+    [0, 1, 2, 3].map((at) => worker(at).jobs.length),
+    [2, 1, 1, 1],
+    'beyond the limit are only users without a thread',
+  );
+  worker(2).reply();
+  worker(3).reply();
+  await Promise.all(others);
+  const jobs = [0, 2, 3].map((at) => worker(at).jobs.length);
+  assert.equal(
+    jobs.reduce((sum, count) => sum + count),
+    5,
+    'a waiting call goes on',
+  );
+  threads.stop();
+  await Promise.allSettled([...many, ...others]);
 });
 
 test('a job has a limit of time without one of its request', async () => {

@@ -1,7 +1,8 @@
 // A few threads for functions in JavaScript: each starts when it is first needed, runs one job at a time, and ends after a time
-// without jobs. A job that does not react to its interruption loses its thread.
+// without jobs. A job that does not react to its interruption loses its thread. One user's jobs cannot take all threads.
 
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { UserPlaces } from '#base/user-places.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import {
   type JavaScriptJob,
@@ -22,11 +23,14 @@ export interface JavaScriptWorker {
 export interface JavaScriptThreadsOptions {
   readonly startThread: () => JavaScriptWorker;
   readonly clock: Clock;
+  /** A few more start for users who have none. */
   readonly threadsMax: number;
 }
 
 export interface JavaScriptRun {
   readonly job: JavaScriptJob;
+  /** Empty: the service itself. */
+  readonly user: string;
   /** Calls of the same session may use the thread's library as the last of them left it. */
   readonly session?: string;
   readonly signal: AbortSignal;
@@ -36,6 +40,9 @@ export interface JavaScriptRun {
 const graceMs = 1_000;
 const idleMs = 30_000;
 const waitingMax = 100;
+/** Threads, and waiting jobs, beyond the limits, for users who have none. */
+const spareThreads = 2;
+const spareWaiting = 20;
 
 /** Why a job has no reply. */
 export class JavaScriptFailure extends Error {}
@@ -63,10 +70,14 @@ export class JavaScriptThreads {
   private readonly options: JavaScriptThreadsOptions;
   private readonly threads = new Set<Thread>();
   private readonly waiting: PendingRun[] = [];
+  /** A job has its place until its thread is free, also when its caller no longer waits. */
+  private readonly places: UserPlaces;
+  private readonly queue = new UserPlaces(() => ({ places: waitingMax, spare: spareWaiting }));
   private isStopped = false;
 
   constructor(options: JavaScriptThreadsOptions) {
     this.options = options;
+    this.places = new UserPlaces(() => ({ places: options.threadsMax, spare: spareThreads }));
   }
 
   get count(): number {
@@ -77,7 +88,7 @@ export class JavaScriptThreads {
   run(run: JavaScriptRun): Promise<JavaScriptReply> {
     if (run.signal.aborted) return Promise.reject(run.signal.reason as Error);
     if (this.isStopped) return Promise.reject(new JavaScriptFailure('the query service stops'));
-    if (this.waiting.length >= waitingMax)
+    if (!this.queue.mayTake(run.user))
       return Promise.reject(new JavaScriptFailure(`more than ${waitingMax} calls wait for a thread`));
     const reply = deferred<JavaScriptReply>();
     const waiting: PendingRun = { ...run, reply, stopListening: () => {} };
@@ -85,31 +96,36 @@ export class JavaScriptThreads {
     run.signal.addEventListener('abort', abort, { once: true });
     waiting.stopListening = () => run.signal.removeEventListener('abort', abort);
     this.waiting.push(waiting);
+    this.queue.take(run.user);
     this.next();
     return reply.promise;
   }
 
   stop(): void {
     this.isStopped = true;
-    for (const waiting of this.waiting.splice(0)) this.fail(waiting, 'the query service stops');
+    while (this.waiting.length > 0) this.fail(this.unqueued(0), 'the query service stops');
     for (const thread of this.threads) this.endThread(thread, 'the query service stops');
   }
 
   /** Gives waiting jobs to free threads. */
   private next(): void {
-    while (this.waiting.length > 0) {
-      const thread = this.freeThread(this.waiting[0]?.session);
-      if (thread === null) return;
-      this.begin(thread, this.waiting.shift() as PendingRun);
+    for (let at = this.places.next(this.waiting); at >= 0; at = this.places.next(this.waiting)) {
+      const waiting = this.unqueued(at);
+      this.begin(this.freeThread(waiting.session), waiting);
     }
   }
 
+  private unqueued(at: number): PendingRun {
+    const [waiting] = this.waiting.splice(at, 1) as [PendingRun];
+    this.queue.leave(waiting.user);
+    return waiting;
+  }
+
   /** A thread that has the session's library, else any free one, else a new one. */
-  private freeThread(session: string | undefined): Thread | null {
+  private freeThread(session: string | undefined): Thread {
     const free = [...this.threads].filter(({ running }) => running === null);
     const fitting = free.find((thread) => session !== undefined && thread.session === session) ?? free[0];
-    if (fitting !== undefined) return fitting;
-    return this.threads.size < this.options.threadsMax ? this.start() : null;
+    return fitting ?? this.start();
   }
 
   private start(): Thread {
@@ -125,6 +141,7 @@ export class JavaScriptThreads {
     const { job, session } = waiting;
     thread.timer?.cancel();
     thread.running = waiting;
+    this.places.take(waiting.user);
     Atomics.store(thread.interrupt, 0, 0);
     const isKnown = session !== undefined && thread.session === session;
     thread.session = session;
@@ -142,7 +159,7 @@ export class JavaScriptThreads {
     waiting.stopListening();
     waiting.reply.reject(reason);
     const at = this.waiting.indexOf(waiting);
-    if (at >= 0) this.waiting.splice(at, 1);
+    if (at >= 0) this.unqueued(at);
     for (const thread of this.threads) if (thread.running === waiting) this.interrupt(thread);
   }
 
@@ -165,6 +182,7 @@ export class JavaScriptThreads {
     running.stopListening();
     running.reply.resolve(reply);
     thread.running = null;
+    this.places.leave(running.user);
     thread.timer?.cancel();
     thread.timer = this.options.clock.after(idleMs, () => this.endThread(thread, 'its thread ended'));
     this.next();
@@ -175,7 +193,10 @@ export class JavaScriptThreads {
     if (!this.threads.delete(thread)) return;
     thread.timer?.cancel();
     void thread.worker.terminate();
-    if (thread.running !== null) this.fail(thread.running, reason);
+    if (thread.running !== null) {
+      this.places.leave(thread.running.user);
+      this.fail(thread.running, reason);
+    }
     if (!this.isStopped) this.next();
   }
 

@@ -61,7 +61,11 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     signal,
     ...(request.queryContext !== null && { queryContext: request.queryContext }),
     userFunctions: functions.lookupFor(request.queryContext, (definition, values) =>
-      service.deps.javaScript.call(definition, values, { session: sandboxSession, signal }),
+      service.deps.javaScript.call(definition, values, {
+        session: sandboxSession,
+        user: session.users[0] ?? '',
+        signal,
+      }),
     ),
     users: session.users,
     curl: (values, memory) => service.deps.curl.call(values, signal, memory),

@@ -177,6 +177,28 @@ test('the service runs a limited number of requests, queues the next, and refuse
   assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
 });
 
+test('a user whose requests take all places and fill the queue keeps nobody else out', async () => {
+  const { ask, service, answerOf } = aQueryService({ servicers: 2, queueLimit: 1 });
+  const many = Array.from({ length: 3 }, () => ask({ statement: 'WAIT' }));
+  await eventually(() => assert.equal(service.admission.queued, 1));
+  const other = { user: 'nobody' };
+  assert.equal((await answerOf({ statement: 'ROWS 1' }, other)).status, 'success');
+  const spare = ask({ statement: 'WAIT' }, other);
+  await eventually(() => assert.equal(service.active.all().at(-1)?.rows.count, 1));
+  const queued = ask({ statement: 'ROWS 1' }, other);
+  await eventually(() => assert.equal(service.admission.queued, 2));
+  spare.close();
+  await queued.done;
+  assert.equal(
+    queued.sink.answer.status,
+    'success',
+    'it is next, before a request that has waited for longer',
+  );
+  assert.equal(service.admission.queued, 1);
+  for (const request of many) request.close();
+  await Promise.all([...many.map((request) => request.done), spare.done]);
+});
+
 test('a statement is prepared by name, runs, and is planned again when definitions change', async () => {
   const { answerOf, engine, keyspaces, service } = aQueryService();
   const { results } = await answerOf({ statement: 'PREPARE p FROM ARGS' });

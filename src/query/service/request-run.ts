@@ -108,7 +108,8 @@ export class RequestRun {
   ): Promise<void> {
     const { service } = this;
     const { signal } = this.cancellation;
-    if (!service.admission.enterNow() && !(await service.admission.enter(signal)))
+    const [user = ''] = session.users;
+    if (!service.admission.enterNow(user) && !(await service.admission.enter(user, signal)))
       throw sqlErrorWith(1182, { isRetryable: true });
     const slices = (this.slices = service.slices.begin());
     try {
@@ -116,7 +117,7 @@ export class RequestRun {
       await this.serve(namedTransaction, request, session);
     } finally {
       slices.end();
-      service.admission.leave();
+      service.admission.leave(user);
     }
   }
 

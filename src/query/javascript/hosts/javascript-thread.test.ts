@@ -12,6 +12,7 @@ after(() => threads.stop());
 
 const call = (code: string, signal = new AbortController().signal) =>
   threads.run({
+    user: 'u',
     job: {
       kind: 'call',
       library: { file: 'functions/lib.js', code },

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { UserPlaces } from './user-places.ts';
+
+test('users without a place may take a spare one, and the next is the first with the fewest', () => {
+  const places = new UserPlaces(() => ({ places: 2, spare: 1 }));
+  const waiting = ['a', 'b', 'c', 'b'].map((user) => ({ user }));
+  assert.equal(places.next(waiting), 0);
+  places.take('a');
+  assert.equal(places.next(waiting), 1);
+  places.take('a');
+  assert.deepEqual([places.mayTake('a'), places.mayTake('b')], [false, true]);
+  places.take('b');
+  assert.equal(places.next(waiting), -1);
+  places.leave('a');
+  assert.equal(places.next(waiting), 2, 'the only one without a place');
+  places.leave('b');
+  assert.equal(places.next([{ user: 'a' }]), 0);
+  assert.deepEqual([places.total, places.of('a'), places.of('b')], [1, 1, 0]);
+});
