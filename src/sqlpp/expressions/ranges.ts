@@ -57,9 +57,11 @@ class Ranges {
   }
 
   /** Calls `visit` with the variables set until it returns true; restores their previous values. */
-  visit(ranges: readonly Range[], visit: () => boolean): void {
+  visit(ranges: readonly Range[], context: EvaluationContext, visit: () => boolean): void {
     const before = this.list.map(({ value, position }) => [value.value, position?.value] as const);
     const length = Math.min(...ranges.map(({ values }) => values.length));
+    let failed = false;
+    let failure: unknown;
     for (let at = 0; at < length; at++) {
       for (let which = 0; which < ranges.length; which++) {
         const { value, position } = this.list[which] as CompiledRange;
@@ -67,8 +69,15 @@ class Ranges {
         value.value = range.values[at];
         if (position !== undefined) position.value = range.positions?.[at];
       }
-      if (visit()) break;
+      try {
+        if (visit()) break;
+      } catch (error) {
+        if (!failed) failure = error;
+        failed = true;
+        if (context.looksAhead?.(error) !== true) break;
+      }
     }
+    if (failed) throw failure;
     this.list.forEach(({ value, position }, which) => {
       [value.value] = before[which] as readonly [Value, Value];
       if (position !== undefined) position.value = before[which]?.[1];
@@ -108,7 +117,7 @@ export function compileQuantified(node: Quantified, compiler: Compiling): Evalua
     if (found === null || found === undefined) return found;
     if (quantifier === 'any and every' && found.some(({ values }) => values.length === 0)) return false;
     let isStopped = false;
-    ranges.visit(found, () => {
+    ranges.visit(found, context, () => {
       isStopped = isTrue(satisfies(row, context)) === stopsAt;
       return isStopped;
     });
@@ -140,7 +149,7 @@ function arrayOf(ranges: Ranges, value: Evaluate, isWanted: IsWanted): Evaluate 
     const found = ranges.of(row, context);
     if (found === null || found === undefined) return found;
     const items: Value[] = [];
-    ranges.visit(found, () => {
+    ranges.visit(found, context, () => {
       if (!isWanted(row, context)) return false;
       const item = resolveDeep(value(row, context));
       if (item !== undefined) items.push(item);
@@ -155,7 +164,7 @@ function firstOf(ranges: Ranges, value: Evaluate, isWanted: IsWanted): Evaluate 
     const found = ranges.of(row, context);
     if (found === null || found === undefined) return found;
     let first: Value;
-    ranges.visit(found, () => {
+    ranges.visit(found, context, () => {
       if (!isWanted(row, context)) return false;
       first = value(row, context);
       return true;
@@ -170,7 +179,7 @@ function objectOf(ranges: Ranges, name: Evaluate, value: Evaluate, isWanted: IsW
     const found = ranges.of(row, context);
     if (found === null || found === undefined) return found;
     let result: Record<string, Value> | null | undefined = newObject();
-    ranges.visit(found, () => {
+    ranges.visit(found, context, () => {
       if (!isWanted(row, context)) return false;
       const text = name(row, context);
       if (typeof text !== 'string') {

@@ -72,3 +72,28 @@ test('the calls of one row are limited', async () => {
   const special = () => `${++users}`;
   await assert.rejects(run('SELECT f(CURRENT_USERS())', { special }), /one row makes more than 10000 calls/);
 });
+
+test('a row may need any number of different subqueries, also in loops within each other', async () => {
+  const count = 10_500;
+  const { rows } = await run(
+    `SELECT RAW ARRAY_SUM(ARRAY (SELECT RAW x)[0] FOR x IN ARRAY_RANGE(0, ${count}) END)`,
+  );
+  assert.deepEqual(rows, [(count * (count - 1)) / 2]);
+  const nested = await run(
+    `SELECT RAW ARRAY_SUM(ARRAY_FLATTEN(ARRAY (ARRAY (SELECT RAW x * 200 + y + (SELECT RAW 0 * y)[0])[0] FOR y IN ARRAY_RANGE(0, 200) END)
+     FOR x IN ARRAY_RANGE(0, 52) END, 1)) FROM [1] v`,
+  );
+  assert.deepEqual(nested.rows, [(10_400 * 10_399) / 2]);
+});
+
+test('a loop that looks ahead for subqueries returns what it returns without, and runs at most twice as many', async () => {
+  const found = await run(
+    'SELECT RAW FIRST x FOR x IN ARRAY_RANGE(0, 20000) WHEN (SELECT RAW f(x))[0] >= 100 END',
+  );
+  assert.deepEqual(found.rows, [100]);
+  assert.ok(found.calls.length < 2 * 101 + 1, `${found.calls.length} subqueries`);
+  const any =
+    'ANY x IN [1, 2, 3, 4, 5] SATISFIES (SELECT RAW x = 3 LIMIT CASE WHEN x > 3 THEN "a" ELSE 1 END)[0] END';
+  assert.deepEqual((await run(`SELECT RAW ${any}`)).rows, [true], 'the failing subqueries are not needed');
+  await assert.rejects(run(`SELECT RAW ${any.replace('x = 3', 'x = 4')}`), /Invalid LIMIT/);
+});

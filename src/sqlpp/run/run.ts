@@ -19,20 +19,7 @@ import type { ExecuteContext, Outcome, Phase } from './engine.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { type Batch, emptyRow, type Row } from './row.ts';
-import { sizeOf } from './size.ts';
-
-/** Thrown when an expression needs a subquery that has not run: the operator runs it and evaluates the expression again. */
-class SubqueryNeeded {
-  readonly node: ResolvedSubquery;
-  readonly values: readonly Value[];
-  readonly key: string;
-
-  constructor(node: ResolvedSubquery, values: readonly Value[], key: string) {
-    this.node = node;
-    this.values = values;
-    this.key = key;
-  }
-}
+import { NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
 /** Thrown when an expression needs the result of a function that is asynchronous. */
 class CallNeeded {
@@ -46,6 +33,13 @@ class CallNeeded {
     this.result = result;
     this.isForRow = isForRow;
   }
+}
+
+/** Results that a row got while it waited, and what it needs next. */
+interface RowResults {
+  readonly calls: CallResults;
+  readonly subqueries: SubqueryResults;
+  readonly needed: NeededResults;
 }
 
 export interface FunctionProgram {
@@ -74,7 +68,7 @@ export interface SubqueryProgram {
 
 /** The time after which a run yields to other requests. */
 const sliceMs = 4;
-/** The most cached results of subqueries, and of asynchronous functions. */
+/** The most cached results of asynchronous functions. */
 const cachedResultsMax = 10_000;
 /** The most asynchronous calls of one row: each one evaluates the row again. */
 const rowCallsMax = 10_000;
@@ -105,9 +99,10 @@ export class Run {
   /** What the row that is evaluated was given; null until a statement asks for a random value or the time. */
   #drawn: DrawnValues | null = null;
   #callDepth = 0;
-  /** Rows of subqueries, by subquery and captured values. */
-  readonly #subqueryRows = new Map<object, Map<string, Value>>();
-  #cachedSubqueries = 0;
+  readonly #subqueryResults = new SubqueryResults(this);
+  /** Of the row that is evaluated, and what it needs; null until a row waits. */
+  #rowSubqueries: SubqueryResults | null = null;
+  #needed: NeededResults | null = null;
   #sliceStart: number;
   #heldBytes = 0;
   #garbageBytes = 0;
@@ -178,9 +173,16 @@ export class Run {
   subquery(node: Subquery, values: readonly Value[]): Value {
     const resolved = node as ResolvedSubquery;
     const key = values.length === 0 ? '' : valueKey(values);
-    const cached = this.#subqueryRows.get(resolved.logical);
+    const ofRow = this.#rowSubqueries?.of(resolved.logical);
+    if (ofRow?.has(key)) return ofRow.get(key);
+    const cached = this.#subqueryResults.of(resolved.logical);
     if (cached?.has(key)) return cached.get(key);
     throw new SubqueryNeeded(resolved, values, key);
+  }
+
+  /** For loops in expressions: whether to go on after this error of one element, to find what further elements need. */
+  looksAhead(error: unknown): boolean {
+    return this.#needed?.add(error) ?? false;
   }
 
   /** For expressions: calls a user-defined function. */
@@ -236,34 +238,33 @@ export class Run {
     throw new CallNeeded(key, result, { isForRow: true });
   }
 
-  /** Computes the result that an expression needs, and caches it. */
-  async #provide(needed: SubqueryNeeded | CallNeeded, rowResults: CallResults): Promise<void> {
-    if (needed instanceof SubqueryNeeded) return this.#runSubquery(needed);
-    const { key, isForRow } = needed;
+  /** Computes the results that a row needs, and caches them. */
+  async #provide(error: SubqueryNeeded | CallNeeded, row: RowResults): Promise<void> {
+    if (error instanceof SubqueryNeeded) {
+      await this.#runSubquery(error, row.subqueries);
+      return this.#runAhead(row.needed.take(error), row.subqueries);
+    }
+    const { key, isForRow } = error;
     if (this.#callResults.size >= cachedResultsMax) this.#callResults.clear();
-    (isForRow ? rowResults : this.#callResults).add(key, await needed.result());
+    (isForRow ? row.calls : this.#callResults).add(key, await error.result());
   }
 
-  async #runSubquery({ node, values, key }: SubqueryNeeded): Promise<void> {
-    const rows = await this.rowsOf(node.logical, values);
-    if (this.#cachedSubqueries >= cachedResultsMax) this.#discardCorrelated();
-    let cached = this.#subqueryRows.get(node.logical);
-    if (!cached) this.#subqueryRows.set(node.logical, (cached = new Map()));
-    cached.set(key, rows);
-    this.#cachedSubqueries++;
-    this.hold(sizeOf(rows));
+  async #runSubquery({ node, values, key }: SubqueryNeeded, into: SubqueryResults): Promise<void> {
+    into.add(node.logical, key, await this.rowsOf(node.logical, values));
   }
 
-  /** Discards the cached rows of correlated subqueries; those of others are one entry each. */
-  #discardCorrelated(): void {
-    for (const results of this.#subqueryRows.values()) {
-      for (const [key, value] of results) {
-        if (key === '') continue;
-        results.delete(key);
-        this.release(sizeOf(value));
+  /** Runs subqueries that the row may not need: their errors count only if it does. */
+  async #runAhead(needed: readonly SubqueryNeeded[], into: SubqueryResults): Promise<void> {
+    for (const each of needed) {
+      if (into.of(each.node.logical)?.has(each.key)) continue;
+      await this.yieldIfDue();
+      try {
+        await this.#runSubquery(each, into);
+      } catch {
+        this.context.signal.throwIfAborted();
+        return;
       }
     }
-    this.#cachedSubqueries = 0;
   }
 
   async rowsOf(logical: object, values: readonly Value[]): Promise<Value[]> {
@@ -286,6 +287,8 @@ export class Run {
     // Synchronous until a row needs a subquery: most never do.
     let at = 0;
     this.#rowResults = null;
+    this.#rowSubqueries = null;
+    this.#needed = null;
     this.#drawn?.clear();
     try {
       for (; at < items.length; at++) {
@@ -306,7 +309,11 @@ export class Run {
   ): Promise<void> {
     let at = from;
     let error = thrown;
-    const rowResults = new CallResults(this);
+    const row: RowResults = {
+      calls: new CallResults(this),
+      subqueries: new SubqueryResults(this),
+      needed: new NeededResults(),
+    };
     let calls = 0;
     try {
       for (;;) {
@@ -314,16 +321,18 @@ export class Run {
         if (error instanceof CallNeeded && ++calls > rowCallsMax) throw tooManyCalls();
         const drawn = this.#drawn;
         this.#drawn = null;
-        await this.#provide(error, rowResults);
+        await this.#provide(error, row);
         await this.yieldIfDue();
         // Set again after each wait: meanwhile other rows may have been evaluated.
-        this.#rowResults = rowResults;
+        this.#rowResults = row.calls;
+        this.#rowSubqueries = row.subqueries;
+        this.#needed = row.needed;
         this.#drawn = drawn;
         drawn?.rewind();
         try {
           for (; at < items.length; at++) {
             work(items[at] as T, at);
-            rowResults.clear();
+            this.#endRow(row);
             this.#drawn?.clear();
             calls = 0;
           }
@@ -333,8 +342,14 @@ export class Run {
         }
       }
     } finally {
-      rowResults.clear();
+      this.#endRow(row);
     }
+  }
+
+  #endRow({ calls, subqueries, needed }: RowResults): void {
+    calls.clear();
+    this.#subqueryResults.takeFrom(subqueries);
+    needed.clear();
   }
 
   /** Parses a value of a document that is still JSON text. */
