@@ -10,7 +10,7 @@ import {
 import { ClusterView } from '#cluster/config/cluster-view.ts';
 import { CopyPositions, type NodePositions } from '#cluster/orchestrator/copy-positions.ts';
 import { failoverPlan } from '#cluster/orchestrator/failover-plan.ts';
-import { countedNodes } from '#cluster/orchestrator/members.ts';
+import { nodesCountedForFailover } from '#cluster/orchestrator/members.ts';
 import { activated } from '#cluster/orchestrator/rebalance.service.ts';
 import { retryDefaults } from '#cluster/orchestrator/rebalance-retry.ts';
 import { Rebalancer } from '#cluster/orchestrator/rebalancer.ts';
@@ -93,7 +93,7 @@ export class ScheduleOrchestrators {
       const isRefused =
         nodes.length < failing.length ||
         2 * nodes.length >= active.length ||
-        countedNodes(active, nodes).length <= 2 ||
+        nodesCountedForFailover(active, nodes).length <= 2 ||
         (kind === 'gracefulFailover' && this.losesShards(failing));
       if (state.balance !== undefined || (isRefused && !allowUnsafe)) return state;
       return failoverPlan(state, nodes, { id, kind, startedMs: 0, allowUnsafe });

@@ -221,8 +221,8 @@ export class Agent implements DataService {
     this.#samples.take(report, timeOf(clock, clock.monotonicMs()));
     if (this.#samples.isWarming()) this.#scheduleSample();
     for (const bucket of deleting) await this.#confirmRemoval(bucket);
-    throwIfUnflushed(desired.buckets, report.buckets);
     await this.#storeCreatedFiles(desired, report);
+    throwIfUnflushed(desired.buckets, report.buckets);
     this.#completedRuns = wanted;
     this.#appliedRevision = Math.max(this.#appliedRevision, revision);
     this.#notify();

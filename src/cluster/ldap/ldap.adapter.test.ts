@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { after, before, describe, it, test } from 'node:test';
 import { LdapServerProcess } from '../../../test/support/ldap-server.ts';
 import { needs } from '../../../test/support/needs.ts';
 import { LdapServer } from './ldap.adapter.ts';
@@ -11,6 +13,28 @@ const users = [
 ];
 
 const groups = { writers: ['jane', 'joan'], readers: ['jane'], all: ['writers', 'all'], top: ['all'] };
+
+test('a login fails in time if the server is silent after it accepted StartTLS, and the next host is tried', async () => {
+  let connections = 0;
+  const silent = createServer((socket) => {
+    connections++;
+    socket.on('error', () => {});
+    // The answer to an extended request with this message id: success. Nothing follows.
+    socket.once('data', (request) =>
+      socket.write(Buffer.from([0x30, 12, 2, 1, request[4] as number, 0x78, 7, 10, 1, 0, 4, 0, 4, 0])),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const ldap = new LdapServer({ trusted: async () => [] });
+  const hosts = ['127.0.0.1', '127.0.0.1'];
+  const encryption = 'StartTLSExtension';
+  const settings = { ...defaultLdapSettings, hosts, port, encryption, requestTimeout: 100 } as const;
+  const outcome = await ldap.login({ ...settings, userDNMapping: { template: 'uid=%u' } }, 'jane', 'secret');
+  silent.close();
+  assert.ok(outcome.kind === 'failed' && /no TLS handshake within 100 ms/.test(outcome.reason));
+  assert.equal(connections, 2);
+});
 
 describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
   let server: LdapServerProcess;

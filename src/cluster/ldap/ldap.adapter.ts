@@ -1,5 +1,6 @@
 // LDAP through ldapts, which is loaded with the first login. Each query uses its own connection, which carries no other user's rights.
-import { getCACertificates } from 'node:tls';
+import { isIP } from 'node:net';
+import { connect, getCACertificates } from 'node:tls';
 import type { Client } from 'ldapts';
 import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
 import { groupsOf } from './ldap-groups.ts';
@@ -69,9 +70,11 @@ export class LdapServer implements DirectoryServer {
       timeout: requestTimeout,
       connectTimeout: requestTimeout,
       ...(encryption === 'TLS' && { tlsOptions: tls }),
+      createSecureConnection: connectWithin(requestTimeout),
     });
     try {
-      if (encryption === 'StartTLSExtension') await client.startTLS({ ...tls, host, servername: host });
+      const servername = isIP(host) === 0 && { servername: host };
+      if (encryption === 'StartTLSExtension') await client.startTLS({ ...tls, host, ...servername });
       return await act(client);
     } finally {
       await client.unbind().catch(() => {});
@@ -89,6 +92,15 @@ export class LdapServer implements DirectoryServer {
     };
   }
 }
+
+/** ldapts itself limits connections and messages, but not a TLS handshake that StartTLS begins. */
+const connectWithin = (limitMs: number): typeof connect =>
+  function connectTls(...args: Parameters<typeof connect>) {
+    const socket = connect(...args);
+    socket.setTimeout(limitMs, () => socket.destroy(new Error(`no TLS handshake within ${limitMs} ms`)));
+    socket.once('secureConnect', () => socket.setTimeout(0));
+    return socket;
+  } as typeof connect;
 
 async function logIn(
   client: Client,

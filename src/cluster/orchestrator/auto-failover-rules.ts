@@ -2,7 +2,7 @@
 import type { AlertKind } from '../alerts/alert-settings.ts';
 import type { BucketMap, NodeState } from '../config/cluster-state.ts';
 import { failoverMap } from './failover-map.ts';
-import { countedNodes, isDataNode } from './members.ts';
+import { isDataNode, nodesCountedForFailover } from './members.ts';
 
 /** What an operator gets by mail and as an event, once while the situation lasts. */
 export interface Notice {
@@ -75,7 +75,7 @@ interface Chosen {
 function withEnoughLeft({ active, down }: FailoverSituation, candidates: readonly NodeState[]): Chosen {
   const up = active.filter(({ uuid }) => !down.includes(uuid));
   const data = candidates.filter(isDataNode);
-  const dataLeft = countedNodes(up, data).length;
+  const dataLeft = nodesCountedForFailover(up, data).length;
   const others = candidates.filter((node) => !isDataNode(node));
   if (data.length > 0 && dataLeft < dataNodesMin) {
     const small = data.map((node) => tooSmall(node, 'data', dataLeft, dataNodesMin));

@@ -9,7 +9,7 @@ import { losesShards } from '../config/only-copies.ts';
 import { until } from '../config/until.ts';
 import { failoverRefusals } from '../refusals/failover.refusals.ts';
 import { type FailoverPlanOptions, failoverPlan } from './failover-plan.ts';
-import { countedNodes, isDataNode } from './members.ts';
+import { isDataNode, nodesCountedForFailover } from './members.ts';
 import type { FounderLeaving } from './rebalance.service.ts';
 
 /** If the failed node is the orchestrator, another node must become it first. */
@@ -129,7 +129,8 @@ export class FailoverService {
       (node) => !failing.includes(node) && this.#deps.orchestration.receivesFrom(node.uuid),
     );
     const isMajority = 2 * reached.length > active.length;
-    const isPair = countedNodes(active, failing).length <= 2 && failing.some((node) => this.#serves(node));
+    const isPair =
+      nodesCountedForFailover(active, failing).length <= 2 && failing.some((node) => this.#serves(node));
     if (!isMajority || isPair) throw failoverRefusals.unsafe();
   }
 

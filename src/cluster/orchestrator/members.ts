@@ -6,11 +6,14 @@ import type { DataNode } from '../topology/plan-map.ts';
 export const isDataNode = ({ services }: NodeState): boolean => services?.includes('kv') ?? true;
 
 /**
- * The data nodes by which these may be failed over. Of two data nodes neither can know whether the other is down or cut off, and either goes on
- * serving alone. A node that was away while a third one became active may not know of it, and serve as one of two: a third node counts
- * once the rebalance that activated it has completed, in which every node took part.
+ * The data nodes that count when it is decided whether `failing` may be failed over. With two, neither can know whether the other is down or
+ * unreachable, and both go on serving. A node that was unreachable while a third one was added may still consider itself one of two, so a new
+ * node counts only after the rebalance that activated it, in which every node takes part.
  */
-export function countedNodes(active: readonly NodeState[], failing: readonly NodeState[]): NodeState[] {
+export function nodesCountedForFailover(
+  active: readonly NodeState[],
+  failing: readonly NodeState[],
+): NodeState[] {
   const mayBePair = failing.some((node) => isDataNode(node) && !node.newlyActive);
   return active.filter((node) => isDataNode(node) && !(mayBePair && node.newlyActive));
 }

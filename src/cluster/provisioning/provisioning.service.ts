@@ -79,7 +79,7 @@ export class ProvisioningService {
   async setServices(form: Form, justValidate: boolean): Promise<void> {
     const reader = new FormReader(form);
     const list = reader.required('services');
-    const defaults = reader.boolean('setDefaultMemQuotas');
+    const appliesDefaultQuotas = reader.boolean('setDefaultMemQuotas');
     const services = form['services'] === undefined ? [] : this.#services(list, reader.problems);
     reader.refuseIfInvalid();
     if (justValidate) return;
@@ -87,7 +87,7 @@ export class ProvisioningService {
       if (this.provisioned) throw nodeRefusals.servicesFixed();
       return { ...node, services };
     });
-    if (defaults) await this.#deps.memory.applyDefaults();
+    if (appliesDefaultQuotas) await this.#deps.memory.applyDefaults();
   }
 
   #services(list: string, problems: Problems): string[] {
@@ -175,12 +175,12 @@ export class ProvisioningService {
     const network = this.#deps.network.read(reader);
     readHosts(reader);
     const storageMode = this.#deps.indexes.readStorageMode(reader, 'indexerStorageMode');
-    const defaults = reader.boolean('setDefaultMemQuotas');
+    const appliesDefaultQuotas = reader.boolean('setDefaultMemQuotas');
     reader.refuseIfInvalid();
     if (justValidate) return;
     await this.#initNode(form, network);
     await this.#deps.cluster.changeSelf((node) => ({ ...node, services }));
-    if (defaults) await this.#deps.memory.applyDefaults();
+    if (appliesDefaultQuotas) await this.#deps.memory.applyDefaults();
     await this.#deps.memory.apply(pool);
     if (sendStats !== undefined) await this.#deps.stats.change({ sendStats });
     if (storageMode !== undefined) await this.#deps.indexes.change({ storageMode });

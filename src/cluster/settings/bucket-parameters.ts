@@ -23,7 +23,7 @@ export const bucketParameters: SettingGroup = {
       '`couchbase` or `membase`, `ephemeral`, `memcached`; also `native` and `cache`',
       'creation only',
       'effective',
-      'reads show the type in the vocabulary of the creation',
+      'read back under the kind of name that the creation used (`membase` or `couchbase`)',
     ),
     setting(
       'ramQuotaMB',

@@ -31,7 +31,7 @@ export const clusterSettings: readonly SettingGroup[] = [
     title: 'Cluster name and memory',
     routes: ['provisioning.pool', initRoute],
     settings: [
-      setting('clusterName', 'empty', 'any text', 'live', 'effective'),
+      setting('clusterName', 'empty', 'up to 256 characters', 'live', 'effective'),
       setting(
         'memoryQuota',
         'by the machine’s memory',

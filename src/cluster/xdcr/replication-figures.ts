@@ -3,7 +3,7 @@ import { type MetricName, sampleOf } from '#metrics/catalogue.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';
 import type { ReplicationReport } from '#xdcr/xdcr.contract.ts';
 
-const counts = [
+const counters = [
   'docs_written',
   'set_docs_written',
   'deletion_docs_written',
@@ -33,7 +33,7 @@ const counts = [
   'guardrail_data_size',
   'guardrail_disk_space',
 ] as const;
-const states = [
+const gauges = [
   'docs_filtered',
   'set_filtered',
   'deletion_filtered',
@@ -67,8 +67,8 @@ const described = <Name extends string>(names: readonly Name[], describe: (name:
   names.map((name) => [name, describe(name)] as const);
 
 const figures: Readonly<Record<string, Measured>> = Object.fromEntries<Measured>([
-  ...described(counts, (name) => ({ metric: `xdcr_${name}_total`, factor: 1 })),
-  ...described(states, (name) => ({ metric: `xdcr_${name}`, factor: 1 })),
+  ...described(counters, (name) => ({ metric: `xdcr_${name}_total`, factor: 1 })),
+  ...described(gauges, (name) => ({ metric: `xdcr_${name}`, factor: 1 })),
   ...described(bytes, (name) => ({ metric: `xdcr_${name}_bytes`, factor: 1 })),
   ...described(milliseconds, (name) => ({ metric: `xdcr_${name}_seconds`, factor: 1000 })),
 ]);

@@ -6,6 +6,7 @@ import { forwardingLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { DefinitionCompiler } from '../entries/definition-compiler.ts';
+import type { WantedIndexes } from '../index.contract.ts';
 import { IndexService } from '../service/index-service.ts';
 import { IndexFolder } from '../store/index-folder.adapter.ts';
 import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
@@ -20,6 +21,7 @@ const sendMessage = (message: IndexThreadMessage): void => port.postMessage(mess
 const log = forwardingLog('index', sendMessage);
 
 const compiler = new DefinitionCompiler();
+let newest: WantedIndexes | null = null;
 let isReportDue = false;
 let isStopping = false;
 let progress: Timer | null = null;
@@ -41,8 +43,9 @@ giveBackWhenIdle({ growthBytes: 4 << 20 });
 async function take(call: IndexThreadCall): Promise<void> {
   if (call.kind === 'apply') {
     reportSoon();
+    newest = call.wanted;
     await compiler.prepare(call.wanted.indexes.map(({ definition }) => definition));
-    if (isStopping) return;
+    if (isStopping || newest !== call.wanted) return;
     await service.apply(call.wanted);
     reportSoon();
   } else if (call.kind === 'cluster') await service.followCluster(call.state);

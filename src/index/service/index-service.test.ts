@@ -32,6 +32,21 @@ test('an index has existing and later documents of its collection only', async (
   client.close();
 });
 
+test('a change that waits for files to close does not undo a later one', async () => {
+  await using service = await startService(aDesired({ buckets: [aBucket('b'), aBucket('other')] }));
+  await using indexes = new TestIndexes(service.port);
+  const first = aDefinition(['`n`']);
+  const later = aDefinition(['`m`']);
+  const other = aDefinition(['`n`']);
+  const ofOther = {
+    ...other,
+    keyspace: { ...other.keyspace, bucketUuid: 'other', name: { ...other.keyspace.name, bucket: 'other' } },
+  };
+  await indexes.want(first, ofOther);
+  await Promise.all([indexes.want(first), indexes.want(first, later)]);
+  assert.notEqual(indexes.reportOf(later), undefined);
+});
+
 test('an index continues from its position after a restart', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);

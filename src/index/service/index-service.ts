@@ -36,7 +36,7 @@ export class IndexService {
     this.options = options;
   }
 
-  /** Resolves when the wanted indexes exist; builds continue after it. */
+  /** Resolves when the wanted indexes exist, or newer ones are wanted; builds continue after it. */
   async apply(wanted: WantedIndexes): Promise<void> {
     this.wanted = wanted;
     this.sweep();
@@ -48,6 +48,7 @@ export class IndexService {
     }
     const unused = [...this.buckets.keys()].filter((uuid) => !byBucket.has(uuid));
     await Promise.all(unused.map((uuid) => this.removeBucket(uuid)));
+    if (this.wanted !== wanted) return;
     for (const bucket of this.buckets.values()) bucket.limitCaches();
     await Promise.all(
       [...byBucket].map(([uuid, definitions]) => this.bucketOf(uuid, definitions).setIndexes(definitions)),

@@ -22,7 +22,7 @@ function store(request: Request, mode: StoreMode): CommandResult {
   // A request with attributes replaces the stored ones; a request with only a body keeps them.
   mutation.keepXattrs = (mutation.datatype & Datatype.xattr) === 0;
   const status = request.documents.store(mutation, result);
-  if (frame.casLo !== 0 || frame.casHi !== 0) countVersion(request, status);
+  if (frame.casLo !== 0 || frame.casHi !== 0) countCasResult(request, status);
   if (status !== Status.success) return status;
   request.counters.sets++;
   replyMutation(request, result);
@@ -30,7 +30,7 @@ function store(request: Request, mode: StoreMode): CommandResult {
 }
 
 /** Counts the results of writes with a CAS. */
-function countVersion({ counters }: Request, status: CommandResult): void {
+function countCasResult({ counters }: Request, status: CommandResult): void {
   if (status === Status.success) counters.casHits++;
   else if (status === Status.keyNotFound) counters.casMisses++;
   else if (status === Status.keyExists) counters.casBadValues++;

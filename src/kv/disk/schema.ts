@@ -6,10 +6,10 @@
 //   doc   newest version of each key, tombstones included; `meta` is laid out in row.ts; `val` is null when the
 //         value is in `big`
 //   big   values above 2,000 bytes, which would make pages of `doc` overflow
-//   coll  collections of a vbucket
+//   coll  unused, as are the columns state, bytes and log_* of `vb`: they remain so that the format stays
 //
 // Integers stay below 2^53, because node:sqlite neither binds nor reads larger ones as numbers: CAS, revisions
-// and uuids are big-endian blobs. The columns log_* are unused. Format 1 has the same tables, without copy and epoch in the rows
+// and uuids are big-endian blobs. Format 1 has the same tables, without copy and epoch in the rows
 // of `vb`; its rows are written in the present form when they change.
 
 /** "DVAN": distinguishes a data file from any other SQLite file. */

@@ -25,9 +25,9 @@ export class EarlierActives {
   }
 
   /**
-   * Ends the promises to the earlier active and returns it, so that the caller sends it the higher epoch; null: it was sent, or there is
-   * none. The active then takes no later answer for a promise. Otherwise one that keeps running could not be replaced, because this node
-   * answers its heartbeats.
+   * Stops giving promises for the shard to the earlier active, and returns that node, so that the caller sends it the higher epoch; null: that
+   * was done before, or there is none. An active that has the higher epoch ignores later answers to its heartbeats. Without it, they would
+   * let it go on serving, and it could not be replaced.
    */
   refuse(shard: number): string | null {
     const node = this.nodes.get(shard);

@@ -5,7 +5,7 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { kinds } from '../options.ts';
 import { BucketData } from '../remote/bucket-data.ts';
-import { collectionOf, jsonFlag, seconds, wholeNumber } from '../remote/common-options.ts';
+import { collectionOptions, jsonFlag, seconds, wholeNumber } from '../remote/common-options.ts';
 import { RemoteNode } from '../remote/remote-node.ts';
 import { type Printed, verb } from '../remote/verb.ts';
 import { columns, ProgressLine } from '../terminal.ts';
@@ -19,7 +19,7 @@ const frameBytes = '{"text":""}'.length;
 
 const loadOptions = {
   ...nodeConnection('user with the roles data_reader and data_writer, or more'),
-  ...collectionOf,
+  ...collectionOptions,
   json: jsonFlag,
   duration: { kind: seconds, default: 10, doc: 'how long' },
   documents: { kind: wholeNumber(1, 100_000_000), default: 10_000, doc: 'different keys' },

@@ -3,7 +3,7 @@ import { kinds, type OptionKind, UsageError } from '../options.ts';
 
 export const jsonFlag = { kind: kinds.flag, default: false, doc: 'print JSON instead of text' } as const;
 
-export const collectionOf = {
+export const collectionOptions = {
   scope: { kind: kinds.text, default: '_default', doc: 'scope' },
   collection: { kind: kinds.text, default: '_default', doc: 'collection' },
 } as const;

@@ -10,13 +10,13 @@ import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
 import { BucketData } from './bucket-data.ts';
-import { collectionOf, jsonFlag, seconds, wholeNumber } from './common-options.ts';
+import { collectionOptions, jsonFlag, seconds, wholeNumber } from './common-options.ts';
 import { RemoteNode, type RemoteOptions, urlPath } from './remote-node.ts';
 import { type Printed, verb } from './verb.ts';
 
 const plain = {
   ...nodeConnection('user with the roles data_reader and data_writer, or more'),
-  ...collectionOf,
+  ...collectionOptions,
   json: jsonFlag,
 } as const;
 /** Longer expiries are points in time. */

@@ -19,7 +19,7 @@ export class StatementReader {
 
   /** A statement has begun and is not complete. */
   get isPending(): boolean {
-    return this.text.trim() !== '';
+    return holdsStatement(this.text);
   }
 
   get length(): number {

@@ -68,7 +68,7 @@ export class CsvParser implements SourceParser {
   }
 
   private takePlain(byte: number): void {
-    if (this.state === 'closed') this.problem ??= 'there is text behind a closing quote';
+    if (this.state === 'closed') this.problem ??= 'there is text after a closing quote';
     else this.state = 'plain';
     this.append(byte);
   }

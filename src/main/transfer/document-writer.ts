@@ -1,4 +1,5 @@
 // Documents as text of a file: JSON lines, a JSON list or CSV.
+import { exactObject } from '#base/exact-json.ts';
 import type { ScannedDocument } from '#client/range-scan.ts';
 import type { FileFormat } from './file-source.ts';
 
@@ -8,11 +9,12 @@ export interface WrittenForm {
   readonly keyField: string;
   /** Columns of CSV besides the key. */
   readonly fields: readonly string[];
+  /** Between the cells of CSV: a comma or a tab. */
+  readonly separator: string;
 }
 
-export const headOf = ({ format, keyField, fields }: WrittenForm): string => {
-  if (format === 'csv')
-    return `${[...(keyField === '' ? [] : [keyField]), ...fields].map(cellText).join(',')}\n`;
+export const headOf = ({ format, keyField, fields, separator }: WrittenForm): string => {
+  if (format === 'csv') return lineOf([...(keyField === '' ? [] : [keyField]), ...fields], separator);
   return format === 'list' ? '[' : '';
 };
 
@@ -20,7 +22,7 @@ export const tailOf = ({ format }: WrittenForm): string => (format === 'list' ? 
 
 /** @throws Error that says why the document cannot be in such a file */
 export function exportedText(document: ScannedDocument, form: WrittenForm, isFirst: boolean): string {
-  if (!document.isJson) throw new Error('is no JSON');
+  if (!document.isJson) throw new Error('is not JSON');
   if (form.format === 'csv') return rowOf(document, form);
   const text = withKey(document, form.keyField);
   return form.format === 'list' ? `${isFirst ? '' : ','}\n${text}` : `${text}\n`;
@@ -40,18 +42,25 @@ function withKey({ key, value }: ScannedDocument, field: string): string {
     .trim();
   if (field === '') return text;
   const name = JSON.stringify(field);
-  if (!text.startsWith('{')) throw new Error('is no object, so that it has no place for the key');
-  if (text.includes(name) && Object.hasOwn(JSON.parse(text) as object, field))
+  if (!text.startsWith('{')) throw new Error('is not an object, so it has no place for the key');
+  const mayHaveField = text.includes(name) || text.includes('\\u');
+  if (mayHaveField && Object.hasOwn(JSON.parse(text) as object, field))
     throw new Error(`has a field ${name} itself; choose another one with --include-key`);
   const rest = text.slice(1).trimStart();
   return `{${name}:${JSON.stringify(key)}${rest.startsWith('}') ? '' : ','}${rest}`;
 }
 
-function rowOf({ key, value }: ScannedDocument, { keyField, fields }: WrittenForm): string {
-  const parsed = JSON.parse(value.toString()) as unknown;
-  if (!isObject(parsed)) throw new Error('is no object, so that it has no cells');
+function rowOf({ key, value }: ScannedDocument, { keyField, fields, separator }: WrittenForm): string {
+  const parsed = exactObject(value.toString());
+  if (parsed === null) throw new Error('is not an object, so it has no columns');
   const cells = fields.map((name) => (Object.hasOwn(parsed, name) ? cellOf(parsed[name]) : ''));
-  return `${[...(keyField === '' ? [] : [key]), ...cells].map(cellText).join(',')}\n`;
+  return lineOf([...(keyField === '' ? [] : [key]), ...cells], separator);
+}
+
+/** A line of a single empty cell has quotes, since readers skip empty lines. */
+function lineOf(cells: readonly string[], separator: string): string {
+  const text = cells.map((cell) => cellText(cell, separator)).join(separator);
+  return text === '' && cells.length === 1 ? '""\n' : `${text}\n`;
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -62,4 +71,5 @@ const cellOf = (value: unknown): string => {
   return typeof value === 'string' ? value : JSON.stringify(value);
 };
 
-const cellText = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const cellText = (text: string, separator: string): string =>
+  text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -8,13 +8,13 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { choice, kinds, UsageError } from '../options.ts';
 import { BucketData } from '../remote/bucket-data.ts';
-import { collectionOf, jsonFlag, wholeNumber } from '../remote/common-options.ts';
+import { collectionOptions, jsonFlag, wholeNumber } from '../remote/common-options.ts';
 import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
 import { type Printed, verb } from '../remote/verb.ts';
 import { counted, ProgressLine, sizeText } from '../terminal.ts';
 import { pagesOf } from './collection-scan.ts';
 import { exportedText, fieldsOfDocument, headOf, tailOf, type WrittenForm } from './document-writer.ts';
-import { type FileFormat, formatOf } from './file-source.ts';
+import { type FileFormat, formatOf, separatorOf } from './file-source.ts';
 import { FileTarget } from './file-target.ts';
 import { ProgressRecord } from './progress-record.ts';
 
@@ -23,7 +23,7 @@ const fieldsMax = 10_000;
 
 const exportOptions = {
   ...nodeConnection('user with the role data_reader, or more'),
-  ...collectionOf,
+  ...collectionOptions,
   json: jsonFlag,
   format: {
     kind: choice('lines', 'list', 'csv'),
@@ -128,7 +128,12 @@ class Export {
     using data = await BucketData.open(new RemoteNode(this.options), this.bucket, this.signal);
     const collectionId = await data.collectionId(scope, collection);
     const fields = earlier?.fields ?? (await this.columns(data, collectionId));
-    const form = { format: this.format, keyField: this.options['include-key'], fields };
+    const form = {
+      format: this.format,
+      keyField: this.options['include-key'],
+      fields,
+      separator: separatorOf(this.file),
+    };
     using target = FileTarget.open(this.file, earlier?.bytes ?? null);
     try {
       await this.write(data, collectionId, form, target, earlier);

@@ -7,11 +7,18 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
 import { BucketData } from '../remote/bucket-data.ts';
-import { collectionOf, jsonFlag, seconds, wholeNumber } from '../remote/common-options.ts';
+import { collectionOptions, jsonFlag, seconds, wholeNumber } from '../remote/common-options.ts';
 import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
 import { type Printed, verb } from '../remote/verb.ts';
 import { counted, ProgressLine } from '../terminal.ts';
-import { type FileFormat, fileState, formatOf, recordsOf, type SourceFile } from './file-source.ts';
+import {
+  type FileFormat,
+  fileState,
+  formatOf,
+  recordsOf,
+  type SourceFile,
+  separatorOf,
+} from './file-source.ts';
 import { ImportRun, type ImportState, importStart } from './import-run.ts';
 import { type KeyGenerator, keyPattern } from './key-generator.ts';
 import { ProgressRecord } from './progress-record.ts';
@@ -32,7 +39,7 @@ const separator: OptionKind<string> = {
 
 const importOptions = {
   ...nodeConnection('user with the role data_writer, or more'),
-  ...collectionOf,
+  ...collectionOptions,
   json: jsonFlag,
   'generate-key': { kind: keyPattern, doc: 'key of each document, such as airline::%id%', required: true },
   format: {
@@ -113,12 +120,11 @@ class Import {
   private savedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ImportOptions, bucket: string, file: string, signal: AbortSignal) {
-    const isTabs = file.endsWith('.tsv');
     const format = options.format ?? formatOf(file);
     this.options = options;
     this.bucket = bucket;
     this.signal = signal;
-    this.source = { path: file, format, separator: options.separator ?? (isTabs ? '\t' : ',') };
+    this.source = { path: file, format, separator: options.separator ?? separatorOf(file) };
     const present = fileState(file);
     this.totalBytes = present?.bytes ?? null;
     if (present === null && options.resume)

@@ -73,7 +73,7 @@ export class JsonListParser implements SourceParser {
       else if (byte === quote) this.isText = false;
     } else if (byte === quote) this.isText = true;
     else if (opening.has(byte)) this.depth++;
-    // A bracket too many is in a broken element; the next one is read all the same.
+    // An extra closing bracket makes this element invalid; the next element is still read.
     else if (closing.has(byte)) this.depth = Math.max(0, this.depth - 1);
   }
 
@@ -84,8 +84,7 @@ export class JsonListParser implements SourceParser {
       this.state = 'within';
       return;
     }
-    const problem =
-      this.state === 'before' ? 'the file should begin with [' : 'there is text behind the list';
+    const problem = this.state === 'before' ? 'the file should begin with [' : 'there is text after the list';
     this.state = 'broken';
     yield { line: this.line, end: at, endLine: this.line, content: null, problem };
   }

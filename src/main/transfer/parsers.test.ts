@@ -94,7 +94,7 @@ describe('a JSON list', () => {
     ]);
     assert.deepEqual(problems('[1] 2 3'), [
       [1, '1'],
-      [1, 'there is text behind the list'],
+      [1, 'there is text after the list'],
     ]);
   });
 });
@@ -110,7 +110,7 @@ describe('CSV', () => {
 
   it('reports broken rows and reads the next one', () => {
     check(csv, '"a"b,c\nd,e\n', [
-      [1, 'there is text behind a closing quote'],
+      [1, 'there is text after a closing quote'],
       [2, ['d', 'e']],
     ]);
     const records = recordsIn(csv, Buffer.from([0x61, 0xff, 0x0a, 0x62, 0x0a, 0x22]), 2);
