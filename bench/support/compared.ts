@@ -11,7 +11,7 @@ export interface Sides {
   readonly peer: Server | null;
 }
 
-type Work = (round: number) => Promise<unknown> | undefined;
+export type Work = (round: number) => Promise<unknown> | undefined;
 
 interface Comparison {
   readonly sides: Sides;
@@ -22,12 +22,14 @@ interface Comparison {
   readonly goal?: number;
   /** The goal for latencies; if it is set they are printed. */
   readonly latencyGoal?: string;
+  /** Counts the first slice, too, which otherwise warms both sides up. */
+  readonly isCold?: boolean;
 }
 
 /** Measures both sides in alternation, so that other load of the machine affects both. */
 export async function compared(
   what: string,
-  { sides, rounds, each = 1, goal, latencyGoal }: Comparison,
+  { sides, rounds, each = 1, goal, latencyGoal, isCold = false }: Comparison,
   here: Work,
   there: Work = async () => {},
 ): Promise<number> {
@@ -38,7 +40,7 @@ export async function compared(
   for (let slice = 0; slice <= slices; slice++) {
     for (const [at, { server, work }] of parts.entries()) {
       const measured = await timed(server, work, slice, Math.ceil(rounds / slices));
-      if (slice === 0) continue; // warm-up
+      if (slice === 0 && !isCold) continue;
       const sum = sums[at] as (typeof sums)[number];
       sum.cpuMs += measured.cpuMs;
       sum.times.push(...measured.times);
@@ -60,6 +62,18 @@ export async function compared(
       : `; ${latencyText(sums[0]?.times ?? [])} ${latencyGoal && `(${latencyGoal})`}`;
   console.log(`${what}: ${texts.join(', ')} for each CPU-second${ratio}${latencies}`);
   return ours;
+}
+
+/** Repeats the works in turns until each has run this many times, at most for `msMax`. Says how often each has run. */
+export async function warmUp(
+  works: readonly Work[],
+  { times, msMax }: { readonly times: number; readonly msMax: number },
+): Promise<void> {
+  const began = performance.now();
+  let round = 0;
+  for (; round < times && performance.now() - began < msMax; round++)
+    for (const work of works) await work(round);
+  console.log(`warmed up: ${figure(round)} of ${figure(times)} times each`);
 }
 
 async function timed({ pid }: Server, work: Work, slice: number, rounds: number) {
