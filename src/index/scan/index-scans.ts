@@ -50,6 +50,8 @@ export class IndexScans implements Indexes {
   private readonly pool: ReaderPool;
   private readonly changes: { stop(): void };
   private readonly timers: SharedTimers;
+  /** By definition: to compute them takes a tenth of a scan of one row. */
+  private readonly directions = new WeakMap<IndexDefinition, KeyDirections>();
 
   constructor(options: IndexScansOptions) {
     const { catalogue } = options;
@@ -66,10 +68,10 @@ export class IndexScans implements Indexes {
   }
 
   async *scan(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
-    const { clock, directions } = this.options;
+    const { clock } = this.options;
     const progress = this.progressNow(scan) ?? (await this.ready(scan));
     const startedMs = clock.monotonicMs();
-    const rows = new ScanRows(scan, new RowDecoder(scan.keys, directionsOf(scan.index, directions)));
+    const rows = new ScanRows(scan, new RowDecoder(scan.keys, this.directionsOf(scan.index)));
     const intervals = this.intervalsOf(scan);
     if (scan.isReverse) intervals.reverse();
     const { reader, generation } = this.open(scan.index);
@@ -161,7 +163,17 @@ export class IndexScans implements Indexes {
   }
 
   private intervalsOf({ index, spans }: ScanBasis): KeyInterval[] {
-    return intervalsOf(spans, directionsOf(index, this.options.directions));
+    return intervalsOf(spans, this.directionsOf(index));
+  }
+
+  private directionsOf(index: IndexDefinition): KeyDirections {
+    if (index.isPrimary) return primaryDirections;
+    let directions = this.directions.get(index);
+    if (directions === undefined) {
+      directions = this.options.directions(index);
+      this.directions.set(index, directions);
+    }
+    return directions;
   }
 
   /** The progress of an index whose scan need not wait, else undefined. */
@@ -315,5 +327,3 @@ function distinctCount(reader: IndexReader, intervals: readonly KeyInterval[]): 
 }
 
 const primaryDirections: KeyDirections = [{ isDescending: false }];
-const directionsOf = (index: IndexDefinition, of: IndexScansOptions['directions']): KeyDirections =>
-  index.isPrimary ? primaryDirections : of(index);

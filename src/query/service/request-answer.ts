@@ -101,7 +101,7 @@ export class RequestAnswer {
     if (warnings.length > 0)
       writer.member('warnings', JSON.stringify(warnings.map((warning) => errorEntry(warning, hasMutations))));
     const isFailed = active.state === 'completed' && shown.length > 0;
-    writer.member('status', JSON.stringify(isFailed ? 'errors' : statuses[active.state]));
+    writer.member('status', `"${isFailed ? 'errors' : statuses[active.state]}"`);
     if (this.request?.metrics ?? true) this.writeMetrics(shown.length, warnings.length);
     this.writeProfile();
     this.writeControls();
