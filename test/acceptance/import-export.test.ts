@@ -153,8 +153,8 @@ describe('divan export', () => {
     await done(`doc set b own {"_key":1} ${place}`);
     const { status, out, error } = await run(`export b - ${place}`);
     assert.deepEqual([status, out], [3, '{"_key":"object","a":1}\n']);
-    assert.match(error, /document "number": is no object/);
-    assert.match(error, /document "bytes": is no JSON/);
+    assert.match(error, /document "number": is not an object/);
+    assert.match(error, /document "bytes": is not JSON/);
     assert.match(error, /document "own": has a field "_key" itself/);
     assert.match((await run(`export b - ${place} --include-key`, '')).out, /^5$/m);
   });
