@@ -181,7 +181,8 @@ async function rebalanced(smoke: boolean): Promise<void> {
   await using second = await unprovisioned();
   await createBucket(first, bucket, 0);
   await fillBucket([first], bucket, { actives: new Array(vbucketCount).fill(0), count, bytes });
-  const sample = Array.from({ length: 32 }, (_, index) => index * 32 + (index % 2));
+  // Of as many shards: those of one shard are handed over together.
+  const sample = Array.from({ length: 32 }, (_, index) => index * 33);
   // A vbucket that is written without a pause moves late: a copy joins only when it has every write at that moment.
   const writers = new ShardWriters([first, second], bucket, sample, smoke ? 20 : 0);
   try {
