@@ -125,7 +125,8 @@ async function command(node: NodeProcess, args: string[], passphrase?: string): 
   const script = '"$0" "$@" > /dev/null; status=$?; times; exit $status';
   let printed = '';
   const environment = {
-    ...{ DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: administrator.password },
+    DIVAN_URL: node.ready.node.rest,
+    DIVAN_PASSWORD: administrator.password,
     ...(passphrase !== undefined && { DIVAN_BACKUP_PASSPHRASE: passphrase }),
   };
   const cost = await timed(node, async () => {
@@ -166,7 +167,11 @@ async function store(client: BucketClient, count: number): Promise<void> {
 }
 
 const setOf = (n: number): StoreRequest => ({
-  ...{ kind: 'set', key: `key-${n}`, value: Buffer.from(textOf(n)), cas: 0n, expiry: 0 },
+  kind: 'set',
+  key: `key-${n}`,
+  value: Buffer.from(textOf(n)),
+  cas: 0n,
+  expiry: 0,
 });
 
 function textOf(n: number): string {

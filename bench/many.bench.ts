@@ -64,8 +64,10 @@ export async function measureMany(extent: {
     const found = await idle(node, extent);
     for (const socket of sockets) socket.destroy();
     return {
-      ...{ startsMs: [...startsMs, ms], startsCpuMs: [...startsCpuMs, cpuMs] },
-      ...{ buckets, connections: found },
+      startsMs: [...startsMs, ms],
+      startsCpuMs: [...startsCpuMs, cpuMs],
+      buckets,
+      connections: found,
     };
   } finally {
     rmSync(dataDir, { recursive: true });
@@ -118,7 +120,8 @@ async function connections(node: NodeProcess, count: number): Promise<Socket[]> 
 }
 
 const login = encodeRequest({
-  ...{ opcode: 0x21, key: Buffer.from('PLAIN') },
+  opcode: 0x21,
+  key: Buffer.from('PLAIN'),
   value: Buffer.from(`\0${administrator.username}\0${administrator.password}`),
 });
 

@@ -33,13 +33,18 @@ const latencyText = ({ count, p50Ms, p99Ms, p999Ms, longestMs }: Latencies): str
 export async function mixed(seconds: number): Promise<Mixed> {
   const folder = mkdtempSync(join(tmpdir(), 'divan-turns-'));
   const environment = {
-    ...{ NODE_OPTIONS: `--require=${program('own-turns')}`, DIVAN_BENCH_TURNS: folder },
+    NODE_OPTIONS: `--require=${program('own-turns')}`,
+    DIVAN_BENCH_TURNS: folder,
   };
   try {
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'], environment });
     const load: MixedLoad = {
-      ...{ port: Number(node.ready.node.kv.split(':').at(-1)), username: administrator.username },
-      ...{ bucket: 'b', connections: 16, perSecond: 4_000, seconds },
+      port: Number(node.ready.node.kv.split(':').at(-1)),
+      username: administrator.username,
+      bucket: 'b',
+      connections: 16,
+      perSecond: 4_000,
+      seconds,
     };
     let isOver = false;
     const running = promisify(execFile)(process.execPath, [program('mixed-load'), JSON.stringify(load)]);

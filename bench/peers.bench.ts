@@ -15,16 +15,14 @@ export interface Extent {
 }
 
 const groups: Readonly<Record<string, (extent: Extent) => Promise<Figure[]>>> = {
-  ...{
-    keys,
-    encryption,
-    durable: durableWrites,
-    rest: restRequests,
-    queries,
-    starts,
-    many: manyBuckets,
-    mixed: mixedLoad,
-  },
+  keys,
+  encryption,
+  durable: durableWrites,
+  rest: restRequests,
+  queries,
+  starts,
+  many: manyBuckets,
+  mixed: mixedLoad,
 };
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {

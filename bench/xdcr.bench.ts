@@ -172,8 +172,11 @@ async function live(seconds: number) {
     const requests = Array.from(
       { length: perTick },
       (_, at): StoreRequest => ({
-        ...{ kind: 'set', key: `live-${next + at}`, value: values[at % 100] as Buffer },
-        ...{ expiry: 0, cas: 0n },
+        kind: 'set',
+        key: `live-${next + at}`,
+        value: values[at % 100] as Buffer,
+        expiry: 0,
+        cas: 0n,
       }),
     );
     const now = performance.now();
@@ -199,7 +202,12 @@ async function openChanges(node: NodeProcess, changed: (key: string) => void): P
     withXattrs: false,
     handler: {
       change: ({ key }) => changed(key),
-      ...{ opened() {}, ended() {}, snapshot() {}, advanced() {}, event() {}, drained() {} },
+      opened() {},
+      ended() {},
+      snapshot() {},
+      advanced() {},
+      event() {},
+      drained() {},
     },
   });
   const from = { uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 };

@@ -11,7 +11,11 @@ const figure = (
   unit: string,
   values: readonly number[],
 ): Figure => ({
-  ...{ group, server, shape, unit, values },
+  group,
+  server,
+  shape,
+  unit,
+  values,
 });
 
 export async function manyBuckets({ rounds, seconds }: Extent): Promise<Figure[]> {

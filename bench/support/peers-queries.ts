@@ -59,7 +59,10 @@ export async function queries(extent: Extent): Promise<Figure[]> {
       }
     for (const [index, { server }] of engines.entries())
       found.push({
-        ...{ group: 'queries', server, shape: shape.name, unit: 'statements/s' },
+        group: 'queries',
+        server,
+        shape: shape.name,
+        unit: 'statements/s',
         values: rates[index] as number[],
         cpuMicroseconds: cpu[index] as number[],
       });

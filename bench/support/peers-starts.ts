@@ -27,7 +27,11 @@ export async function starts({ rounds, seconds }: Extent): Promise<Figure[]> {
   }
   const idleMs = seconds < 1 ? 0 : 35_000;
   const figure = (server: string, shape: string, unit: string, values: number[]): Figure => ({
-    ...{ group: 'start and size', server, shape, unit, values },
+    group: 'start and size',
+    server,
+    shape,
+    unit,
+    values,
   });
   const [node, empty] = ['Divan, from the command to the first answer', 'an empty Node program'];
   return [

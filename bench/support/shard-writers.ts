@@ -37,7 +37,12 @@ export class ShardWriters {
     this.bucket = bucket;
     this.pauseMs = pauseMs;
     this.writers = vbuckets.map((vb) => ({
-      ...{ vb, at: 0, lastMs: performance.now(), longestMs: 0, moves: 0, isStopped: false },
+      vb,
+      at: 0,
+      lastMs: performance.now(),
+      longestMs: 0,
+      moves: 0,
+      isStopped: false,
     }));
     this.running = this.writers.map((writer) => this.run(writer));
   }

@@ -177,13 +177,13 @@ export class WireConnection implements RequestSender {
     { authority, clientCertificate }: ServerTls,
   ): Socket {
     const socket = connectTls({
-      ...{ host, port, minVersion: 'TLSv1.2', rejectUnauthorized: true },
+      host,
+      port,
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
       ...(isIP(host) === 0 && { servername: host }),
       ...(authority !== undefined && { ca: authority }),
-      ...(clientCertificate !== undefined && {
-        cert: clientCertificate.certificate,
-        key: clientCertificate.key,
-      }),
+      ...(clientCertificate && { cert: clientCertificate.certificate, key: clientCertificate.key }),
       ...(localAddress !== undefined && { localAddress }),
     });
     socket.setNoDelay(true);

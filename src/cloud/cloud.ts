@@ -128,7 +128,13 @@ function partsOf(options: CloudOptions) {
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
   const snapshots = new StoreSnapshots(options.state);
   return {
-    ...{ tokens, nodes, allowlist, plans, worker, unconfirmed, uses },
+    tokens,
+    nodes,
+    allowlist,
+    plans,
+    worker,
+    unconfirmed,
+    uses,
     clusters: new ClustersService(options),
     lifecycle: new ClusterLifecycleService(partsOfChanges),
     scaling: new ClusterScaleService(partsOfChanges),

@@ -102,7 +102,10 @@ export function createFeatures(options: ClusterManagerOptions) {
     onNotStored: () => alertWatch.auditFailed(),
   });
   const { alerts, alertList, alertWatch } = createAlerts(options, {
-    ...{ view, data, auditLog, events: events.log },
+    view,
+    data,
+    auditLog,
+    events: events.log,
     trusted: () => certificates.service.trusted(),
     peers: () => orchestration.peerHealth,
   });

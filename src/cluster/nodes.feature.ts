@@ -65,7 +65,14 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
   const returning = new EngineReturn({ ...options, view, peers, membership, replacement, places });
   const engineMove = new EngineMove({
     ...options,
-    ...{ view, peers, membership, stopServing, offers, places, replacement, returning },
+    view,
+    peers,
+    membership,
+    stopServing,
+    offers,
+    places,
+    replacement,
+    returning,
   });
   peers.answer('ping', () => ({ wallMs: options.clock.wallMs() }));
   return {

@@ -62,9 +62,21 @@ export class CompanionNodes {
     const { host, services, edition, engine, 'nats-server': program } = this.#options;
     const dataDir = join(this.#options['data-dir'], `node-${number}`);
     const given = [
-      ...['--data-dir', dataDir, '--host', host, '--services', services, '--edition', edition],
-      ...['--log-level', this.#options['log-level'], '--join', node?.rest ?? ''],
-      ...['--engine', engine, ...(program === undefined ? [] : ['--nats-server', program])],
+      '--data-dir',
+      dataDir,
+      '--host',
+      host,
+      '--services',
+      services,
+      '--edition',
+      edition,
+      '--log-level',
+      this.#options['log-level'],
+      '--join',
+      node?.rest ?? '',
+      '--engine',
+      engine,
+      ...(program === undefined ? [] : ['--nats-server', program]),
       ...portNames.flatMap((name) => [`--${name}`, '0']),
     ];
     // Every user of the machine can read arguments.

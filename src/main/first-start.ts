@@ -131,8 +131,16 @@ async function restoreBackup(start: FirstStart, folder: string): Promise<void> {
   const node = new BackupNode({ host, port, username, password, localAddress });
   const { problems } = await runRestore(
     {
-      ...{ folder, buckets: [], map: [], replaces: false, isForced: false, createsBuckets: true },
-      ...{ withIndexes, resumes: false, awaitsDisk: true, passphrase: backupPassphrase() },
+      folder,
+      buckets: [],
+      map: [],
+      replaces: false,
+      isForced: false,
+      createsBuckets: true,
+      withIndexes,
+      resumes: false,
+      awaitsDisk: true,
+      passphrase: backupPassphrase(),
     },
     { node, clock: realClock, signal: new AbortController().signal, progress: () => {} },
   );

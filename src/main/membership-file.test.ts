@@ -27,7 +27,10 @@ it('deletes the copy of an earlier membership when a founder follows another one
   assert.deepEqual([file.isFounder, file.founded?.state, file.founded?.epoch], [false, 'member', 4]);
   file.setOwnStoreAside();
   assert.deepEqual(readdirSync(folder).sort(), [
-    ...['config.db.yielded', 'config.db.yielded-commits', 'member.json', 'node.id'],
+    'config.db.yielded',
+    'config.db.yielded-commits',
+    'member.json',
+    'node.id',
   ]);
   // A member that leaves loses it too.
   file.write({ state: 'leaving' });

@@ -41,8 +41,16 @@ export interface NatsMembership extends NatsJoinParameters {
 
 /** The files and folders that are deleted when a node joins or leaves: documents, indexes, samples, events, certificates and more. */
 const removedNames = [
-  ...['buckets', 'index', 'metrics', 'events', 'certificates', serverFolder],
-  ...['administrator.sealed', 'first-start.pending', seenName, natsFile],
+  'buckets',
+  'index',
+  'metrics',
+  'events',
+  'certificates',
+  serverFolder,
+  'administrator.sealed',
+  'first-start.pending',
+  seenName,
+  natsFile,
 ];
 
 export class MembershipFile {

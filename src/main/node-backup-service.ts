@@ -42,7 +42,12 @@ export class NodeBackupService {
     const { state, host: runner } = this;
     const roots = options['backup-root'];
     this.service = new BackupService({
-      ...{ state, runner, nodeId, log, clock: realClock, random: realRandom },
+      state,
+      runner,
+      nodeId,
+      log,
+      clock: realClock,
+      random: realRandom,
       roots: roots.length > 0 ? roots : [join(options['data-dir'], folderDefault)],
       runsSchedule: () => manager.runsBackupSchedule(),
       bucketUuid: (name) => manager.hooks.bucketUuid(name),

@@ -22,6 +22,7 @@ import type { FilePlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import { type BucketHealth, healthOf } from './bucket-health.ts';
 import { machineOf, serveNodes } from './node-net.ts';
 import { type NodeOptions, nodeOptions, type PortOption } from './node-options.ts';
 import { NodeQueryService } from './node-query-service.ts';
@@ -88,22 +89,20 @@ export class Node {
     this.kv = this.registered(
       'data service',
       new WorkerKvAdmin({
-        ...{ log: log.child('kv'), onLost },
+        log: log.child('kv'),
+        onLost,
         onLoginRefused: (login) => this.manager.loginRefused(login),
         verifyExternal: (name, password) => this.manager.verifyExternal(name, password),
         changeMap: (change) => this.manager.changeMap(change),
       }),
     );
-    const dataFolder = options['data-dir'];
+    const { 'data-dir': dataFolder, 'operator-address': operatorAddress } = options;
     this.store = store;
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
     this.metrics = this.registered('metrics', metricsIn(join(dataFolder, 'metrics'), log.child('metrics')));
     this.services = this.registered(
       'services',
-      new OwnServices({
-        ...{ dataFolder, log, operatorAddress: options['operator-address'] },
-        host: () => this.localHost,
-      }),
+      new OwnServices({ dataFolder, log, operatorAddress, host: () => this.localHost }),
     );
     this.manager = this.registered('manager', this.createManager(dataFolder, deps));
     this.authority = withOwnAccount(this.manager.authority, () => this.services.login);
@@ -174,15 +173,8 @@ export class Node {
     await this.setOwnAccounts([]);
   }
 
-  /** The buckets whose documents can all be read, and the damages of the others. */
-  async health(): Promise<{ readable: string[]; damages: string[] }> {
-    const { buckets } = await this.kv.report();
-    const readable = buckets.filter((bucket) => bucket.state === 'ready' && bucket.damaged.length === 0);
-    const damages = buckets.flatMap(({ name, damaged, writeFailure }) => [
-      ...damaged.map(({ path, reason }) => `bucket "${name}": ${path}: ${reason}`),
-      ...(writeFailure === null ? [] : [`bucket "${name}" takes no writes: ${writeFailure}`]),
-    ]);
-    return { readable: readable.map(({ name }) => name), damages };
+  async health(): Promise<BucketHealth> {
+    return healthOf((await this.kv.report()).buckets);
   }
 
   /** Stops once, however often it is called: a signal may arrive while a failed start is undone. */
@@ -205,7 +197,9 @@ export class Node {
     const { options, log, kv, store } = this;
     return createClusterManager({
       ...machineOf(options, dataFolder, log.child('cluster')),
-      ...{ store, identity, membership },
+      store,
+      identity,
+      membership,
       kv: {
         apply: (desired) => this.apply(desired),
         report: (bucketUuid) => kv.report(bucketUuid),
@@ -217,10 +211,14 @@ export class Node {
       },
       dataPort: () => this.services.access(),
       queryPort: () => this.addressOf(this.query === null ? undefined : this.ports.n1ql),
-      ...{ indexes: this.services.index, xdcr: this.services.xdcr },
+      indexes: this.services.index,
+      xdcr: this.services.xdcr,
       backupPort: () => this.addressOf(this.ports.backupAPI),
       backupTasks: () => this.services.backupTasks(),
-      ...{ kdf: realKdf, secrets, clock: realClock, random: realRandom },
+      kdf: realKdf,
+      secrets,
+      clock: realClock,
+      random: realRandom,
       log: log.child('cluster'),
       edition: options.edition,
       wireNames: options['wire-names'],
@@ -247,7 +245,9 @@ export class Node {
     const report = await this.kv.apply({ ...desired, clients, users });
     this.services.followCluster(desired);
     await this.query?.follow(desired, {
-      ...{ ports: this.ports, clients, tls: this.manager.queryTls.current() },
+      ports: this.ports,
+      clients,
+      tls: this.manager.queryTls.current(),
       plainForThisMachineOnly: desired.plainForThisMachineOnly ?? false,
       version: this.manager.product.version,
       settings: this.manager.querySettings(),
@@ -265,10 +265,11 @@ export class Node {
   private async startQuery(): Promise<void> {
     const { options, manager, log, services, kv } = this;
     if (!this.runs('n1ql')) return;
+    const parts = { options, services, kv, onLost: this.onLost, log: log.child('query') };
     const query = this.registered(
       'query service',
       new NodeQueryService({
-        ...{ options, services, kv, onLost: this.onLost, log: log.child('query') },
+        ...parts,
         authority: () => this.authority,
         definitions: manager,
         audited: (statement) => manager.statementEnded(statement),
@@ -349,15 +350,10 @@ export class Node {
   }
 
   private async followListening(dist: DistPorts): Promise<void> {
-    const { manager, plain, options, log } = this;
-    const following = new OpenPorts({
-      listening: manager.listening,
-      plain,
-      dist,
-      host: options.host,
-      log,
-      clock: realClock,
-    });
+    const { plain, log } = this;
+    const { listening } = this.manager;
+    const { host } = this.options;
+    const following = new OpenPorts({ listening, plain, dist, host, log, clock: realClock });
     this.stops.push({ name: 'listening', stop: () => following.stop() });
     await following.start();
   }
@@ -391,8 +387,10 @@ export class Node {
 
   private restServices(): Promise<RestService[]> {
     const { options, manager, services, store, nodeId, ports, log, metrics } = this;
+    const parts = { options, manager, services, store, nodeId, log, metrics };
     return restServices({
-      ...{ options, manager, services, store, nodeId, log, metrics, restPort: () => ports.mgmt },
+      ...parts,
+      restPort: () => ports.mgmt,
       runs: (service) => this.runs(service),
       serve: (routes) => this.serve(routes, { throttle: manager.throttles.rest, forbidsRoleless: true }),
       registered: (name, part) => this.registered(name, part),

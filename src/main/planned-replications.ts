@@ -63,7 +63,10 @@ export async function makeReplications(
 
 const formOf = ({ fromBucket, toCluster, toBucket, parameters }: PlannedReplication): RestFields => ({
   ...parameters,
-  ...{ fromBucket, toCluster, toBucket, replicationType: 'continuous' },
+  fromBucket,
+  toCluster,
+  toBucket,
+  replicationType: 'continuous',
 });
 
 /** Resolves with the reason why it cannot be created; null: it exists now. */

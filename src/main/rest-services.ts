@@ -58,8 +58,12 @@ async function backupService(parts: RestServicesOptions): Promise<RestService> {
   services.backupTasks = () => part.service.shownTasks();
   metrics.registry.add('backup', { collect: () => part.service.metrics.collect() });
   return {
-    ...{ port: 'backupAPI', tlsPort: 'backupAPIHTTPS', option: 'backup-port', tlsOption: 'backup-tls-port' },
-    ...{ server: await serve(part.routes), tls: manager.backupTls },
+    port: 'backupAPI',
+    tlsPort: 'backupAPIHTTPS',
+    option: 'backup-port',
+    tlsOption: 'backup-tls-port',
+    server: await serve(part.routes),
+    tls: manager.backupTls,
     start: () => part.start(),
   };
 }

@@ -79,7 +79,8 @@ async function someServers() {
   await first.put(engineKey, { nodes: ['a', 'b'], source: '' }, 0);
   await first.put('k', 'v', 0);
   return {
-    ...{ servers, open },
+    servers,
+    open,
     async close() {
       isOver = true;
       await running;

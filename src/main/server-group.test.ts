@@ -56,7 +56,9 @@ test('a new server takes the place of a lost one', { skip: needs('nats-server') 
       new OwnServer({
         folder: join(folder, nodeId),
         program: async () => natsServerPath,
-        ...{ clock: realClock, random, log: silentLog },
+        clock: realClock,
+        random,
+        log: silentLog,
       }),
   );
   const [first, second, third, fourth] = running as [OwnServer, OwnServer, OwnServer, OwnServer];

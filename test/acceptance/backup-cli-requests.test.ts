@@ -18,15 +18,20 @@ const headers = {
 };
 
 const backup = {
-  ...{ name: 't1', task_type: 'BACKUP', full_backup: true },
+  name: 't1',
+  task_type: 'BACKUP',
+  full_backup: true,
   schedule: { job_type: 'BACKUP', frequency: 1, period: 'MINUTES', time: '22:00' },
 };
 const merge = {
-  ...{ name: 'm', task_type: 'MERGE', merge_options: { offset_start: 0, offset_end: 2 } },
+  name: 'm',
+  task_type: 'MERGE',
+  merge_options: { offset_start: 0, offset_end: 2 },
   schedule: { job_type: 'MERGE', frequency: 1, period: 'SUNDAY', time: '22:00' },
 };
 const mergeOfAll = {
-  ...{ name: 'm', task_type: 'MERGE' },
+  name: 'm',
+  task_type: 'MERGE',
   schedule: { job_type: 'MERGE', frequency: 2, period: 'WEEKS' },
 };
 
@@ -37,10 +42,8 @@ describe('the requests of couchbase-cli backup-service', () => {
 
   const send = async (method: string, path: string, body?: unknown): Promise<Response> =>
     await fetch(`${service}/api/v1${path}`, {
-      ...{
-        method,
-        headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
-      },
+      method,
+      headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   /** What the tool reads as success: 200 and, unless there is no body, JSON. */
@@ -73,7 +76,8 @@ describe('the requests of couchbase-cli backup-service', () => {
 
   it('settings --get and --set', async () => {
     assert.deepEqual(await answer('GET', '/config'), {
-      ...{ history_rotation_period: 30, history_rotation_size: 50 },
+      history_rotation_period: 30,
+      history_rotation_size: 50,
     });
     assert.equal(await answer('PATCH', '/config', { history_rotation_period: 40 }), null);
     assert.equal(await answer('PATCH', '/config', { history_rotation_size: 60 }), null);
@@ -102,7 +106,9 @@ describe('the requests of couchbase-cli backup-service', () => {
     const short = { ...backup, schedule: { frequency: 1, period: 'DAYS' } };
     await answer('POST', '/plan/p2', { tasks: [short, mergeOfAll] });
     assert.deepEqual((await answer('GET', '/plan/p2')).tasks[0].schedule, {
-      ...{ job_type: 'BACKUP', frequency: 1, period: 'DAYS' },
+      job_type: 'BACKUP',
+      frequency: 1,
+      period: 'DAYS',
     });
     assert.match(await refused(400, 'POST', '/plan/p1', all), /plan with the name p1 exists/);
     assert.match(await refused(404, 'GET', '/plan/gone'), /requested plan not found/);
@@ -150,9 +156,15 @@ describe('the requests of couchbase-cli backup-service', () => {
 
   it('repository --add in an object store, which is refused with the reason', async () => {
     const stored = {
-      ...{ plan: 'p1', archive: 's3://b/a', bucket_name: 'travel', cloud_staging_dir: 'dir' },
-      ...{ cloud_credentials_id: 'id', cloud_credentials_key: 'key', cloud_region: 'region' },
-      ...{ cloud_credentials_refresh_token: 'token', cloud_endpoint: 'endpoint' },
+      plan: 'p1',
+      archive: 's3://b/a',
+      bucket_name: 'travel',
+      cloud_staging_dir: 'dir',
+      cloud_credentials_id: 'id',
+      cloud_credentials_key: 'key',
+      cloud_region: 'region',
+      cloud_credentials_refresh_token: 'token',
+      cloud_endpoint: 'endpoint',
       cloud_force_path_style: true,
     };
     assert.match(

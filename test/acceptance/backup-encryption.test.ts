@@ -40,8 +40,9 @@ describe('encrypted backups', () => {
 
   const divanWith = (given: string | undefined, ...args: string[]): Promise<CommandEnd> =>
     runCommand(args, {
-      ...{ DIVAN_PASSWORD: administrator.password, DIVAN_URL: node.ready.node.rest },
-      ...{ DIVAN_BACKUP_PASSPHRASE: given },
+      DIVAN_PASSWORD: administrator.password,
+      DIVAN_URL: node.ready.node.rest,
+      DIVAN_BACKUP_PASSPHRASE: given,
     });
 
   async function succeeds(...args: string[]): Promise<string> {

@@ -21,7 +21,11 @@ import { administrator, eventuallyWithin, NodeProcess } from '../support/node-pr
 const startMs = 120_000;
 
 const storing = (key: string, value: string | Buffer, rest: Partial<StoreRequest> = {}): StoreRequest => ({
-  ...{ kind: 'set', key, value: Buffer.from(value), cas: 0n, expiry: 0 },
+  kind: 'set',
+  key,
+  value: Buffer.from(value),
+  cas: 0n,
+  expiry: 0,
   ...rest,
 });
 
@@ -46,7 +50,9 @@ function keysIn(vbuckets: number, count: number): string[] {
 const withAttribute = (name: string, bytes: number): NonNullable<StoreRequest['parts']> => ({
   writes: [
     {
-      ...{ opcode: SubdocOpcode.dictUpsert, flags: PathFlag.xattr, path: name },
+      opcode: SubdocOpcode.dictUpsert,
+      flags: PathFlag.xattr,
+      path: name,
       value: Buffer.from(JSON.stringify('x'.repeat(bytes))),
     },
   ],
@@ -87,7 +93,8 @@ describe('backups of extremes', () => {
       setInterval(sample, 1).unref();
       process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(peak)));`;
     const { status, error } = await runCommand(args, {
-      ...{ DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: administrator.password },
+      DIVAN_URL: node.ready.node.rest,
+      DIVAN_PASSWORD: administrator.password,
       NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}`,
     });
     assert.deepEqual([status, error], [0, ''], args.join(' '));
@@ -164,7 +171,10 @@ describe('backups of extremes', () => {
       return runBackup(
         { folder: join(scratch, folder), buckets: ['brief'], isFull: false, purges: false },
         {
-          ...{ node: by, clock: realClock, random: realRandom, signal: new AbortController().signal },
+          node: by,
+          clock: realClock,
+          random: realRandom,
+          signal: new AbortController().signal,
           progress: () => during(++reports),
         },
       );
@@ -272,7 +282,10 @@ describe('backups on disks with problems', { skip: needs('mount') }, () => {
     runBackup(
       { folder, buckets: ['b'], isFull: false, purges: false },
       {
-        ...{ node: by, clock: realClock, random: realRandom, signal: new AbortController().signal },
+        node: by,
+        clock: realClock,
+        random: realRandom,
+        signal: new AbortController().signal,
         progress: () => {},
       },
     );

@@ -48,8 +48,15 @@ describe('backups of random histories', () => {
   const restore = (node: BackupNode, folder: string, rest: Partial<RestoreRequest> = {}) =>
     runRestore(
       {
-        ...{ folder, buckets: [], map: [], replaces: false, isForced: false },
-        ...{ createsBuckets: true, withIndexes: true, resumes: false, awaitsDisk: false },
+        folder,
+        buckets: [],
+        map: [],
+        replaces: false,
+        isForced: false,
+        createsBuckets: true,
+        withIndexes: true,
+        resumes: false,
+        awaitsDisk: false,
         ...rest,
       },
       { node, clock: realClock, signal, progress: () => {} },
@@ -59,7 +66,10 @@ describe('backups of random histories', () => {
     const access = backupNode(node);
     await node.request('/pools/default/buckets/b', 'DELETE');
     await access.createBucket('b', {
-      ...{ ramQuotaMB: 100, replicaNumber: 0, conflictResolutionType, flushEnabled: 1 },
+      ramQuotaMB: 100,
+      replicaNumber: 0,
+      conflictResolutionType,
+      flushEnabled: 1,
     });
     await access.addCollections('b', { scopes: ['shop'], collections: [] });
     return access;
@@ -124,14 +134,14 @@ async function mergeSome(random: Random, folder: string): Promise<readonly strin
 it('the checker refuses restores that are wrong in any way', () => {
   const random = randomFrom(1);
   const version = (): SeenVersion => ({
-    ...{
-      kind: 'mutation' as const,
-      cas: BigInt(random(1e9)),
-      rev: random(9) + 1,
-      flags: random(9),
-      expiry: 0,
-    },
-    ...{ isJson: true, xattrs: '', body: '{}' },
+    kind: 'mutation' as const,
+    cas: BigInt(random(1e9)),
+    rev: random(9) + 1,
+    flags: random(9),
+    expiry: 0,
+    isJson: true,
+    xattrs: '',
+    body: '{}',
   });
   const expected: BucketState = new Map(
     Array.from({ length: 9 }, (_, n) => [`_default._default/${n}`, version()]),

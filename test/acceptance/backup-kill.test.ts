@@ -70,7 +70,10 @@ describe('kill -9', { skip: needs('compiler') }, () => {
     runBackup(
       { folder, buckets: ['b'], isFull: false, purges: false, passphrase },
       {
-        ...{ node: backupNode(node), clock: realClock, random: realRandom, progress: () => {} },
+        node: backupNode(node),
+        clock: realClock,
+        random: realRandom,
+        progress: () => {},
         signal: new AbortController().signal,
       },
     );
@@ -174,11 +177,21 @@ describe('kill -9', { skip: needs('compiler') }, () => {
       let reports = 0;
       return runRestore(
         {
-          ...{ folder, buckets: [], map: ['b=copy'], replaces: false, isForced: false },
-          ...{ createsBuckets: true, withIndexes: true, resumes: true, awaitsDisk: false, ...request },
+          folder,
+          buckets: [],
+          map: ['b=copy'],
+          replaces: false,
+          isForced: false,
+          createsBuckets: true,
+          withIndexes: true,
+          resumes: true,
+          awaitsDisk: false,
+          ...request,
         },
         {
-          ...{ node: backupNode(node), clock: hastyClock(), signal: stop.signal },
+          node: backupNode(node),
+          clock: hastyClock(),
+          signal: stop.signal,
           progress: () => {
             if (++reports === stopAfter) stop.abort(new Error('stopped by the test'));
           },

@@ -143,7 +143,8 @@ describe('the backup service of two nodes', () => {
       await eventually(async () => assert.equal((await byFirst.info('travel')).count, 1));
       // The bucket is made by the restore: its vbuckets get their nodes while the task runs.
       const restored = await byFirst.run('travel', 'restore', {
-        ...{ map_data: 'travel=copy', auto_create_buckets: true },
+        map_data: 'travel=copy',
+        auto_create_buckets: true,
       });
       assert.equal(restored.status, 'done', restored.error);
       const access = backupNode(first);

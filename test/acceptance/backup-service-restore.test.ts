@@ -58,7 +58,9 @@ describe('a restore by the service', () => {
     source = cluster.bucket('travel');
     const archive = join(node.dataDir, 'backups', 'travel');
     await api.json('POST', `${self}/active/travel`, {
-      ...{ plan: '_daily_backups', archive, bucket_name: 'travel' },
+      plan: '_daily_backups',
+      archive,
+      bucket_name: 'travel',
     });
     await source.defaultCollection().upsert('first', { n: 1 });
     await source.scope('shop').collection('items').upsert('red', { colour: 'red' });
@@ -81,8 +83,11 @@ describe('a restore by the service', () => {
   });
 
   const all = [
-    ...['_default._default/first', '_default._default/second'],
-    ...['shop.items/blue', 'shop.items/red', 'shop.orders/order'],
+    '_default._default/first',
+    '_default._default/second',
+    'shop.items/blue',
+    'shop.items/red',
+    'shop.orders/order',
   ];
 
   it('/info counts the documents of each scope and collection', async () => {
@@ -101,8 +106,14 @@ describe('a restore by the service', () => {
     ]);
     assert.deepEqual(counts, [
       [
-        ...[5, '_default 1', '_default._default 1', 'empty 0', 'shop 4'],
-        ...['shop.items 2', 'shop.old 1', 'shop.orders 1'],
+        5,
+        '_default 1',
+        '_default._default 1',
+        'empty 0',
+        'shop 4',
+        'shop.items 2',
+        'shop.old 1',
+        'shop.orders 1',
       ],
       [1, '_default 1', '_default._default 1', 'empty 0', 'shop 0', 'shop.items 0', 'shop.orders 0'],
     ]);
@@ -127,7 +138,9 @@ describe('a restore by the service', () => {
     await restore({ map_data });
     assert.deepEqual(await keys(target), [
       ...all.slice(0, 2),
-      ...['other.things/blue', 'other.things/red', 'store.orders/order'],
+      'other.things/blue',
+      'other.things/red',
+      'store.orders/order',
     ]);
     assert.match(await fails({ map_data: 'travel' }), /is not of the form a=b/);
     assert.match(await fails({ map_data: 'none=x' }), /no bucket, scope or collection "none"/);
@@ -219,9 +232,19 @@ describe('a restore by the service', () => {
 
   it('takes the switches of services whose definitions no backup has', async () => {
     await restore({
-      ...{ disable_ft: true, disable_views: true, disable_analytics: true, disable_eventing: false },
-      ...{ disable_cluster_query: true, disable_bucket_query: true, disable_cluster_analytics: true },
-      ...{ disable_ft_alias: true, target: '', user: '', password: '', start: '', end: '' },
+      disable_ft: true,
+      disable_views: true,
+      disable_analytics: true,
+      disable_eventing: false,
+      disable_cluster_query: true,
+      disable_bucket_query: true,
+      disable_cluster_analytics: true,
+      disable_ft_alias: true,
+      target: '',
+      user: '',
+      password: '',
+      start: '',
+      end: '',
     });
     assert.deepEqual(await keys(target), all);
   });

@@ -25,7 +25,8 @@ describe('a restore over TLS', { skip: needs('openssl') }, () => {
       await source.request(`/pools/default/buckets/travel/docs/k${n}`, 'POST', { value: `{"n":${n}}` });
     const statement = JSON.stringify({ statement: 'CREATE INDEX by_n ON travel(n)' });
     const created = await fetch(`${source.ready.node.query}/query/service`, {
-      ...{ method: 'POST', body: statement },
+      method: 'POST',
+      body: statement,
       headers: {
         'content-type': 'application/json',
         authorization: `Basic ${btoa('Administrator:password')}`,

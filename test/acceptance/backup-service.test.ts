@@ -230,8 +230,13 @@ describe('the backup service', () => {
     assert.match((await create('new', { plan: 'nightly' })).extras ?? '', /^archive: must be a text/);
     assert.match((await create('new', { ...good, more: 1 })).extras ?? '', /^more: is not a field here/);
     for (const [field, value] of Object.entries({
-      ...{ cloud_credential_name: 'a', cloud_staging_dir: 'a', cloud_credentials_id: 'a', cloud_region: 'a' },
-      ...{ cloud_credentials_key: 'a', cloud_credentials_refresh_token: 'a', cloud_endpoint: 'a' },
+      cloud_credential_name: 'a',
+      cloud_staging_dir: 'a',
+      cloud_credentials_id: 'a',
+      cloud_region: 'a',
+      cloud_credentials_key: 'a',
+      cloud_credentials_refresh_token: 'a',
+      cloud_endpoint: 'a',
       cloud_force_path_style: true,
     }))
       assert.match(
@@ -307,7 +312,8 @@ describe('the backup service', () => {
     assert.deepEqual([missing.status, /no bucket "third"/.test(missing.error ?? '')], ['failed', true]);
     const made = await api.run('travel', 'restore', {
       ...target,
-      ...{ auto_create_buckets: true, filter_keys: '^first$' },
+      auto_create_buckets: true,
+      filter_keys: '^first$',
     });
     assert.equal(made.status, 'done', made.error);
     assert.deepEqual([...(await stateOf(backupNode(node), 'third')).keys()], ['_default._default/first']);

@@ -37,10 +37,14 @@ const planTo = (port: number, own: string) => ({
   remoteClusters: [{ name: 'other', hostname: `127.0.0.1:${port}`, ...administrator }],
   replications: [
     {
-      ...{ fromBucket: 'b', toCluster: 'other', toBucket: 'b' },
+      fromBucket: 'b',
+      toCluster: 'other',
+      toBucket: 'b',
       parameters: {
-        ...{ filterDeletion: true, checkpointInterval: 60 },
-        ...{ collectionsExplicitMapping: true, colMappingRules: { 's.c': 's.c' } },
+        filterDeletion: true,
+        checkpointInterval: 60,
+        collectionsExplicitMapping: true,
+        colMappingRules: { 's.c': 's.c' },
       },
     },
   ],

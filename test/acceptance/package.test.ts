@@ -98,7 +98,8 @@ test('divan and divan/testing say which Node they need when this one is too old'
   assert.equal(run.status, 1);
   assert.match(run.stderr, /^divan: needs Node 24 or newer \(this is v\d+\.\d+\.\d+\); .*\n$/);
   const use = spawnSync(oldNode, ['--input-type=module', '-e', `import 'divan/testing'`], {
-    ...{ encoding: 'utf8', cwd: scratch },
+    encoding: 'utf8',
+    cwd: scratch,
   });
   assert.match(use.stderr, /Error: divan\/testing: needs Node 24 or newer \(this is v/);
 });

@@ -53,8 +53,11 @@ test('couchbase-cli creates, edits, lists and deletes references of each kind', 
   const pair = authority.issue('/CN=receiver');
   await post(references, {
     ...base,
-    ...{ demandEncryption: '1', encryptionType: 'full', certificate: authority.certificate },
-    ...{ clientCertificate: pair.certificate, clientKey: pair.key },
+    demandEncryption: '1',
+    encryptionType: 'full',
+    certificate: authority.certificate,
+    clientCertificate: pair.certificate,
+    clientKey: pair.key,
   }).then(bodyOf);
 });
 
@@ -68,18 +71,31 @@ test('couchbase-cli creates, changes, pauses, resumes and deletes a replication 
   const reference = { name: 'there', hostname: hostOf(target), ...account, demandEncryption: '0' };
   await post(references, reference).then(bodyOf);
   const advanced = {
-    ...{ checkpointInterval: '60', workerBatchSize: '500', docBatchSizeKb: '1024' },
-    ...{ failureRestartInterval: '1', optimisticReplicationThreshold: '128' },
-    ...{ sourceNozzlePerNode: '1', targetNozzlePerNode: '1', networkUsageLimit: '100' },
-    ...{ compressionType: 'Auto', logLevel: 'Debug', statsInterval: '500' },
+    checkpointInterval: '60',
+    workerBatchSize: '500',
+    docBatchSizeKb: '1024',
+    failureRestartInterval: '1',
+    optimisticReplicationThreshold: '128',
+    sourceNozzlePerNode: '1',
+    targetNozzlePerNode: '1',
+    networkUsageLimit: '100',
+    compressionType: 'Auto',
+    logLevel: 'Debug',
+    statsInterval: '500',
   };
   const selecting = {
-    ...{ filterExpression: 'REGEXP_CONTAINS(META().id, "^a")', priority: 'Medium' },
-    ...{ filterBypassExpiry: 'true', filterDeletion: 'true', filterExpiration: 'true' },
+    filterExpression: 'REGEXP_CONTAINS(META().id, "^a")',
+    priority: 'Medium',
+    filterBypassExpiry: 'true',
+    filterDeletion: 'true',
+    filterExpiration: 'true',
   };
   const create = (form: Record<string, string>) =>
     post('/controller/createReplication', {
-      ...{ replicationType: 'continuous', toBucket: 'b', toCluster: 'there', fromBucket: 'b' },
+      replicationType: 'continuous',
+      toBucket: 'b',
+      toCluster: 'there',
+      fromBucket: 'b',
       ...form,
     });
   await create({ ...advanced, ...selecting }).then(bodyOf);
@@ -104,7 +120,9 @@ test('couchbase-cli creates, changes, pauses, resumes and deletes a replication 
       filterSkipRestream: '0',
     },
     {
-      ...{ collectionsExplicitMapping: 'false', collectionsMigrationMode: 'true', filterSkipRestream: '0' },
+      collectionsExplicitMapping: 'false',
+      collectionsMigrationMode: 'true',
+      filterSkipRestream: '0',
       colMappingRules: '{"EXISTS(a)":"_default._default"}',
     },
   ] as Record<string, string>[])

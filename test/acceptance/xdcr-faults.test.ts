@@ -26,8 +26,12 @@ const documents = (prefix: string, count: number): StoreRequest[] =>
   Array.from(
     { length: count },
     (_, index): StoreRequest => ({
-      ...{ kind: 'set', key: `${prefix}-${index}`, value: Buffer.from(JSON.stringify({ prefix, index })) },
-      ...{ flags: 0x02000000, expiry: 0, cas: 0n },
+      kind: 'set',
+      key: `${prefix}-${index}`,
+      value: Buffer.from(JSON.stringify({ prefix, index })),
+      flags: 0x02000000,
+      expiry: 0,
+      cas: 0n,
     }),
   );
 
@@ -116,8 +120,10 @@ test('rules that changed before the source was killed count after its start', { 
       await store(source, '_default._default', documents('default', 100));
       await store(source, 's.two', documents('later', 100));
       await untilCounts({
-        ...{ 't.one/one': 300, 't.two/two': 300 },
-        ...{ 'u.other/default': 100, 't.two/later': 100 },
+        't.one/one': 300,
+        't.two/two': 300,
+        'u.other/default': 100,
+        't.two/later': 100,
       });
     } finally {
       await source.stop('SIGKILL');

@@ -96,9 +96,12 @@ test('deletions and expirations follow the expression when the settings apply it
     indexesTo(80, () => true),
   );
   const settings = {
-    ...{ filterDeletion: 'true', filterDeletionsWithExpression: 'true' },
-    ...{ filterExpiration: 'true', filterExpirationsWithExpression: 'true' },
-    ...{ filterExpression: 'REGEXP_CONTAINS(META().id, "[05]$")', filterSkipRestream: 'true' },
+    filterDeletion: 'true',
+    filterDeletionsWithExpression: 'true',
+    filterExpiration: 'true',
+    filterExpirationsWithExpression: 'true',
+    filterExpression: 'REGEXP_CONTAINS(META().id, "[05]$")',
+    filterSkipRestream: 'true',
   };
   const change = (form: Record<string, string>) =>
     source.request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', form).then(bodyOf);

@@ -19,8 +19,12 @@ async function createCollections(node: NodeProcess, paths: readonly string[]): P
 }
 
 const aDocument = (key: string, value: object): StoreRequest => ({
-  ...{ kind: 'set', key, value: Buffer.from(JSON.stringify(value)) },
-  ...{ flags: 0x02000000, expiry: 0, cas: 0n },
+  kind: 'set',
+  key,
+  value: Buffer.from(JSON.stringify(value)),
+  flags: 0x02000000,
+  expiry: 0,
+  cas: 0n,
 });
 
 async function store(node: NodeProcess, path: string, requests: readonly StoreRequest[]): Promise<void> {
@@ -115,7 +119,9 @@ test('explicit rules replicate what they name, and changed rules only send what 
   await change(source, id, { collectionsExplicitMapping: 'false' });
   await untilCounts(target, {
     ...third,
-    ...{ 'u.other/later': 100, '_default._default/later': 100, '_default._default/default': 300 },
+    'u.other/later': 100,
+    '_default._default/later': 100,
+    '_default._default/default': 300,
   });
 });
 

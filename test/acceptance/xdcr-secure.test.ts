@@ -15,8 +15,11 @@ async function store(node: NodeProcess, from: number, count: number): Promise<vo
   const requests = Array.from(
     { length: count },
     (_, index): StoreRequest => ({
-      ...{ kind: 'set', key: `k${from + index}`, value: Buffer.from('{"a":1}') },
-      ...{ expiry: 0, cas: 0n },
+      kind: 'set',
+      key: `k${from + index}`,
+      value: Buffer.from('{"a":1}'),
+      expiry: 0,
+      cas: 0n,
     }),
   );
   const replies = await client.storeMany(0, requests);
@@ -85,7 +88,10 @@ test('full with a client certificate: it logs in at every port, and one that exp
       password: __,
       ...fields
     } = referenceTo(target, {
-      ...{ secureType: 'full', certificate: authority.certificate, clientCertificate, clientKey },
+      secureType: 'full',
+      certificate: authority.certificate,
+      clientCertificate,
+      clientKey,
     });
     return fields;
   };

@@ -272,7 +272,9 @@ export async function adminKillRounds(
   const subjects = [
     ...['x', 'y', 'z'].map((name) => new ABucket(random, name)),
     ...['ann', 'bob'].map((name) => new AUser(random, name)),
-    ...[new ASetting(random, 30), new Certificate(random, anything), new Compaction(random, null)],
+    new ASetting(random, 30),
+    new Certificate(random, anything),
+    new Compaction(random, null),
     new CollectionsOfB(random, []),
   ];
   for (let round = 1; round <= rounds; round++) report(await oneRound(dataDir, subjects, random, round));

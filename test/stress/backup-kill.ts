@@ -165,15 +165,16 @@ class KillRun implements AsyncDisposable {
   private async restored(backup: string | undefined, resumes: boolean): Promise<BucketState> {
     const node = this.access('target');
     const request = {
-      ...{
-        folder: this.folder,
-        backup,
-        buckets: [],
-        map: [`${bucket}=${copy}`],
-        replaces: false,
-        isForced: false,
-      },
-      ...{ createsBuckets: true, withIndexes: true, resumes, awaitsDisk: false },
+      folder: this.folder,
+      backup,
+      buckets: [],
+      map: [`${bucket}=${copy}`],
+      replaces: false,
+      isForced: false,
+      createsBuckets: true,
+      withIndexes: true,
+      resumes,
+      awaitsDisk: false,
     };
     await runRestore(request, { node, clock: realClock, signal, progress: () => {} });
     return stateOf(node, copy);

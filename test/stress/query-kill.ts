@@ -71,7 +71,9 @@ class KillRun {
     let failure: unknown;
     const workers = [
       ...Array.from({ length: writers }, (_, writer) => this.write(writer)),
-      ...[this.changeIndexes(), this.query(), this.transact()],
+      this.changeIndexes(),
+      this.query(),
+      this.transact(),
     ].map((worker) =>
       worker.catch((error: unknown) => {
         failure ??= error;

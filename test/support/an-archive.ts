@@ -40,11 +40,12 @@ export function addBackup(
   writer.close();
   const { buckets, ...rest } = aManifest();
   const manifest: BackupManifest = {
-    ...{ ...rest, ...partial, type: after === null ? 'full' : 'incremental', repository: repository.id },
-    ...{
-      after,
-      buckets: [countedBucket({ ...(buckets[0] as BucketRecord), bytes: writer.bytes }, vbuckets)],
-    },
+    ...rest,
+    ...partial,
+    type: after === null ? 'full' : 'incremental',
+    repository: repository.id,
+    after,
+    buckets: [countedBucket({ ...(buckets[0] as BucketRecord), bytes: writer.bytes }, vbuckets)],
   };
   repository.finish(manifest);
   return manifest;
@@ -73,9 +74,18 @@ function captured(
     capture.opened(history);
     for (const [index, { key, ...content }] of own.entries())
       capture.document({
-        ...{ kind: FrameKind.mutation, datatype: 1, collectionId: 0, casHi: 1, casLo: 2, rev: 3 },
-        ...{ flags: 0, expiry: 0, value: Buffer.from(`{"key":${JSON.stringify(key)}}`), ...content },
-        ...{ key: Buffer.from(key), seqno: from + index + 1 },
+        kind: FrameKind.mutation,
+        datatype: 1,
+        collectionId: 0,
+        casHi: 1,
+        casLo: 2,
+        rev: 3,
+        flags: 0,
+        expiry: 0,
+        value: Buffer.from(`{"key":${JSON.stringify(key)}}`),
+        ...content,
+        key: Buffer.from(key),
+        seqno: from + index + 1,
       });
     return capture.finish();
   });

@@ -42,7 +42,8 @@ export class BackupPlanning {
   isScheduleHere = true;
   /** What a restore would write to. */
   targetsOf: (job: RestoreTargetsJob) => Promise<JobResult<RestoreTargetsJob>> = async () => ({
-    ...{ cluster: 'own', buckets: ['travel'] },
+    cluster: 'own',
+    buckets: ['travel'],
   });
   service: BackupService;
 
@@ -98,8 +99,13 @@ export class BackupPlanning {
       },
     };
     return new BackupService({
-      ...{ state: this.state, runner, roots: [this.folder], nodeId: 'node', clock: this.clock },
-      ...{ random: realRandom, log: silentLog },
+      state: this.state,
+      runner,
+      roots: [this.folder],
+      nodeId: 'node',
+      clock: this.clock,
+      random: realRandom,
+      log: silentLog,
       runsSchedule: () => this.isScheduleHere,
       bucketUuid: () => this.bucketUuid,
       ownAccess: async () => ({ host: 'h', port: 1, username: 'u', password: 'p' }),

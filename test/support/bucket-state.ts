@@ -42,7 +42,10 @@ async function readRoute(
   const reader = new StateReader(names, state, vbuckets.length);
   const connection = await ChangeConnection.open({
     ...options,
-    ...{ name: 'state-of-bucket', withXattrs: true, withDeletedXattrs: true, handler: reader },
+    name: 'state-of-bucket',
+    withXattrs: true,
+    withDeletedXattrs: true,
+    handler: reader,
   });
   const from = { uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 };
   for (const vb of vbuckets) {
@@ -75,7 +78,11 @@ class StateReader implements ChangeHandler {
     if (collection === undefined) return;
     const { kind, cas, rev, flags, isJson, buffer, xattrsStart, bodyStart } = change;
     this.state.set(`${collection}/${change.keyBytes.toString('latin1')}`, {
-      ...{ kind, cas, rev, flags, isJson },
+      kind,
+      cas,
+      rev,
+      flags,
+      isJson,
       expiry: kind === 'mutation' ? change.expiry : 0,
       xattrs: buffer.toString('latin1', xattrsStart, bodyStart),
       body: change.body.toString('latin1'),

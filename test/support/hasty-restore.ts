@@ -9,11 +9,20 @@ const { hostname, port } = new URL(url);
 const password = process.env['DIVAN_PASSWORD'] ?? '';
 await runRestore(
   {
-    ...{ folder, buckets: [], map: [map], replaces: false, isForced: false, createsBuckets: true },
-    ...{ withIndexes: false, resumes: true, awaitsDisk: false },
+    folder,
+    buckets: [],
+    map: [map],
+    replaces: false,
+    isForced: false,
+    createsBuckets: true,
+    withIndexes: false,
+    resumes: true,
+    awaitsDisk: false,
   },
   {
     node: new BackupNode({ host: hostname, port: Number(port), username: 'Administrator', password }),
-    ...{ clock: hastyClock(), signal: new AbortController().signal, progress: () => {} },
+    clock: hastyClock(),
+    signal: new AbortController().signal,
+    progress: () => {},
   },
 );

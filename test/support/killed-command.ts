@@ -36,8 +36,11 @@ export async function killedAtCall(
 ): Promise<boolean> {
   const child = spawn(process.execPath, [program, ...args], {
     env: {
-      ...{ ...process.env, ...environment, LD_PRELOAD: library() },
-      ...{ DIVAN_KILL_CALLS: calls, DIVAN_KILL_AT: String(number) },
+      ...process.env,
+      ...environment,
+      LD_PRELOAD: library(),
+      DIVAN_KILL_CALLS: calls,
+      DIVAN_KILL_AT: String(number),
     },
     stdio: 'ignore',
   });

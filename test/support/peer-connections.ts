@@ -30,9 +30,16 @@ export class RecordingLink implements Link {
 export function aPeer(events: Partial<PeerEvents>, clock = new ManualClock()): PeerConnections {
   const ignore = (): void => {};
   const peers = new PeerConnections({
-    ...{ self: { node: 'a', boot: 'a 1' }, clock, log: silentLog, connect: () => new Promise(() => {}) },
+    self: { node: 'a', boot: 'a 1' },
+    clock,
+    log: silentLog,
+    connect: () => new Promise(() => {}),
     events: {
-      ...{ connected: ignore, disconnected: ignore, arrived: ignore, received: ignore, hasRoom: ignore },
+      connected: ignore,
+      disconnected: ignore,
+      arrived: ignore,
+      received: ignore,
+      hasRoom: ignore,
       ...events,
     },
   });

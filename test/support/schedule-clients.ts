@@ -18,8 +18,11 @@ export const allKeys = [...Object.keys(durableKeys), ...plainKeys];
 
 /** Answers after which the document is as it was before. */
 const refusals: readonly number[] = [
-  ...[Status.notMyVbucket, Status.temporaryFailure, Status.durabilityImpossible],
-  ...[Status.syncWriteInProgress, Status.outOfMemory],
+  Status.notMyVbucket,
+  Status.temporaryFailure,
+  Status.durabilityImpossible,
+  Status.syncWriteInProgress,
+  Status.outOfMemory,
 ];
 
 interface Answerable {

@@ -6,18 +6,20 @@ import type { ScheduleOrchestrators } from './schedule-orchestrators.ts';
 import type { Process, ScheduledCluster } from './scheduled-cluster.ts';
 
 const names = [
-  ...[
-    'quick restart',
-    'restart',
-    'stop',
-    'stop all',
-    'partition',
-    'one-way loss',
-    'delay',
-    'cut from the store',
-    'store down',
-  ],
-  ...['failover', 'double failover', 'rebalance', 'handover that dies', 'two orchestrators'],
+  'quick restart',
+  'restart',
+  'stop',
+  'stop all',
+  'partition',
+  'one-way loss',
+  'delay',
+  'cut from the store',
+  'store down',
+  'failover',
+  'double failover',
+  'rebalance',
+  'handover that dies',
+  'two orchestrators',
 ] as const;
 export type Fault = (typeof names)[number];
 export const faultNames: readonly Fault[] = names;

@@ -46,7 +46,10 @@ export class ScheduleOrchestrators {
     const view = new ClusterView(server, names[0] as string);
     await view.start();
     const positions = new CopyPositions({
-      ...{ nodeId: name, bootId: name, clock, isDown: (node) => !running.has(node) },
+      nodeId: name,
+      bootId: name,
+      clock,
+      isDown: (node) => !running.has(node),
       data: { shardPositions: async () => [] },
       peers: { answer: () => {}, ask: (node) => this.positionsOf(node) },
     });

@@ -39,8 +39,12 @@ export async function createReplication(
   more: Record<string, string> = {},
 ): Promise<string> {
   const fields = {
-    ...{ fromBucket: 'b', toCluster: 'there', toBucket: 'b', replicationType: 'continuous' },
-    ...{ failureRestartInterval: '1', statsInterval: '200' },
+    fromBucket: 'b',
+    toCluster: 'there',
+    toBucket: 'b',
+    replicationType: 'continuous',
+    failureRestartInterval: '1',
+    statsInterval: '200',
     ...more,
   };
   const created = await from.request('/controller/createReplication', 'POST', fields).then(bodyOf);
@@ -109,7 +113,10 @@ export async function contentOf(node: NodeProcess, bucket = 'b'): Promise<Map<st
       opened: () => {
         open++;
       },
-      ...{ snapshot() {}, advanced() {}, event() {}, drained() {} },
+      snapshot() {},
+      advanced() {},
+      event() {},
+      drained() {},
     },
   });
   const from = { uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 };

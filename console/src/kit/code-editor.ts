@@ -63,8 +63,10 @@ export function openEditor(host: HTMLElement, { language, text, rows, onInput }:
     },
     describe({ label, description, isInvalid }) {
       const named = {
-        ...{ 'aria-label': label, 'aria-description': description },
-        ...{ spellcheck: 'false', autocapitalize: 'none' },
+        'aria-label': label,
+        'aria-description': description,
+        spellcheck: 'false',
+        autocapitalize: 'none',
         ...(isInvalid && { 'aria-invalid': 'true' }),
       };
       view.dispatch({ effects: attributes.reconfigure(EditorView.contentAttributes.of(named)) });

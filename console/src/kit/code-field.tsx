@@ -52,7 +52,9 @@ function Editor({ open, selection, ...field }: CodeFieldProps & Loaded) {
   send.current = onInput;
   useLayoutEffect(() => {
     const opened = open(host.current as HTMLElement, {
-      ...{ language, rows, text: value },
+      language,
+      rows,
+      text: value,
       onInput: (text) => send.current(text),
     });
     editor.current = opened;

@@ -84,7 +84,9 @@ describe('a hostile archive', () => {
       await attempt(() => {
         const { repository } = findBackup(folder);
         return verifyBackup(repository, repository.manifest(name), {
-          ...{ isWanted: () => true, clock: realClock, signal },
+          isWanted: () => true,
+          clock: realClock,
+          signal,
         });
       });
     await attempt(() => {
@@ -109,7 +111,9 @@ describe('a hostile archive', () => {
   it('whose files were changed at random is refused with a reason, or read', async (t) => {
     const random = aSeed(t);
     const files = [
-      ...['repository.json', 'merge.json', join(partial, 'partial.json')],
+      'repository.json',
+      'merge.json',
+      join(partial, 'partial.json'),
       ...names.flatMap((name) =>
         ['manifest.json', 'manifest.sha256', '0.data'].map((file) => join(name, file)),
       ),
@@ -203,7 +207,10 @@ describe('a hostile archive', () => {
   it('with links where a task writes does not lead out of the archive', async () => {
     const last = names.at(-1) as string;
     const targets = [
-      ...['lock.db', 'lock.pid', `lock.${process.pid}.pid`, 'merge.json.new'],
+      'lock.db',
+      'lock.pid',
+      `lock.${process.pid}.pid`,
+      'merge.json.new',
       ...['0.1.data', 'manifest.json.new', 'manifest.sha256.new'].map((file) => join(last, file)),
     ];
     for (const target of targets) {

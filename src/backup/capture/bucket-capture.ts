@@ -82,8 +82,17 @@ class NodeCapture implements ChangeHandler {
     { capture: VbucketCapture; outcome: Deferred<'complete' | 'rollback'> }
   >();
   private readonly content: FrameContent = {
-    ...{ kind: 0, datatype: 0, collectionId: 0, casHi: 0, casLo: 0, rev: 0, seqno: 0, flags: 0, expiry: 0 },
-    ...{ key: Buffer.alloc(0), value: Buffer.alloc(0) },
+    kind: 0,
+    datatype: 0,
+    collectionId: 0,
+    casHi: 0,
+    casLo: 0,
+    rev: 0,
+    seqno: 0,
+    flags: 0,
+    expiry: 0,
+    key: Buffer.alloc(0),
+    value: Buffer.alloc(0),
   };
   private failed: Error | null = null;
 

@@ -7,7 +7,9 @@ import { KnownCluster } from './known-cluster.ts';
 
 const tls = { certificate: '', key: '', authority: '' };
 const withBuckets = (...buckets: string[]): ClusterLayout => ({
-  ...{ self: 'a', tls, nodes: [{ node: 'b', host: 'b', port: 1 }] },
+  self: 'a',
+  tls,
+  nodes: [{ node: 'b', host: 'b', port: 1 }],
   actives: Object.fromEntries(buckets.map((bucket) => [bucket, ['a', 'b']])),
 });
 const account = { host: 'h', port: 1, username: 'u', password: 'p' };

@@ -23,7 +23,8 @@ function completeBackup({ name, type, source, merged, buckets }: BackupManifest)
     type: merged === undefined ? kind : `MERGE - ${kind}`,
     source: merged === undefined ? source.cluster : 'Merge',
     ...(merged !== undefined && { range: merged.backups }),
-    ...{ events: 0, fts_alias: 0 },
+    events: 0,
+    fts_alias: 0,
     size: buckets.reduce((sum, { bytes }) => sum + bytes, 0),
     buckets: buckets.map(bucketInfo),
     complete: true,
@@ -32,21 +33,27 @@ function completeBackup({ name, type, source, merged, buckets }: BackupManifest)
 }
 
 const partialBackup = (name: string) => ({
-  ...{ date: name, type: 'N/A', source: '', size: 0, buckets: [], complete: false },
+  date: name,
+  type: 'N/A',
+  source: '',
+  size: 0,
+  buckets: [],
+  complete: false,
 });
 
 function bucketInfo({ name, bytes, vbuckets, indexes, scopes, collections }: BucketRecord) {
   const sum = (field: 'documents' | 'deletions'): number =>
     vbuckets.reduce((all, vbucket) => all + vbucket[field], 0);
   return {
-    ...{
-      name,
-      size: bytes,
-      items: sum('documents'),
-      mutations: sum('documents'),
-      tombstones: sum('deletions'),
-    },
-    ...{ views_count: 0, fts_count: 0, index_count: indexes.length, analytics_count: 0 },
+    name,
+    size: bytes,
+    items: sum('documents'),
+    mutations: sum('documents'),
+    tombstones: sum('deletions'),
+    views_count: 0,
+    fts_count: 0,
+    index_count: indexes.length,
+    analytics_count: 0,
     scopes: Object.fromEntries(scopes.map((scope) => [scope, scopeInfo(scope, collections)])),
   };
 }
@@ -64,6 +71,7 @@ function scopeInfo(name: string, collections: BucketRecord['collections']) {
 }
 
 const collectionInfo = ({ id, name, documents }: BucketRecord['collections'][number]) => ({
-  ...{ id, name },
+  id,
+  name,
   ...(documents !== undefined && { items: documents, mutations: documents }),
 });

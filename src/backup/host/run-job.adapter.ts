@@ -70,7 +70,9 @@ async function backup(
   const request = { folder, buckets, isFull, withIndexes, purges: false, replacesOther: true };
   const result = await runBackup(request, {
     node: new BackupNode(cluster.accessOf(node)),
-    ...{ clock: realClock, random: realRandom, signal },
+    clock: realClock,
+    random: realRandom,
+    signal,
     progress: ({ bucket, documents, expected }) => progress({ bucket, done: documents, expected }),
   });
   const { manifest, skippedBuckets, lacksIndexes, notContinued } = result;
@@ -105,7 +107,8 @@ async function restore(
 ): Promise<JobResults['restore']> {
   return await runRestore(request, {
     node: new BackupNode(cluster.accessOf(node)),
-    ...{ clock: realClock, signal },
+    clock: realClock,
+    signal,
     progress: ({ bucket, documents, expected }) => progress({ bucket, done: documents, expected }),
   });
 }
@@ -122,7 +125,9 @@ async function merge(
   const merged = await mergeInterval(
     { folder, fromMs, endMs },
     {
-      ...{ clock: realClock, random: realRandom, signal },
+      clock: realClock,
+      random: realRandom,
+      signal,
       progress: (state) => progress({ bucket: state.bucket, done: state.vbuckets, expected: vbuckets }),
     },
   );

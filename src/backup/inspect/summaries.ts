@@ -24,7 +24,11 @@ export interface BackupSummary {
 export function summaries(repository: Repository): BackupSummary[] {
   const complete = repository.complete().map((name) => summaryOf(repository.manifest(name)));
   const partial = repository.partial().map((name) => ({
-    ...{ name, type: 'partial' as const, after: null, endedAt: null, buckets: [] },
+    name,
+    type: 'partial' as const,
+    after: null,
+    endedAt: null,
+    buckets: [],
     startedAt: repository.readPartial(name)?.startedAt ?? null,
   }));
   return [...complete, ...partial];
@@ -38,7 +42,10 @@ export const summaryOf = ({
   endedAt,
   buckets,
 }: BackupManifest): BackupSummary => ({
-  ...{ name, type, startedAt, endedAt },
+  name,
+  type,
+  startedAt,
+  endedAt,
   after: after?.name ?? null,
   buckets: buckets.map(bucketSummary),
 });

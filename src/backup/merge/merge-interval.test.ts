@@ -15,7 +15,9 @@ const hourMs = 3_600_000;
 const at = (day: number, hour = 12): number => new Date(2026, 0, day, hour).getTime();
 
 const context = {
-  ...{ clock: realClock, random: realRandom, signal: new AbortController().signal },
+  clock: realClock,
+  random: realRandom,
+  signal: new AbortController().signal,
   progress: () => {},
 };
 

@@ -49,8 +49,13 @@ const portOf = (server: { address(): unknown }): number => (server.address() as 
 
 function answerTo(path: string): unknown {
   const bucket = {
-    ...{ name: 'b', uuid: 'a'.repeat(32), bucketType: 'membase', quota: { rawRAM: 100 << 20 } },
-    ...{ replicaNumber: 0, controllers: { flush: '/flush' }, basicStats: { itemCount: 3 } },
+    name: 'b',
+    uuid: 'a'.repeat(32),
+    bucketType: 'membase',
+    quota: { rawRAM: 100 << 20 },
+    replicaNumber: 0,
+    controllers: { flush: '/flush' },
+    basicStats: { itemCount: 3 },
   };
   const collections = [{ name: '_default', uid: '0' }];
   const answers: Readonly<Record<string, unknown>> = {

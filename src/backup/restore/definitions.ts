@@ -45,7 +45,9 @@ export async function prepareDestinations(
     await options.node.addCollections(name, {
       scopes: scopes.filter(({ bucket }) => bucket === name).map(({ scope }) => scope),
       collections: keyspaces.map(({ collection, target }) => ({
-        ...{ scope: target.scope, name: target.collection, maxTtl: collection.maxTtl },
+        scope: target.scope,
+        name: target.collection,
+        maxTtl: collection.maxTtl,
       })),
     });
     const { collections } = await options.node.scopes(name);

@@ -211,7 +211,9 @@ class Restore {
     using documents = BucketChain.open(repository, chain, record.name, { isCutOff });
     const { createsBuckets, isForced } = this.request;
     const destinations = await prepareDestinations(record, map, {
-      ...{ node, createsBuckets, emptied: this.emptied },
+      node,
+      createsBuckets,
+      emptied: this.emptied,
       replaces: this.request.replaces && !this.request.resumes,
       appliesSettings: this.request.appliesBucketSettings ?? false,
       note: (text) => this.notes.push(text),
@@ -291,8 +293,13 @@ class Restore {
     const skipped = [...targets.values()].reduce((sum, target) => sum + target.skipped, 0);
     this.notes.push(...unrestored.notes());
     return {
-      ...{ bucket: record.name, targets: [...targets.keys()], documents: mutations, deletions, skipped },
-      ...{ leftOut: unrestored.total, filtered: selection?.filtered ?? 0 },
+      bucket: record.name,
+      targets: [...targets.keys()],
+      documents: mutations,
+      deletions,
+      skipped,
+      leftOut: unrestored.total,
+      filtered: selection?.filtered ?? 0,
     };
   }
 
@@ -350,8 +357,13 @@ class Restore {
 type ScopesOfBackup = Pick<BucketRecord, 'scopes' | 'collections'>;
 
 const withoutDocuments = ({ name }: BucketRecord, { buckets }: Destinations): RestoredBucket => ({
-  ...{ bucket: name, targets: buckets.map((bucket) => bucket.name) },
-  ...{ documents: 0, deletions: 0, skipped: 0, leftOut: 0, filtered: 0 },
+  bucket: name,
+  targets: buckets.map((bucket) => bucket.name),
+  documents: 0,
+  deletions: 0,
+  skipped: 0,
+  leftOut: 0,
+  filtered: 0,
 });
 
 function interrupted(error: Error, bucket: string, vb: number): Error {

@@ -29,7 +29,9 @@ export class BackupMetrics {
     const key = JSON.stringify(labels);
     if (!this.#durations.has(key) && this.#durations.size >= seriesMax) return;
     const histogram = this.#durations.get(key) ?? {
-      ...{ labels, counts: Array<number>(bounds.length + 1).fill(0), sum: 0 },
+      labels,
+      counts: Array<number>(bounds.length + 1).fill(0),
+      sum: 0,
     };
     this.#durations.set(key, histogram);
     histogram.sum += seconds;

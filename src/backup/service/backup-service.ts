@@ -73,8 +73,13 @@ export class BackupService {
   /** For the list of tasks of the cluster. */
   shownTasks(): Record<string, unknown>[] {
     return this.running.all().map(({ repository, record: { name, type, progress } }) => ({
-      ...{ type: 'backup', status: 'running', recommendedRefreshPeriod: 2 },
-      ...{ repository: repository.id, task_name: name, task_type: type, progress },
+      type: 'backup',
+      status: 'running',
+      recommendedRefreshPeriod: 2,
+      repository: repository.id,
+      task_name: name,
+      task_type: type,
+      progress,
     }));
   }
 

@@ -10,7 +10,9 @@ const body =
   });
 
 const declared = (status: number, sample: string, text: (about: string) => string) => ({
-  ...{ status, sample, value: body(status, text) },
+  status,
+  sample,
+  value: body(status, text),
 });
 
 export const backupRefusals = defineRefusals('backup', {

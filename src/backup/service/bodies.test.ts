@@ -9,11 +9,16 @@ import { bodyOf } from './read-body.ts';
 import { readRestore } from './restore-body.ts';
 
 const task = {
-  ...{ name: 't', task_type: 'BACKUP', full_backup: true, options: null },
+  name: 't',
+  task_type: 'BACKUP',
+  full_backup: true,
+  options: null,
   schedule: { job_type: 'BACKUP', frequency: 1, period: 'DAYS', time: '22:00' },
 };
 const merge = {
-  ...{ name: 'm', task_type: 'MERGE', merge_options: { offset_start: 0, offset_end: 2 } },
+  name: 'm',
+  task_type: 'MERGE',
+  merge_options: { offset_start: 0, offset_end: 2 },
   schedule: { job_type: 'MERGE', frequency: 1, period: 'SUNDAY' },
 };
 const settings = { history_rotation_period: bodyField.integer(1, 365) };
@@ -25,10 +30,21 @@ const forms: Record<string, { good: Json; read(body: Buffer): unknown }> = {
   },
   restore: {
     good: {
-      ...{ target: 'https://[::1]:18091', user: 'u', password: 'p', start: 'a', end: 'b' },
-      ...{ include_data: 'a.b', exclude_data: 'c', map_data: 'a=b', filter_keys: 'x', filter_values: 'y' },
-      ...{ force_updates: true, auto_create_buckets: false, disable_data: false },
-      ...{ replace_ttl: 'all', replace_ttl_with: '2090-01-01T00:00:00Z' },
+      target: 'https://[::1]:18091',
+      user: 'u',
+      password: 'p',
+      start: 'a',
+      end: 'b',
+      include_data: 'a.b',
+      exclude_data: 'c',
+      map_data: 'a=b',
+      filter_keys: 'x',
+      filter_values: 'y',
+      force_updates: true,
+      auto_create_buckets: false,
+      disable_data: false,
+      replace_ttl: 'all',
+      replace_ttl_with: '2090-01-01T00:00:00Z',
     },
     read: readRestore,
   },

@@ -9,10 +9,18 @@ const tasksMax = 100;
 export const plansMax = 200;
 
 const backup = (name: string, schedule: Schedule, isFull = false): PlanTask => ({
-  ...{ name, type: 'BACKUP', isFull, schedule, days: null },
+  name,
+  type: 'BACKUP',
+  isFull,
+  schedule,
+  days: null,
 });
 const merge = (name: string, schedule: Schedule, newest: number, oldest: number): PlanTask => ({
-  ...{ name, type: 'MERGE', isFull: false, schedule, days: { newest, oldest } },
+  name,
+  type: 'MERGE',
+  isFull: false,
+  schedule,
+  days: { newest, oldest },
 });
 const weekly = (period: Schedule['period'], time: string): Schedule => ({ frequency: 1, period, time });
 
@@ -111,9 +119,12 @@ function readTask(sent: FieldValue<typeof taskField>, index: number): PlanTask {
   const { offset_start: newest = 0, offset_end: oldest = 0 } = range ?? {};
   if (newest > oldest) throw wrong('options: offset_start must not be above offset_end');
   return {
-    ...{ name, type: type as PlanTaskType, isFull },
+    name,
+    type: type as PlanTaskType,
+    isFull,
     schedule: {
-      ...{ frequency, period: period as Schedule['period'] },
+      frequency,
+      period: period as Schedule['period'],
       ...(time !== undefined && time !== '' && { time }),
     },
     days: type === 'MERGE' ? { newest, oldest: range === undefined ? 10_000 : oldest } : null,

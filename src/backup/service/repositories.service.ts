@@ -38,13 +38,13 @@ const repositoriesMax = 500;
 const name = bodyField.text(/^[^\0]{1,4096}$/s, 'a text');
 const optionalName = bodyField.optional(name);
 const cloud = {
-  ...{
-    cloud_credential_name: optionalName,
-    cloud_staging_dir: optionalName,
-    cloud_credentials_id: optionalName,
-  },
-  ...{ cloud_credentials_key: optionalName, cloud_credentials_refresh_token: optionalName },
-  ...{ cloud_region: optionalName, cloud_endpoint: optionalName },
+  cloud_credential_name: optionalName,
+  cloud_staging_dir: optionalName,
+  cloud_credentials_id: optionalName,
+  cloud_credentials_key: optionalName,
+  cloud_credentials_refresh_token: optionalName,
+  cloud_region: optionalName,
+  cloud_endpoint: optionalName,
   cloud_force_path_style: bodyField.optional(bodyField.boolean),
 };
 const createFields = { plan: name, archive: name, bucket_name: optionalName, ...cloud };
@@ -85,8 +85,14 @@ export class RepositoriesService {
     const bucket = sent.bucket_name === undefined ? null : await this.#bucket(sent.bucket_name);
     const nowMs = clock.wallMs();
     const repository: StoredRepository = {
-      ...{ id, state: 'active', plan: plan.name, bucket, archive: sent.archive, repo: random.uuid() },
-      ...{ createdMs: nowMs, updatedMs: nowMs },
+      id,
+      state: 'active',
+      plan: plan.name,
+      bucket,
+      archive: sent.archive,
+      repo: random.uuid(),
+      createdMs: nowMs,
+      updatedMs: nowMs,
       nextRuns: Object.fromEntries(plan.tasks.map((task) => [task.name, firstRun(task.schedule, nowMs)])),
     };
     checkArchiveFree(state.value, sent.archive);
@@ -117,8 +123,15 @@ export class RepositoriesService {
           if (other.archive === archive && other.repo === repo)
             throw backupRefusals.invalidLocation(undefined, `${archive}/${repo} is ${kind} as ${other.id}`);
       const imported: StoredRepository = {
-        ...{ id, state: 'imported', plan: '', bucket: null, archive, repo },
-        ...{ createdMs: nowMs, updatedMs: nowMs, nextRuns: {} },
+        id,
+        state: 'imported',
+        plan: '',
+        bucket: null,
+        archive,
+        repo,
+        createdMs: nowMs,
+        updatedMs: nowMs,
+        nextRuns: {},
       };
       return { ...repositories, [id]: imported };
     });

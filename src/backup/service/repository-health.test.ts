@@ -9,8 +9,15 @@ import { type BackupState, noBackupState, type StoredRepository } from './backup
 import { RepositoryHealth } from './repository-health.ts';
 
 const repository: StoredRepository = {
-  ...{ id: 'r', state: 'active', plan: 'p', bucket: null, archive: '/archive', repo: 'repo' },
-  ...{ createdMs: 0, updatedMs: 0, nextRuns: {} },
+  id: 'r',
+  state: 'active',
+  plan: 'p',
+  bucket: null,
+  archive: '/archive',
+  repo: 'repo',
+  createdMs: 0,
+  updatedMs: 0,
+  nextRuns: {},
 };
 const value: BackupState = {
   ...noBackupState,
@@ -23,7 +30,9 @@ test('names the bucket, the archive or the space as the reason, and none once it
   let jobs = 0;
   const metrics = new BackupMetrics();
   const health = new RepositoryHealth({
-    ...{ state, metrics, clock: new ManualClock() },
+    state,
+    metrics,
+    clock: new ManualClock(),
     places: {
       check: async () => {
         if (refusal !== null) throw new LocationError(refusal);

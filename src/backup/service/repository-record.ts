@@ -10,9 +10,12 @@ export function repositoryRecord(kind: RepositoryKind, repository: StoredReposit
   const running = service.running.of(kind, id)?.record;
   const health = kind === 'active' ? service.health.issueOf(id) : null;
   return {
-    ...{ id, plan_name: plan },
+    id,
+    plan_name: plan,
     ...(bucket !== null && { bucket }),
-    ...{ state, archive, repo },
+    state,
+    archive,
+    repo,
     ...(kind === 'active' && { scheduled: scheduledTasks(repository, service) }),
     ...(running?.isScheduled === false && { running_one_off: { [running.name]: shownTask(running) } }),
     ...(running?.isScheduled === true && { running_tasks: { [running.name]: shownTask(running) } }),

@@ -73,7 +73,11 @@ export class RepositoryTasks {
     { isFull, planTask }: { isFull: boolean; planTask: string | null },
   ): string {
     return this.#deps.running.start({
-      ...{ kind: 'active', repository, planTask, type: 'BACKUP', about: 'Backing up' },
+      kind: 'active',
+      repository,
+      planTask,
+      type: 'BACKUP',
+      about: 'Backing up',
       work: (signal, progress) => this.#runBackup(repository, isFull, { signal, progress }),
     });
   }
@@ -84,7 +88,11 @@ export class RepositoryTasks {
     { days, planTask }: { days: MergedDays; planTask: string | null },
   ): string {
     return this.#deps.running.start({
-      ...{ kind: 'active', repository, planTask, type: 'MERGE', about: 'Merging backups' },
+      kind: 'active',
+      repository,
+      planTask,
+      type: 'MERGE',
+      about: 'Merging backups',
       work: (signal, progress) => this.#runMerge(repository, days, { signal, progress }),
     });
   }
@@ -125,7 +133,11 @@ export class RepositoryTasks {
     writesTo: readonly string[],
   ): string {
     return this.#deps.running.start({
-      ...{ kind, repository, planTask: null, type: 'RESTORE', about: 'Restoring' },
+      kind,
+      repository,
+      planTask: null,
+      type: 'RESTORE',
+      about: 'Restoring',
       target: target === null ? '' : `${target.usesTls ? 'https' : 'http'}://${addressText(target)}`,
       writesTo,
       work: async (signal, progress) => {
@@ -137,7 +149,10 @@ export class RepositoryTasks {
         return {
           about: `Restoring from ${backup}`,
           buckets: buckets.map(({ bucket, documents, deletions }) => ({
-            ...{ name: bucket, documents, deletions, bytes: 0 },
+            name: bucket,
+            documents,
+            deletions,
+            bytes: 0,
           })),
           notes: [...notes, ...buckets.filter(({ skipped }) => skipped > 0).map(skippedText)],
         };
@@ -152,7 +167,10 @@ export class RepositoryTasks {
     const { bucket } = repository;
     const services = planOf(this.#deps.state.value.plans, repository.plan)?.services ?? null;
     const job: BackupJob = {
-      ...{ kind: 'backup' as const, folder, buckets: bucket === null ? [] : [bucket.name], isFull },
+      kind: 'backup' as const,
+      folder,
+      buckets: bucket === null ? [] : [bucket.name],
+      isFull,
       withIndexes: services === null || services.includes('gsi'),
       node: await this.#deps.ownAccess(),
     };

@@ -89,8 +89,16 @@ describe('the buckets that a restore writes to', () => {
       addBackup(folder, [{ key: 'k' }]);
       const written = (changes: Partial<RestoreRequest>) =>
         bucketsWritten({
-          ...{ folder, buckets: [], map: [], replaces: false, isForced: false, createsBuckets: false },
-          ...{ withIndexes: false, resumes: false, awaitsDisk: false, ...changes },
+          folder,
+          buckets: [],
+          map: [],
+          replaces: false,
+          isForced: false,
+          createsBuckets: false,
+          withIndexes: false,
+          resumes: false,
+          awaitsDisk: false,
+          ...changes,
         });
       assert.deepEqual(written({}), ['b']);
       assert.deepEqual(written({ map: ['b=c'] }), ['c']);

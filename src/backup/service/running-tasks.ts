@@ -105,7 +105,10 @@ export class RunningTasks {
     const name = planTask ?? `${type === 'RESTORE' ? 'restore' : type}-${run}`;
     const record = this.#firstRecord(start, run, name);
     const task: RunningTask = {
-      ...{ kind, repository, record, writesTo },
+      kind,
+      repository,
+      record,
+      writesTo,
       cancelled: new AbortController(),
       ended: Promise.resolve(),
     };
@@ -184,20 +187,34 @@ export class RunningTasks {
   #firstRecord({ type, planTask, about, target = '' }: TaskStart, run: string, name: string): TaskRecord {
     const { nodeId, clock } = this.#deps;
     return {
-      ...{ run, name, type, isScheduled: planTask !== null, nodeId },
-      ...{ startMs: clock.wallMs(), endMs: null, status: 'running', progress: 0 },
-      ...{ about, error: '', notes: [], buckets: [], target },
+      run,
+      name,
+      type,
+      isScheduled: planTask !== null,
+      nodeId,
+      startMs: clock.wallMs(),
+      endMs: null,
+      status: 'running',
+      progress: 0,
+      about,
+      error: '',
+      notes: [],
+      buckets: [],
+      target,
     };
   }
 }
 
 const interruptedRecord = (record: TaskRecord): TaskRecord => ({
   ...record,
-  ...{ status: 'failed', error: interruptedText },
+  status: 'failed',
+  error: interruptedText,
 });
 
 const labelsOf = ({ kind, repository }: Pick<RunningTask, 'kind' | 'repository'>) => ({
-  ...{ cluster: 'self', repository: repository.id, state: kind },
+  cluster: 'self',
+  repository: repository.id,
+  state: kind,
 });
 
 /** `cluster/bucket`; `*` stands for all buckets. */

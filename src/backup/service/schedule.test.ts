@@ -16,7 +16,9 @@ describe('a schedule', () => {
 
   const at = (text: string): number => Date.parse(text);
   const schedule = (frequency: number, period: Schedule['period'], time?: string): Schedule => ({
-    ...{ frequency, period, time },
+    frequency,
+    period,
+    time,
   });
 
   it('begins a whole period later, or at the next time of day', () => {

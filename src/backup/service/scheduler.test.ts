@@ -12,7 +12,9 @@ import { runJob } from '../host/run-job.adapter.ts';
 const start = '2026-11-23T10:00:00Z';
 const hourMs = 3_600_000;
 const minutely = (name: string, frequency: number, full_backup = false) => ({
-  ...{ name, task_type: 'BACKUP', full_backup },
+  name,
+  task_type: 'BACKUP',
+  full_backup,
   schedule: { frequency, period: 'MINUTES' },
 });
 const merge = {
@@ -248,7 +250,8 @@ describe('the schedule of a repository', () => {
       const { job, result } = planning.jobs.shift() ?? assert.fail('no job');
       assert.equal(job.kind, 'check');
       const context = {
-        ...{ signal: new AbortController().signal, progress: () => {} },
+        signal: new AbortController().signal,
+        progress: () => {},
         cluster: new KnownCluster(planning.clock),
       };
       await runJob(job, context).then(result.resolve, result.reject);

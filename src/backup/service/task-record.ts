@@ -32,7 +32,10 @@ const failedCode = 1;
 export function shownTask(record: TaskRecord) {
   const { name, status, type, error, target } = record;
   return {
-    ...{ task_name: name, name, status, ...times(record) },
+    task_name: name,
+    name,
+    status,
+    ...times(record),
     node_runs: [nodeRun(record)],
     error_code: status === 'failed' ? failedCode : 0,
     ...(error !== '' && { error }),
@@ -59,7 +62,10 @@ function nodeRun(record: TaskRecord) {
     ...(notes.length > 0 && { notes }),
   };
   return {
-    ...{ node_id: nodeId, status, ...times(record), progress },
+    node_id: nodeId,
+    status,
+    ...times(record),
+    progress,
     stats: { id: run, current_transfer: 1, total_transfers: 1, transfers: [transfer], progress },
     error_code: status === 'failed' ? failedCode : 0,
     ...(error !== '' && { error }),
@@ -67,6 +73,9 @@ function nodeRun(record: TaskRecord) {
 }
 
 const bucketStats = ({ documents, deletions, bytes }: BucketFigures, complete: boolean) => ({
-  ...{ total_items: documents, tombstones: deletions, bytes_received: bytes },
-  ...{ complete, errored: false },
+  total_items: documents,
+  tombstones: deletions,
+  bytes_received: bytes,
+  complete,
+  errored: false,
 });

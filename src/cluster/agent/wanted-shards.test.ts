@@ -32,8 +32,13 @@ test('a shard names its last active, unless a node of an older version may have 
   // As an older node leaves it after it confirmed: it stopped, it promoted, it failed over, or serves.
   const stopped = { ...ofEpoch, stopped: 5 };
   const shards = [
-    ...[ofEpoch, { ...ofEpoch, stopped: 4 }, { ...ofEpoch, epoch: 4, stopped: 4 }],
-    ...[stopped, { ...stopped, epoch: 6 }, { ...ofEpoch, epoch: 6 }, { ...ofEpoch, confirmed: 'b' }],
+    ofEpoch,
+    { ...ofEpoch, stopped: 4 },
+    { ...ofEpoch, epoch: 4, stopped: 4 },
+    stopped,
+    { ...stopped, epoch: 6 },
+    { ...ofEpoch, epoch: 6 },
+    { ...ofEpoch, confirmed: 'b' },
     // A version in development stored a position.
     { ...ofEpoch, lastActive: 1 as unknown as typeof lastActive },
   ];

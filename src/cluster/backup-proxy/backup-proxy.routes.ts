@@ -13,7 +13,10 @@ export function backupProxyRoutes(address: ServiceAddress): BoundRoute[] {
     context: Context,
   ) =>
     forwardToService(address, service, {
-      ...{ method, path: pathOf(params, query as Form), body, context },
+      method,
+      path: pathOf(params, query as Form),
+      body,
+      context,
     });
   return [
     bind(contract.GetProxied, ({ params, query }, context) => send('GET', { params, query }, context)),

@@ -14,7 +14,8 @@ test('forwards each method with its body, the query and the credentials of its c
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
       const hasBody = method !== 'GET' && method !== 'DELETE';
       const answer = await request(`${plans}?remove_repository=True`, {
-        ...{ method, headers: { cookie: 'secret=1' } },
+        method,
+        headers: { cookie: 'secret=1' },
         ...(hasBody && { raw: '{"tasks":[]}' }),
       });
       assert.deepEqual([answer.status, answer.text], [409, '{"results":[]}'], method);

@@ -12,8 +12,16 @@ const isDocument = (value: unknown): value is Doc =>
 
 /** Objects whose keys are names or ids, and small values that are replaced as a whole. */
 const notExtended = [
-  ...['roles', 'ports', 'password', 'alternate', 'network', 'limits', 'allowedTimePeriod'],
-  ...['databaseFragmentationThreshold', 'viewFragmentationThreshold', 'indexFragmentationThreshold'],
+  'roles',
+  'ports',
+  'password',
+  'alternate',
+  'network',
+  'limits',
+  'allowedTimePeriod',
+  'databaseFragmentationThreshold',
+  'viewFragmentationThreshold',
+  'indexFragmentationThreshold',
   'indexCircularCompaction',
 ];
 

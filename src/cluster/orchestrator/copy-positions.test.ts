@@ -29,7 +29,10 @@ function gathered(answers: Readonly<Record<string, NodePositions>>, down: readon
   const clock = new SimulatedClock();
   const askedNodes: string[] = [];
   const positions = new CopyPositions({
-    ...{ nodeId: 'a', bootId: 'boot of a', clock, isDown: (node) => down.includes(node) },
+    nodeId: 'a',
+    bootId: 'boot of a',
+    clock,
+    isDown: (node) => down.includes(node),
     data: { shardPositions: async () => everywhere(5) },
     peers: {
       answer: () => {},
@@ -75,8 +78,13 @@ describe('the positions of copies', () => {
       const store = new MemoryConfigStore();
       const { clock, positions } = gathered({ b: answerOf('b', furthest === 'b' ? 9 : 1) });
       const balance = {
-        ...{ id: 'plan', kind: 'failover' as const, term: 1, startedMs: 0 },
-        ...{ nodes: ['a', 'b'], ejected: [], failing: ['c'] },
+        id: 'plan',
+        kind: 'failover' as const,
+        term: 1,
+        startedMs: 0,
+        nodes: ['a', 'b'],
+        ejected: [],
+        failing: ['c'],
       };
       const nodes = ['a', 'b', 'c'].map((id) => nodeNamed(id));
       await store.put(clusterKey, aCluster({ nodes, balance }), 0);
@@ -86,8 +94,15 @@ describe('the positions of copies', () => {
       const view = new ClusterView(store, 'a');
       await view.start();
       const rebalancer = new Rebalancer({
-        ...{ store, view, clock, log: silentLog, ended: () => {}, term: () => 1 },
-        ...{ isDown: () => false, movesPerNode: () => 4, retries: () => retryDefaults },
+        store,
+        view,
+        clock,
+        log: silentLog,
+        ended: () => {},
+        term: () => 1,
+        isDown: () => false,
+        movesPerNode: () => 4,
+        retries: () => retryDefaults,
         positions: (bucket, current, failed) => positions.of(bucket, current, failed),
       });
       rebalancer.start();

@@ -23,7 +23,10 @@ test('takes defaults of replications from the internal settings that were set', 
       [61, 10, 10_000, 10],
     );
   await post('/controller/createReplication', {
-    ...{ fromBucket: 'b', toCluster: 'there', toBucket: 'taken', replicationType: 'continuous' },
+    fromBucket: 'b',
+    toCluster: 'there',
+    toBucket: 'taken',
+    replicationType: 'continuous',
     docBatchSizeKb: '20',
   });
   const { body } = await request(`/settings/replications/${encodeURIComponent(`${targetUuid}/b/taken`)}`);

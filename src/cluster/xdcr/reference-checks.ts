@@ -170,8 +170,13 @@ function accessOf(reference: StoredReference): string {
   const { hostname, username, sealedPassword, secureType } = reference;
   const { certificate, clientCertificate, sealedClientKey } = reference;
   return JSON.stringify([
-    ...[hostname, username, sealedPassword, secureType],
-    ...[certificate, clientCertificate, sealedClientKey],
+    hostname,
+    username,
+    sealedPassword,
+    secureType,
+    certificate,
+    clientCertificate,
+    sealedClientKey,
   ]);
 }
 

@@ -48,7 +48,13 @@ export function readReferenceForm(form: Form): ReferenceForm {
   };
   if (Object.keys(problems).length > 0) throw xdcrRefusals.invalidBare(problems);
   return {
-    ...{ name, username, password, secureType, certificate, clientCertificate, clientKey },
+    name,
+    username,
+    password,
+    secureType,
+    certificate,
+    clientCertificate,
+    clientKey,
     hostname: withPort(hostname),
     isExternal: network === 'external',
   };

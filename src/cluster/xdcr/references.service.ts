@@ -139,7 +139,8 @@ export class ReferencesService {
     const { secrets } = this.#deps;
     return {
       ...form,
-      ...{ uuid, nodes },
+      uuid,
+      nodes,
       sealedPassword: secrets.seal(passwordPurpose, password),
       sealedClientKey: secrets.seal(clientKeyPurpose, clientKey),
     };

@@ -17,7 +17,8 @@ async function aCluster(pair: Pair, clients?: OpensslAuthority) {
   const logins: string[] = [];
   const server = createServer(
     {
-      ...{ cert: pair.certificate, key: pair.key },
+      cert: pair.certificate,
+      key: pair.key,
       ...(clients && { ca: clients.certificate, requestCert: true, rejectUnauthorized: true }),
     },
     (incoming, outgoing) => {
@@ -34,7 +35,12 @@ async function aCluster(pair: Pair, clients?: OpensslAuthority) {
 }
 
 const aLogin = (hostname: string, certificate: string, more: Partial<TargetAccount> = {}): TargetAccount => ({
-  ...{ hostname, username: 'u', password: 'pw', certificate, clientCertificate: '', clientKey: '' },
+  hostname,
+  username: 'u',
+  password: 'pw',
+  certificate,
+  clientCertificate: '',
+  clientKey: '',
   ...more,
 });
 

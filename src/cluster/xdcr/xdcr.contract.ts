@@ -208,7 +208,13 @@ export function shownReference(reference: StoredReference) {
   const { clientCertificate } = reference;
   const uri = `/pools/default/remoteClusters/${encodeURIComponent(name)}`;
   return {
-    ...{ uuid, name, uri, validateURI: `${uri}?just_validate=1`, hostname, username, secureType },
+    uuid,
+    name,
+    uri,
+    validateURI: `${uri}?just_validate=1`,
+    hostname,
+    username,
+    secureType,
     deleted: false,
     ...(secureType !== 'none' && { demandEncryption: true, encryptionType: secureType, certificate }),
     ...(clientCertificate !== '' && { clientCertificate }),
@@ -221,7 +227,10 @@ export function shownReplication(replication: StoredReplication) {
   return {
     ...shownDataPathSettings(settings),
     ...shownMapping(mapping),
-    ...{ id, source: fromBucket, target: targetUri(clusterUuid, toBucket), pauseRequested },
+    id,
+    source: fromBucket,
+    target: targetUri(clusterUuid, toBucket),
+    pauseRequested,
     continuous: true,
     type: 'xdc-xmem',
   };

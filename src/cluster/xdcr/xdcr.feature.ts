@@ -155,7 +155,10 @@ export class Xdcr {
     const { username, password, certificate, clientCertificate, clientKey } =
       this.references.accountOf(reference);
     return {
-      ...{ hosts: nodes, username, password, isExternal },
+      hosts: nodes,
+      username,
+      password,
+      isExternal,
       encryptsData: secureType === 'full',
       ...(certificate !== '' && { authority: certificate }),
       ...(clientCertificate !== '' && {

@@ -22,7 +22,9 @@ function anIndex(stored: readonly VbPosition[] = []) {
     }
   };
   const file: Partial<IndexFile> = {
-    ...{ rows: 0, isBuilt: false, stagedBytes: 0 },
+    rows: 0,
+    isBuilt: false,
+    stagedBytes: 0,
     positions: () => stored,
     stage: (documents) => put(documents, true),
     commit: (documents) => put(documents, false),
@@ -59,8 +61,14 @@ test('the streams of a group may leave out deletions while none of its indexes h
     const group = new IndexGroup({
       address: { host: '127.0.0.1', port: 1, timeoutMs: 1 },
       account: { username: 'a', password: 'b' },
-      ...{ bucket: 'b', routes: null, name: 'test', indexes },
-      ...{ clock: new ManualClock(), log: silentLog, changed: () => {}, broken: () => {} },
+      bucket: 'b',
+      routes: null,
+      name: 'test',
+      indexes,
+      clock: new ManualClock(),
+      log: silentLog,
+      changed: () => {},
+      broken: () => {},
     });
     return (group as unknown as { follower: { options: { documentsOnly: boolean } } }).follower.options
       .documentsOnly;

@@ -80,8 +80,16 @@ test('a scan has all rows of its intervals once, in order, for every number of r
         for (const isReverse of [false, true]) {
           pages.length = 0;
           const scan: IndexScan = {
-            ...{ index, spans: [], keys: [], isReverse, isDistinct, offset: 0, limit },
-            ...{ consistency: { kind: 'not_bounded' }, waitMs: 0, signal: new AbortController().signal },
+            index,
+            spans: [],
+            keys: [],
+            isReverse,
+            isDistinct,
+            offset: 0,
+            limit,
+            consistency: { kind: 'not_bounded' },
+            waitMs: 0,
+            signal: new AbortController().signal,
           };
           const ids: string[] = [];
           for await (const rows of scans.scan(scan)) ids.push(...rows.map(({ id }) => id));

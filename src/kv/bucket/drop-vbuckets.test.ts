@@ -107,7 +107,9 @@ test('a vbucket that the disk does not remove stays as it is, after a restart to
   const engine = disk.engine();
   const start = (used: DiskEngine, state: ShardSpec['state']) =>
     new BucketUnderTest({
-      ...{ storage: { disk: used, files }, manifest, rules },
+      storage: { disk: used, files },
+      manifest,
+      rules,
       shards: shards(state, 1),
     }).start();
   const b = await start(engine, 'active');
@@ -136,7 +138,10 @@ test('a bucket that stops ends its removals first, so that none of them concerns
   const disk = new MemoryDisk();
   const engine = disk.engine();
   const b = await new BucketUnderTest({
-    ...{ storage: { disk: engine, files }, manifest, rules, shards: shards('active', 1) },
+    storage: { disk: engine, files },
+    manifest,
+    rules,
+    shards: shards('active', 1),
   }).start();
   fill(b, 'v');
   await untilIdle(b);

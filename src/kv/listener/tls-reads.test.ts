@@ -13,7 +13,11 @@ const certificate = await makeCertificate();
 const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, ...certificate } as const;
 
 const set = (key: string, value: Buffer, opaque = 0) => ({
-  ...{ opcode: 1, opaque, key: Buffer.from(key), extras: Buffer.alloc(8), value },
+  opcode: 1,
+  opaque,
+  key: Buffer.from(key),
+  extras: Buffer.alloc(8),
+  value,
 });
 const get = (key: string, opaque = 0) => ({ opcode: 0, opaque, key: Buffer.from(key) });
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));

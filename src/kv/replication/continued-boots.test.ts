@@ -28,7 +28,7 @@ it('knows nothing of a connected process that has not said which ones it continu
   assert.deepEqual(sent.splice(0), [{ ...own, asks: false }]);
   assert.deepEqual(
     ['b 3', 'b 2', 'b 1', 'b 0'].map((boot) => state('b', boot)),
-    [...['whole', 'whole', 'whole'], 'restarted'],
+    ['whole', 'whole', 'whole', 'restarted'],
   );
   boots.set('b', 'b 4');
   continued.disconnected('b');

@@ -44,7 +44,11 @@ function aFeed(
   return new CopyFeed({
     cuts: new CutWriter(),
     delayed: new DelayedWork(new SimulatedClock()),
-    ...{ node: 'c', shard, incarnation: 1, vbs: [0], clock: new SimulatedClock() },
+    node: 'c',
+    shard,
+    incarnation: 1,
+    vbs: [0],
+    clock: new SimulatedClock(),
     peers: peers as PeerConnections,
     bucket: bucket as unknown as Bucket,
     diverged: () => {},

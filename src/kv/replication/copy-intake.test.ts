@@ -47,7 +47,10 @@ function anIntake(apply: (seqno: number) => DocumentResult) {
     awaitDisk: (done) => void fetches.push(done),
   };
   const intake = new CopyIntake({
-    ...{ applier: applier as Applier, clock, tick: () => {}, highSeqno: () => high },
+    applier: applier as Applier,
+    clock,
+    tick: () => {},
+    highSeqno: () => high,
     applied: ({ vb }, bytes) => seen.push(`${bytes} bytes of ${vb}`),
     failed: (reason) => seen.push(`failed: ${reason}`),
   });

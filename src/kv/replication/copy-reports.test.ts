@@ -23,7 +23,12 @@ function aCopy() {
 }
 
 const row = (vb: number, received: number) => ({
-  ...{ shard: vb, epoch: 1, vb, received, persisted: 0, following: true },
+  shard: vb,
+  epoch: 1,
+  vb,
+  received,
+  persisted: 0,
+  following: true,
 });
 const got = (bytes: number, ...rows: object[]) => ({ kind: 'got', bucket: 'u', bytes, rows });
 

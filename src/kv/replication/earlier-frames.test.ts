@@ -108,7 +108,12 @@ it('begins in the form of 0.2, and continues in the form that the other node rea
     const [greeting = Buffer.alloc(0), empty] = sent;
     assert.deepEqual(decoded(greeting), [
       {
-        ...{ kind: 'hello', node: 'a', boot: 'a 1', saysPromise: true, countsBoots: true, readsBinary: true },
+        kind: 'hello',
+        node: 'a',
+        boot: 'a 1',
+        saysPromise: true,
+        countsBoots: true,
+        readsBinary: true,
         saysContinued: true,
       },
     ]);

@@ -5,7 +5,12 @@ import { EarlyOpens, earlyOpensMax } from './early-opens.ts';
 import type { Open } from './frames.ts';
 
 const anOpen = (shard: number, bucket = 'b'): Open => ({
-  ...{ kind: 'open', bucket, shard, epoch: 1, incarnation: 1, feed: shard },
+  kind: 'open',
+  bucket,
+  shard,
+  epoch: 1,
+  incarnation: 1,
+  feed: shard,
 });
 const shardsIn = (early: EarlyOpens, bucket = 'b'): number[] =>
   early.take(bucket).map(({ open }) => open.shard);

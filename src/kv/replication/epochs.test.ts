@@ -45,7 +45,12 @@ async function replicated(spec: ShardSpec) {
     neededPromise: () => false,
   };
   const replication = new BucketReplication({
-    ...{ uuid: 'b', incarnation: 1, bucket: b.bucket, self, log: silentLog, clock: b.clock },
+    uuid: 'b',
+    incarnation: 1,
+    bucket: b.bucket,
+    self,
+    log: silentLog,
+    clock: b.clock,
     peers: peers as PeerConnections,
     change: (change) => {
       changes.push(...change.changes);
@@ -75,7 +80,11 @@ const open = (epoch: number): Open => ({
 const copyAt = (epoch: number): ShardSpec => ({ state: 'replica', epoch, replicas: ['a'], active: 'c' });
 
 const activeAt = (epoch: number, ...members: string[]): ShardSpec => ({
-  ...{ state: 'active', epoch, replicas: members, active: 'a', confirmed: 'a 1' },
+  state: 'active',
+  epoch,
+  replicas: members,
+  active: 'a',
+  confirmed: 'a 1',
   inSync: [self, ...members.map((node) => ({ node, boot: `${node} 1` }))],
 });
 
@@ -101,8 +110,16 @@ test('a batch of an earlier epoch changes nothing', async () => {
   writer.begin(0);
   writer.finish(stateOfVbucket(0));
   const batch: CopyBatch = {
-    ...{ kind: 'batch', bucket: 'b', shard: 0, epoch: 2, vb: 0 },
-    ...{ start: 1, to: 5, end: 5, live: true, isAwaited: false },
+    kind: 'batch',
+    bucket: 'b',
+    shard: 0,
+    epoch: 2,
+    vb: 0,
+    start: 1,
+    to: 5,
+    end: 5,
+    live: true,
+    isAwaited: false,
   };
   received('c', batch, Buffer.from(writer.takeAll()));
   await new Promise((resolve) => setImmediate(resolve));
@@ -117,7 +134,11 @@ test('reports of an earlier epoch do not count: what they say may have been roll
   const { b, opens, received, replication } = await replicated(activeAt(2, 'c', 'd'));
   const fed = (node: string, epoch: number): void =>
     received(node, {
-      ...{ kind: 'opened', bucket: 'b', shard: 0, epoch, feed: opens.get(node) ?? 0 },
+      kind: 'opened',
+      bucket: 'b',
+      shard: 0,
+      epoch,
+      feed: opens.get(node) ?? 0,
       rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }],
     });
   const got = (node: string, epoch: number): void => {
@@ -163,7 +184,11 @@ test('a copy joins the set once it has what the active has committed', async () 
   };
   for (const node of ['c', 'd'])
     received(node, {
-      ...{ kind: 'opened', bucket: 'b', shard: 0, epoch: 2, feed: opens.get(node) ?? 0 },
+      kind: 'opened',
+      bucket: 'b',
+      shard: 0,
+      epoch: 2,
+      feed: opens.get(node) ?? 0,
       rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }],
     });
   assert.equal(b.store('k', { vb: 0, ...majority }), Status.success);

@@ -81,7 +81,14 @@ export class Replication {
     const { change, clock, log, self, tick } = this.options;
     const promisedUntilMs = this.promisedBefore(earlier);
     const replication = new BucketReplication({
-      ...{ ...part, promisedUntilMs, self, change, clock, log, tick, peers },
+      ...part,
+      promisedUntilMs,
+      self,
+      change,
+      clock,
+      log,
+      tick,
+      peers,
       isFirstOfProcess: earlier === 'process',
       early: this.early,
       keepsCopies: () => this.keepsCopies,

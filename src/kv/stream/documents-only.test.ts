@@ -74,7 +74,11 @@ function streamOf({ bucket, clock }: BucketUnderTest) {
     address: { vb, opaque: 0, streamId: 0 },
     filter: { kind: 'default' },
     form: {} as ItemForm,
-    ...{ startSeqno: 0, endSeqno: Infinity, snapStart: 0, ignorePurged: false, diskOnly: false },
+    startSeqno: 0,
+    endSeqno: Infinity,
+    snapStart: 0,
+    ignorePurged: false,
+    diskOnly: false,
     documentsOnly: true,
   };
   const stream = new Stream(host as StreamHost, options as StreamOptions);

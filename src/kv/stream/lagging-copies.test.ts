@@ -46,25 +46,23 @@ async function replicated(type: 'native' | 'ephemeral', isFull = () => false) {
     nowMs: () => b.clock.monotonicMs(),
   };
   const options: Partial<StreamOptions> = {
-    ...{
-      source,
-      address: { vb, opaque: 0, streamId: 0 },
-      filter: { kind: 'default' },
-      form: {} as ItemForm,
-    },
-    ...{
-      startSeqno: 0,
-      endSeqno: Infinity,
-      snapStart: 0,
-      ignorePurged: false,
-      diskOnly: false,
-      documentsOnly: false,
-    },
+    source,
+    address: { vb, opaque: 0, streamId: 0 },
+    filter: { kind: 'default' },
+    form: {} as ItemForm,
+    startSeqno: 0,
+    endSeqno: Infinity,
+    snapStart: 0,
+    ignorePurged: false,
+    diskOnly: false,
+    documentsOnly: false,
   };
   const stream = new Stream(host as StreamHost, options as StreamOptions);
   stream.start();
   return {
-    ...{ b, client, stream },
+    b,
+    client,
+    stream,
     high: () => source.highSeqno(vb),
     received: (seqno: number) => progress.copied(vb, 'copy', seqno, 0),
     read: () => {

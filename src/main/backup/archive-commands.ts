@@ -147,7 +147,9 @@ async function merge(args: readonly string[]): Promise<string> {
   try {
     const result = await interruptible((signal) =>
       mergeChosen(oneFolder(words, null), options, {
-        ...{ clock: realClock, random: realRandom, signal },
+        clock: realClock,
+        random: realRandom,
+        signal,
         progress: ({ bucket, vbuckets }) => line.show(`${bucket}: ${vbuckets} of ${vbucketCount} vbuckets`),
       }),
     );

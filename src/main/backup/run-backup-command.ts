@@ -22,14 +22,20 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
   const line = new ProgressLine();
   const startedMs = realClock.monotonicMs();
   const request = {
-    ...{ folder, buckets: options.bucket, isFull: options.full, purges: options.purge },
+    folder,
+    buckets: options.bucket,
+    isFull: options.full,
+    purges: options.purge,
     passphrase: backupPassphrase(options['passphrase-file']),
   };
   const node = nodeOf(options);
   try {
     const result = await interruptible((signal) =>
       runBackup(request, {
-        ...{ node, clock: realClock, random: realRandom, signal },
+        node,
+        clock: realClock,
+        random: realRandom,
+        signal,
         progress: ({ bucket, documents, expected }) =>
           line.show(`${bucket}: ${documents}${expected === null ? '' : ` of about ${expected}`} documents`),
       }),

@@ -40,7 +40,9 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
   try {
     const result = await interruptible((signal) =>
       runRestore(request, {
-        ...{ node, clock: realClock, signal },
+        node,
+        clock: realClock,
+        signal,
         progress: ({ bucket, documents, expected }) =>
           line.show(`${bucket}: ${documents} of about ${expected} documents`),
       }),

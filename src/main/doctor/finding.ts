@@ -10,8 +10,14 @@ export interface Finding {
 
 export const good = (check: string, text: string): Finding => ({ check, state: 'good', text });
 export const warning = (check: string, text: string, advice: string): Finding => ({
-  ...{ check, state: 'warning', text, advice },
+  check,
+  state: 'warning',
+  text,
+  advice,
 });
 export const problem = (check: string, text: string, advice: string): Finding => ({
-  ...{ check, state: 'problem', text, advice },
+  check,
+  state: 'problem',
+  text,
+  advice,
 });

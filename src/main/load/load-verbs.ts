@@ -50,12 +50,14 @@ export const loadVerbs = [
         for (let n = 0; n < options.connections; n++) opened.push(await BucketData.open(node, bucket));
         const [data] = opened as [BucketData];
         const plan: LoadPlan = {
-          ...{ prefix, documents, inFlight: options['in-flight'], rate: options.rate ?? null },
-          ...{
-            collectionId: await data.collectionId(scope, collection),
-            durationMs: options.duration * secondMs,
-          },
-          ...{ value: bodyOfSize(size), readShare: options.reads / 100 },
+          prefix,
+          documents,
+          inFlight: options['in-flight'],
+          rate: options.rate ?? null,
+          collectionId: await data.collectionId(scope, collection),
+          durationMs: options.duration * secondMs,
+          value: bodyOfSize(size),
+          readShare: options.reads / 100,
         };
         // Ctrl-C ends the measurement; the figures so far are printed, and the documents removed.
         let isStopped = false;

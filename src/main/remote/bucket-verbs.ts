@@ -77,7 +77,9 @@ export const bucketVerbs = [
     const rows = buckets.map(summaryOf);
     const head = ['bucket', 'type', 'documents', 'quota', 'memory', 'disk', 'replicas'];
     const cells = rows.map((row) => [
-      ...[row.name, row.type, String(row.documents)],
+      row.name,
+      row.type,
+      String(row.documents),
       ...[row.quotaBytes, row.memoryBytes, row.diskBytes].map(sizeText),
       String(row.replicas),
     ]);

@@ -44,7 +44,11 @@ export const userVerbs = [
   verb('list', 'the users with their roles and groups', plain, async (options) => {
     const users = ((await new RemoteNode(options).get('/settings/rbac/users')) as RawUser[]).map(summaryOf);
     const rows = users.map(({ id, domain: where, roles, groups, name }) => [
-      ...[id, where, roles.join(','), groups.join(','), name],
+      id,
+      where,
+      roles.join(','),
+      groups.join(','),
+      name,
     ]);
     const head = ['user', 'domain', 'roles', 'groups', 'name'];
     return { value: users, text: users.length === 0 ? 'no users' : columns([head, ...rows]) };

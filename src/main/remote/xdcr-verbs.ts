@@ -64,10 +64,18 @@ export const xdcrVerbs = [
     const clusters = await referencesOf(node);
     const replications = await replicationsOf(node, clusters);
     const clusterRows = clusters.map((cluster) => [
-      ...[cluster.name, cluster.hostname, cluster.secureType, cluster.connectivityStatus],
+      cluster.name,
+      cluster.hostname,
+      cluster.secureType,
+      cluster.connectivityStatus,
     ]);
     const rows = replications.map(({ bucket, cluster, target, status, changesLeft, errors }) => [
-      ...[bucket, cluster, target, status, String(changesLeft), errors[0] ?? ''],
+      bucket,
+      cluster,
+      target,
+      status,
+      String(changesLeft),
+      errors[0] ?? '',
     ]);
     const tables = [
       [['cluster', 'address', 'secure', 'status'], ...clusterRows],
@@ -83,7 +91,10 @@ export const xdcrVerbs = [
     async (options, [name = '', hostname = '']) => {
       const { 'remote-username': username, secure: secureType, external } = options;
       const { body } = await new RemoteNode(options).request('POST', referencesPath, {
-        ...{ name, hostname, secureType, network_type: external ? 'external' : 'default' },
+        name,
+        hostname,
+        secureType,
+        network_type: external ? 'external' : 'default',
         ...givenFields({
           username,
           password: remotePassword(options),
@@ -110,7 +121,10 @@ export const xdcrVerbs = [
     { ...plain, ...parameters },
     async (options, [fromBucket = '', toCluster = '', toBucket = fromBucket]) => {
       const { body } = await new RemoteNode(options).request('POST', '/controller/createReplication', {
-        ...{ fromBucket, toCluster, toBucket, replicationType: 'continuous' },
+        fromBucket,
+        toCluster,
+        toBucket,
+        replicationType: 'continuous',
         ...fieldsOf(options),
       });
       const text = `bucket "${fromBucket}" replicates to "${toBucket}" of cluster "${toCluster}"`;

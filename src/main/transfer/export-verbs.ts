@@ -105,14 +105,13 @@ class Export {
     if (options.resume && file === '-')
       throw new UsageError('--resume: standard output cannot be continued; give a file');
     const identity = {
-      ...{
-        file: resolve(file),
-        format: this.format,
-        bucket,
-        scope: options.scope,
-        collection: options.collection,
-      },
-      ...{ 'include-key': options['include-key'], fields: options.fields },
+      file: resolve(file),
+      format: this.format,
+      bucket,
+      scope: options.scope,
+      collection: options.collection,
+      'include-key': options['include-key'],
+      fields: options.fields,
     };
     this.record = file === '-' ? null : new ProgressRecord(`${file}.divan-export`, identity);
   }

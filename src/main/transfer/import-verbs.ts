@@ -136,10 +136,18 @@ class Import {
         ? null
         : new ProgressRecord(options['progress-file'] ?? `${file}.divan-import`, {
             file: resolve(file),
-            ...{ bytes: present.bytes, changed: present.changed, format, separator: this.source.separator },
-            ...{ bucket, scope: options.scope, collection: options.collection, mode: options.mode },
-            ...{ 'generate-key': options['generate-key'].text, 'ignore-fields': options['ignore-fields'] },
-            ...{ 'infer-types': options['infer-types'], 'omit-empty': options['omit-empty'] },
+            bytes: present.bytes,
+            changed: present.changed,
+            format,
+            separator: this.source.separator,
+            bucket,
+            scope: options.scope,
+            collection: options.collection,
+            mode: options.mode,
+            'generate-key': options['generate-key'].text,
+            'ignore-fields': options['ignore-fields'],
+            'infer-types': options['infer-types'],
+            'omit-empty': options['omit-empty'],
           });
   }
 
@@ -154,16 +162,12 @@ class Import {
       const start =
         this.state.offset === 0 && header !== null ? { ...importStart, ...header.end } : this.state;
       const form = {
-        ...{
-          keys: this.options['generate-key'],
-          seed: saved.seed,
-          ignoredFields: this.options['ignore-fields'],
-        },
-        ...{
-          header: header?.names ?? null,
-          infersTypes: this.options['infer-types'],
-          omitsEmpty: this.options['omit-empty'],
-        },
+        keys: this.options['generate-key'],
+        seed: saved.seed,
+        ignoredFields: this.options['ignore-fields'],
+        header: header?.names ?? null,
+        infersTypes: this.options['infer-types'],
+        omitsEmpty: this.options['omit-empty'],
       };
       const target = {
         data,

@@ -120,9 +120,21 @@ export const functionActions = (
 
 /** Keyspaces of the catalog that every user may read; they have only rows that the user may see. */
 const openKeyspaces: ReadonlySet<string> = new Set([
-  ...['datastores', 'namespaces', 'buckets', 'scopes', 'all_scopes', 'keyspaces', 'all_keyspaces'],
-  ...['keyspaces_info', 'all_keyspaces_info', 'indexes', 'all_indexes', 'dual', 'my_user_info'],
-  ...['functions', 'dictionary'],
+  'datastores',
+  'namespaces',
+  'buckets',
+  'scopes',
+  'all_scopes',
+  'keyspaces',
+  'all_keyspaces',
+  'keyspaces_info',
+  'all_keyspaces_info',
+  'indexes',
+  'all_indexes',
+  'dual',
+  'my_user_info',
+  'functions',
+  'dictionary',
 ]);
 const securityKeyspaces: ReadonlySet<string> = new Set(['user_info', 'applicable_roles']);
 

@@ -128,8 +128,18 @@ const synonyms: Readonly<Record<string, string>> = {
 
 /** Names that frame a message, choose another host, or belong to one connection. */
 const refusedHeaders: ReadonlySet<string> = new Set([
-  ...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'expect'],
-  ...['te', 'trailer', 'proxy-authorization', 'proxy-connection', 'accept-encoding'],
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'expect',
+  'te',
+  'trailer',
+  'proxy-authorization',
+  'proxy-connection',
+  'accept-encoding',
 ]);
 
 export interface ReadCall {

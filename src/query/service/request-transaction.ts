@@ -162,12 +162,23 @@ const withoutData = (request: QueryRequest): Pick<QueryRequest, 'transaction'> =
 
 /** Kinds of statements that may run inside and outside of a transaction. */
 const anywhere: ReadonlySet<string> = new Set([
-  ...['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE'],
-  ...['EXECUTE', 'PREPARE', 'EXPLAIN', 'EXECUTE_FUNCTION'],
+  'SELECT',
+  'INSERT',
+  'UPSERT',
+  'UPDATE',
+  'DELETE',
+  'MERGE',
+  'EXECUTE',
+  'PREPARE',
+  'EXPLAIN',
+  'EXECUTE_FUNCTION',
 ]);
 /** Kinds that may run inside only; all others run outside only. */
 const withinOnly: ReadonlySet<string> = new Set([
-  ...['COMMIT', 'ROLLBACK', 'SAVEPOINT', 'SET_TRANSACTION_ISOLATION'],
+  'COMMIT',
+  'ROLLBACK',
+  'SAVEPOINT',
+  'SET_TRANSACTION_ISOLATION',
 ]);
 
 /** @throws SqlError 17002 */

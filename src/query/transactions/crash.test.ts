@@ -195,7 +195,9 @@ async function prepareDocuments(collection: Collection, name: string): Promise<v
 }
 
 const partsOver = (data: TransactionData): EndingParts => ({
-  ...{ data, clock: realClock, random: realRandom },
+  data,
+  clock: realClock,
+  random: realRandom,
   lost: { began: () => {}, ended: () => {} },
 });
 

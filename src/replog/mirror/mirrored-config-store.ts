@@ -112,7 +112,10 @@ export class MirroredConfigStore implements ConfigStore {
       record: (key) => this.#records.get(key),
     });
     this.#writer = new ConditionalWriter({
-      ...{ link, clock, random, requestMs },
+      link,
+      clock,
+      random,
+      requestMs,
       ended: () => this.#ended,
       mirrored: (key) => this.#records.get(key),
       untilReady: (untilMs) => this.#untilReady(untilMs),
@@ -144,7 +147,8 @@ export class MirroredConfigStore implements ConfigStore {
   end(end: StoreEnd): Promise<boolean> {
     return writeEnd(end, {
       ...this.ports,
-      ...{ link: this.#link, requestMs },
+      link: this.#link,
+      requestMs,
       revision: () => this.#records.revision,
       isEnded: () => this.#ended !== null,
       until: (isTrue, untilMs) => this.#conditions.until(isTrue, untilMs),

@@ -21,7 +21,9 @@ function aSimulation(seed: number) {
   const servers = new SimulatedServers();
   const random = randomFrom(seed);
   return {
-    ...{ clock, servers, random },
+    clock,
+    servers,
+    random,
     async started() {
       const link = new FaultyConfigLink(servers, clock, random);
       const parts = { link, clock, random: portOf(random), log: silentLog };

@@ -163,7 +163,8 @@ export class OwnServer {
   #checkStore(child: ChildProcess, { advertised: host, port }: OwnServerSettings): PeriodicTask {
     const { clock, log, storeCheckMs: everyMs = storeCheckMs } = this.#options;
     const checks = new PeriodicTask({
-      ...{ everyMs, clock },
+      everyMs,
+      clock,
       onError: (error) => log.warn('nats_server.not_checked', { reason: error.message }),
     });
     checks.start(async () => {

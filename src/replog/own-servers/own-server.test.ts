@@ -43,7 +43,10 @@ async function aServer(program = natsServerPath) {
     });
   const server = begin();
   return {
-    ...{ server, settings, folder, begin },
+    server,
+    settings,
+    folder,
+    begin,
     pid: (): number => Number(readFileSync(join(folder, 'nats.pid'), 'utf8')),
     name: (): string => readFileSync(join(folder, 'store', 'server-name'), 'utf8'),
     async [Symbol.asyncDispose]() {

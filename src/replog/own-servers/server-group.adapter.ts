@@ -53,7 +53,8 @@ export class NatsServerGroup {
       const { leader, peer, replicas } = answer.json<Report>().data?.meta_cluster ?? {};
       if (leader === undefined || peer === undefined) throw new Error('the NATS servers have no leader');
       const others = (replicas ?? []).map(({ current, name, offline = false, peer: id }) => ({
-        ...{ id, name },
+        id,
+        name,
         isCurrent: current && !offline,
       }));
       return [{ id: peer, name: leader, isCurrent: true }, ...others];

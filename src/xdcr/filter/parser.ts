@@ -13,8 +13,14 @@ export const filterLimits = {
 } as const;
 
 const comparisons: Readonly<Record<string, ComparisonSign>> = {
-  ...{ '=': '=', '==': '=', '!=': '!=', '<>': '!=' },
-  ...{ '<': '<', '<=': '<=', '>': '>', '>=': '>=' },
+  '=': '=',
+  '==': '=',
+  '!=': '!=',
+  '<>': '!=',
+  '<': '<',
+  '<=': '<=',
+  '>': '>',
+  '>=': '>=',
 };
 const operandKinds = new Set(['path', 'literal', 'arithmetic', 'call']);
 const keywords = new Set(['AND', 'OR', 'NOT', 'IS', 'NULL', 'MISSING']);

@@ -324,7 +324,9 @@ export class OutboundPipeline implements FollowerHandler {
     const collectionId = sourceIdOf(first);
     const routeIds = new Set(ready.filter((id) => sourceIdOf(id) === collectionId));
     const backfill = new Backfill({
-      ...{ collectionId, routeIds, vbuckets: this.options.vbuckets },
+      collectionId,
+      routeIds,
+      vbuckets: this.options.vbuckets,
       follow: (handler) => this.follow('backfill', this.options.vbuckets, handler, collectionId),
       replicate: (change, done) => {
         const routes = this.routes.routesOf(change.collectionId) ?? [];
@@ -359,7 +361,12 @@ export class OutboundPipeline implements FollowerHandler {
     const { wanted, source, clock } = this.options;
     return new ChangeFollower({
       ...source,
-      ...{ vbuckets, handler, clock, withXattrs: true, withDeletedXattrs: true, keepsCompressed: true },
+      vbuckets,
+      handler,
+      clock,
+      withXattrs: true,
+      withDeletedXattrs: true,
+      keepsCompressed: true,
       bucket: wanted.source.bucket,
       name: `xdcr:${wanted.id}:${part}`,
       ...(collection !== undefined && { collections: [collection], until: 'latest' as const }),

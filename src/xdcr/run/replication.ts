@@ -215,7 +215,10 @@ export class RunningReplication {
       await this.discardLostCheckpoints(link, vbuckets);
       pipeline = new OutboundPipeline({
         ...this.deps,
-        ...{ wanted: this.wanted, vbuckets, failed, figures: this.figures },
+        wanted: this.wanted,
+        vbuckets,
+        failed,
+        figures: this.figures,
         startOf: (vb) => this.checkpoints.get(vb)?.source,
         skipped: this.checkpoints.skipped,
         skippedChanged: () => this.checkpoints.setChanged(vbuckets),
@@ -249,7 +252,11 @@ export class RunningReplication {
     const { wanted, deps, figures } = this;
     const { bucket, access } = wanted.target;
     return TargetLink.open({
-      ...{ access, bucket, figures, failed, collectionLost },
+      access,
+      bucket,
+      figures,
+      failed,
+      collectionLost,
       rule: wanted.conflictResolution,
       settings: wanted.settings,
       clock: deps.clock,

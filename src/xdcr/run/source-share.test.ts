@@ -4,7 +4,9 @@ import type { ClusterLayout } from '#client/cluster-routes.ts';
 import { ownVbuckets, sendingNodes } from './source-share.ts';
 
 const layout = (actives: ClusterLayout['actives']): ClusterLayout => ({
-  ...{ self: 'a', tls: { certificate: '', key: '', authority: '' }, nodes: [] },
+  self: 'a',
+  tls: { certificate: '', key: '', authority: '' },
+  nodes: [],
   actives,
 });
 

@@ -32,7 +32,12 @@ const aChange = ({
   datatype = Datatype.json,
 }: Given) =>
   ({
-    ...{ kind, datatype, keyBytes: Buffer.from(key), buffer: value, xattrsStart: 0, end: value.length },
+    kind,
+    datatype,
+    keyBytes: Buffer.from(key),
+    buffer: value,
+    xattrsStart: 0,
+    end: value.length,
     isJson: (datatype & Datatype.json) !== 0,
   }) as Change;
 

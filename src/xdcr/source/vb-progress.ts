@@ -57,7 +57,8 @@ export class VbProgress {
     const { uuid, seqno } = this;
     const isWhole = seqno >= this.snapshotEnd;
     return {
-      ...{ uuid, seqno },
+      uuid,
+      seqno,
       snapshotStart: isWhole ? seqno : Math.min(this.snapshotStart, seqno),
       snapshotEnd: isWhole ? seqno : this.snapshotEnd,
     };

@@ -14,10 +14,15 @@ const backup = (
   items: number | undefined,
   rest: Partial<Backup> = {},
 ): Backup => ({
-  ...{ date, type, size: 1, complete: true },
+  date,
+  type,
+  size: 1,
+  complete: true,
   buckets: [
     {
-      ...{ name: 'b', items: items ?? 0, tombstones: 2 },
+      name: 'b',
+      items: items ?? 0,
+      tombstones: 2,
       scopes: {
         _default: { collections: { 0: { name: '_default', ...(items !== undefined && { items }) } } },
         s: { collections: { 8: { name: 'c', items: 1 } } },
