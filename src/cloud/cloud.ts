@@ -35,10 +35,10 @@ import { createCluster } from './lifecycle/create-cluster.ts';
 import { deleteCluster } from './lifecycle/delete-cluster.ts';
 import { resumeNodes } from './lifecycle/resume-nodes.ts';
 import { scaleCluster } from './lifecycle/scale-cluster.ts';
-import { memberOperations } from './members/members.routes.ts';
 import { type OperationRouteParts, operationOperations } from './operations/operations.routes.ts';
 import { OperationsStore } from './operations/operations.store.ts';
 import { Worker } from './operations/worker.ts';
+import { organizationUserOperations } from './organization-users/organization-users.routes.ts';
 import { projectOperations } from './projects/projects.routes.ts';
 import { ProjectsService } from './projects/projects.service.ts';
 import type { Provisioner } from './provisioner/provisioner.ts';
@@ -100,7 +100,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   await worker.start();
   allowlist.start();
   unconfirmed.start(async (row, username) =>
-    databaseUsers.confirm({ row, client: await nodes.client(row) }, username),
+    databaseUsers.confirm({ row, client: await nodes.founderClient(row) }, username),
   );
   return {
     api,
@@ -190,7 +190,7 @@ function boundOperations(options: CloudOptions, parts: OperationParts): BoundOpe
     ...callerOperations,
     ...cloudOperations({ ...options, tenantId }),
     ...projectOperations(new ProjectsService(options), tenantId),
-    ...memberOperations(store),
+    ...organizationUserOperations(store),
     ...v2ClusterOperations({ ...options, clusters, lifecycle, nodes, tenantId }),
     ...v3ClusterOperations({ ...options, clusters, lifecycle, scaling, nodes, ready, tenantId }),
     ...bucketOperations(ready, databaseUsers),

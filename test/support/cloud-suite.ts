@@ -208,7 +208,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     const refused = await cloud.request('POST', '/v2/clusters', elsewhere);
     assert.deepEqual(
       [refused.status, refused.body.message],
-      [422, `servers.0.azure: must be left out: cloud ${cloudId} is of aws`],
+      [422, `servers.0.azure: the provider of cloud ${cloudId} is aws: leave "azure" out`],
     );
     assert.deepEqual(cloud.nodePids(), []);
   });

@@ -8,10 +8,10 @@ import { Caller, type Role } from './caller.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { isSignature, timestampProblem } from './signature.ts';
 import type { TokenUses } from './token-uses.ts';
-import { hashOf, type KnownToken, type TokenStore } from './tokens.store.ts';
+import { hashOf, type StoredToken, type TokenStore } from './tokens.store.ts';
 
 /** The parts of a request against which credentials are checked. */
-export interface PresentedRequest {
+export interface AuthenticatedRequest {
   readonly authorization: string | undefined;
   readonly timestamp: string | undefined;
   readonly method: string;
@@ -33,7 +33,7 @@ export interface AuthenticatorOptions {
   clock: Clock;
 }
 
-interface Identity extends KnownToken {
+interface Identity extends StoredToken {
   readonly caller: Caller;
 }
 
@@ -56,11 +56,11 @@ export class TokenAuthenticator {
    * Only the identity of a token is cached: expiry and rate limit are checked for every request. Awaits nothing if nothing must be
    * looked up.
    */
-  async authenticate(presented: PresentedRequest): Promise<Authenticated> {
+  async authenticate(presented: AuthenticatedRequest): Promise<Authenticated> {
     const { snapshots, uses, limit } = this.options;
     const credentials = credentialsOf(presented);
-    const present = snapshots.present();
-    const snapshot = present instanceof StoreSnapshot ? present : await present;
+    const current = snapshots.current();
+    const snapshot = current instanceof StoreSnapshot ? current : await current;
     const identity =
       this.identities.find(snapshot, credentials.key) ?? (await this.lookUp(snapshot, credentials));
     this.refuseInvalid(identity, credentials, presented);
@@ -85,7 +85,7 @@ export class TokenAuthenticator {
     });
   }
 
-  private refuseInvalid({ row }: Identity, credentials: Credentials, presented: PresentedRequest): void {
+  private refuseInvalid({ row }: Identity, credentials: Credentials, presented: AuthenticatedRequest): void {
     const { tokens, clock } = this.options;
     const now = clock.wallMs();
     if (row.expires_at !== null && row.expires_at <= now) throw unknown(credentials);
@@ -96,7 +96,7 @@ export class TokenAuthenticator {
     const signed = { ...presented, timestamp: presented.timestamp as string };
     if (!isSignature(signature, tokens.secretOf(row), signed))
       throw unauthorized(
-        'the signature does not fit: it is base64 of HMAC-SHA256 over METHOD, path with query, and timestamp, a line each',
+        'the signature is wrong: it must be base64 of HMAC-SHA256 under the secret key over METHOD, path with query, and timestamp, joined by line feeds',
       );
   }
 }
@@ -109,7 +109,7 @@ interface Credentials {
   readonly signature: string | undefined;
 }
 
-function credentialsOf({ authorization }: PresentedRequest): Credentials {
+function credentialsOf({ authorization }: AuthenticatedRequest): Credentials {
   if (authorization === undefined) throw unauthorized(`an Authorization header is needed: ${forms}`);
   const credentials = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
   if (credentials === undefined) throw unauthorized(`the Authorization header must be ${forms}`);

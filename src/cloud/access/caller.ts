@@ -23,11 +23,11 @@ export interface TokenIdentity {
 export class Caller {
   readonly identity: TokenIdentity;
   /** Callers with an equal value have the same permissions and see the same objects. */
-  readonly view: string;
+  readonly permissionsKey: string;
 
   constructor(identity: TokenIdentity) {
     this.identity = identity;
-    this.view = `${identity.role} ${identity.projectId}`;
+    this.permissionsKey = `${identity.role} ${identity.projectId}`;
   }
 
   get ownsOrganization(): boolean {

@@ -1,4 +1,4 @@
-// Rate limit per token: a token bucket in the memory of each API server.
+// Limits the requests of each access token with the token-bucket algorithm, in the memory of each API server.
 import type { Clock } from '#ports/clock.ts';
 import { ApiError } from '../answers/api-error.ts';
 
@@ -34,7 +34,7 @@ export class RateLimit {
     this.store(tokenId, { left: refilled - 1, atMs: now });
   }
 
-  /** Evicts the least recently used entry, which has refilled by then. */
+  /** Evicts the least recently used entry, which has normally refilled by then. */
   private store(tokenId: string, bucket: { left: number; atMs: number }): void {
     this.buckets.delete(tokenId);
     this.buckets.set(tokenId, bucket);

@@ -8,7 +8,7 @@ export function openSealed(secrets: SecretBox, purpose: string, sealed: string):
   } catch {
     throw new ApiError(
       'InternalServerError',
-      `this server’s key cannot decrypt a ${purpose}, which another key encrypted: all servers of one database need the same key (--key-file, else secret.key in the data folder)`,
+      `this server’s key cannot decrypt a stored secret (${purpose}), which another key encrypted: all servers of one database need the same key (--key-file, else secret.key in the data folder)`,
     );
   }
 }

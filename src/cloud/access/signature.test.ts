@@ -24,7 +24,8 @@ test('computes the signatures that openssl computes', () => {
 });
 
 test('accepts a signature over the path, or over the whole URL of this host', () => {
-  const [method, , timestamp] = ['GET', '', '1700000000'] as const;
+  const method = 'GET';
+  const timestamp = '1700000000';
   const signed = { method, target: '/v2/clouds', host: 'localhost:8080', timestamp };
   for (const target of [
     '/v2/clouds',
@@ -55,8 +56,8 @@ test('accepts seconds and milliseconds, up to five minutes early or late', () =>
   assert.equal(timestampProblem('1700000000000', now), null);
   assert.equal(timestampProblem('1700000300', now), null);
   assert.equal(timestampProblem('1699999700000', now), null);
-  assert.match(timestampProblem('1700000301', now) ?? '', /301 s off/);
-  assert.match(timestampProblem('1699999699', now) ?? '', /301 s off/);
+  assert.match(timestampProblem('1700000301', now) ?? '', /by 301 s/);
+  assert.match(timestampProblem('1699999699', now) ?? '', /by 301 s/);
   assert.match(timestampProblem('soon', now) ?? '', /must be Unix time/);
   assert.match(timestampProblem(undefined, now) ?? '', /needs the header/);
 });

@@ -29,7 +29,7 @@ export function timestampProblem(timestamp: string | undefined, nowMs: number): 
   const value = Number(timestamp);
   const ms = value <= secondsMax ? value * 1000 : value;
   if (Math.abs(nowMs - ms) <= windowMs) return null;
-  return `Couchbase-Timestamp is ${Math.round(Math.abs(nowMs - ms) / 1000)} s off the time here; at most 300 s are allowed`;
+  return `Couchbase-Timestamp differs from the server's time by ${Math.round(Math.abs(nowMs - ms) / 1000)} s; at most 300 s are allowed`;
 }
 
 export function isSignature(signature: string, secretKey: string, signed: Signed): boolean {

@@ -5,10 +5,11 @@ import type { TokenRow } from '../store/tables.ts';
 import type { TokenStore } from './tokens.store.ts';
 
 /** Uses of a token within this time are written as one. */
-const usedEveryMs = 60_000;
+const useResolutionMs = 60_000;
 /** Uses of all tokens within this time are written together. */
 const writeEveryMs = 10_000;
-const writtenAtOnce = 500;
+/** The most tokens in one write. */
+const batchMax = 500;
 
 export interface TokenUsesOptions {
   tokens: TokenStore;
@@ -19,7 +20,8 @@ export interface TokenUsesOptions {
 export class TokenUses {
   private readonly options: TokenUsesOptions;
   private readonly noted = new Set<string>();
-  private atMs = 0;
+  /** One time for all uses of a batch. */
+  private lastUseMs = 0;
   private timer: Timer | null = null;
   private writing: Promise<void> = Promise.resolve();
 
@@ -29,8 +31,8 @@ export class TokenUses {
 
   note({ id, last_used_at }: TokenRow): void {
     const now = this.options.clock.wallMs();
-    if (last_used_at !== null && now - last_used_at < usedEveryMs) return;
-    this.atMs = now;
+    if (last_used_at !== null && now - last_used_at < useResolutionMs) return;
+    this.lastUseMs = now;
     this.noted.add(id);
     this.timer ??= this.options.clock.after(writeEveryMs, () => this.write());
   }
@@ -47,10 +49,10 @@ export class TokenUses {
     const { tokens, log } = this.options;
     const ids = [...this.noted];
     this.noted.clear();
-    for (let from = 0; from < ids.length; from += writtenAtOnce) {
-      const some = ids.slice(from, from + writtenAtOnce);
+    for (let from = 0; from < ids.length; from += batchMax) {
+      const some = ids.slice(from, from + batchMax);
       this.writing = this.writing
-        .then(() => tokens.markUsed(some, this.atMs))
+        .then(() => tokens.markUsed(some, this.lastUseMs))
         .catch((error: Error) =>
           log.warn('tokens.uses_unwritten', { tokens: some.length, reason: error.message }),
         );

@@ -34,7 +34,7 @@ export interface GivenSecrets {
   readonly secretKey?: string | undefined;
 }
 
-export interface KnownToken {
+export interface StoredToken {
   readonly row: TokenRow;
   /** A token of a deleted project stays valid but has no permissions. */
   readonly projectExists: boolean;
@@ -54,14 +54,14 @@ export class TokenStore {
     this.options = options;
   }
 
-  async issue(wanted: TokenRequest, chosen: GivenSecrets = {}): Promise<NewToken> {
+  async issue(wanted: TokenRequest, given: GivenSecrets = {}): Promise<NewToken> {
     const { store, secrets, clock, random } = this.options;
     const text = (bytes: number): string => random.bytes(bytes).toString('base64url');
     const token = {
       id: random.uuid(),
-      token: chosen.token ?? text(tokenBytes),
-      accessKey: chosen.accessKey ?? text(accessKeyBytes),
-      secretKey: chosen.secretKey ?? text(tokenBytes),
+      token: given.token ?? text(tokenBytes),
+      accessKey: given.accessKey ?? text(accessKeyBytes),
+      secretKey: given.secretKey ?? text(tokenBytes),
     };
     await store
       .insertInto('tokens')
@@ -83,21 +83,21 @@ export class TokenStore {
   }
 
   /** True if the token was ever issued, even if it has expired or was revoked. */
-  isKnown(token: string): Promise<boolean> {
-    return this.isIssued('token_hash', hashOf(token));
+  wasIssued(token: string): Promise<boolean> {
+    return this.hasRow('token_hash', hashOf(token));
   }
 
-  /** As `isKnown`, for an access key. */
-  isKnownKey(accessKey: string): Promise<boolean> {
-    return this.isIssued('access_key', accessKey);
+  /** As `wasIssued`, for an access key. */
+  wasKeyIssued(accessKey: string): Promise<boolean> {
+    return this.hasRow('access_key', accessKey);
   }
 
   /** A token that was not revoked; it may have expired. */
-  byToken(token: string): Promise<KnownToken | null> {
+  byToken(token: string): Promise<StoredToken | null> {
     return this.findBy('token_hash', hashOf(token));
   }
 
-  byAccessKey(accessKey: string): Promise<KnownToken | null> {
+  byAccessKey(accessKey: string): Promise<StoredToken | null> {
     return this.findBy('access_key', accessKey);
   }
 
@@ -105,7 +105,7 @@ export class TokenStore {
     return openSealed(this.options.secrets, purpose, row.secret_sealed);
   }
 
-  /** Whether the key of this server sealed it. */
+  /** True if the key of this server decrypts the secret of the token. */
   canOpen({ secret_sealed: sealed }: TokenRow): boolean {
     try {
       this.options.secrets.open(purpose, sealed);
@@ -116,10 +116,10 @@ export class TokenStore {
   }
 
   /** Writes the last use of these tokens. */
-  async markUsed(ids: readonly string[], atMs: number): Promise<void> {
+  async markUsed(ids: readonly string[], lastUseMs: number): Promise<void> {
     await this.options.store
       .updateTable('tokens')
-      .set({ last_used_at: atMs })
+      .set({ last_used_at: lastUseMs })
       .where('id', 'in', ids)
       .execute();
   }
@@ -139,12 +139,12 @@ export class TokenStore {
     return this.options.store.selectFrom('tokens').selectAll().orderBy('created_at').orderBy('id').execute();
   }
 
-  private async isIssued(column: 'token_hash' | 'access_key', value: string): Promise<boolean> {
+  private async hasRow(column: 'token_hash' | 'access_key', value: string): Promise<boolean> {
     const issued = this.options.store.selectFrom('tokens').select('id').where(column, '=', value);
     return (await issued.executeTakeFirst()) !== undefined;
   }
 
-  private async findBy(column: 'token_hash' | 'access_key', value: string): Promise<KnownToken | null> {
+  private async findBy(column: 'token_hash' | 'access_key', value: string): Promise<StoredToken | null> {
     const found = await this.options.store
       .selectFrom('tokens')
       .leftJoin('projects', 'projects.id', 'tokens.project_id')

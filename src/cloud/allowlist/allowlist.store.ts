@@ -1,5 +1,5 @@
-// Stores allowlist entries. The state is what the nodes last applied: `pending` before that, and `removed` for entries that are deleted
-// but that a node may still admit.
+// Stores allowlist entries. The state of an entry: `pending` until the nodes have applied it, then `active`, `expired` or `failed`;
+// `removed`: deleted, but a node may still admit it.
 import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '#ports/clock.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
@@ -69,16 +69,16 @@ export class AllowlistStore {
   /** Replaces the list. Entries that are no longer on it are kept as `removed` until the nodes have applied that. */
   private async change(
     clusterId: string,
-    to: (present: AllowlistRow[]) => readonly AllowlistRow[],
+    newRows: (present: AllowlistRow[]) => readonly AllowlistRow[],
   ): Promise<void> {
     await this.store.transaction().execute(async (transaction) => {
       if (!(await lockRow(transaction, 'clusters', clusterId)))
         throw notFound(`there is no cluster ${clusterId}`);
       const present = await this.withRemoved(clusterId, transaction);
-      const rows = to(present);
+      const rows = newRows(present);
       const remaining = new Set(rows.map(({ cidr }) => cidr));
-      const expired = present.filter(({ cidr }) => !remaining.has(cidr));
-      const removed = expired.map((row) => ({ ...row, state: 'removed', updated_at: this.clock.wallMs() }));
+      const dropped = present.filter(({ cidr }) => !remaining.has(cidr));
+      const removed = dropped.map((row) => ({ ...row, state: 'removed', updated_at: this.clock.wallMs() }));
       await transaction.deleteFrom('allowlist').where('cluster_id', '=', clusterId).execute();
       if (rows.length + removed.length > 0)
         await transaction
@@ -103,7 +103,7 @@ export class AllowlistStore {
     });
   }
 
-  /** Sets the states of these entries after an update of the nodes; entries changed meanwhile are left alone. */
+  /** Sets the states of these entries after an update of the nodes; null: deletes the entry. Entries changed meanwhile are left alone. */
   async recordStates(
     rows: readonly AllowlistRow[],
     stateOf: (row: AllowlistRow) => string | null,

@@ -16,7 +16,7 @@ test('parses durations in Go notation', () => {
   }
 });
 
-test('refuses texts that are no durations', () => {
+test('refuses other texts, negative durations and numbers of more than nine digits', () => {
   for (const text of ['', '1', 'h', '-1h', '1 h', '1h ', '1d', '1e3s', '1h,5m', '9999999999h']) {
     assert.equal(durationMs(text), null, text);
   }

@@ -1,4 +1,4 @@
-// Parses durations in Go notation, which published clients send: `1h0m0s`, `90m`, `1.5h`.
+// Parses durations in the part of Go's notation that published clients send: h, m, s and ms, without a sign, as in `1h0m0s` or `1.5h`.
 
 const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 const unitPattern = /(\d+(?:\.\d+)?)(ms|h|m|s)/g;

@@ -37,24 +37,24 @@ const bucketItem = component('ListBucketItem', {
 });
 export type BucketItem = z.output<typeof bucketItem>;
 
-const cluster = '/v2/clusters/{id}/buckets';
+const bucketsPath = '/v2/clusters/{id}/buckets';
 const shared = { access: 'token', subject: 'cluster', malformedId: 422 } as const;
 
 export const ListBuckets = defineOperation({
   ...shared,
   id: 'clusters/list-buckets',
   method: 'GET',
-  path: cluster,
+  path: bucketsPath,
   doc: 'All buckets, by name.',
   query: z.strictObject({}),
-  replies: { 200: { doc: 'All', body: z.array(bucketItem).meta({ id: 'ListBucketsResponse' }) } },
+  replies: { 200: { doc: 'All buckets', body: z.array(bucketItem).meta({ id: 'ListBucketsResponse' }) } },
 });
 
 export const ShowBucket = defineOperation({
   ...shared,
   id: 'clusters/show-bucket',
   method: 'GET',
-  path: `${cluster}/{bucketId}`,
+  path: `${bucketsPath}/{bucketId}`,
   doc: 'One bucket; 404 once it is deleted.',
   replies: { 200: { doc: 'The bucket', body: bucketItem } },
 });
@@ -63,7 +63,7 @@ export const CreateBucket = defineOperation({
   ...shared,
   id: 'clusters/create-bucket',
   method: 'POST',
-  path: cluster,
+  path: bucketsPath,
   doc: 'Creates a bucket.',
   body: bucketSpec,
   replies: { 201: { doc: 'Created', body: bucketSpec, headers: { Location: 'the bucket' } } },
@@ -73,7 +73,7 @@ export const UpdateBuckets = defineOperation({
   ...shared,
   id: 'clusters/update-bucket',
   method: 'PUT',
-  path: cluster,
+  path: bucketsPath,
   doc: 'Changes the buckets in the list; others stay unchanged.',
   // Published clients send a list and expect one bucket in the reply.
   body: z
@@ -96,7 +96,7 @@ export const DeleteBucket = defineOperation({
   ...shared,
   id: 'clusters/delete-bucket',
   method: 'DELETE',
-  path: cluster,
+  path: bucketsPath,
   doc: 'Deletes the named bucket with its data.',
   body: component('DeleteBucketRequest', { name: bucketName() }),
   replies: { 202: { doc: 'Accepted', headers: { Location: 'the deleted bucket' } } },
@@ -106,8 +106,8 @@ export const UpdateBucket = defineOperation({
   ...shared,
   id: 'clusters/update-single-bucket',
   method: 'PUT',
-  path: `${cluster}/{bucketId}`,
-  doc: 'Changes the memory of a bucket.',
+  path: `${bucketsPath}/{bucketId}`,
+  doc: 'Changes the memory quota of a bucket.',
   body: component('UpdateBucketRequest', { memoryQuota: memoryQuota() }),
   replies: { 202: { doc: 'Accepted' } },
 });
@@ -116,7 +116,7 @@ export const DeleteSingleBucket = defineOperation({
   ...shared,
   id: 'clusters/delete-single-bucket',
   method: 'DELETE',
-  path: `${cluster}/{bucketId}`,
+  path: `${bucketsPath}/{bucketId}`,
   doc: 'Deletes a bucket with its data.',
   replies: { 202: { doc: 'Accepted', headers: { Location: 'the deleted bucket' } } },
 });

@@ -30,35 +30,35 @@ type Params = Readonly<Record<string, string>>;
 
 export const bucketOperations = (ready: ReadyClusters, users: DatabaseUsersService): BoundOperation[] => [
   ...bindBoth(ListBuckets, async ({ subject }) => {
-    const { client } = await ready.of(subject);
+    const { client } = await ready.requireReady(subject);
     return { status: 200, body: await listBuckets(client) };
   }),
   ...bindBoth(ShowBucket, async ({ params, subject }) => {
-    const { client } = await ready.of(subject);
+    const { client } = await ready.requireReady(subject);
     return { status: 200, body: await showBucket(client, namedBy(params)) };
   }),
   ...bindBoth(CreateBucket, async ({ subject, body }, version) => {
-    const { client } = await ready.of(subject);
+    const { client } = await ready.requireReady(subject);
     await createBucket(client, body);
     return { status: 201, headers: locationOf(subject, version, body.name), body };
   }),
   ...bindBoth(UpdateBuckets, async ({ subject, body }) => {
-    const { client } = await ready.of(subject);
+    const { client } = await ready.requireReady(subject);
     return { status: 201, body: await updateBuckets(client, Array.isArray(body) ? body : [body]) };
   }),
   ...bindBoth(DeleteBucket, async ({ subject, body }, version) => {
-    const cluster = await ready.of(subject);
+    const cluster = await ready.requireReady(subject);
     await deleteBucket(cluster.client, body.name);
     await users.removeBucketAccess(cluster, body.name);
     return { status: 202, headers: locationOf(subject, version, body.name) };
   }),
   ...bindBoth(UpdateBucket, async ({ params, subject, body }) => {
-    const { client } = await ready.of(subject);
+    const { client } = await ready.requireReady(subject);
     await updateBucket(client, namedBy(params), body);
     return { status: 202 };
   }),
   ...bindBoth(DeleteSingleBucket, async ({ params, subject }, version) => {
-    const cluster = await ready.of(subject);
+    const cluster = await ready.requireReady(subject);
     const name = namedBy(params);
     await deleteBucket(cluster.client, name);
     await users.removeBucketAccess(cluster, name);

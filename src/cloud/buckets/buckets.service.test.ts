@@ -78,7 +78,7 @@ test('undoes earlier changes if the node refuses a later one, and names those th
   node.isDead = true;
   await assert.rejects(
     updateBuckets(client(node), requests),
-    /below current usage.*; changed already, and not undone \(the node is gone\): "b", "a"$/,
+    /below current usage.*; these buckets keep the new settings, because undoing failed \(the node is gone\): "b", "a"$/,
   );
   assert.deepEqual([...node.quotas.values()], [100, 110, 200]);
 });

@@ -1,4 +1,4 @@
-// Rules of buckets. The node stores them; the cloud stores nothing about them.
+// Rules of buckets. The nodes of a cluster store its buckets; the cloud stores nothing about them.
 import type { RestReply } from '#client/rest.adapter.ts';
 import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
@@ -12,8 +12,8 @@ import {
   memoryQuotaMin,
 } from './buckets.contract.ts';
 
-/** The names of our fields in the node's API. */
-const names = {
+/** The cloud's field for each field of the node's API. */
+const cloudFieldOf = {
   ramQuotaMB: 'memoryQuota',
   replicaNumber: 'replicas',
   conflictResolutionType: 'conflictResolution',
@@ -58,21 +58,21 @@ export async function createBucket(client: NodeClient, spec: BucketSpec): Promis
  */
 export async function updateBuckets(client: NodeClient, edits: readonly BucketEdit[]): Promise<BucketSpec> {
   const present = new Map((await listBuckets(client)).map((bucket) => [bucket.name, bucket]));
-  for (const edit of edits) refuseEdit(edit, present.get(edit.name));
-  const of = ({ name }: BucketEdit): BucketItem => present.get(name) as BucketItem;
-  const growth = (edit: BucketEdit): number => edit.memoryQuota - of(edit).memoryQuota;
+  for (const edit of edits) requireEditable(edit, present.get(edit.name));
+  const presentOf = ({ name }: BucketEdit): BucketItem => present.get(name) as BucketItem;
+  const growth = (edit: BucketEdit): number => edit.memoryQuota - presentOf(edit).memoryQuota;
   const quota = await quotaOf(client);
   const more = edits.reduce((sum, edit) => sum + growth(edit), 0);
   if (more > quota.freeMb)
     throw invalid(`memoryQuota: these buckets take ${more} MB more, and ${freeText(quota)}`);
   const inOrder = edits.toSorted((a, b) => growth(a) - growth(b));
   for (const edit of inOrder) await validateEdit(client, edit, growth(edit) > 0);
-  await updateAllOrNone(client, inOrder, of);
+  await updateAllOrNone(client, inOrder, presentOf);
   const [first] = edits as [BucketEdit];
-  return specOf(of(first), first);
+  return specOf(presentOf(first), first);
 }
 
-/** Asks the node to validate one change. Of growing buckets the quota is omitted: `updateBuckets` has checked the sum of all changes. */
+/** Asks the node to validate one change, without the quota if the bucket grows: `updateBuckets` has checked the sum of all changes. */
 async function validateEdit(client: NodeClient, edit: BucketEdit, grows: boolean): Promise<void> {
   const fields = fieldsOf(edit);
   if (grows) delete fields.ramQuotaMB;
@@ -80,19 +80,19 @@ async function validateEdit(client: NodeClient, edit: BucketEdit, grows: boolean
   if (answer.status === 404) throw unknown(edit.name);
   const problems = Object.entries(problemsOf(answer));
   const texts = problems.map(([field, text]) => [field, `bucket "${edit.name}": ${text}`]);
-  if (problems.length > 0) requireAccepted(answer, names, Object.fromEntries(texts));
+  if (problems.length > 0) requireAccepted(answer, cloudFieldOf, Object.fromEntries(texts));
 }
 
 async function updateAllOrNone(
   client: NodeClient,
   edits: readonly BucketEdit[],
-  before: (edit: BucketEdit) => BucketItem,
+  presentOf: (edit: BucketEdit) => BucketItem,
 ): Promise<void> {
   const changed: BucketItem[] = [];
   try {
     for (const edit of edits) {
       await updateBucket(client, edit.name, edit);
-      changed.unshift(before(edit));
+      changed.unshift(presentOf(edit));
     }
   } catch (error) {
     await undo(client, changed, error as Error);
@@ -100,7 +100,7 @@ async function updateAllOrNone(
   }
 }
 
-/** In reverse order, so that buckets that had made room get it back. */
+/** Undoes the changes in reverse order, so that buckets that had made room get it back. */
 async function undo(client: NodeClient, changed: readonly BucketItem[], reason: Error): Promise<void> {
   const left = [...changed];
   try {
@@ -111,7 +111,7 @@ async function undo(client: NodeClient, changed: readonly BucketItem[], reason: 
   } catch (error) {
     const stay = left.map(({ name }) => `"${name}"`).join(', ');
     throw invalid(
-      `${reason.message}; changed already, and not undone (${(error as Error).message}): ${stay}`,
+      `${reason.message}; these buckets keep the new settings, because undoing failed (${(error as Error).message}): ${stay}`,
     );
   }
 }
@@ -127,7 +127,7 @@ export async function deleteBucket(client: NodeClient, name: string): Promise<vo
   const answer = await client.send('DELETE', pathOf(name));
   if (answer.status === 404) throw unknown(name);
   if (answer.status >= 500 && !(await listBuckets(client)).some((bucket) => bucket.name === name)) return;
-  requireAccepted(answer, names);
+  requireAccepted(answer, cloudFieldOf);
 }
 
 /** Throws unless the node accepted the bucket; for a quota that does not fit, the error names one that would. */
@@ -136,18 +136,19 @@ async function requireBucketAccepted(
   answer: RestReply,
   { name, memoryQuota }: { name: string; memoryQuota: number },
 ): Promise<void> {
-  if (answer.status < 300 || !('ramQuotaMB' in problemsOf(answer))) return requireAccepted(answer, names);
+  if (answer.status < 300 || !('ramQuotaMB' in problemsOf(answer)))
+    return requireAccepted(answer, cloudFieldOf);
   const present = (await listBuckets(client)).find((bucket) => bucket.name === name)?.memoryQuota ?? 0;
   const quota = await quotaOf(client);
   const more = memoryQuota - present;
-  if (more <= quota.freeMb) return requireAccepted(answer, names);
+  if (more <= quota.freeMb) return requireAccepted(answer, cloudFieldOf);
   const most = present + quota.freeMb;
-  const right = most < memoryQuotaMin ? '' : `ask for ${memoryQuotaMin} to ${most} MB, or `;
-  const ramQuotaMB = `bucket "${name}" takes ${more} MB more, and ${freeText(quota, right)}`;
-  requireAccepted(answer, names, { ramQuotaMB });
+  const advice = most < memoryQuotaMin ? '' : `ask for ${memoryQuotaMin} to ${most} MB, or `;
+  const ramQuotaMB = `bucket "${name}" takes ${more} MB more, and ${freeText(quota, advice)}`;
+  requireAccepted(answer, cloudFieldOf, { ramQuotaMB });
 }
 
-function refuseEdit({ name, conflictResolution }: BucketEdit, present: BucketItem | undefined): void {
+function requireEditable({ name, conflictResolution }: BucketEdit, present: BucketItem | undefined): void {
   if (present === undefined) throw unknown(name);
   if (conflictResolution !== undefined && conflictResolution !== present.conflictResolution) {
     throw invalid(

@@ -11,7 +11,9 @@ const callerSchema = component('Caller', {
   expiresAt: dateTime().optional().describe('when the token expires'),
   address: z
     .string()
-    .describe('where the request came from, as an allowlist names it; behind a proxy that of the proxy'),
+    .describe(
+      'the address from which the request came, as in an allowlist; behind a proxy, the address of the proxy',
+    ),
 });
 
 export const ShowCaller = defineOperation({

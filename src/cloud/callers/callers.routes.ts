@@ -1,4 +1,4 @@
-// Handler for the caller itself.
+// Handler that shows the caller its role.
 import { type BoundOperation, bind } from '../http/operation.ts';
 import { callerReply, ShowCaller } from './callers.contract.ts';
 

@@ -34,7 +34,7 @@ test('reports to a caller its role, its project, when its token expires, and the
   });
 });
 
-test('answers nothing without a token', async (t) => {
+test('refuses an unknown token with 401', async (t) => {
   const { get } = await aTestCloud(t);
   assert.equal((await get('/v3/caller', { token: 'unknown' })).status, 401);
 });

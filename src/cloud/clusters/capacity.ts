@@ -18,7 +18,7 @@ export class Capacity {
     return scaledMemoryMb(instanceGib, this.sizeScale);
   }
 
-  /** Writes the row first, which serializes creations, so that two cannot take the same remaining memory. */
+  /** Writes the row `capacity` first: its lock serializes requests for memory, so that two cannot take the same. */
   async take(transaction: Store, home: string, servers: readonly ServerGroup[]): Promise<void> {
     await transaction
       .insertInto('facts')

@@ -76,7 +76,7 @@ export class ClusterLifecycleService {
       deployed_at: null,
     };
     const operationId = await store.transaction().execute(async (transaction) => {
-      await this.refuseUnknown(transaction, request);
+      await this.requirePlaceable(transaction, request);
       await capacity.take(transaction, home, request.spec.servers);
       await transaction.insertInto('clusters').values(row).execute();
       const groups = groupOfEach(request.spec.servers);
@@ -106,7 +106,7 @@ export class ClusterLifecycleService {
         .where('id', '=', id)
         .executeTakeFirst();
       if (numUpdatedRows === 0n) throw notFound(`there is no cluster ${id}`);
-      const open = await operations.openDelete(transaction, id);
+      const open = await operations.deletionInProgress(transaction, id);
       if (open !== undefined) return open.id;
       await operations.supersede(transaction, id, 'the cluster is being deleted');
       return operations.add(transaction, {
@@ -122,7 +122,7 @@ export class ClusterLifecycleService {
     return { clusterId: id, operationId };
   }
 
-  private async refuseUnknown(
+  private async requirePlaceable(
     transaction: Store,
     { projectId, cloudId, spec }: ClusterRequest,
   ): Promise<void> {

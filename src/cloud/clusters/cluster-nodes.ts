@@ -35,7 +35,7 @@ export class ClusterNodes {
     this.options = options;
   }
 
-  of(clusterId: string): Promise<NodeRow[]> {
+  rowsOf(clusterId: string): Promise<NodeRow[]> {
     return this.options.store
       .selectFrom('nodes')
       .selectAll()
@@ -67,10 +67,10 @@ export class ClusterNodes {
 
   /** The nodes that belong to the cluster and stay in it. */
   async members(clusterId: string): Promise<NodeRow[]> {
-    return (await this.of(clusterId)).filter(({ state }) => state === 'member');
+    return (await this.rowsOf(clusterId)).filter(({ state }) => state === 'member');
   }
 
-  /** What connection strings name. */
+  /** The addresses in connection strings. */
   async endpoints({ id }: ClusterRow): Promise<string[]> {
     return (await this.members(id)).filter(({ address }) => address !== '').map(endpointOf);
   }
@@ -86,7 +86,7 @@ export class ClusterNodes {
     return (await this.members(cluster.id)).map((node) => this.clientOf(cluster, node));
   }
 
-  /** One for each member with documents. */
+  /** One client for each member that runs the data service. */
   async dataClients(cluster: ClusterRow): Promise<NodeClient[]> {
     const nodes = (await this.members(cluster.id)).filter(rowHasData);
     return nodes.map((node) => this.clientOf(cluster, node));
@@ -109,7 +109,7 @@ export class ClusterNodes {
   }
 
   /** A client of the founder, which stores the configuration of the cluster. */
-  async client(cluster: ClusterRow): Promise<NodeClient> {
+  async founderClient(cluster: ClusterRow): Promise<NodeClient> {
     const [client] = await this.clients(cluster);
     if (client === undefined) throw new Error(`cluster ${cluster.id} has no nodes`);
     return client;

@@ -81,7 +81,7 @@ export class ClusterScaleService {
     wanted: readonly ServerGroup[],
   ): Promise<void> {
     const { capacity, nodes } = this.options;
-    const before = memoryForData(await nodes.of(row.id));
+    const before = memoryForData(await nodes.rowsOf(row.id));
     for (const [i, group] of wanted.entries()) {
       const memoryMb = capacity.memoryMb(group.memoryGib);
       if (!groupHasData(group) || memoryMb >= before) continue;

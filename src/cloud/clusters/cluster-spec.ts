@@ -1,6 +1,6 @@
 // The requested cluster in one form for both API versions, and the checks that this version can provide it.
 import { invalid } from '../answers/api-error.ts';
-import { serversMax } from './common.ts';
+import { nodesMax } from './common.ts';
 
 /** `vpc`: in a customer's cloud; `hosted`: in the operator's. */
 export type Environment = 'vpc' | 'hosted';
@@ -20,6 +20,7 @@ export interface ServerGroup {
 
 export interface ClusterSpec {
   readonly servers: readonly ServerGroup[];
+  /** The support plan as sent; stored and returned without effect. */
   readonly support: unknown;
   /** v3 only: provider, region and network as sent. */
   readonly place?: unknown;
@@ -35,9 +36,9 @@ export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'se
     throw invalid(`servers.services: nodes do not offer "${missing}" yet; they offer ${offered.join(', ')}`);
   if (!servers.some(({ services }) => services.includes('data')))
     throw invalid('servers.services: a cluster needs "data": one server group must name it');
-  if (nodeCount(servers) > serversMax)
+  if (nodeCount(servers) > nodesMax)
     throw invalid(
-      `servers.size: a cluster has at most ${serversMax} nodes over all groups, not ${nodeCount(servers)}`,
+      `servers.size: a cluster has at most ${nodesMax} nodes over all groups, not ${nodeCount(servers)}`,
     );
 }
 
@@ -48,10 +49,12 @@ export function refuseOtherProviders(
 ): void {
   for (const [i, { provider }] of servers.entries())
     if (provider !== undefined && provider !== cloud.provider)
-      throw invalid(`servers.${i}.${provider}: must be left out: cloud ${cloud.id} is of ${cloud.provider}`);
+      throw invalid(
+        `servers.${i}.${provider}: the provider of cloud ${cloud.id} is ${cloud.provider}: leave "${provider}" out`,
+      );
 }
 
-/** How long failed steps of an operation that starts, adds or removes so many nodes are retried. */
+/** How long the worker retries the failed steps of an operation on this many nodes. */
 export const operationLimitMs = (nodes: number): number => 120_000 + 30_000 * nodes;
 
 export const nodeCount = (servers: readonly Pick<ServerGroup, 'size'>[]): number =>

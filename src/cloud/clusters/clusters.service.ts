@@ -1,4 +1,4 @@
-// Reads and changes the rows of clusters; requests that need no node.
+// Lists and changes the rows of clusters, for requests that need no answer of a node.
 import type { Clock } from '#ports/clock.ts';
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../answers/api-error.ts';
@@ -17,7 +17,7 @@ export interface ClusterFilter extends Page {
 const sortColumns = {
   id: 'id',
   name: 'name',
-  tenantId: 'id',
+  tenantId: 'id', // one tenant: any order
   cloudId: 'cloud_id',
   projectId: 'project_id',
   nodes: 'node_count',
@@ -47,7 +47,7 @@ export class ClustersService {
     return pageOf(this.options.store, { table: 'clusters', where, column, direction }, filter);
   }
 
-  async rename(
+  async changeDetails(
     { id }: ClusterRow,
     { name, description }: { name?: string | undefined; description?: string | undefined },
   ): Promise<void> {

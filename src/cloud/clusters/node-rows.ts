@@ -1,4 +1,4 @@
-// The rows of the nodes of a cluster: those that a request adds, and those that it leaves without a place.
+// The rows of a cluster's nodes: which ones a request adds and which ones it removes.
 import type { Random } from '#ports/random.ts';
 import type { NodeRow } from '../store/tables.ts';
 import type { Capacity } from './capacity.ts';
@@ -7,7 +7,7 @@ import type { ServerGroup } from './cluster-spec.ts';
 export interface NewNodes {
   readonly clusterId: string;
   readonly home: string;
-  /** One for each node. */
+  /** The group of each node. */
   readonly groups: readonly ServerGroup[];
   readonly firstPosition: number;
 }
@@ -29,19 +29,19 @@ export function newNodeRows(
   }));
 }
 
-/** One for each node, those that run the data service first: the founder, which is the first node, has to be one of them. */
+/** The group of each node, those with the data service first: the founder, which is the first node, has to run it. */
 export function groupOfEach(servers: readonly ServerGroup[]): ServerGroup[] {
   const [withData, without] = [servers.filter(groupHasData), servers.filter((group) => !groupHasData(group))];
   return [...withData, ...without].flatMap((group) => Array.from({ length: group.size }, () => group));
 }
 
 export interface NodeChange {
-  /** One for each node. */
+  /** The group of each new node. */
   readonly added: readonly ServerGroup[];
   readonly leaving: readonly NodeRow[];
 }
 
-/** Nodes stay if the request still has a place for a node of their memory and services; the oldest ones take the places first. */
+/** A node stays if a requested group still needs a node of its memory and services; of several such nodes the oldest stay. */
 export function nodeChange(
   rows: readonly NodeRow[],
   wanted: readonly ServerGroup[],
@@ -49,7 +49,7 @@ export function nodeChange(
 ): NodeChange {
   const unmatched = rows.filter(({ state }) => state !== 'leaving').sort((a, b) => a.position - b.position);
   const added = groupOfEach(wanted).filter((group) => {
-    const at = unmatched.findIndex((row) => isOf(row, group, capacity));
+    const at = unmatched.findIndex((row) => matchesGroup(row, group, capacity));
     if (at >= 0) unmatched.splice(at, 1);
     return at < 0;
   });
@@ -57,7 +57,7 @@ export function nodeChange(
 }
 
 /** True if the node has the memory and the services of the group. */
-function isOf(row: NodeRow, group: ServerGroup, capacity: Capacity): boolean {
+function matchesGroup(row: NodeRow, group: ServerGroup, capacity: Capacity): boolean {
   const services = JSON.parse(row.services) as string[];
   return row.memory_mb === capacity.memoryMb(group.memoryGib) && sameServices(services, group.services);
 }
@@ -65,7 +65,7 @@ function isOf(row: NodeRow, group: ServerGroup, capacity: Capacity): boolean {
 export const sameServices = (a: readonly string[], b: readonly string[]): boolean =>
   a.toSorted().join() === b.toSorted().join();
 
-/** MB for buckets on each node: what the smallest node that runs the data service has. */
+/** MB for buckets on each node: the memory of the smallest node that runs the data service. */
 export const memoryForData = (rows: readonly NodeRow[]): number =>
   Math.min(...rows.filter(rowHasData).map(({ memory_mb }) => memory_mb));
 

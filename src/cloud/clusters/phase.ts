@@ -1,4 +1,5 @@
-// The phases of a cluster and their names in both API versions. Health decides between the last two of v3.
+// The phases of a cluster and their names in both API versions. Under v3 the health of a ready cluster decides between
+// `healthy` and `degraded`.
 import type { z } from 'zod';
 import { choice } from '../answers/component.ts';
 
@@ -63,7 +64,8 @@ export const v2Status: Readonly<Record<Phase, z.output<typeof clusterStatus>>> =
   deploying: 'deploying',
   deploy_failed: 'deploy_failed',
   ready: 'ready',
-  // v2 has no status of scaling. The nodes continue to serve, also when it failed.
+  // v2 has no status for scaling. `management_blocked`: the cluster cannot be changed meanwhile. After a failed scaling it serves as
+  // before: `ready`.
   scaling: 'management_blocked',
   scale_failed: 'ready',
   destroying: 'destroying',

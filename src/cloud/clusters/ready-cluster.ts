@@ -24,9 +24,9 @@ export class ReadyClusters {
     this.options = options;
   }
 
-  async of(row: ClusterRow): Promise<ReadyCluster> {
+  async requireReady(row: ClusterRow): Promise<ReadyCluster> {
     if (!managedPhases.includes(row.phase)) throw await this.notReady(row);
-    return { row, client: await this.options.nodes.client(row) };
+    return { row, client: await this.options.nodes.founderClient(row) };
   }
 
   private async notReady(row: ClusterRow): Promise<ApiError> {

@@ -48,7 +48,7 @@ export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[
       body: { status: await parts.nodes.v3Status(cluster) },
     })),
     bind(V3UpdateClusterMeta, async ({ subject: cluster, body }) => {
-      await clusters.rename(cluster, body);
+      await clusters.changeDetails(cluster, body);
       return { status: 204 };
     }),
     bind(V3UpdateClusterSupport, async ({ subject: cluster, body }) => {
@@ -56,7 +56,7 @@ export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[
       return { status: 204 };
     }),
     bind(V3UpdateClusterServers, async ({ subject: cluster, body }) => {
-      const operation = await parts.scaling.change(await parts.ready.of(cluster), body.servers);
+      const operation = await parts.scaling.change(await parts.ready.requireReady(cluster), body.servers);
       const headers = { location: `/v3/clusters/${cluster.id}` };
       if (operation === null) return { status: 202, headers };
       return { status: 202, headers: { ...headers, [operationHeader]: operationPath(operation) } };

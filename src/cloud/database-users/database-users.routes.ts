@@ -15,13 +15,13 @@ import type { DatabaseUsersService, UserRequest } from './database-users.service
 
 export function databaseUserOperations(ready: ReadyClusters, users: DatabaseUsersService): BoundOperation[] {
   const create = async (cluster: ClusterRow, version: Version, wanted: UserRequest): Promise<Reply> => {
-    await users.create(await ready.of(cluster), wanted);
+    await users.create(await ready.requireReady(cluster), wanted);
     return { status: 201, headers: { location: `/${version}/clusters/${cluster.id}/users` } };
   };
   return [
     ...bindBoth(ListDatabaseUsers, async ({ subject }) => ({
       status: 200,
-      body: await users.list(await ready.of(subject)),
+      body: await users.list(await ready.requireReady(subject)),
     })),
     bind(CreateDatabaseUser, ({ subject, body }) =>
       create(subject, 'v2', { ...body, access: accessOf(body) ?? [] }),
@@ -30,12 +30,12 @@ export function databaseUserOperations(ready: ReadyClusters, users: DatabaseUser
       create(subject, 'v3', { ...body, access: accessOf(body) ?? [] }),
     ),
     ...bindBoth(UpdateDatabaseUser, async ({ params, subject, body }) => {
-      const cluster = await ready.of(subject);
+      const cluster = await ready.requireReady(subject);
       await users.update(cluster, params['username'] as string, { ...body, access: accessOf(body) });
       return { status: 204 };
     }),
     ...bindBoth(DeleteDatabaseUser, async ({ params, subject }) => {
-      const cluster = await ready.of(subject);
+      const cluster = await ready.requireReady(subject);
       await users.delete(cluster, params['username'] as string);
       return { status: 204 };
     }),

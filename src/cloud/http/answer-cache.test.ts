@@ -27,7 +27,7 @@ function anApi() {
       bind(defineOperation({ ...common, id: 'fresh', path: '/fresh' }), answer),
     ],
     find: () => Promise.resolve(undefined),
-    authenticate: async () => ({ caller, snapshot: await snapshots.present() }),
+    authenticate: async () => ({ caller, snapshot: await snapshots.current() }),
     log: silentLog,
   });
   const get = async (url: string) => (await api.inject({ url })).json();

@@ -34,4 +34,4 @@ export class AnswerCache {
 }
 
 /** No part contains a newline, so that different keys have different texts. */
-const textOf = ({ caller, host, url }: CacheKey): string => `${caller.view}\n${host}\n${url}`;
+const textOf = ({ caller, host, url }: CacheKey): string => `${caller.permissionsKey}\n${host}\n${url}`;

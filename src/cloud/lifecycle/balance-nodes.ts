@@ -21,9 +21,9 @@ export async function balanceNodes(
   cluster: ClusterRow,
   cancellation: AbortSignal,
 ): Promise<void> {
-  const rows = await nodes.of(cluster.id);
+  const rows = await nodes.rowsOf(cluster.id);
   if (rows.length === 1) return;
-  const client = await nodes.client(cluster);
+  const client = await nodes.founderClient(cluster);
   const untilIdle = async (): Promise<ClusterMembers> => {
     for (;;) {
       const membership = await membershipOf(client);
@@ -41,7 +41,7 @@ export async function balanceNodes(
 }
 
 export async function removeLeaving(parts: PlanParts, cluster: ClusterRow): Promise<void> {
-  for (const { id, state } of await parts.nodes.of(cluster.id)) {
+  for (const { id, state } of await parts.nodes.rowsOf(cluster.id)) {
     if (state !== 'leaving') continue;
     // Without an address it is not started again after a kill between the next two steps.
     await changeNode(parts, id, noPlace);

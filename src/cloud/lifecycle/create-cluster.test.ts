@@ -58,11 +58,12 @@ test('chooses another address for a node when another program uses the first', a
   };
   const parts = { store, nodes, clock, provisioner: provisioner as Provisioner };
   const { steps } = createCluster({ ...parts, allowlist: { apply: async () => {} } });
+  const [place, start] = steps;
   const { signal } = new AbortController();
-  await steps[0]?.run(cluster, signal);
-  await assert.rejects(steps[1]?.run(cluster, signal) as Promise<void>, AddressInUseError);
-  await steps[1]?.run(cluster, signal);
+  await place?.run(cluster, signal);
+  await assert.rejects(start?.run(cluster, signal) as Promise<void>, AddressInUseError);
+  await start?.run(cluster, signal);
   assert.deepEqual(started, ['127.64.0.1', '127.64.0.2']);
   assert.deepEqual(removed, ['n']);
-  assert.equal((await nodes.of('c'))[0]?.address, '127.64.0.2');
+  assert.equal((await nodes.rowsOf('c'))[0]?.address, '127.64.0.2');
 });

@@ -36,13 +36,13 @@ async function beginDeployment(parts: PlanParts, cluster: ClusterRow): Promise<v
 }
 
 async function storeCertificate(parts: PlanParts, cluster: ClusterRow): Promise<void> {
-  const client = await parts.nodes.client(cluster);
+  const client = await parts.nodes.founderClient(cluster);
   await changeCluster(parts, cluster.id, { certificate: await client.certificate() });
 }
 
 /** Writes and reads a document through each node that has documents, in a temporary bucket. */
 async function probe({ nodes }: PlanParts, cluster: ClusterRow): Promise<void> {
-  const founder = await nodes.client(cluster);
+  const founder = await nodes.founderClient(cluster);
   await founder.createProbeBucket();
   try {
     await inParallel(await nodes.dataClients(cluster), (client) => client.writeAndRead());

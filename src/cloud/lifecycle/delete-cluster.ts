@@ -21,7 +21,7 @@ export const deleteCluster = (parts: PlanParts): Plan => ({
 });
 
 async function removeNodes({ nodes, provisioner }: PlanParts, cluster: ClusterRow): Promise<void> {
-  await inParallel(await nodes.of(cluster.id), ({ id }) => provisioner.remove(id));
+  await inParallel(await nodes.rowsOf(cluster.id), ({ id }) => provisioner.remove(id));
 }
 
 async function deleteRows({ store }: PlanParts, { id }: ClusterRow): Promise<void> {

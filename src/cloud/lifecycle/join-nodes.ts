@@ -19,7 +19,7 @@ export async function joinNodes(
   cluster: ClusterRow,
   cancellation: AbortSignal,
 ): Promise<void> {
-  const rows = await parts.nodes.of(cluster.id);
+  const rows = await parts.nodes.rowsOf(cluster.id);
   const [founder, ...others] = rows as [NodeRow, ...NodeRow[]];
   if (founder.state === 'new') await changeNode(parts, founder.id, { state: 'member' });
   const joining = others.filter(({ state }) => state === 'new');

@@ -51,7 +51,7 @@ class Fixture {
     this.parts = { store, clock, provisioner, nodes: this.nodes, allowlist: { apply: async () => {} } };
   }
 
-  static async of(t: TestContext): Promise<Fixture> {
+  static async create(t: TestContext): Promise<Fixture> {
     const { store } = openSqlite(':memory:');
     t.after(() => store.destroy());
     await migrate(store);
@@ -89,7 +89,7 @@ class Fixture {
       wake: () => {},
     });
     const row = await this.cluster();
-    const operation = await scaling.change({ row, client: await nodes.client(row) }, servers);
+    const operation = await scaling.change({ row, client: await nodes.founderClient(row) }, servers);
     if (operation === null) return false;
     await this.run(scaleCluster(this.parts));
     return true;
@@ -120,7 +120,7 @@ class Fixture {
   /** Checks that exactly these rows, members and folders exist. */
   async assertWhole(size: number): Promise<void> {
     const { simulated } = this;
-    const rows = await this.nodes.of('c');
+    const rows = await this.nodes.rowsOf('c');
     const addresses = rows.map(({ address }) => address);
     assert.deepEqual([(await this.cluster()).phase, rows.length], ['ready', size]);
     assert.ok(rows.every(({ state }) => state === 'member'));
@@ -138,7 +138,7 @@ const gibOf = ({ compute }: Server): number => ({ 'm5.xlarge': 16, 'm5.8xlarge':
 
 test('creates and scales a cluster over every kill before and after each effect', async (t) => {
   const runOperation = async (kill: SimulatedNodes['kill']): Promise<number> => {
-    const fixture = await Fixture.of(t);
+    const fixture = await Fixture.create(t);
     fixture.simulated.kill = kill;
     await fixture.create(server(3));
     await fixture.assertWhole(3);
@@ -158,10 +158,10 @@ test('creates and scales a cluster over every kill before and after each effect'
 });
 
 test('gives each node its services, and the founder data although another group comes first', async (t) => {
-  const fixture = await Fixture.of(t);
+  const fixture = await Fixture.create(t);
   await fixture.create(server(1, ['query', 'index']), server(2));
   await fixture.assertWhole(3);
-  const rows = await fixture.nodes.of('c');
+  const rows = await fixture.nodes.rowsOf('c');
   assert.deepEqual(
     rows.map(({ services }) => JSON.parse(services)),
     [['data'], ['data'], ['query', 'index']],
@@ -170,7 +170,7 @@ test('gives each node its services, and the founder data although another group 
 });
 
 test('buckets get the memory of the smallest node with data, and more once it has left', async (t) => {
-  const fixture = await Fixture.of(t);
+  const fixture = await Fixture.create(t);
   await fixture.create(server(1, ['data'], 'm5.8xlarge'), server(1));
   assert.equal(fixture.simulated.memoryQuota, 256);
   await fixture.scale(server(2, ['data'], 'm5.8xlarge'));
@@ -179,7 +179,7 @@ test('buckets get the memory of the smallest node with data, and more once it ha
 });
 
 test('ejects a node that was added before its address was lost', async (t) => {
-  const fixture = await Fixture.of(t);
+  const fixture = await Fixture.create(t);
   await fixture.create(server(1));
   const [founder] = await fixture.nodes.endpoints(await fixture.cluster());
   (fixture.simulated.nodes.get(founder as string) as { name: string | null }).name = founder as string;
@@ -192,7 +192,7 @@ test('ejects a node that was added before its address was lost', async (t) => {
 });
 
 test('brings a node that was failed over back when the same servers are requested', async (t) => {
-  const fixture = await Fixture.of(t);
+  const fixture = await Fixture.create(t);
   await fixture.create(server(3));
   const [, second] = await fixture.nodes.endpoints(await fixture.cluster());
   const node = fixture.simulated.nodes.get(second as string);
@@ -203,7 +203,7 @@ test('brings a node that was failed over back when the same servers are requeste
 });
 
 test('starts nothing for the servers that are there, even while the founder does not respond', async (t) => {
-  const fixture = await Fixture.of(t);
+  const fixture = await Fixture.create(t);
   await fixture.create(server(2));
   assert.equal(await fixture.scale(server(2)), false);
   const [founder] = await fixture.nodes.endpoints(await fixture.cluster());

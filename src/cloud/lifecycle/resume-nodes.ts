@@ -29,7 +29,7 @@ async function specsOf({ store, nodes, home }: ResumeParts): Promise<NodeSpec[]>
     .where('phase', 'in', servingPhases)
     .execute();
   const specs = clusters.map(async (cluster) =>
-    (await nodes.of(cluster.id))
+    (await nodes.rowsOf(cluster.id))
       .filter(({ address, state }) => address !== '' && state !== 'new')
       .map((node) => nodes.spec(cluster, node)),
   );

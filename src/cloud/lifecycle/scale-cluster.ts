@@ -15,7 +15,8 @@ export const scaleCluster = (parts: PlanParts): Plan => ({
     { name: 'remove', run: (cluster) => removeLeaving(parts, cluster) },
     {
       name: 'quota',
-      run: async (cluster) => fitQuota(await parts.nodes.client(cluster), await parts.nodes.of(cluster.id)),
+      run: async (cluster) =>
+        fitQuota(await parts.nodes.founderClient(cluster), await parts.nodes.rowsOf(cluster.id)),
     },
     { name: 'admit', run: (cluster) => parts.allowlist.apply(cluster) },
     { name: 'publish', run: (cluster) => changeCluster(parts, cluster.id, { phase: 'ready' }) },

@@ -9,7 +9,7 @@ import { changeNode, noPlace, type PlanParts } from './plan-parts.ts';
 /** Stores an address before a node listens on it. */
 export async function placeNodes(parts: PlanParts, cluster: ClusterRow): Promise<void> {
   const { store, provisioner, nodes } = parts;
-  for (const node of await nodes.of(cluster.id)) {
+  for (const node of await nodes.rowsOf(cluster.id)) {
     if (node.address !== '' || node.state === 'leaving') continue;
     const placed = await store.selectFrom('nodes').selectAll().where('address', '!=', '').execute();
     const { address, ports } = await provisioner.place(placed.map(placementOf));
@@ -24,7 +24,7 @@ export async function startNodes(
   cancellation: AbortSignal,
 ): Promise<void> {
   await placeNodes(parts, cluster);
-  const placed = (await parts.nodes.of(cluster.id)).filter(({ address }) => address !== '');
+  const placed = (await parts.nodes.rowsOf(cluster.id)).filter(({ address }) => address !== '');
   await inParallel(placed, (node) => startOrResume(parts, cluster, node, cancellation));
 }
 

@@ -45,9 +45,8 @@ export async function healthOf(
   [first, ...others]: readonly NodeClient[],
   nodeNames: readonly string[],
 ): Promise<HealthStats> {
-  const noNodes = new UnresponsiveNodeError('it has no nodes yet');
+  if (first === undefined) return unresponsiveStats(nodeNames, 'the cluster has no nodes yet');
   try {
-    if (first === undefined) throw noNodes;
     return await healthFrom(first, nodeNames);
   } catch (error) {
     if (!(error instanceof UnresponsiveNodeError)) throw error;
@@ -115,8 +114,9 @@ function problemOf(
 
 /** With few nodes not all requested copies are possible. */
 function isInSync({ replicaNumber, nodes }: BucketReply, dataNodes: number): boolean {
-  const possible = Math.min(replicaNumber, dataNodes - 1) / replicaNumber;
-  return !(replicaNumber > 0) || nodes.every(({ replication }) => replication >= possible);
+  if (replicaNumber === 0) return true;
+  const possibleShare = Math.min(replicaNumber, dataNodes - 1) / replicaNumber;
+  return nodes.every(({ replication }) => replication >= possibleShare);
 }
 
 function unresponsiveStats(nodeNames: readonly string[], reason: string): HealthStats {

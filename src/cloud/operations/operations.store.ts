@@ -72,7 +72,7 @@ export class OperationsStore {
   }
 
   /** The deletion in progress. */
-  openDelete(transaction: Store, clusterId: string): Promise<OperationRow | undefined> {
+  deletionInProgress(transaction: Store, clusterId: string): Promise<OperationRow | undefined> {
     const open = transaction.selectFrom('operations').selectAll().where('cluster_id', '=', clusterId);
     return open.where('state', '=', 'open').where('kind', '=', 'delete').executeTakeFirst();
   }

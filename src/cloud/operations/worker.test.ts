@@ -28,7 +28,7 @@ class Fixture {
     this.operations = new OperationsStore({ store, clock: this.clock, random: realRandom });
   }
 
-  static async of(t: TestContext, steps: Plan['steps'], resumeAt?: string): Promise<Fixture> {
+  static async create(t: TestContext, steps: Plan['steps'], resumeAt?: string): Promise<Fixture> {
     const { store } = openSqlite(':memory:');
     await migrate(store);
     await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
@@ -89,7 +89,7 @@ class Fixture {
 
 test('runs an operation once, on any one of several workers', async (t) => {
   let runs = 0;
-  const fixture = await Fixture.of(t, [{ name: 'only', run: async () => void runs++ }]);
+  const fixture = await Fixture.create(t, [{ name: 'only', run: async () => void runs++ }]);
   await fixture.cluster('c');
   const ids = [await fixture.request('c'), await fixture.request('c'), await fixture.request('c')];
   for (const owner of ['a', 'b', 'c']) fixture.worker(owner).wake();
@@ -101,7 +101,7 @@ test('runs an operation once, on any one of several workers', async (t) => {
 });
 
 test('writes nothing more about an operation that another worker took over after the lease expired', async (t) => {
-  const fixture = await Fixture.of(t, [{ name: 'only', run: async () => {} }]);
+  const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
   await fixture.cluster('c');
   const id = await fixture.request('c');
   assert.equal(await fixture.operations.claim(id, 'slow'), true);
@@ -120,7 +120,7 @@ test('writes nothing more about an operation that another worker took over after
 
 test('renews the lease while a step runs', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const fixture = await Fixture.of(t, [{ name: 'long', run: () => promise }]);
+  const fixture = await Fixture.create(t, [{ name: 'long', run: () => promise }]);
   await fixture.cluster('c');
   const id = await fixture.request('c');
   fixture.worker('a').wake();
@@ -141,7 +141,7 @@ test('retries a failing step with back-off, and fails the operation with the rea
     tries++;
     throw new Error('the disk is full');
   };
-  const fixture = await Fixture.of(t, [{ name: 'write', run }]);
+  const fixture = await Fixture.create(t, [{ name: 'write', run }]);
   await fixture.cluster('c');
   const id = await fixture.request('c');
   fixture.worker('a').wake();
@@ -166,7 +166,7 @@ for (const [hours, direction] of [
     const run = async (): Promise<void> => {
       if (++tries < 3) throw new Error('not yet');
     };
-    const fixture = await Fixture.of(t, [{ name: 'write', run }]);
+    const fixture = await Fixture.create(t, [{ name: 'write', run }]);
     await fixture.cluster('c');
     const id = await fixture.request('c');
     fixture.worker('a').wake();
@@ -180,7 +180,7 @@ for (const [hours, direction] of [
   });
 
 test('fails an operation after the maximum of attempts, also while the clock is set back', async (t) => {
-  const fixture = await Fixture.of(t, [{ name: 'write', run: () => Promise.reject(new Error('never')) }]);
+  const fixture = await Fixture.create(t, [{ name: 'write', run: () => Promise.reject(new Error('never')) }]);
   await fixture.cluster('c');
   const id = await fixture.request('c');
   fixture.worker('a').wake();
@@ -201,7 +201,7 @@ test('cancels an operation that another replaces, and never runs two operations 
     cancellation.throwIfAborted();
   };
   let tries = 0;
-  const fixture = await Fixture.of(t, [{ name: 'only', run }]);
+  const fixture = await Fixture.create(t, [{ name: 'only', run }]);
   await fixture.cluster('c');
   const first = await fixture.request('c');
   fixture.worker('a').wake();
@@ -217,7 +217,7 @@ test('cancels an operation that another replaces, and never runs two operations 
 });
 
 test('deletes old operations of deleted clusters, and none of existing clusters', async (t) => {
-  const fixture = await Fixture.of(t, [{ name: 'only', run: async () => {} }]);
+  const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
   await fixture.cluster('there');
   const requested = await fixture.request('there');
   const old = await fixture.request('gone');
@@ -239,7 +239,7 @@ test('deletes old operations of deleted clusters, and none of existing clusters'
 test('resumes at the step that the plan names if an earlier process ended in a later one', async (t) => {
   const runs: string[] = [];
   const steps = ['place', 'start', 'probe'].map((name) => ({ name, run: async () => void runs.push(name) }));
-  const fixture = await Fixture.of(t, steps, 'start');
+  const fixture = await Fixture.create(t, steps, 'start');
   const at = { early: 'place', late: 'probe' };
   for (const [id, step] of Object.entries(at)) {
     await fixture.cluster(id);

@@ -15,7 +15,7 @@ const aCache = (change: object = {}) =>
 function aStore() {
   const store = { state: 'a' };
   const snapshots = new StoreSnapshots({ read: () => store.state });
-  return { store, now: async () => snapshots.present() };
+  return { store, now: async () => snapshots.current() };
 }
 
 const returning = (text: string) => async () => text;

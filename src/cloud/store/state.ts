@@ -46,7 +46,7 @@ export class StoreSnapshots {
   }
 
   /** The snapshot that is current after the call. */
-  present(): StoreSnapshot | Promise<StoreSnapshot> {
+  current(): StoreSnapshot | Promise<StoreSnapshot> {
     const state = this.state.read();
     return typeof state === 'string' ? this.at(state) : state.then((current) => this.at(current));
   }

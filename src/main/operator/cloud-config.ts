@@ -8,7 +8,11 @@ import { TokenStore } from '#cloud/access/tokens.store.ts';
 import { oneOf, text } from '#cloud/answers/component.ts';
 import { CloudsService, type NewCloud, newCloud } from '#cloud/clouds/clouds.service.ts';
 import { problemsOf } from '#cloud/http/problems.ts';
-import { MembersService, type NewMember, newMember } from '#cloud/members/members.service.ts';
+import {
+  type NewOrganizationUser,
+  newOrganizationUser,
+  OrganizationUsersService,
+} from '#cloud/organization-users/organization-users.service.ts';
 import type { Store } from '#cloud/store/tables.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
@@ -52,8 +56,8 @@ const configFile = z.strictObject({
     .refine(...unique((cloud: NewCloud) => cloud.name, 'name'))
     .default([]),
   users: z
-    .array(newMember)
-    .refine(...unique((user: NewMember) => user.email, 'email'))
+    .array(newOrganizationUser)
+    .refine(...unique((user: NewOrganizationUser) => user.email, 'email'))
     .default([]),
   tokens: z
     .array(configToken)
@@ -69,9 +73,9 @@ export async function applyConfig(path: string, { store, secrets }: CloudStorage
   const clouds = new CloudsService({ ...ports, store });
   const named = new Set((await clouds.list()).map(({ name }) => name));
   for (const cloud of config.clouds) if (!named.has(cloud.name)) await clouds.add(cloud);
-  const members = new MembersService({ ...ports, store });
-  const known = new Set((await members.list()).map(({ email }) => email));
-  for (const member of config.users) if (!known.has(member.email)) await members.add(member);
+  const organizationUsers = new OrganizationUsersService({ ...ports, store });
+  const known = new Set((await organizationUsers.list()).map(({ email }) => email));
+  for (const user of config.users) if (!known.has(user.email)) await organizationUsers.add(user);
   await addTokens(path, config.tokens, { store, tokens: new TokenStore({ ...ports, store, secrets }) });
 }
 
@@ -81,11 +85,11 @@ async function addTokens(
   { store, tokens }: { store: Store; tokens: TokenStore },
 ): Promise<void> {
   for (const [i, { role, project, ...secrets }] of given.entries()) {
-    if (await tokens.isKnown(secrets.token)) continue;
+    if (await tokens.wasIssued(secrets.token)) continue;
     const problem = (text: string): StartError => new StartError(`--config: ${path}: tokens.${i}.${text}`);
     if (project !== undefined && (await findSubject(store, 'project', project)) === undefined)
       throw problem(`project: there is no project ${project}`);
-    if (secrets.accessKey !== undefined && (await tokens.isKnownKey(secrets.accessKey)))
+    if (secrets.accessKey !== undefined && (await tokens.wasKeyIssued(secrets.accessKey)))
       throw problem('accessKey: another token has it');
     await tokens.issue({ role, projectId: project ?? null, origin: 'operator', expiresAt: null }, secrets);
   }

@@ -7,7 +7,10 @@ import { findSubject } from '#cloud/access/subjects.ts';
 import { TokenStore } from '#cloud/access/tokens.store.ts';
 import { ApiError } from '#cloud/answers/api-error.ts';
 import { CloudsService, newCloud } from '#cloud/clouds/clouds.service.ts';
-import { MembersService, newMember } from '#cloud/members/members.service.ts';
+import {
+  newOrganizationUser,
+  OrganizationUsersService,
+} from '#cloud/organization-users/organization-users.service.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -171,14 +174,14 @@ export const operatorCommands: readonly OperatorCommand[] = [
     'adds a user of the organization',
     listOptions,
     async (storage, _options, [name, email]) => {
-      const row = await new MembersService({ ...ports, store: storage.store }).add(
-        valid(newMember, { name, email }),
+      const row = await new OrganizationUsersService({ ...ports, store: storage.store }).add(
+        valid(newOrganizationUser, { name, email }),
       );
       return { value: { id: row.id }, lines: [row.id] };
     },
   ),
   command('user list', 'lists the users of the organization', listOptions, async (storage) => {
-    const rows = await new MembersService({ ...ports, store: storage.store }).list();
+    const rows = await new OrganizationUsersService({ ...ports, store: storage.store }).list();
     return {
       value: rows.map(({ id, name, email }) => ({ id, name, email })),
       lines: rows.map(({ id, name, email }) => `${id}  ${email}  ${name}`),
@@ -189,7 +192,7 @@ export const operatorCommands: readonly OperatorCommand[] = [
     'removes a user, by id or address',
     listOptions,
     async (storage, _options, [which]) => {
-      await new MembersService({ ...ports, store: storage.store }).remove(which as string);
+      await new OrganizationUsersService({ ...ports, store: storage.store }).remove(which as string);
       return { value: {}, lines: [`${which} is removed`] };
     },
   ),

@@ -31,8 +31,8 @@ import type {
   V3CreateClusterUser,
 } from '../../../../src/cloud/database-users/database-users.contract.ts';
 import type { ShowCertificate, ShowHealth } from '../../../../src/cloud/health/health.contract.ts';
-import type { ListMembers } from '../../../../src/cloud/members/members.contract.ts';
 import type { ShowOperation } from '../../../../src/cloud/operations/operations.contract.ts';
+import type { ListOrganizationUsers } from '../../../../src/cloud/organization-users/organization-users.contract.ts';
 import type {
   CreateProject,
   DeleteProject,
@@ -88,7 +88,7 @@ const route = <O extends Declared>(
 
 export const routes = {
   caller: route<typeof ShowCaller>('GET /v3/caller'),
-  members: route<typeof ListMembers>('GET /v2/users'),
+  members: route<typeof ListOrganizationUsers>('GET /v2/users'),
   clouds: route<typeof ListClouds>('GET /v2/clouds'),
 
   projects: route<typeof ListProjects>('GET /v2/projects'),

@@ -4,10 +4,10 @@ import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { Store } from '../store/tables.ts';
-import { ListMembers } from './members.contract.ts';
+import { ListOrganizationUsers } from './organization-users.contract.ts';
 
-export const memberOperations = (store: Store): BoundOperation[] => [
-  bind(ListMembers, async ({ query, url }) => {
+export const organizationUserOperations = (store: Store): BoundOperation[] => [
+  bind(ListOrganizationUsers, async ({ query, url }) => {
     const { key, direction } = query.sortBy ?? { key: 'name', direction: 'asc' };
     const { rows, total } = await pageOf(store, { table: 'members', column: key, direction }, query);
     return {

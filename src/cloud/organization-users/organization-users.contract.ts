@@ -4,15 +4,15 @@ import { component, uuidField } from '../answers/component.ts';
 import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';
 import { defineOperation } from '../http/operation.ts';
 
-const memberSchema = component('ListUsersResponseItem', {
+const organizationUserSchema = component('ListUsersResponseItem', {
   id: uuidField(),
   name: z.string(),
   email: z.string(),
 });
 
-export const memberSortKeys = ['id', 'name', 'email'] as const;
+export const organizationUserSortKeys = ['id', 'name', 'email'] as const;
 
-export const ListMembers = defineOperation({
+export const ListOrganizationUsers = defineOperation({
   id: 'users/list',
   method: 'GET',
   path: '/v2/users',
@@ -20,11 +20,11 @@ export const ListMembers = defineOperation({
   access: 'token',
   needs: 'readAll',
   fromStore: true,
-  query: z.strictObject({ ...pageQuery, sortBy: sortBy(memberSortKeys) }),
+  query: z.strictObject({ ...pageQuery, sortBy: sortBy(organizationUserSortKeys) }),
   replies: {
     200: {
       doc: 'A page',
-      body: component('ListUsersResponse', { cursor: cursorSchema, data: z.array(memberSchema) }),
+      body: component('ListUsersResponse', { cursor: cursorSchema, data: z.array(organizationUserSchema) }),
     },
   },
 });

@@ -6,40 +6,40 @@ import { invalid, notFound } from '../answers/api-error.ts';
 import { text } from '../answers/component.ts';
 import type { Store, Tables } from '../store/tables.ts';
 
-export const newMember = z.strictObject({
+export const newOrganizationUser = z.strictObject({
   name: text(1, 256),
   email: z.email('must be an e-mail address'),
 });
-export type NewMember = z.output<typeof newMember>;
-export type MemberRow = Tables['members'];
+export type NewOrganizationUser = z.output<typeof newOrganizationUser>;
+export type OrganizationUserRow = Tables['members'];
 
-export interface MembersOptions {
+export interface OrganizationUsersOptions {
   store: Store;
   clock: Clock;
   random: Random;
 }
 
-export class MembersService {
-  private readonly options: MembersOptions;
+export class OrganizationUsersService {
+  private readonly options: OrganizationUsersOptions;
 
-  constructor(options: MembersOptions) {
+  constructor(options: OrganizationUsersOptions) {
     this.options = options;
   }
 
   /** Throws if another user has the e-mail address. */
-  async add(member: NewMember): Promise<MemberRow> {
+  async add(user: NewOrganizationUser): Promise<OrganizationUserRow> {
     const { store, clock, random } = this.options;
-    const row = { ...member, id: random.uuid(), created_at: clock.wallMs() };
+    const row = { ...user, id: random.uuid(), created_at: clock.wallMs() };
     const { numInsertedOrUpdatedRows } = await store
       .insertInto('members')
       .values(row)
       .onConflict((conflict) => conflict.column('email').doNothing())
       .executeTakeFirst();
-    if (numInsertedOrUpdatedRows !== 1n) throw invalid(`email: there is a user ${member.email} already`);
+    if (numInsertedOrUpdatedRows !== 1n) throw invalid(`email: there is a user ${user.email} already`);
     return row;
   }
 
-  /** `which`: id or e-mail address. */
+  /** `which`: the id or the e-mail address. */
   async remove(which: string): Promise<void> {
     const { numDeletedRows } = await this.options.store
       .deleteFrom('members')
@@ -48,7 +48,7 @@ export class MembersService {
     if (numDeletedRows === 0n) throw notFound(`there is no user ${which}`);
   }
 
-  list(): Promise<MemberRow[]> {
+  list(): Promise<OrganizationUserRow[]> {
     return this.options.store.selectFrom('members').selectAll().orderBy('name').orderBy('id').execute();
   }
 }
