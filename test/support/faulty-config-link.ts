@@ -71,7 +71,7 @@ const lateMaxMs = 6_000;
 
 export class FaultyConfigLink implements ConfigLink {
   readonly name = 'the simulated servers';
-  readonly writeMemory = 'records';
+  readonly writeHistoryId = 'records';
   readonly keepsDeletions = true;
   readonly #servers: SimulatedServers;
   readonly #clock: SimulatedClock;

@@ -9,7 +9,7 @@ import { within } from '#ports/within.ts';
 import { type ConfigLink, FinalError, NotSentError, type StoredRecord } from './config-link.ts';
 import { type EndedStore, StoreEndedError } from './store-end.ts';
 
-/** Write ids that a record lists. */
+/** The most write ids that a record lists. */
 const writesMax = 16;
 const pauseMinMs = 20;
 const pauseMaxMs = 1_000;
@@ -24,7 +24,7 @@ interface WriterOptions {
   untilReady(untilMs: number): Promise<boolean>;
   /** Null: the store has not ended. */
   ended(): EndedStore | null;
-  /** Resolves once the mirror shows what decided the write; false: it does not in time. */
+  /** Resolves with true once the mirror contains the written record, or that of the write that came first; with false after a time limit. */
   untilShown(record: StoredRecord): Promise<boolean>;
 }
 
@@ -43,12 +43,12 @@ export interface ChangeOutcome {
   readonly record: StoredRecord | null;
 }
 
-/** A write that is being tried. */
-interface Attempt {
+/** A write, with all of its tries, whose outcome is not known yet. */
+interface PendingWrite {
   readonly record: Omit<StoredRecord, 'revision'> & { writes: readonly string[] };
   /** The record that this write replaces. */
   readonly base: StoredRecord | undefined;
-  readonly writeMemory: string;
+  readonly writeHistoryId: string;
   /** The key's revision on the servers, deletions included; 0: they have no record of it. */
   revision: number;
   /** It may have reached a server. */
@@ -70,101 +70,102 @@ export class ConditionalWriter {
       return { revision: null, record: null };
     const writes = [random.uuid(), ...(base?.writes ?? [])].slice(0, writesMax);
     const revision = base?.revision ?? 0;
-    const attempt: Attempt = {
+    const pending: PendingWrite = {
       record: { key, json, writes },
       base,
-      writeMemory: link.writeMemory,
+      writeHistoryId: link.writeHistoryId,
       revision,
       isSent: false,
     };
-    const outcome = await this.#decided(attempt, untilMs);
+    const outcome = await this.#sendUntilDecided(pending, untilMs);
     const isShown = outcome?.record == null || (await this.#options.untilShown(outcome.record));
     const ended = this.#options.ended();
-    if (ended !== null) return this.#outcomeAtEnd(attempt, ended);
-    if (!isShown) throw this.#timedOut(attempt);
+    if (ended !== null) return this.#outcomeAtEnd(pending, ended);
+    if (!isShown) throw this.#unconfirmed(pending);
     return outcome as ChangeOutcome;
   }
 
   /** Null: the store ended meanwhile. */
-  async #decided(attempt: Attempt, untilMs: number): Promise<ChangeOutcome | null> {
+  async #sendUntilDecided(pending: PendingWrite, untilMs: number): Promise<ChangeOutcome | null> {
     const { link, clock, random } = this.#options;
     for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
-      const outcome = (await this.#send(attempt)) ?? (await this.#lookUp(attempt));
+      const outcome = (await this.#send(pending)) ?? (await this.#lookUp(pending));
       if (outcome !== null || this.#options.ended() !== null) return outcome;
-      if (clock.monotonicMs() + pauseMs > untilMs) throw this.#timedOut(attempt);
+      if (clock.monotonicMs() + pauseMs > untilMs) throw this.#unconfirmed(pending);
       await clock.sleep(pauseMs * (0.5 + fraction(random) / 2));
-      if (!(await this.#options.untilReady(untilMs))) throw this.#timedOut(attempt);
+      if (!(await this.#options.untilReady(untilMs))) throw this.#unconfirmed(pending);
       if (this.#options.ended() !== null) return null;
-      // Servers that no longer know the first attempt could apply the write twice.
-      if (attempt.isSent && link.writeMemory !== attempt.writeMemory) throw this.#timedOut(attempt);
+      // Servers that no longer know the first try could apply the write twice.
+      if (pending.isSent && link.writeHistoryId !== pending.writeHistoryId) throw this.#unconfirmed(pending);
     }
   }
 
   /** Null: the answer does not show the outcome. */
-  async #send(attempt: Attempt): Promise<ChangeOutcome | null> {
+  async #send(pending: PendingWrite): Promise<ChangeOutcome | null> {
     const { link, clock, requestMs } = this.#options;
-    const { record } = attempt;
+    const { record } = pending;
     try {
-      const revision = await within(clock, requestMs, link.write(record, attempt.revision));
-      attempt.isSent = true;
+      const revision = await within(clock, requestMs, link.write(record, pending.revision));
+      pending.isSent = true;
       return revision === null ? null : { revision, record: { ...record, revision } };
     } catch (error) {
       const { message } = error as Error;
-      if (error instanceof FinalError && !attempt.isSent)
+      if (error instanceof FinalError && !pending.isSent)
         throw new UnwritableError(`Nothing was changed: ${message}.`, { cause: error });
-      if (!(error instanceof NotSentError || error instanceof FinalError)) attempt.isSent = true;
+      if (!(error instanceof NotSentError || error instanceof FinalError)) pending.isSent = true;
       return null;
     }
   }
 
-  async #lookUp(attempt: Attempt): Promise<ChangeOutcome | null> {
+  async #lookUp(pending: PendingWrite): Promise<ChangeOutcome | null> {
     const { link, clock, requestMs } = this.#options;
-    const { record, base } = attempt;
+    const { record, base } = pending;
     let found: StoredRecord | null;
     try {
       found = await within(clock, requestMs, link.read(record.key));
     } catch {
-      return null; // The next attempt reads it.
+      return null; // The next try reads it.
     }
     if (found === null) {
       // The servers may no longer store a deleted key.
-      if (base?.json === null) attempt.revision = 0;
+      if (base?.json === null) pending.revision = 0;
       return null;
     }
-    if (found.revision <= attempt.revision) return null;
-    return this.#outcomeOf(attempt, found);
+    if (found.revision <= pending.revision) return null;
+    return this.#outcomeOf(pending, found);
   }
 
   /** The key has a later revision: either this write is among those that followed, or it can no longer be applied. */
-  #outcomeOf(attempt: Attempt, found: StoredRecord): ChangeOutcome {
-    const id = attempt.record.writes[0] as string;
-    if (!attempt.isSent) return { revision: null, record: found };
-    if (found.writes === null || this.#options.link.writeMemory !== attempt.writeMemory)
-      throw this.#timedOut(attempt);
+  #outcomeOf(pending: PendingWrite, found: StoredRecord): ChangeOutcome {
+    const id = pending.record.writes[0] as string;
+    if (!pending.isSent) return { revision: null, record: found };
+    if (found.writes === null || this.#options.link.writeHistoryId !== pending.writeHistoryId)
+      throw this.#unconfirmed(pending);
     const index = found.writes.indexOf(id);
-    // After a later write, the revision of this one is unknown: with a lower one than the newest, the caller's next write is refused.
+    // The revision of this write is unknown if a later write followed. Return one below the newest, so that the caller's next
+    // compare-and-set fails.
     if (index >= 0) return { revision: found.revision - (index === 0 ? 0 : 1), record: found };
     // The list reaches back to the write before this one.
     const isComplete =
-      found.writes.length < writesMax || found.writes.includes(attempt.record.writes[1] ?? '');
-    if (!isComplete) throw this.#timedOut(attempt);
+      found.writes.length < writesMax || found.writes.includes(pending.record.writes[1] ?? '');
+    if (!isComplete) throw this.#unconfirmed(pending);
     return { revision: null, record: found };
   }
 
   /** What the store had at its end is all that counts: a write that came later was not made. */
-  #outcomeAtEnd(attempt: Attempt, { content }: EndedStore): ChangeOutcome {
-    if (!attempt.isSent) throw new StoreEndedError();
-    if (content === null) throw this.#timedOut(attempt);
-    const found = this.#options.mirrored(attempt.record.key);
-    if (found === undefined || found.revision <= (attempt.base?.revision ?? 0)) throw new StoreEndedError();
-    return this.#outcomeOf(attempt, found);
+  #outcomeAtEnd(pending: PendingWrite, { content }: EndedStore): ChangeOutcome {
+    if (!pending.isSent) throw new StoreEndedError();
+    if (content === null) throw this.#unconfirmed(pending);
+    const found = this.#options.mirrored(pending.record.key);
+    if (found === undefined || found.revision <= (pending.base?.revision ?? 0)) throw new StoreEndedError();
+    return this.#outcomeOf(pending, found);
   }
 
-  #timedOut({ isSent }: Attempt): UnavailableError {
+  #unconfirmed({ isSent }: PendingWrite): UnavailableError {
     const { name } = this.#options.link;
     return isSent
       ? new UnavailableError(
-          `The change may be lost: ${name} did not confirm it in time. Read the values again before you repeat it.`,
+          `The change may be lost: ${name} did not confirm it. Read the values again before you repeat it.`,
         )
       : new UnavailableError(`Nothing was changed: ${name} cannot be reached.`);
   }

@@ -32,11 +32,11 @@ export interface StoreContent {
 /** Who stores the configuration, and since which epoch. */
 export type StoreTerm = Pick<StoreHead, 'epoch' | 'founder'>;
 
-/** Whether the first is of a later founder. Of two that took over in the same epoch, all nodes follow the one with the lower id. */
-export function supersedes(later: StoreTerm, earlier: StoreTerm): boolean {
-  const { epoch = 1, founder } = later;
-  if (epoch !== (earlier.epoch ?? 1)) return epoch > (earlier.epoch ?? 1);
-  return founder !== undefined && earlier.founder !== undefined && founder < earlier.founder;
+/** True if the candidate is of a later founder. Of two that took over in the same epoch, all nodes follow the one with the lower id. */
+export function supersedes(candidate: StoreTerm, current: StoreTerm): boolean {
+  const { epoch = 1, founder } = candidate;
+  if (epoch !== (current.epoch ?? 1)) return epoch > (current.epoch ?? 1);
+  return founder !== undefined && current.founder !== undefined && founder < current.founder;
 }
 
 export interface RecordFeed {
@@ -50,8 +50,8 @@ export interface RecordFeed {
 export interface ConfigLink {
   /** For messages, such as "NATS at 127.0.0.1:4222". */
   readonly name: string;
-  /** Names the servers' memory of write ids (`writes`): a new name means that they forgot the ids of earlier writes. */
-  readonly writeMemory: string;
+  /** The id of the servers' list of write ids (`writes`); it changes when they have lost the ids of earlier writes. */
+  readonly writeHistoryId: string;
   /** True: a deleted key has a record. False: an absent key was deleted. */
   readonly keepsDeletions: boolean;
   /** @throws FinalError where trying again will not help. */

@@ -6,12 +6,12 @@ export interface WatchedFeed {
   readonly lost: Promise<string>;
   readonly clock: Clock;
   readonly stopping: AbortSignal;
-  /** Of the newest change that the feed brought. */
+  /** The revision of the newest change that the feed brought. */
   revision(): number;
   /** Asks the servers for the revision of their newest change. Null: another founder took the store over. `known` is what the feed had brought. */
   newest(known: number): Promise<number | null>;
-  /** The error says that the feed must not be followed. */
-  isCertain(error: Error): boolean;
+  /** True if the feed must not be followed after this error. */
+  mustStop(error: Error): boolean;
 }
 
 /** Interval of the checks that the feed is up to date. */
@@ -32,7 +32,7 @@ export async function untilLost(feed: WatchedFeed): Promise<string> {
       if (isBehind && behindAt === feed.revision()) return 'its changes do not arrive';
       behindAt = isBehind ? feed.revision() : -1;
     } catch (error) {
-      if (feed.isCertain(error as Error) || ++failures > 1) return (error as Error).message;
+      if (feed.mustStop(error as Error) || ++failures > 1) return (error as Error).message;
     }
   }
 }

@@ -1,6 +1,6 @@
 // A configuration store whose records are on other servers. Reads are answered from a mirror in memory, which one feed keeps up to date,
-// so that they continue while no server can be reached; the servers make changes. The store refuses a state that is older than one seen
-// before: it does not take it over and changes nothing in it.
+// so that they continue while no server can be reached. A change is sent to the servers. The store does not load a
+// state that is older than one it has seen, and sends no changes to a store in such a state.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -39,7 +39,7 @@ export interface MirroredStoreOptions {
   log: Log;
   /** How long a change waits for a connection or an election, counted from the beginning of the outage. */
   changeWaitMs?: number;
-  /** The store can go back to one node. */
+  /** True: the store can end. Its last change names the node that stores the configuration from then on (store-end.ts). */
   mayEnd?: boolean;
   /** Where the records are stored, and what was found there at the start; `found` null: nothing that can be trusted. */
   copy?: { readonly file: StoreCopy; readonly found: StoreContent | null };
@@ -65,8 +65,8 @@ export class MirroredConfigStore implements ConfigStore {
   readonly #writer: ConditionalWriter;
   readonly #stopping = new AbortController();
   readonly #conditions: Conditions;
-  /** Reads that end in time. */
-  readonly #reading: Pick<ConfigLink, 'keepsDeletions' | 'read'>;
+  /** Reads with a time limit. */
+  readonly #timedReads: Pick<ConfigLink, 'keepsDeletions' | 'read'>;
   readonly #mayEnd: boolean;
   #ended: EndedStore | null = null;
   readonly #ending = Promise.withResolvers<EndedStore>();
@@ -77,7 +77,7 @@ export class MirroredConfigStore implements ConfigStore {
   /** Another member is about to take the store over: nothing is read from the earlier founder. */
   #isFenced = false;
   #following: { stop(): void } | null = null;
-  #resting = new AbortController();
+  #pausing = new AbortController();
   /** Null: the mirror follows the store. */
   #problem: string | null = 'not connected yet';
   #problemSinceMs: number;
@@ -93,7 +93,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#changeWaitMs = options.changeWaitMs ?? defaultChangeWaitMs;
     this.#mayEnd = mayEnd;
     const read = (key: string) => within(clock, requestMs, link.read(key));
-    this.#reading = { keepsDeletions: link.keepsDeletions, read };
+    this.#timedReads = { keepsDeletions: link.keepsDeletions, read };
     this.#conditions = new Conditions(clock, this.#stopping.signal);
     this.ports = { clock, random };
     this.#problemSinceMs = clock.monotonicMs();
@@ -111,11 +111,9 @@ export class MirroredConfigStore implements ConfigStore {
       head: () => this.head,
       record: (key) => this.#records.get(key),
     });
+    const parts = { link, clock, random, requestMs };
     this.#writer = new ConditionalWriter({
-      link,
-      clock,
-      random,
-      requestMs,
+      ...parts,
       ended: () => this.#ended,
       mirrored: (key) => this.#records.get(key),
       untilReady: (untilMs) => this.#untilReady(untilMs),
@@ -143,7 +141,7 @@ export class MirroredConfigStore implements ConfigStore {
     return this.#ending.promise;
   }
 
-  /** Makes the last change, after which the founder that it names has the configuration. False: see `writeEnd`. */
+  /** Ends the store: the last change names the node that stores the configuration from then on. False: another change came first. */
   end(end: StoreEnd): Promise<boolean> {
     return writeEnd(end, {
       ...this.ports,
@@ -165,7 +163,7 @@ export class MirroredConfigStore implements ConfigStore {
     return { revision: this.#records.revision, records: this.#records.list('') };
   }
 
-  /** Reads nothing more from the founder that it follows until `release`, except after another one took over. */
+  /** Stops reading from the followed founder until `release` is called or another founder has taken over. */
   fence(): void {
     if (this.#followed === null) return;
     this.#isFenced = true;
@@ -178,14 +176,14 @@ export class MirroredConfigStore implements ConfigStore {
     this.retry();
   }
 
-  /** The files of what it saves are another mirror's from now on. */
+  /** Stops writing its files: from now on another mirror writes them. */
   stopSaving(): void {
     this.#saved.close();
   }
 
   /** Tries to connect now. */
   retry(): void {
-    this.#resting.abort(new Error('tries again'));
+    this.#pausing.abort(new Error('tries again'));
   }
 
   async get<T>(key: string): Promise<Entry<T> | null> {
@@ -224,7 +222,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#saved.close();
   }
 
-  /** Null when another write came first. Resolves once the mirror shows what decided it. */
+  /** Resolves once the mirror contains the written record, or that of the write that came first. Null: another write came first. */
   async #change(key: string, json: string | null, expectedRevision: number): Promise<number | null> {
     const { clock } = this.ports;
     const since = this.#problem === null ? clock.monotonicMs() : this.#problemSinceMs;
@@ -242,8 +240,8 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   /**
-   * Waits until the feed brings the record, so that watchers see changes in the store's order. Without the feed, takes it directly, unless
-   * the store may have ended before it: only the feed shows that.
+   * Waits until the feed brings the record, so that watchers see changes in the store's order. If the feed does not bring it in
+   * time, applies it directly, unless the store may have ended before it: only the feed shows that.
    */
   async #untilShown(record: StoredRecord): Promise<boolean> {
     const hasArrived = (): boolean => (this.#records.get(record.key)?.revision ?? 0) >= record.revision;
@@ -268,7 +266,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#conditions.changed();
   }
 
-  /** Takes nothing any more: what comes after the last change counts for no node. */
+  /** Applies no more records: what is written after the last change is not part of the configuration on any node. */
   #endWith(ended: EndedStore): void {
     if (this.#ended !== null) return;
     this.#ended = ended;
@@ -292,7 +290,7 @@ export class MirroredConfigStore implements ConfigStore {
       this.#fail(reason.message);
       if (reason instanceof FinalError) this.#started.reject(reason);
       else if (this.#hasCopy) this.#startFromCopy();
-      await this.#rest(pauseMs * (0.5 + fraction(this.ports.random) / 2));
+      await this.#pause(pauseMs * (0.5 + fraction(this.ports.random) / 2));
       pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
     }
   }
@@ -305,10 +303,10 @@ export class MirroredConfigStore implements ConfigStore {
     this.#started.resolve();
   }
 
-  async #rest(restMs: number): Promise<void> {
-    this.#resting = new AbortController();
-    const signals = [this.#stopping.signal, this.#resting.signal];
-    await this.ports.clock.sleep(restMs, AbortSignal.any(signals)).catch(() => {});
+  async #pause(ms: number): Promise<void> {
+    this.#pausing = new AbortController();
+    const signals = [this.#stopping.signal, this.#pausing.signal];
+    await this.ports.clock.sleep(ms, AbortSignal.any(signals)).catch(() => {});
   }
 
   #fail(reason: string): void {
@@ -323,7 +321,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#conditions.changed();
   }
 
-  /** Connects, takes the whole state over, and follows the changes. Resolves with the reason why it ended. */
+  /** Connects, loads the whole state, and follows the changes. Resolves with the reason why it ended. */
   async #follow(ready: () => void): Promise<Error> {
     try {
       const head = await within(this.ports.clock, requestMs, this.#link.head());
@@ -347,7 +345,7 @@ export class MirroredConfigStore implements ConfigStore {
       await within(this.ports.clock, resyncMs, complete.promise);
       this.#checkHead(head);
       if (isSuccessor(head, this.#followed)) this.#records.prepareFor(state, head.revision);
-      else await this.#records.complete(state, head, this.#reading);
+      else await this.#records.complete(state, head, this.#timedReads);
       const ended = this.#mayEnd ? endOf(state) : null;
       const records = recordsBefore(ended, state);
       state = null;
@@ -395,7 +393,7 @@ export class MirroredConfigStore implements ConfigStore {
         this.#checkHead(head, known);
         return isSuccessor(head, this.#followed) ? null : head.revision;
       },
-      isCertain: (error) => error instanceof FinalError || error instanceof WentBackError || this.#isFenced,
+      mustStop: (error) => error instanceof FinalError || error instanceof WentBackError || this.#isFenced,
     });
   }
 }

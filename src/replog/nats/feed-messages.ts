@@ -2,8 +2,8 @@
 
 export interface Delivery {
   readonly revision: number;
-  /** The number of this message among those that the consumer sent, from 1. */
-  readonly count: number;
+  /** The sequence number of this message among those that the consumer sent, from 1. */
+  readonly consumerSeq: number;
   /** Messages that the consumer will send after this one, as far as it knows now. */
   readonly pending: number;
 }
@@ -12,12 +12,15 @@ export interface Delivery {
 export function deliveryOf(reply: string): Delivery | null {
   const tokens = reply.split('.');
   if (tokens[0] !== '$JS' || tokens[1] !== 'ACK') return null;
-  // Newer servers name a domain and an account before the stream.
+  // `$JS.ACK[.<domain>.<account>].<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>`; newer servers send a
+  // domain and an account.
   const first = tokens.length >= 11 ? 4 : 2;
-  const [revision, count, pending] = [first + 3, first + 4, first + 6].map((index) => Number(tokens[index]));
-  if (!Number.isSafeInteger(revision) || !Number.isSafeInteger(count) || !Number.isSafeInteger(pending))
+  const [revision, consumerSeq, pending] = [first + 3, first + 4, first + 6].map((index) =>
+    Number(tokens[index]),
+  );
+  if (!Number.isSafeInteger(revision) || !Number.isSafeInteger(consumerSeq) || !Number.isSafeInteger(pending))
     return null;
-  return { revision: revision as number, count: count as number, pending: pending as number };
+  return { revision: revision as number, consumerSeq: consumerSeq as number, pending: pending as number };
 }
 
 /** The value of a header in the raw text of all headers. */

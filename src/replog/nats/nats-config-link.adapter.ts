@@ -50,7 +50,7 @@ const namePrefix = 'Divan configuration ';
 export class NatsConfigLink implements ConfigLink {
   readonly name: string;
   /** The ids are stored with the records. */
-  readonly writeMemory = 'records';
+  readonly writeHistoryId = 'records';
   readonly keepsDeletions = true;
   readonly #options: NatsLinkOptions;
   readonly #stream: string;

@@ -31,7 +31,7 @@ async function fakeServer(info: object): Promise<{ url: string; server: Server }
 }
 
 describe('connection to NATS', { skip }, () => {
-  it('encrypts, verifies the server and shows its own certificate', async () => {
+  it('encrypts, verifies the server and presents a client certificate', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'divan-nats-tls-'));
     const { certificate, key } = await makeCertificate();
     const otherCertificate = await makeCertificate();

@@ -74,11 +74,11 @@ export class NatsFeed {
   }
 
   #change(message: Msg, delivery: Delivery | null): void {
-    if (delivery?.count !== this.#count + 1) {
+    if (delivery?.consumerSeq !== this.#count + 1) {
       this.#end('changes of the feed are missing');
       return;
     }
-    this.#count = delivery.count;
+    this.#count = delivery.consumerSeq;
     try {
       this.#options.feed.changed(this.#options.recordOf(storedMessage(message, delivery.revision)));
       if (delivery.pending === 0) this.#complete();

@@ -77,7 +77,7 @@ describe('rules for NATS servers', () => {
   });
 
   it('reads the position of a message from both forms of the reply subject', () => {
-    const position = { revision: 7, count: 3, pending: 2 };
+    const position = { revision: 7, consumerSeq: 3, pending: 2 };
     assert.deepEqual(deliveryOf('$JS.ACK.KV_b.consumer.1.7.3.1700.2'), position);
     assert.deepEqual(deliveryOf('$JS.ACK.domain.account.KV_b.consumer.1.7.3.1700.2.token'), position);
     for (const other of ['', '_INBOX.1', '$JS.ACK.KV_b.c.1.x.3.1700.2'])

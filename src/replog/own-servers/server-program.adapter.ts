@@ -4,13 +4,13 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Of earlier ones, two conditional changes can both succeed in a cluster. */
+/** In a cluster of earlier versions, two changes that expect the same revision can both succeed. */
 const versionMin = '2.12';
 const versionMs = 10_000;
 
 const howToGet =
   `get version ${versionMin} or later from https://github.com/nats-io/nats-server/releases, and put it in a folder of PATH ` +
-  'or name it with --nats-server PATH';
+  'or pass its path with --nats-server PATH';
 
 /**
  * The path of the program. `folders` is the text of PATH.

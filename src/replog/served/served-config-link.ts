@@ -36,7 +36,7 @@ export class ServedConfigLink implements ConfigLink {
   }
 
   /** The founder's boot id: its process loses the write ids when it ends. */
-  get writeMemory(): string {
+  get writeHistoryId(): string {
     return this.#writeMemory;
   }
 

@@ -32,8 +32,8 @@ class Founder {
   readonly sockets = new Set<TLSSocket>();
   store: EmbeddedConfigStore | null = null;
   port = 0;
-  private serving: StoreServer | null = null;
-  private listening: Server | null = null;
+  private storeServer: StoreServer | null = null;
+  private tlsServer: Server | null = null;
 
   static async start(): Promise<Founder> {
     const founder = new Founder();
@@ -43,8 +43,8 @@ class Founder {
 
   async start(): Promise<void> {
     const store = new EmbeddedConfigStore(join(this.folder, 'config.db'));
-    const serving = new StoreServer({ store, identity: 'the cluster', bootId: realRandom.uuid() });
-    await serving.start();
+    const storeServer = new StoreServer({ store, identity: 'the cluster', bootId: realRandom.uuid() });
+    await storeServer.start();
     const options = {
       ...files,
       requestCert: true,
@@ -52,20 +52,20 @@ class Founder {
       minVersion: 'TLSv1.3',
       ALPNProtocols: [nodeProtocols.store],
     } as const;
-    const listening = createServer(options, (socket) => {
+    const tlsServer = createServer(options, (socket) => {
       this.sockets.add(socket);
       socket.on('close', () => this.sockets.delete(socket));
-      serving.serve(new TlsChannel(socket));
+      storeServer.serve(new TlsChannel(socket));
     });
-    listening.listen(this.port, '127.0.0.1');
-    await new Promise((resolve) => listening.once('listening', resolve));
-    this.port = (listening.address() as AddressInfo).port;
-    Object.assign(this, { store, serving, listening });
+    tlsServer.listen(this.port, '127.0.0.1');
+    await new Promise((resolve) => tlsServer.once('listening', resolve));
+    this.port = (tlsServer.address() as AddressInfo).port;
+    Object.assign(this, { store, storeServer, tlsServer });
   }
 
   async stop(): Promise<void> {
-    this.serving?.stop();
-    const closed = new Promise((resolve) => this.listening?.close(resolve));
+    this.storeServer?.stop();
+    const closed = new Promise((resolve) => this.tlsServer?.close(resolve));
     this.cutOff();
     await closed;
     await this.store?.[Symbol.asyncDispose]();
@@ -132,7 +132,7 @@ describe('configuration served by a founder', () => {
     await eventually(() => assert.ok(load.outcome.done > 40));
     const { done, unknown } = await load.stop();
     const value = (await founder.store?.get<number>('count'))?.value ?? 0;
-    // Unknown: the other node wrote more often meanwhile than the founder keeps ids for.
+    // The outcome is unknown if the other node made more writes meanwhile than the founder keeps ids of.
     assert.ok(
       value >= done && value <= done + unknown && unknown < done / 4,
       `${value} of ${done} + ${unknown}`,
@@ -204,7 +204,7 @@ describe('configuration served by a founder', () => {
     assert.equal((await node.get('a'))?.value, 2);
   });
 
-  it('refuses a node, and connects to no founder, whose certificate is not of the authority', async () => {
+  it('a founder refuses a node, and a node refuses a founder, whose certificate another authority signed', async () => {
     await using founder = await Founder.start();
     const other = await makeCertificate();
     const address = { nodeId: 'founder', host: '127.0.0.1', port: founder.port };
