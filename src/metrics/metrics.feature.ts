@@ -39,7 +39,7 @@ export function createMetrics({
     start() {
       opened = store
         .open()
-        .catch((error: unknown) => log.error('metrics.openFailed', { reason: String(error) }));
+        .catch((error: unknown) => log.error('metrics.open_failed', { reason: String(error) }));
       sampler.start();
     },
     watched: () => sampler.watched(),

@@ -28,7 +28,7 @@ test('skips a failing source and logs the failure once', async () => {
       ['a'],
     );
   }
-  assert.deepEqual(warned, [{ event: 'metrics.sourceFailed', source: 'broken', reason: 'Error: gone' }]);
+  assert.deepEqual(warned, [{ event: 'metrics.source_failed', source: 'broken', reason: 'Error: gone' }]);
 });
 
 test('expands a histogram into a series per bound, its sum and its count', () => {

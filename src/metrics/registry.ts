@@ -31,7 +31,7 @@ export class MetricsRegistry {
       return samples;
     } catch (error) {
       if (!this.failing.has(name))
-        this.log.warn('metrics.sourceFailed', { source: name, reason: String(error) });
+        this.log.warn('metrics.source_failed', { source: name, reason: String(error) });
       this.failing.add(name);
       return [];
     }

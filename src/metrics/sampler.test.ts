@@ -73,5 +73,5 @@ test('continues after samples that could not be stored, and logs the first', asy
   Object.assign(sink, { append, appendRecent });
   await pass(9);
   assert.deepEqual(seconds, { recent: [13, 14, 15, 16, 17, 18, 19, 20, 21], stored: [13, 20] });
-  assert.deepEqual(logged, ['metrics.sampleFailed {"reason":"Error: full"}']);
+  assert.deepEqual(logged, ['metrics.sample_failed {"reason":"Error: full"}']);
 });

@@ -77,7 +77,7 @@ export class Sampler {
       if (!this.#isStopped) this.#keep(timeMs, second, samples);
       this.#isFailing = false;
     } catch (error) {
-      if (!this.#isFailing) this.#log.error('metrics.sampleFailed', { reason: String(error) });
+      if (!this.#isFailing) this.#log.error('metrics.sample_failed', { reason: String(error) });
       this.#isFailing = true;
     }
     this.#isCollecting = false;

@@ -6,7 +6,7 @@
 //   table:   per metric name its place among the entries
 //   footer:    [place of the table][its length][its crc32][crc32 of the footer so far][magic]
 import { crc32 } from 'node:zlib';
-import { RecordReader, RecordWriter } from '../encoding/varint.ts';
+import { RecordReader, RecordWriter } from '../encoding/record-codec.ts';
 import type { Labels } from '../sample.ts';
 import type { Chunk } from './head.ts';
 
@@ -124,7 +124,7 @@ export function readTable(bytes: Buffer, crc: number): Table {
   if (crc32(bytes) !== crc) throw new DamageError('its table is damaged');
   const reader = new RecordReader(bytes);
   const table = new Map<string, Place>();
-  while (!reader.done) {
+  while (!reader.isDone) {
     const name = reader.text();
     table.set(name, { at: reader.number(), length: crcBytes + reader.number() });
   }
@@ -134,7 +134,7 @@ export function readTable(bytes: Buffer, crc: number): Table {
 export function readEntries(name: string, part: Buffer): Entry[] {
   const reader = new RecordReader(checked(part, `the entries of ${name}`));
   const entries: Entry[] = [];
-  while (!reader.done) entries.push(readEntry(name, reader));
+  while (!reader.isDone) entries.push(readEntry(name, reader));
   return entries;
 }
 

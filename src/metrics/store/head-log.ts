@@ -4,7 +4,7 @@
 //   payload: time, new series with their labels, then per sample the number of its series times two, plus one if the value is
 //            that of its last sample; a value that differs follows
 import { crc32 } from 'node:zlib';
-import { RecordReader, RecordWriter } from '../encoding/varint.ts';
+import { RecordReader, RecordWriter } from '../encoding/record-codec.ts';
 import type { Labels } from '../sample.ts';
 import type { Head, HeadSeries } from './head.ts';
 
@@ -72,7 +72,7 @@ class DamagedRecord extends Error {
 function apply(reader: RecordReader, head: Head): number {
   const timeMs = reader.double();
   for (let left = reader.number(); left > 0; left--) head.restore(JSON.parse(reader.text()) as Labels);
-  while (!reader.done) {
+  while (!reader.isDone) {
     const code = reader.number();
     const series = head.series[Math.floor(code / 2)];
     if (series === undefined) throw new RangeError('the log names a series that it did not define');

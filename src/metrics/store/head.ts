@@ -84,7 +84,7 @@ export class Head {
 
   /** For log replay: adds the next series in creation order. */
   restore(labels: Labels): void {
-    this.#lookup.of(labels);
+    this.#lookup.find(labels);
   }
 
   select(matchers: readonly Matcher[], fromMs: number, toMs: number): Series[] {

@@ -263,7 +263,7 @@ test('limits the number of series, and logs that once', async (t) => {
     series.map(({ values }) => values.length),
     [2, 2],
   );
-  assert.deepEqual(logged, [{ event: 'metrics.tooManySeries', limit: 2 }]);
+  assert.deepEqual(logged, [{ event: 'metrics.too_many_series', limit: 2 }]);
   await tier.written();
   await tier.close();
 });
@@ -275,7 +275,7 @@ test('keeps samples in memory while the disk fails, and writes them later', asyn
   rmSync(folder, { recursive: true });
   await fill(tier, 3);
   assert.equal((await stepsOf(tier)).count, 3);
-  assert.equal(logged[0], 'metrics.writeFailed');
+  assert.equal(logged[0], 'metrics.write_failed');
   mkdirSync(folder);
   await fill(tier, 4, 3);
   await tier.close();
@@ -306,7 +306,7 @@ test('opens on a full disk, logs that once, and writes past spans when there is 
   await fill(tier, 1103, 1100);
   assert.equal((await stepsOf(tier)).count, 103);
   for (let step = 1103; step < 1110; step++) await fill(tier, step + 1, step);
-  assert.deepEqual(logged, ['metrics.writeFailed']);
+  assert.deepEqual(logged, ['metrics.write_failed']);
   assert.ok(readdirSync(folder).length === 2, 'new samples are in a log although the block waits');
   files.isFull = false;
   await fill(tier, 1111, 1110);
@@ -415,8 +415,8 @@ test('keeps the samples of both runs after the clock was set back', async (t) =>
   const expected = [...Array.from({ length: 500 }, (_, step) => step), ...Array(10).fill(-1)];
   assert.deepEqual(await valuesOf(tier), expected);
   assert.deepEqual(logged, [
-    { event: 'metrics.clockSetBack', seconds: 82_590 },
-    { event: 'metrics.clockSetBack', seconds: 3_690 },
+    { event: 'metrics.clock_set_back', seconds: 82_590 },
+    { event: 'metrics.clock_set_back', seconds: 3_690 },
   ]);
   await tier.close();
   const again = await aTier(folder, { nowMs: startMs + 50 * hourMs });

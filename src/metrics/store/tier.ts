@@ -183,7 +183,7 @@ export class Tier {
     if (span.pending.length <= pendingMax) return;
     span.pending = [];
     span.isLogged = false;
-    this.#options.log.error('metrics.logGivenUp', { startMs: span.startMs });
+    this.#options.log.error('metrics.log_given_up', { startMs: span.startMs });
   }
 
   #spanOf(timeMs: number): Span {
@@ -197,7 +197,7 @@ export class Tier {
 
   /** The clock was set back: starts a new version of the span and keeps the earlier one. */
   #startNewVersion(backMs: number): void {
-    this.#options.log.warn('metrics.clockSetBack', { seconds: Math.round(backMs / 1000) });
+    this.#options.log.warn('metrics.clock_set_back', { seconds: Math.round(backMs / 1000) });
     this.#endSpan();
   }
 
@@ -207,7 +207,7 @@ export class Tier {
     if (this.#ended.length <= endedMax) return;
     const lost = this.#ended.shift();
     // The log remains, so the next start retries.
-    this.#options.log.error('metrics.spanDropped', { startMs: lost?.startMs });
+    this.#options.log.error('metrics.span_dropped', { startMs: lost?.startMs });
   }
 
   #nextVersion(startMs: number): number {
@@ -254,7 +254,7 @@ export class Tier {
       this.#hasReportedFailure = false;
     } catch (error) {
       if (!this.#hasReportedFailure)
-        this.#options.log.error('metrics.writeFailed', { reason: String(error) });
+        this.#options.log.error('metrics.write_failed', { reason: String(error) });
       this.#hasReportedFailure = true;
     }
   }
@@ -330,6 +330,6 @@ export class Tier {
   #reportRefused({ refused }: Head): void {
     if (refused === 0 || this.#hasReportedRefused) return;
     this.#hasReportedRefused = true;
-    this.#options.log.warn('metrics.tooManySeries', { limit: this.#options.bounds.seriesMax });
+    this.#options.log.warn('metrics.too_many_series', { limit: this.#options.bounds.seriesMax });
   }
 }

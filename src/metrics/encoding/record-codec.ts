@@ -1,4 +1,5 @@
-// Encodes the tables of blocks and the records of the log: variable-length integers (seven bits per byte), strings and doubles.
+// Encodes and decodes the tables of blocks and the records of the metrics write-ahead log: variable-length integers (seven bits per
+// byte), strings and doubles.
 
 const continuationBit = 0x80;
 const initialBytes = 256;
@@ -9,7 +10,7 @@ export class RecordWriter {
 
   /** An unsigned integer. */
   number(value: number): this {
-    this.#room(8);
+    this.#reserve(8);
     let left = value;
     while (left >= continuationBit) {
       this.#bytes[this.#length++] = (left % continuationBit) | continuationBit;
@@ -20,7 +21,7 @@ export class RecordWriter {
   }
 
   double(value: number): this {
-    this.#room(8);
+    this.#reserve(8);
     this.#length = this.#bytes.writeDoubleLE(value, this.#length);
     return this;
   }
@@ -32,7 +33,7 @@ export class RecordWriter {
   /** The length, then the bytes. */
   blob(bytes: Uint8Array): this {
     this.number(bytes.length);
-    this.#room(bytes.length);
+    this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.#length);
     this.#length += bytes.length;
     return this;
@@ -50,7 +51,7 @@ export class RecordWriter {
     return written;
   }
 
-  #room(bytes: number): void {
+  #reserve(bytes: number): void {
     if (this.#length + bytes <= this.#bytes.length) return;
     const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes));
     grown.set(this.#bytes.subarray(0, this.#length));
@@ -67,7 +68,7 @@ export class RecordReader {
     this.#bytes = bytes;
   }
 
-  get done(): boolean {
+  get isDone(): boolean {
     return this.#at >= this.#bytes.length;
   }
 
