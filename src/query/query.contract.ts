@@ -2,6 +2,9 @@
 // data. The manager stores them; whenever one changes, it sends all of that kind to the query thread.
 import type { ExpressionStatistics } from '#sqlpp/datastore/statistics.ts';
 
+/** The bit of `n1ql_feat_ctrl` that disables sequential scans. */
+export const noSequentialScans = 0x4000;
+
 /** A bucket's scope by names; null for a global function. */
 export type FunctionScope = { readonly bucket: string; readonly scope: string } | null;
 

@@ -127,8 +127,9 @@ const create = async (
 ): Promise<IndexDefinition> => {
   const { signal } = new AbortController();
   await setup.admin.create(definition, { ifNotExists, signal });
-  return setup.indexes.of(definition.keyspace).find((status) => status.definition.name === definition.name)
-    ?.definition as IndexDefinition;
+  return setup.indexes
+    .indexesOf(definition.keyspace)
+    .find((status) => status.definition.name === definition.name)?.definition as IndexDefinition;
 };
 
 test('an index is online when its creation is answered, and scans see earlier writes', async () => {
@@ -139,7 +140,7 @@ test('an index is online when its creation is answered, and scans see earlier wr
   assert.equal(setup.host.isRunning, false, 'the thread runs without an index');
   const byN = await create(setup, aDefinition(['`n`']));
   assert.deepEqual(
-    setup.indexes.of(byN.keyspace).map(({ state, progress }) => [state, progress]),
+    setup.indexes.indexesOf(byN.keyspace).map(({ state, progress }) => [state, progress]),
     [['online', 100]],
   );
   const range = { ranges: [{ low: { value: 10, inclusive: true }, high: { value: 12, inclusive: false } }] };
@@ -191,14 +192,14 @@ test('index names are unique per collection, and errors have their published cod
   await assert.rejects(setup.admin.drop(byN.keyspace, 'other', { ifExists: false }), hasCode(12016));
   await setup.admin.drop(byN.keyspace, 'other', { ifExists: true });
   await setup.admin.drop(byN.keyspace, 'by_n', { ifExists: false });
-  assert.deepEqual(setup.indexes.of(byN.keyspace), []);
+  assert.deepEqual(setup.indexes.indexesOf(byN.keyspace), []);
 });
 
 test('a deferred index waits for its build', async () => {
   await using setup = await setUp();
   await setup.store({ a: { n: 1 } });
   const deferred = await create(setup, aDefinition(['`n`'], { isDeferred: true }));
-  assert.equal(setup.indexes.of(deferred.keyspace)[0]?.state, 'deferred');
+  assert.equal(setup.indexes.indexesOf(deferred.keyspace)[0]?.state, 'deferred');
   const { signal } = new AbortController();
   await assert.rejects(setup.admin.build(deferred.keyspace, ['nothing'], signal), hasCode(12016));
   await setup.admin.build(deferred.keyspace, [deferred.name], signal);

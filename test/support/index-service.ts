@@ -27,7 +27,7 @@ export class TestIndexes implements AsyncDisposable {
   private readonly wrapStore: (store: IndexStore) => IndexStore;
   service: IndexService;
   /** For the next start. */
-  fileOptions: { comparedMax?: number } = {};
+  fileOptions: { checkedOnOpenRowsMax?: number } = {};
 
   /** `wrapStore`: adds faults to the store. */
   constructor(port: number, wrapStore: (store: IndexStore) => IndexStore = (store) => store) {

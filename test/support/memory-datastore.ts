@@ -153,7 +153,7 @@ export class MemoryDatastore implements Datastore {
   };
 
   readonly indexes: Indexes = {
-    of: (keyspace) =>
+    indexesOf: (keyspace) =>
       [...this.definitions.values()].filter(({ definition }) => definition.keyspace === keyspace),
     scan: (scan) => this.#indexScan(scan),
     count: async (scan) => {

@@ -1,7 +1,7 @@
 // Settings of the query service: their ranges, and the service's own names for them. Only values that were set are stored.
 import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
-import type { CurlAllowlist } from '#query/query.contract.ts';
+import { type CurlAllowlist, noSequentialScans } from '#query/query.contract.ts';
 
 export type QueryValue = number | boolean | string;
 export type QuerySettings = Readonly<Record<string, QueryValue>>;
@@ -11,19 +11,24 @@ export const curlSetting = 'query/curl';
 export const noCurl: CurlAllowlist = { all_access: false, allowed_urls: [], disallowed_urls: [] };
 
 type Rule =
-  | { kind: 'integer'; min: number; max: number; fallback: number }
-  | { kind: 'flag'; fallback: boolean }
-  | { kind: 'enum'; words: readonly string[]; fallback: string }
-  | { kind: 'duration'; fallback: string }
-  | { kind: 'text'; fallback: string };
+  | { kind: 'integer'; min: number; max: number; default: number }
+  | { kind: 'flag'; default: boolean }
+  | { kind: 'enum'; words: readonly string[]; default: string }
+  | { kind: 'duration'; default: string }
+  | { kind: 'text'; default: string };
 
 const intMax = 2 ** 31 - 1;
-const integer = (fallback: number, min = 0, max = intMax): Rule => ({ kind: 'integer', min, max, fallback });
-const flag = (fallback: boolean): Rule => ({ kind: 'flag', fallback });
+const integer = (defaultValue: number, min = 0, max = intMax): Rule => ({
+  kind: 'integer',
+  min,
+  max,
+  default: defaultValue,
+});
+const flag = (defaultValue: boolean): Rule => ({ kind: 'flag', default: defaultValue });
 const textMax = 1000;
 
 export const queryRules = {
-  queryTmpSpaceDir: { kind: 'text', fallback: '' },
+  queryTmpSpaceDir: { kind: 'text', default: '' },
   queryTmpSpaceSize: integer(5120, -1),
   queryPipelineBatch: integer(16, 1),
   queryPipelineCap: integer(512, 1),
@@ -35,15 +40,15 @@ export const queryRules = {
   queryLogLevel: {
     kind: 'enum',
     words: ['debug', 'trace', 'info', 'warn', 'error', 'severe', 'none'],
-    fallback: 'info',
+    default: 'info',
   },
   queryMaxParallelism: integer(1),
-  queryTxTimeout: { kind: 'duration', fallback: '0ms' },
+  queryTxTimeout: { kind: 'duration', default: '0ms' },
   queryMemoryQuota: integer(0),
   queryUseCBO: flag(true),
   queryCleanupClientAttempts: flag(true),
   queryCleanupLostAttempts: flag(true),
-  queryCleanupWindow: { kind: 'duration', fallback: '60s' },
+  queryCleanupWindow: { kind: 'duration', default: '60s' },
   queryNumAtrs: integer(1024, 1),
   queryN1QLFeatCtrl: integer(76, 0, Number.MAX_SAFE_INTEGER),
 } as const satisfies Record<string, Rule>;
@@ -52,7 +57,7 @@ export type QuerySettingName = keyof typeof queryRules;
 export const querySettingNames = Object.keys(queryRules) as QuerySettingName[];
 
 export const queryDefaults: QuerySettings = Object.fromEntries(
-  querySettingNames.map((name) => [name, queryRules[name].fallback]),
+  querySettingNames.map((name) => [name, queryRules[name].default]),
 );
 
 /** The values that the form sets, and its problems, by name. */
@@ -128,9 +133,6 @@ function isUrl(value: unknown): boolean {
   const url = URL.parse(value);
   return url !== null && url.username === '' && url.password === '';
 }
-
-/** The bit of `queryN1QLFeatCtrl` that disables sequential scans. */
-const noSequentialScans = 0x4000;
 
 /** The settings under the names that the query service uses. */
 export function serviceSettings(settings: QuerySettings): Record<string, unknown> {

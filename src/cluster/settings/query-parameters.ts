@@ -37,7 +37,7 @@ export const queryParameters: SettingGroup = {
   settings: querySettingNames.map((name) =>
     setting(
       name,
-      `\`${String(queryRules[name].fallback)}\``,
+      `\`${String(queryRules[name].default)}\``,
       rangeOf(name),
       'live',
       effectOf(name),

@@ -173,7 +173,7 @@ export class FollowedIndex {
     this.changes++;
     const id = Buffer.from(change.keyBytes);
     const exists = change.kind === 'mutation';
-    const keys = exists ? this.rows.keysOf(this.document.of(change), id) : [];
+    const keys = exists ? this.rows.keysOf(this.document.read(change), id) : [];
     if (!isFirst) this.pending.push({ id, keys });
     else if (keys.length > 0) this.staging.push({ id, keys });
   }

@@ -5,7 +5,7 @@ import type { IndexedDocument } from '../entries/compiled-definition.ts';
 export class StreamDocument implements IndexedDocument {
   private change = new Change();
 
-  of(change: Change): this {
+  read(change: Change): this {
     this.change = change;
     return this;
   }

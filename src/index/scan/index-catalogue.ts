@@ -28,7 +28,7 @@ export class IndexCatalogue {
     for (const listener of [...this.listeners]) listener();
   }
 
-  of(keyspace: Keyspace): readonly IndexStatus[] {
+  indexesOf(keyspace: Keyspace): readonly IndexStatus[] {
     return (this.byKeyspace.get(keyOf(keyspace)) ?? []).map(statusOf);
   }
 
@@ -41,7 +41,7 @@ export class IndexCatalogue {
   }
 
   named(keyspace: Keyspace, name: string): IndexStatus | undefined {
-    return this.of(keyspace).find(({ definition }) => definition.name === name);
+    return this.indexesOf(keyspace).find(({ definition }) => definition.name === name);
   }
 
   onChange(listener: () => void): { stop(): void } {

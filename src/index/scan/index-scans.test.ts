@@ -22,7 +22,7 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
     close: () => void closed++,
   };
   const scans = new IndexScans({
-    catalogue: { find: () => found, of: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: { open: () => reader as never },
     clock: new ManualClock(),
     directions: () => [{ isDescending: false }, { isDescending: false }],
@@ -69,7 +69,7 @@ test('a scan has all rows of its intervals once, in order, for every number of r
       close: () => {},
     };
     const scans = new IndexScans({
-      catalogue: { find: () => found, of: () => [], onChange: () => ({ stop: () => {} }) } as never,
+      catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
       readers: { open: () => reader as never },
       clock: new ManualClock(),
       directions: () => [{ isDescending: false }],

@@ -63,8 +63,8 @@ export class IndexScans implements Indexes {
     );
   }
 
-  of(keyspace: Keyspace): readonly IndexStatus[] {
-    return this.options.catalogue.of(keyspace);
+  indexesOf(keyspace: Keyspace): readonly IndexStatus[] {
+    return this.options.catalogue.indexesOf(keyspace);
   }
 
   async *scan(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {

@@ -16,7 +16,7 @@ const orders = 8;
 const diskFull = 13;
 const corrupt = 11;
 
-/** Wraps index files; their commits throw while a fault is set. */
+/** Wraps index files; their commits throw while a fault is set, `corrupt` only one commit. */
 class Faults {
   errcode: number | null = null;
   thrown = 0;
@@ -94,7 +94,7 @@ test('the service rebuilds a file that is found damaged', async () => {
   client.close();
 });
 
-test('damage of a file that is too large to be compared at once is found while the index is used', async () => {
+test('damage in a file that is too large to check when it is opened is found while the index is used', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -105,7 +105,7 @@ test('damage of a file that is too large to be compared at once is found while t
   );
   await indexes.want(byN, primary);
   await indexes.online(byN, primary);
-  indexes.fileOptions = { comparedMax: 0 };
+  indexes.fileOptions = { checkedOnOpenRowsMax: 0 };
   for (const [definition, change] of [
     [byN, "update back set k = x'0102' where id = x'6432343939'"],
     [primary, "update entry set id = x'6432' where id = x'6432343939'"],

@@ -175,7 +175,7 @@ const isSame = (left: ComponentRange, right: ComponentRange): boolean =>
 function accepts(interval: SpanInterval, key: Uint8Array, components: ComponentFinder): boolean {
   if (!isWithin(key, interval)) return false;
   for (const [position, range] of interval.filters) {
-    if (!isWithin(components.of(key, position), range)) return false;
+    if (!isWithin(components.encoded(key, position), range)) return false;
   }
   return true;
 }
@@ -192,7 +192,7 @@ class ComponentFinder {
     this.directions = directions;
   }
 
-  of(key: Uint8Array, position: number): Uint8Array {
+  encoded(key: Uint8Array, position: number): Uint8Array {
     const reader = this.reader.reset(key);
     for (let before = 0; before < position; before++) reader.skip(this.directions[before]?.isDescending);
     const start = reader.position;

@@ -44,7 +44,10 @@ export class SqliteIndexFile implements IndexFile {
   constructor(
     path: string,
     identity: FileIdentity,
-    { isPrimary, comparedMax = comparedRowsMax }: { isPrimary: boolean; comparedMax?: number },
+    {
+      isPrimary,
+      checkedOnOpenRowsMax = comparedRowsMax,
+    }: { isPrimary: boolean; checkedOnOpenRowsMax?: number },
   ) {
     this.path = path;
     this.isPrimary = isPrimary;
@@ -58,7 +61,7 @@ export class SqliteIndexFile implements IndexFile {
       this.rowCount = countOf(this.meta('rows') ?? 0);
       // Damage is found now, while the file can be replaced.
       this.positions();
-      if (!isNew && this.rowCount <= comparedMax) this.compareTables();
+      if (!isNew && this.rowCount <= checkedOnOpenRowsMax) this.compareTables();
       else if (!isNew) this.comparison = new TableComparison(this.db, isPrimary);
       this.built = this.meta('built') === 1;
     } catch (error) {

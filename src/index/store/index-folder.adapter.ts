@@ -16,20 +16,27 @@ const partPattern = /^([0-9a-f]{1,32})\.index(?:-wal|-shm|-journal)?$/;
 export class IndexFolder implements IndexStore {
   private readonly folder: string;
   private readonly log: Log;
-  private readonly comparedMax: number | undefined;
+  private readonly checkedOnOpenRowsMax: number | undefined;
 
-  /** Files with more than `comparedMax` rows are compared after they are opened. */
-  constructor(folder: string, log: Log, { comparedMax }: { readonly comparedMax?: number } = {}) {
+  /** Files with more than `checkedOnOpenRowsMax` rows are compared after they are opened. */
+  constructor(
+    folder: string,
+    log: Log,
+    { checkedOnOpenRowsMax }: { readonly checkedOnOpenRowsMax?: number } = {},
+  ) {
     this.folder = folder;
     this.log = log;
-    this.comparedMax = comparedMax;
+    this.checkedOnOpenRowsMax = checkedOnOpenRowsMax;
   }
 
   open(identity: FileIdentity): IndexFile {
     const { bucketUuid, indexId, isPrimary } = identity;
     mkdirSync(join(this.folder, safe(bucketUuid)), { recursive: true, mode: 0o700 });
     const path = pathOf(this.folder, bucketUuid, indexId);
-    const options = { isPrimary, ...(this.comparedMax !== undefined && { comparedMax: this.comparedMax }) };
+    const options = {
+      isPrimary,
+      ...(this.checkedOnOpenRowsMax !== undefined && { checkedOnOpenRowsMax: this.checkedOnOpenRowsMax }),
+    };
     try {
       return new SqliteIndexFile(path, identity, options);
     } catch (error) {

@@ -13,7 +13,7 @@ export function indexRows(source: RowSource): PlainRow[] {
     for (const scope of bucket.scopes) {
       for (const { name } of scope.collections) {
         const keyspace = keyspaces.find(collectionName(bucket.name, scope.name, name));
-        const found = typeof keyspace === 'string' ? [] : indexes.of(keyspace);
+        const found = typeof keyspace === 'string' ? [] : indexes.indexesOf(keyspace);
         if (typeof keyspace === 'string' || found.length === 0) continue;
         if (!showRow(source, maySeeKeyspace(session.callers, keyspace.name))) continue;
         const { datastoreUrl } = node();

@@ -123,7 +123,7 @@ async function withCounts({ service }: RowSource, rows: readonly PlainRow[]): Pr
       const collection = row.bucket === undefined ? '_default' : row.name;
       const found = keyspaceCache.find({ namespace: 'default', bucket, scope, collection });
       if (typeof found === 'string') return { id, value };
-      const client = await clients.of(bucket);
+      const client = await clients.clientOf(bucket);
       return { id, value: { ...row, count: await client.itemCount(found.collectionId), size: 0 } };
     }),
   );

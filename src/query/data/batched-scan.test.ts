@@ -123,7 +123,7 @@ test('documents in batches are those of the data port, also large ones and those
     return { kind: 'delete', id, bytes: Buffer.alloc(0), cas: 0n, expiration: 0 };
   });
   await direct.documents.write(orders, deletions, options);
-  const client = await direct.clients.of('b');
+  const client = await direct.clients.clientOf('b');
   for (let at = 0; at < some.length; at += 50) {
     // Empty text with xattrs is no document.
     const isStored = (await read(direct.documents, [idOf(at)]))[0] !== undefined;

@@ -73,7 +73,7 @@ export class BucketClients {
    * @throws StatusError when the data service refuses access to the bucket
    * @throws DataPortError without a connection
    */
-  of(bucket: string): Promise<BucketClient> {
+  clientOf(bucket: string): Promise<BucketClient> {
     return this.connected(bucket, bucket);
   }
 
@@ -97,10 +97,10 @@ export class BucketClients {
 
   /** The newest seqno of each vbucket of a collection, with the uuid of its history. */
   async positionsOf(bucket: string, collectionId: number): Promise<CollectionPositions> {
-    const client = await this.of(bucket);
+    const client = await this.clientOf(bucket);
     const positions = this.positions.get(client) ?? new BucketPositions(client);
     this.positions.set(client, positions);
-    return await positions.of(collectionId);
+    return await positions.positionsOf(collectionId);
   }
 
   /** Closes the connections of a bucket that was deleted or recreated. */

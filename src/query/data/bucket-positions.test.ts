@@ -43,7 +43,7 @@ test('seqnos and uuids are of one history whenever the bucket is flushed', async
       const bucket = new FlushedBucket([first, second]);
       const positions = new BucketPositions(bucket);
       for (let reading = 0; reading < 2; reading++) {
-        const { seqnos, uuids } = await positions.of(0);
+        const { seqnos, uuids } = await positions.positionsOf(0);
         t.assert.deepEqual(
           [...uuids],
           [...seqnos].map((seqno) => BigInt(seqno / 10)),
@@ -57,13 +57,13 @@ test('seqnos and uuids are of one history whenever the bucket is flushed', async
 test('uuids are read once while histories do not change', async () => {
   const bucket = new FlushedBucket([]);
   const positions = new BucketPositions(bucket);
-  for (let reading = 0; reading < 5; reading++) await positions.of(0);
+  for (let reading = 0; reading < 5; reading++) await positions.positionsOf(0);
   assert.equal(bucket.uuidReadings, 1);
 });
 
 test('a reading fails when histories change during each attempt', async () => {
   const always = Array.from({ length: 1_000 }, (_, at) => at);
-  await assert.rejects(() => new BucketPositions(new FlushedBucket(always)).of(0), DataPortError);
+  await assert.rejects(() => new BucketPositions(new FlushedBucket(always)).positionsOf(0), DataPortError);
 });
 
 test('positions are read again after a failure', async () => {
@@ -75,7 +75,7 @@ test('positions are read again after a failure', async () => {
     highSeqnos: () => bucket.highSeqnos(),
     uuids: () => (isFailing ? Promise.reject(failure) : bucket.uuids()),
   });
-  await assert.rejects(() => positions.of(0), failure);
+  await assert.rejects(() => positions.positionsOf(0), failure);
   isFailing = false;
-  assert.deepEqual([...(await positions.of(0)).seqnos], [10, 10]);
+  assert.deepEqual([...(await positions.positionsOf(0)).seqnos], [10, 10]);
 });

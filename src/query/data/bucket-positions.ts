@@ -31,7 +31,7 @@ export class BucketPositions {
   }
 
   /** @throws DataPortError when histories change during every reading */
-  async of(collectionId: number): Promise<CollectionPositions> {
+  async positionsOf(collectionId: number): Promise<CollectionPositions> {
     const { source } = this;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const histories = (this.cached ??= this.read());

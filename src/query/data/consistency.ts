@@ -23,7 +23,7 @@ export class RequestConsistency {
   }
 
   /** @throws SqlError when the history of the vector has ended */
-  of(keyspace: Keyspace): Promise<Consistency> | Consistency {
+  consistencyOf(keyspace: Keyspace): Promise<Consistency> | Consistency {
     const { consistency } = this.wanted;
     if (consistency === 'not_bounded') return { kind: 'not_bounded' };
     if (consistency === 'statement_plus') return this.find(keyspace);
@@ -58,7 +58,7 @@ export class RequestConsistency {
   private async fromVector(keyspace: Keyspace): Promise<ScanVector | undefined> {
     const vector = this.vectorOf(keyspace);
     if (vector === undefined) return undefined;
-    const client = await this.clients.of(keyspace.name.bucket);
+    const client = await this.clients.clientOf(keyspace.name.bucket);
     const named = [...vector].filter(([, { uuid }]) => uuid !== 0n).map(([vb]) => vb);
     const logs = await client.failoverLogs(named);
     const current = new Map<number, { seqno: number; uuid: bigint }>();

@@ -149,7 +149,7 @@ test('a read returns any number of attributes, all of the same version', () =>
     };
     assert.deepEqual(await read(), ['{"n":1}', ...names.map(() => '1')]);
 
-    const client = await clients.of('b');
+    const client = await clients.clientOf('b');
     const lookupMany = client.lookupMany.bind(client);
     let changes = 2;
     let version = 1;
@@ -187,6 +187,6 @@ test('ending a scan early cancels it in the data service', () =>
         break;
       }
     }
-    const client = await clients.of('b');
+    const client = await clients.clientOf('b');
     assert.equal((await client.getMany(8, ['k1'])).length, 1);
   }));

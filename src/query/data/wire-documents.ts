@@ -135,7 +135,7 @@ export class WireDocuments implements Documents {
   private async withClient<T>(keyspace: Keyspace, use: (client: BucketClient) => Promise<T>): Promise<T> {
     try {
       const { bucket } = keyspace.name;
-      return await use(this.clients.openClient(bucket) ?? (await this.clients.of(bucket)));
+      return await use(this.clients.openClient(bucket) ?? (await this.clients.clientOf(bucket)));
     } catch (error) {
       throw dataFailure(error, keyspace);
     }

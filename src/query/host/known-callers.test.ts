@@ -9,8 +9,8 @@ function callers() {
   const known: KnownCallers = new KnownCallers(Buffer.alloc(32), (message) => {
     sent.push(message);
     if (message.kind !== 'authenticate') return;
-    const { callId, question } = message;
-    const name = 'name' in question ? question.name : question.certificateName;
+    const { callId, question: login } = message;
+    const name = 'name' in login ? login.name : login.certificateName;
     known.answer(callId, { identity: { name, domain: 'local' }, roles: [] }, callId);
   });
   const ask = async (user: string): Promise<number> => {
@@ -31,7 +31,7 @@ test('a known caller is asked for once, and again after its account changed', as
   assert.equal(await ask('a'), 1);
 });
 
-test('the revision changes when a caller is dropped, of whose changes nothing is heard any more', async () => {
+test('the revision changes when a caller is evicted from the cache, because changes of its account are no longer reported', async () => {
   const { known, ask } = callers();
   for (let at = 0; at < 1_000; at++) await ask(`user ${at}`);
   const { revision } = known;

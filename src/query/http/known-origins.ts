@@ -22,7 +22,7 @@ export class KnownOrigins {
   }
 
   /** The origin if the connection's last one had the same headers and no account has changed since. */
-  of({ socket, headers }: IncomingMessage): KnownOrigin | null {
+  originOf({ socket, headers }: IncomingMessage): KnownOrigin | null {
     const cached = this.bySocket.get(socket);
     if (cached === undefined || cached.revision !== this.authority.revision) return null;
     const [authorization, agent, library] = cached.headers;

@@ -51,7 +51,7 @@ export class QueryHandler {
   }
 
   private async statement(request: IncomingMessage, response: ServerResponse, search: string): Promise<void> {
-    const origin = this.knownOrigins.of(request) ?? (await this.originOf(request));
+    const origin = this.knownOrigins.originOf(request) ?? (await this.originOf(request));
     const isLoggedIn = isAuthenticated(origin.sender);
     const { requestBytesMax } = this.service.deps.settings;
     const bytesMax = isLoggedIn ? requestBytesMax : Math.min(requestBytesMax, unauthenticatedBytesMax);
@@ -80,7 +80,7 @@ export class QueryHandler {
     path: string,
     search: string,
   ): Promise<void> {
-    const origin = this.knownOrigins.of(request) ?? (await this.originOf(request));
+    const origin = this.knownOrigins.originOf(request) ?? (await this.originOf(request));
     const isCopy = path.startsWith('/api/v1/') && isAuthenticated(origin.sender);
     const bytesMax = isCopy ? copyBytesMax : adminBytesMax;
     await this.bodies.with(request, bytesMax, async (body) => {

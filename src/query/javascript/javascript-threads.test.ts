@@ -75,7 +75,7 @@ test('a thread starts with the first job, runs one at a time, and ends after a t
   threads.stop();
 });
 
-test('a session finds the library of its last call, unless that failed or another session came between', async () => {
+test("a session's next call reuses the loaded library, unless the last call failed or another session ran in between", async () => {
   const { worker, run, threads } = aPool();
   const outcomes: JavaScriptReply[] = [
     { kind: 'returned', text: '{}' },
@@ -167,7 +167,7 @@ test('a user with many calls keeps nobody out: another one gets a thread at once
   await Promise.allSettled([...many, ...others]);
 });
 
-test('a job has a limit of time without one of its request', async () => {
+test('a job has a time limit even if its request has none', async () => {
   const { clock, worker, run, threads } = aPool();
   const endless = run();
   clock.advance(120_000);
@@ -197,7 +197,7 @@ test('a thread that fails fails its job; the next job gets another thread', asyn
   }
 });
 
-test('more jobs than can wait are refused, and stopping fails what runs and waits', async () => {
+test('more jobs than can wait are refused, and stop() rejects running and waiting jobs', async () => {
   const { worker, run, threads } = aPool(2);
   const accepted = Array.from({ length: 102 }, () => run());
   await assert.rejects(run(), /more than 100 calls wait/);

@@ -55,7 +55,7 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     isReadonly: request.isReadonly,
     preserveExpiry: request.preserveExpiry,
     durability: request.durability ?? 'none',
-    consistency: (keyspace) => consistency.of(keyspace),
+    consistency: (keyspace) => consistency.consistencyOf(keyspace),
     scanWaitMs: request.scanWaitMs,
     errorLimit: request.errorLimit ?? settings.errorLimit,
     signal,

@@ -112,7 +112,7 @@ export class RequestAnswer {
     const text = metricsText({
       nowMs: service.deps.clock.monotonicMs(),
       receivedMs: active.receivedMs,
-      servedMs: active.servedMs,
+      executionStartMs: active.servedMs,
       errors,
       warnings,
       rows: writer.rows,

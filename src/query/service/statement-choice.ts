@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Datastore, PrepareCommand, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
+import { noSequentialScans } from '../query.contract.ts';
 import { parseQueryContext } from '../request/query-context.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { Engine } from '../state/engine-port.ts';
@@ -23,16 +24,16 @@ export interface Chosen {
 
 const statementBytesMax = 1 << 20;
 
-type ValuesForPlan = Pick<PrepareContext, 'positional' | 'named' | 'consulted'>;
+type ValuesForPlan = Pick<PrepareContext, 'positional' | 'named' | 'onParameterRead'>;
 
 export class StatementChoice {
-  private readonly service: QueryParts;
+  private readonly parts: QueryParts;
   private readonly engine: Engine;
   private readonly datastore: Datastore;
   private readonly request: QueryRequest;
 
-  constructor(service: QueryParts, engine: Engine, datastore: Datastore, request: QueryRequest) {
-    this.service = service;
+  constructor(parts: QueryParts, engine: Engine, datastore: Datastore, request: QueryRequest) {
+    this.parts = parts;
     this.engine = engine;
     this.datastore = datastore;
     this.request = request;
@@ -40,12 +41,12 @@ export class StatementChoice {
 
   /** @throws SqlError of the parser, the planner, or 4040 */
   choose(): Chosen {
-    const { request, service } = this;
+    const { request, parts } = this;
     if (request.prepared) return { ...this.byName(request.prepared), shownName: null };
     const text = request.statement as string;
     if (Buffer.byteLength(text) > statementBytesMax)
       throw sqlError(1040, `statement: it is longer than ${statementBytesMax} bytes`);
-    const isAutomatic = request.autoPrepare ?? service.deps.settings.autoPrepare;
+    const isAutomatic = request.autoPrepare ?? parts.deps.settings.autoPrepare;
     if (isAutomatic) return { ...this.automatic(text), shownName: null };
     const prepared = this.adHoc(text);
     if (prepared.execute !== undefined) {
@@ -57,51 +58,51 @@ export class StatementChoice {
     return { prepared, entry: null, shownName: null };
   }
 
-  /** Prepares a statement of the service, by default with this request's query context. */
+  /** Prepares a statement that the service itself issues, by default with this request's query context. */
   prepareText(text: string, queryContext?: string): Prepared {
     return this.prepare(text, null, queryContext);
   }
 
-  /** Prepares a statement of the service that may scan a collection whatever the request and the settings allow. */
+  /** Prepares such a statement, which may scan a collection even if the request or the settings disable sequential scans. */
   prepareScan(text: string): Prepared {
     return this.prepare(text, null, undefined, true);
   }
 
   /** The statement of this name, replanned if definitions have changed. */
   byName(name: string): { prepared: Prepared; entry: PreparedEntry } {
-    const { service, request } = this;
+    const { parts, request } = this;
     const { queryContextText } = request;
-    const known = service.prepared.find(name, queryContextText);
+    const known = parts.prepared.find(name, queryContextText);
     if (known) this.checkPlan(known);
     const entry = known ?? this.fromPlan(name) ?? this.fromName(name);
     if (entry === undefined) throw sqlError(4040, name);
-    if (entry.revision !== service.planRevision) {
+    if (entry.revision !== parts.planRevision) {
       entry.prepared = this.prepare(entry.prepared.text, null, entry.queryContext);
-      entry.revision = service.planRevision;
+      entry.revision = parts.planRevision;
     }
     return { prepared: entry.prepared, entry };
   }
 
   /** Caches the result of PREPARE and returns its entry. */
   cachePrepared(command: PrepareCommand, text: string): PreparedEntry {
-    const { service, request } = this;
+    const { parts, request } = this;
     const { queryContextText: queryContext } = request;
     const name =
       command.name ??
       nameOfStatement({ text: command.prepared.text, queryContext }) ??
-      service.deps.random.uuid();
+      parts.deps.random.uuid();
     if (isKvStatement(name)) throw sqlError(4092, name);
-    const present = service.prepared.find(name, queryContext);
+    const present = parts.prepared.find(name, queryContext);
     if (present !== undefined && !command.isForced && present.prepared.text !== command.prepared.text)
       throw sqlError(4060, `${name}: it is the name of another statement; use PREPARE FORCE to replace that`);
-    const encodedPlan = service.signedPlans.sign({ name, text: command.prepared.text, queryContext });
+    const encodedPlan = parts.signedPlans.sign({ name, text: command.prepared.text, queryContext });
     return this.add({ name, queryContext, text, encodedPlan, prepared: command.prepared });
   }
 
   private automatic(text: string): { prepared: Prepared; entry: PreparedEntry | null } {
-    const { service, request } = this;
+    const { parts, request } = this;
     const name = createHash('sha1').update(text).digest('hex');
-    if (service.prepared.find(name, request.queryContextText) !== undefined) return this.byName(name);
+    if (parts.prepared.find(name, request.queryContextText) !== undefined) return this.byName(name);
     const prepared = this.prepare(text, null);
     const isCacheable = ['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(prepared.kind);
     if (!isCacheable) return { prepared, entry: null };
@@ -113,7 +114,7 @@ export class StatementChoice {
   private checkPlan({ name, encodedPlan: own, prepared }: PreparedEntry): void {
     const { encodedPlan } = this.request;
     if (encodedPlan === null || encodedPlan === '' || encodedPlan === own) return;
-    const plan = this.service.signedPlans.verify(encodedPlan);
+    const plan = this.parts.signedPlans.verify(encodedPlan);
     if (plan?.name === name && plan.text !== prepared.text) throw sqlError(4080, name);
   }
 
@@ -121,7 +122,7 @@ export class StatementChoice {
   private fromPlan(name: string): PreparedEntry | undefined {
     const { encodedPlan } = this.request;
     if (encodedPlan === null || encodedPlan === '') return undefined;
-    const plan = this.service.signedPlans.verify(encodedPlan);
+    const plan = this.parts.signedPlans.verify(encodedPlan);
     if (plan === null) throw sqlError(4070);
     if (plan.name !== name) throw sqlError(4090, name, plan.name);
     if (plan.queryContext !== this.request.queryContextText)
@@ -135,7 +136,7 @@ export class StatementChoice {
     const named = statementOfName(name);
     if (named === null || named.queryContext !== this.request.queryContextText) return undefined;
     const prepared = this.prepare(named.text, null);
-    const encodedPlan = this.service.signedPlans.sign({ name, ...named });
+    const encodedPlan = this.parts.signedPlans.sign({ name, ...named });
     return this.add({ name, ...named, encodedPlan, prepared });
   }
 
@@ -143,7 +144,7 @@ export class StatementChoice {
     fields: Pick<PreparedEntry, 'name' | 'queryContext' | 'text' | 'encodedPlan' | 'prepared'>,
     isAutomatic = false,
   ): PreparedEntry {
-    const { service } = this;
+    const { parts } = this;
     const entry: PreparedEntry = {
       ...fields,
       isAutomatic,
@@ -155,50 +156,50 @@ export class StatementChoice {
       longestMs: 0,
       shortestServiceMs: 0,
       longestServiceMs: 0,
-      revision: service.planRevision,
+      revision: parts.planRevision,
     };
-    service.prepared.add(entry, service.deps.settings.preparedLimit);
+    parts.prepared.add(entry, parts.deps.settings.preparedLimit);
     return entry;
   }
 
   /** The statement of this request. Its plan is cached, except in a transaction, whose data the plan would keep in memory. */
   private adHoc(text: string): Prepared {
-    const { request, service, sequentialScans, usesStatistics } = this;
+    const { request, parts, sequentialScans, usesStatistics } = this;
     const { positional, named, queryContextText: queryContext, transaction } = request;
     const parameters = { positional, named };
     if (transaction.id !== null || transaction.isImplicit) return this.prepare(text, parameters);
     const basis = { text, queryContext, sequentialScans, usesStatistics };
-    return service.plans.planOf(basis, service.planRevision, parameters, (consulted) =>
-      this.prepare(text, { ...parameters, consulted }),
+    return parts.plans.planOf(basis, parts.planRevision, parameters, (onParameterRead) =>
+      this.prepare(text, { ...parameters, onParameterRead }),
     );
   }
 
   /** `use_cbo` of the request, else of the settings. */
   get usesStatistics(): boolean {
-    const { others } = this.service.deps.settings;
+    const { others } = this.parts.deps.settings;
     return this.request.useCbo ?? others['use-cbo'] !== false;
   }
 
   private get sequentialScans(): boolean {
-    const { settings } = this.service.deps;
+    const { settings } = this.parts.deps;
     return settings.sequentialScans && !hasBit(this.request.featureControls, noSequentialScans);
   }
 
-  /** `values` of parameters make plans more exact; those of prepared statements cannot use them. */
+  /** With the `values` of the parameters the planner estimates better; plans of prepared statements must not depend on them. */
   private prepare(
     text: string,
     values: ValuesForPlan | null,
     context?: string,
     sequentialScans = this.sequentialScans,
   ): Prepared {
-    const { request, datastore, service, engine } = this;
+    const { request, datastore, parts, engine } = this;
     const queryContext = context === undefined ? request.queryContext : parseQueryContext(context);
-    const { functions, statistics, edition } = service.deps;
+    const { functions, statistics, edition } = parts.deps;
     const prepareContext: PrepareContext = {
       datastore,
       sequentialScans,
       ...(edition === 'community' && { isCommunityEdition: true }),
-      ...(this.usesStatistics && { statistics: (keyspace) => statistics.of(keyspace) }),
+      ...(this.usesStatistics && { statistics: (keyspace) => statistics.statisticsOf(keyspace) }),
       ...(queryContext !== null && { queryContext }),
       ...values,
       userFunctions: functions.lookupFor(queryContext),
@@ -207,6 +208,4 @@ export class StatementChoice {
   }
 }
 
-/** Bit of `n1ql_feat_ctrl` in versions that have sequential scans. */
-const noSequentialScans = 0x4000;
 const hasBit = (bits: number | null, bit: number): boolean => bits !== null && (bits & bit) !== 0;

@@ -17,9 +17,9 @@ function planner(consults: readonly (string | number)[] = [], kind: Prepared['ki
       { text, queryContext: context, sequentialScans: scans, usesStatistics: statistics },
       revision,
       { named: new Map(Object.entries(named)), positional: args },
-      (consulted) => {
+      (onParameterRead) => {
         compiled++;
-        for (const parameter of consults) consulted(parameter);
+        for (const parameter of consults) onParameterRead(parameter);
         return { kind } as Prepared;
       },
     );

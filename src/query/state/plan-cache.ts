@@ -46,7 +46,7 @@ export class PlanCache {
     basis: PlanBasis,
     revision: number,
     parameters: Parameters,
-    prepare: (consulted: (parameter: string | number) => void) => Prepared,
+    prepare: (onParameterRead: (parameter: string | number) => void) => Prepared,
   ): Prepared {
     if (revision !== this.revision) this.discardAll(revision);
     const { text, queryContext, sequentialScans, usesStatistics } = basis;

@@ -24,7 +24,7 @@ export class KnownStatistics {
     return this.records;
   }
 
-  of(keyspace: Keyspace): CollectionStatistics | undefined {
+  statisticsOf(keyspace: Keyspace): CollectionStatistics | undefined {
     return this.byCollection.get(keyOf(keyspace));
   }
 }

@@ -26,7 +26,7 @@ const change = (id: string, text: string): StagedChange => ({
   isNew: true,
 });
 const changeTexts = (changes: StagedChanges) =>
-  [...changes.of(keyspace).values()].map(({ id, bytes }) => `${id}=${bytes}`);
+  [...changes.changesOf(keyspace).values()].map(({ id, bytes }) => `${id}=${bytes}`);
 
 test('a statement sees the changes of earlier statements, not its own', () => {
   const changes = new StagedChanges();

@@ -26,14 +26,14 @@ export class StagedChanges {
   usedBytes = 0;
 
   /** The changes that the running statement reads: those of earlier statements. */
-  of(keyspace: Keyspace): ReadonlyMap<string, StagedChange> {
+  changesOf(keyspace: Keyspace): ReadonlyMap<string, StagedChange> {
     return this.byCollection.get(collectionKeyOf(keyspace)) ?? none;
   }
 
   /** The newest change of a document, including those of the running statement. */
   newest({ keyspace, id }: Pick<StagedChange, 'keyspace' | 'id'>): StagedChange | undefined {
     const changed = this.running.get(collectionKeyOf(keyspace))?.get(id);
-    return changed === undefined ? this.of(keyspace).get(id) : (changed ?? undefined);
+    return changed === undefined ? this.changesOf(keyspace).get(id) : (changed ?? undefined);
   }
 
   all(): StagedChange[] {

@@ -110,7 +110,7 @@ export class TransactionData {
     const timeoutError = sqlError(17099, `the data service did not answer within ${kvTimeoutMs} ms`);
     const timer: Timer = this.clock.after(kvTimeoutMs, () => ending.abort(timeoutError));
     try {
-      return await use(await this.clients.of(keyspace.name.bucket), ending.signal);
+      return await use(await this.clients.clientOf(keyspace.name.bucket), ending.signal);
     } catch (error) {
       throw dataFailure(error, keyspace);
     } finally {

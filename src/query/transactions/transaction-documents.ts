@@ -45,7 +45,7 @@ export class TransactionDocuments implements Documents {
     ids: readonly string[],
     options: ReadOptions,
   ): Promise<(StoredDocument | undefined)[]> {
-    const changes = this.transaction.changes.of(keyspace);
+    const changes = this.transaction.changes.changesOf(keyspace);
     const others = ids.filter((id) => !changes.has(id));
     const read = others.length === 0 ? [] : await this.stored.read(keyspace, others, withLinks(options));
     const committed = await Promise.all(
@@ -59,7 +59,7 @@ export class TransactionDocuments implements Documents {
   }
 
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
-    const changes = this.transaction.changes.of(keyspace);
+    const changes = this.transaction.changes.changesOf(keyspace);
     for await (const batch of this.stored.scan(keyspace, withLinks(options))) {
       const unchanged = batch.filter(({ id }) => !changes.has(id));
       const current = await Promise.all(unchanged.map((document) => this.committed(document, options)));
@@ -71,7 +71,7 @@ export class TransactionDocuments implements Documents {
 
   async count(keyspace: Keyspace, signal: AbortSignal): Promise<number> {
     let count = await this.stored.count(keyspace, signal);
-    for (const { kind } of this.transaction.changes.of(keyspace).values())
+    for (const { kind } of this.transaction.changes.changesOf(keyspace).values())
       count += kind === 'insert' ? 1 : kind === 'remove' ? -1 : 0;
     return count;
   }
@@ -215,7 +215,7 @@ const withLinks = <T extends ReadOptions>(options: T): T => ({
 /** The indexes that the statements of a transaction scan: for documents that it has changed, with rows computed from the changes. */
 export function transactionIndexes(indexes: Indexes, { changes }: Transaction): Indexes {
   const overlaid = <T extends Pick<IndexScan, 'index'>>(scan: T): T & Pick<IndexScan, 'changed'> => {
-    const staged = changes.of(scan.index.keyspace);
+    const staged = changes.changesOf(scan.index.keyspace);
     if (staged.size === 0) return scan;
     const changed = new Map<string, StoredDocument | null>();
     for (const { id, kind, bytes, ownCas: cas, expiration: wanted } of staged.values()) {
@@ -225,7 +225,7 @@ export function transactionIndexes(indexes: Indexes, { changes }: Transaction): 
     return { ...scan, changed };
   };
   return {
-    of: (keyspace) => indexes.of(keyspace),
+    indexesOf: (keyspace) => indexes.indexesOf(keyspace),
     scan: (scan) => indexes.scan(overlaid(scan)),
     count: (scan) => indexes.count(overlaid(scan)),
     figures: (index) => indexes.figures(index),

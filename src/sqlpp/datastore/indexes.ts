@@ -117,7 +117,7 @@ export interface IndexFigures {
 
 export interface Indexes {
   /** The indexes of a keyspace in all states, by the last report. Synchronous, since planning never waits. */
-  of(keyspace: Keyspace): readonly IndexStatus[];
+  indexesOf(keyspace: Keyspace): readonly IndexStatus[];
   /** Rows in index order, in batches. Leaving the loop early frees all resources. */
   scan(scan: IndexScan): AsyncIterable<readonly IndexRow[]>;
   /** The number of rows in the spans. */

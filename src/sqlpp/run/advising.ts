@@ -40,9 +40,10 @@ export function adviseContext(context: PrepareContext): PrepareContext {
     const found = context.datastore.find(name);
     return typeof found === 'string' ? { name, bucketUuid: '', scopeId: 0, collectionId: 0 } : found;
   };
-  const of: typeof indexes.of = (keyspace) => (keyspace.bucketUuid === '' ? [] : indexes.of(keyspace));
+  const indexesOf: typeof indexes.indexesOf = (keyspace) =>
+    keyspace.bucketUuid === '' ? [] : indexes.indexesOf(keyspace);
   const indexesWithAdvice: typeof indexes = {
-    of,
+    indexesOf,
     scan: (scan) => indexes.scan(scan),
     count: (scan) => indexes.count(scan),
     figures: (index) => indexes.figures(index),
@@ -134,7 +135,7 @@ function adviceInfo(current: Prepared, context: PrepareContext, advice: readonly
 /** Indexes that the statement uses now. */
 function usedDefinitions(current: Prepared, { datastore }: PrepareContext): IndexDefinition[] {
   return current.keyspaces
-    .flatMap((keyspace) => datastore.indexes.of(keyspace))
+    .flatMap((keyspace) => datastore.indexes.indexesOf(keyspace))
     .map(({ definition }) => definition)
     .filter(({ id }) => current.indexIds.includes(id));
 }

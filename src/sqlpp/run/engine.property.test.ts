@@ -60,7 +60,7 @@ function randomStatistics(
   };
   return (keyspace) => {
     const names = datastore.indexes
-      .of(keyspace)
+      .indexesOf(keyspace)
       .flatMap(({ definition }) => definition.keys)
       .flatMap(({ expression }) => statisticsKeys(parseExpression(expression)))
       .map(({ expression }) => expression);

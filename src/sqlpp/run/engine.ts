@@ -52,7 +52,7 @@ export interface PrepareContext {
   readonly positional?: readonly Value[];
   readonly named?: ReadonlyMap<string, Value>;
   /** Called with each parameter whose value the plan may depend on: a name without `$`, or a position from 1. */
-  readonly consulted?: (parameter: string | number) => void;
+  readonly onParameterRead?: (parameter: string | number) => void;
   /** User-defined functions (CREATE FUNCTION). */
   readonly userFunctions?: UserFunctions;
   /** Features of the enterprise edition are refused. */

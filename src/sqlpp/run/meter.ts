@@ -110,7 +110,7 @@ export class Meter {
       write: (...args) => serve(() => documents.write(...args)),
     };
     const measuredIndexes: Indexes = {
-      of: (keyspace) => indexes.of(keyspace),
+      indexesOf: (keyspace) => indexes.indexesOf(keyspace),
       scan: (scan) => each(indexes.scan(scan)),
       count: (scan) => serve(() => indexes.count(scan)),
       figures: (index) => serve(() => indexes.figures(index)),

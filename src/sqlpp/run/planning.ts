@@ -20,7 +20,7 @@ export interface StatementPlanning extends Planning {
   releaseValues(): void;
 }
 
-type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'consulted'>;
+type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'onParameterRead'>;
 
 /** Plans hold their planning, so it must not hold the request's datastore, which has the session. */
 export function planningOf(text: string, context: PrepareContext): StatementPlanning {
@@ -33,7 +33,7 @@ export function planningOf(text: string, context: PrepareContext): StatementPlan
     used,
     subqueries: [],
     sequentialScans,
-    indexesOf: (keyspace: Keyspace): readonly IndexStatus[] => indexes.of(keyspace),
+    indexesOf: (keyspace: Keyspace): readonly IndexStatus[] => indexes.indexesOf(keyspace),
     statisticsOf: (keyspace) => statistics?.(keyspace),
     parse: parsed,
     compare: (a, b) => collate(resolveDeep(a as Value), resolveDeep(b as Value)),
@@ -48,12 +48,12 @@ export function planningOf(text: string, context: PrepareContext): StatementPlan
 export function constantOf(expression: Expression, context: KnownValues): { value: Value } | undefined {
   if (expression.kind === 'named parameter') {
     const { named } = context;
-    context.consulted?.(expression.name);
+    context.onParameterRead?.(expression.name);
     return named?.has(expression.name) ? { value: named.get(expression.name) } : undefined;
   }
   if (expression.kind === 'positional parameter') {
     const { positional } = context;
-    context.consulted?.(expression.position);
+    context.onParameterRead?.(expression.position);
     const at = expression.position - 1;
     return positional && at < positional.length ? { value: positional[at] } : undefined;
   }

@@ -112,7 +112,13 @@ function prepareLater(tree: StatementTree, text: string, context: PrepareContext
 
 /** The part of the context that a plan may hold: plans outlive the request, so they hold nothing of its session and values. */
 function withoutRequest(context: PrepareContext): Omit<PrepareContext, 'datastore'> {
-  const { datastore: _, positional: _values, named: _named, consulted: _consulted, ...lasting } = context;
+  const {
+    datastore: _,
+    positional: _values,
+    named: _named,
+    onParameterRead: _onParameterRead,
+    ...lasting
+  } = context;
   return lasting;
 }
 

@@ -72,7 +72,7 @@ const differing = (keys: readonly StatisticsKey[]): StatisticsKey[] => [
 
 const secondaryOf = (indexes: Indexes, keyspace: Keyspace): IndexDefinition[] =>
   indexes
-    .of(keyspace)
+    .indexesOf(keyspace)
     .map(({ definition }) => definition)
     .filter(({ isPrimary }) => !isPrimary);
 
@@ -84,7 +84,7 @@ async function namedOf(
 ): Promise<IndexDefinition[]> {
   const wanted: string[] = [];
   for (const { namesIn } of names) wanted.push(...(await namesIn(context)));
-  const present = indexes.of(keyspace).map(({ definition }) => definition);
+  const present = indexes.indexesOf(keyspace).map(({ definition }) => definition);
   return wanted.map((name) => {
     const found = present.find((definition) => definition.name === name);
     if (!found)
