@@ -16,15 +16,15 @@ test('finds the privileges of scopes and collections by their ids in lower-case 
     const grant = { privileges: 0, scopes: { '1f': { privileges: 0, collections: privileges } } };
     const access = new BucketAccess({ node: 0, buckets: { b: grant } }, 'b', collections);
     assert.deepEqual(
-      ids.map((other) => access.of(other)),
+      ids.map((other) => access.bitsOf(other)),
       ids.map((other) => (other === id ? Privilege.read : 0)),
     );
   }
   const scopeGrant = { privileges: 0, scopes: { '1f': { privileges: Privilege.upsert } } };
   const inScope = new BucketAccess({ node: 0, buckets: { b: scopeGrant } }, 'b', collections);
   assert.deepEqual(
-    ids.map((id) => inScope.of(id)),
+    ids.map((id) => inScope.bitsOf(id)),
     ids.map(() => Privilege.upsert),
   );
-  assert.equal(inScope.of(0), 0);
+  assert.equal(inScope.bitsOf(0), 0);
 });

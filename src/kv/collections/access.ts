@@ -21,7 +21,7 @@ export class BucketAccess {
   }
 
   /** Privileges in a collection; 0 when it does not exist or the user may not see it. */
-  of(id: number): number {
+  bitsOf(id: number): number {
     if (id === this.lastId) return this.lastBits;
     let bits = this.bits.get(id);
     if (bits === undefined) {

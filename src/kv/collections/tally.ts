@@ -10,7 +10,7 @@ export class Tally {
   private last = this.dropped;
 
   /** The counters of a collection, which must exist. */
-  of(collection: number): DocumentCounts {
+  countsOf(collection: number): DocumentCounts {
     if (collection === this.lastId) return this.last;
     let counts = this.byCollection.get(collection);
     if (!counts) {

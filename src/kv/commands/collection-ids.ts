@@ -70,7 +70,7 @@ function replyId(request: Request, id: number): Outcome {
 }
 
 const isVisible = (request: Request, entry: CollectionEntry): boolean =>
-  (request.session.access?.of(entry.id) ?? 0) !== 0;
+  (request.session.access?.bitsOf(entry.id) ?? 0) !== 0;
 
 /** A scope is visible to users with a privilege in it or in one of its collections. */
 function isScopeVisible(request: Request, scope: ScopeEntry): boolean {

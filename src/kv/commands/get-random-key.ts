@@ -36,7 +36,7 @@ function readQuery(request: Request): KeyQuery | Status {
       Status.invalidArguments,
       'The attribute flag must be 0 or 1; 1 requires the xattr feature',
     );
-  const bits = request.session.access?.of(collection) ?? 0;
+  const bits = request.session.access?.bitsOf(collection) ?? 0;
   if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
   const needed = Privilege.read | (flag === 1 ? Privilege.systemXattrRead : 0);
   const missing = needed & ~bits;

@@ -91,7 +91,7 @@ function observeOne(request: Request, vb: number, keyStart: number, keyEnd: numb
   const [start, end] = hasId ? [keyStart, keyEnd] : [0, keyEnd - keyStart + 1];
   const id = end - start > observedKeyBytesMax ? -1 : readCollectionId(key, start, end);
   if (id < 0 || end - start <= collectionIdBytes(id)) return Status.invalidArguments;
-  const bits = session.access?.of(id) ?? 0;
+  const bits = session.access?.bitsOf(id) ?? 0;
   if (bits === 0) return Status.unknownCollection;
   if ((bits & Privilege.read) === 0) return refuseMissing(request, Privilege.read);
   const status = documents.findMeta(vb, key, start, end, view);

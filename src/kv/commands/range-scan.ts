@@ -47,7 +47,7 @@ export function createScan(request: Request): CommandResult {
 }
 
 function checkAccess(request: Request, collection: number, withXattrs: boolean): Status {
-  const bits = request.session.access?.of(collection) ?? 0;
+  const bits = request.session.access?.bitsOf(collection) ?? 0;
   if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
   const needed = Privilege.rangeScan | (withXattrs ? Privilege.systemXattrRead : 0);
   return (bits & needed) === needed ? Status.success : refuseMissing(request, needed & ~bits);

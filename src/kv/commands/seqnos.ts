@@ -71,7 +71,7 @@ function readCollection({ frame, session }: Request): number | null {
 }
 
 function checkCollection(request: Request, collection: number): Status {
-  const bits = request.session.access?.of(collection) ?? 0;
+  const bits = request.session.access?.bitsOf(collection) ?? 0;
   if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
   return (bits & Privilege.read) === 0 ? refuseMissing(request, Privilege.read) : Status.success;
 }

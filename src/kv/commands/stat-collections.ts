@@ -62,7 +62,8 @@ function scopeGroup(request: Request, matches: (scope: ScopeEntry) => boolean): 
   return scopeFigures(request, counted);
 }
 
-const heldIn = ({ session }: Request, entry: CollectionEntry): number => session.access?.of(entry.id) ?? 0;
+const heldIn = ({ session }: Request, entry: CollectionEntry): number =>
+  session.access?.bitsOf(entry.id) ?? 0;
 
 const isCounted = (request: Request, entry: CollectionEntry): boolean =>
   (heldIn(request, entry) & Privilege.simpleStats) !== 0;

@@ -34,7 +34,7 @@ function keyFigures(
 ): Figures | CommandResult {
   const { documents } = request.bucket;
   if (!documents) return Status.temporaryFailure;
-  const bits = entry ? (request.session.access?.of(entry.id) ?? 0) : 0;
+  const bits = entry ? (request.session.access?.bitsOf(entry.id) ?? 0) : 0;
   if (!entry || bits === 0) return Status.unknownCollection;
   if ((bits & Privilege.read) === 0) return refuseMissing(request, Privilege.read);
   const key = encodeKey(entry.id, name);

@@ -243,9 +243,9 @@ function checkBucket(request: Request, entry: Entry): Status {
   }
   const status = readDocumentKey(request);
   if (status !== Status.success) return status;
-  request.privileges = access.of(request.collection);
+  request.privileges = access.bitsOf(request.collection);
   if (request.privileges === 0) return hiddenCollection(request, entry);
-  request.counters = bucket.tally.of(request.collection);
+  request.counters = bucket.tally.countsOf(request.collection);
   return checkPrivileges(request, entry);
 }
 

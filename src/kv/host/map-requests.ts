@@ -1,4 +1,5 @@
-// Changes of maps that wait for the manager, which makes them in the cluster's configuration.
+// Changes of bucket maps that the data service has requested and the cluster manager has not answered yet; the manager writes them into
+// the configuration.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { MapChange, MapOutcome, MapRequest } from '../admin.ts';
 

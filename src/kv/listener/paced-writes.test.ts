@@ -1,4 +1,4 @@
-// How many bytes the data thread writes to sockets in one turn: counted with a clock on which each piece takes a millisecond.
+// How many bytes the data thread writes to sockets in one turn of the event loop: counted with a clock on which each piece takes a millisecond.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SteppedClock } from '../../../test/support/stepped-clock.ts';
@@ -42,7 +42,7 @@ class Peer implements PieceSocket {
     return this.later !== null;
   }
 
-  /** The system accepts the piece that waits, and then so much. */
+  /** The system accepts the waiting piece, and then up to `roomBytes` more. */
   accept(roomBytes: number): void {
     this.roomBytes = roomBytes;
     const { later } = this;
@@ -68,7 +68,7 @@ function aThread(count: number) {
 }
 
 const { turnMs, tasksMs } = turnLimits;
-/** The clock is read after a piece: one too many on either side. */
+/** The clock is read only after each piece, so each of the two limits can be exceeded by one piece. */
 const turnBytesMax = ((turnMs + tasksMs) / pieceMs + 2) * pieceBytes;
 
 test('large outputs of all connections together occupy a turn for a limited time', async () => {
@@ -109,7 +109,7 @@ test('sockets that become writable again in one turn share its time', async () =
   }
 });
 
-test('sends what is written while a large output waits after it, in order and whole', async () => {
+test('sends outputs that are written while a large one waits after that one, in order and complete', async () => {
   const { clock, peers } = aThread(1);
   const peer = peers[0] as Peer;
   const outputs = [10, 3 * pieceBytes + 7, 20, pieceBytes, 2 * pieceBytes].map((bytes, at) =>

@@ -326,7 +326,7 @@ export class BucketReplication {
     const { columns } = this.options.bucket;
     for (const vb of this.vbsOf(shard)) columns.epoch[vb] = Math.max(columns.epoch[vb] as number, epoch);
     // Sent before any later answer of this node to a beat, which the earlier active would take for a promise.
-    const earlier = this.earlier.of(shard);
+    const earlier = this.earlier.nodeOf(shard);
     if (earlier !== undefined && earlier !== active) this.sendEpoch('refused', earlier, shard, epoch);
   }
 

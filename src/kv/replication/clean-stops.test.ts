@@ -38,18 +38,18 @@ class Restarts {
     return node;
   }
 
-  of(name: string): Node {
+  node(name: string): Node {
     return this.nodes.get(name) as Node;
   }
 
   async stop(name: string): Promise<void> {
-    await this.cluster.clock.until(this.of(name).stop());
+    await this.cluster.clock.until(this.node(name).stop());
   }
 
   kill(name: string): void {
-    this.of(name).crash();
+    this.node(name).crash();
     this.disks.get(name)?.crash();
-    void this.of(name)
+    void this.node(name)
       .bucket.stop()
       .catch(() => {});
   }
@@ -60,7 +60,7 @@ class Restarts {
 
   /** The write is acknowledged; shard 0 is of node a. */
   async write(name: string, key: string, change: typeof majority | typeof persisted): Promise<void> {
-    const node = this.of(name);
+    const node = this.node(name);
     assert.equal(node.store(key, 0, { ...change, value: key }), Status.success);
     const token = node.result.pending;
     for (let i = 0; i < 100 && !node.resolved.has(token); i++) await this.cluster.clock.run(20);
@@ -68,13 +68,13 @@ class Restarts {
   }
 
   serves(name: string): boolean {
-    const node = this.of(name);
+    const node = this.node(name);
     node.tick();
     return node.bucket.documents.isActive(0);
   }
 
   has(name: string, key: string): boolean {
-    return typeof this.of(name).read(key, 0) === 'string';
+    return typeof this.node(name).read(key, 0) === 'string';
   }
 
   async members(): Promise<string[]> {
@@ -91,7 +91,7 @@ test('an active that stopped cleanly serves again at once, with all that it had,
   const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
   const { clock } = all.cluster;
   await all.begin();
-  all.of('a').store('plain', 0, { value: 'plain' });
+  all.node('a').store('plain', 0, { value: 'plain' });
   await all.write('a', 'durable', majority);
   await all.stop('a');
   await all.start('a');
@@ -124,7 +124,7 @@ test('a member that stopped cleanly is promoted in place of an active that was k
   const { clock, map } = all.cluster;
   await all.begin();
   await all.write('a', 'durable', majority);
-  all.of('a').holdChanges();
+  all.node('a').holdChanges();
   await all.stop('b');
   all.kill('a');
   await all.start('a');
@@ -142,7 +142,7 @@ test('a process that was killed after a clean stop continues nothing', async (t)
   const all = new Restarts(aSeed(t), ['a', 'b']);
   const { clock } = all.cluster;
   await all.begin();
-  all.of('a').holdChanges();
+  all.node('a').holdChanges();
   await all.stop('b');
   all.kill('a');
   await all.start('b');
@@ -159,7 +159,7 @@ test('an active that was killed continues where the bucket does not start on a m
   const { clock } = all.cluster;
   await all.begin();
   await all.write('a', 'durable', persisted);
-  for (const name of ['a', 'b', 'c']) all.of(name).holdChanges();
+  for (const name of ['a', 'b', 'c']) all.node(name).holdChanges();
   for (const name of ['a', 'b', 'c']) all.kill(name);
   const [b, c] = ['b', 'c'].map((name) => new ReplicatedNode(all.cluster, name, `${name} after`)) as [
     Node,
@@ -182,7 +182,7 @@ test('where a promoted node and all other members were killed the last active co
   const { clock, map } = all.cluster;
   await all.begin();
   await all.write('a', 'durable', persisted);
-  all.of('b').holdChanges();
+  all.node('b').holdChanges();
   all.kill('a');
   await map.nameActive(0, 'b');
   await clock.run(1_000);
@@ -212,15 +212,15 @@ for (const end of ['stop', 'kill'] as const)
     else all.kill('b');
     await clock.run(500);
     assert.deepEqual(await all.members(), ['a', 'b'], 'it may be back in a moment');
-    assert.equal(all.of('a').store('meanwhile', 0, { ...majority, value: 'x' }), Status.success);
-    const token = all.of('a').result.pending;
+    assert.equal(all.node('a').store('meanwhile', 0, { ...majority, value: 'x' }), Status.success);
+    const token = all.node('a').result.pending;
     await all.start('b');
     for (let i = 0; i < 100; i++) {
       await clock.run(20);
       assert.equal((await all.members()).length, 2, 'the set is never smaller');
     }
     assert.deepEqual(await all.members(), ['a', 'b']);
-    assert.equal(all.of('a').resolved.get(token), Status.success);
+    assert.equal(all.node('a').resolved.get(token), Status.success);
     all.end();
   });
 
@@ -230,7 +230,7 @@ test('a copy that is not back soon leaves the set', async (t) => {
   await all.stop('b');
   await all.cluster.clock.run(2_500);
   assert.deepEqual(await all.members(), ['a']);
-  assert.equal(all.of('a').store('k', 0, majority), Status.durabilityImpossible);
+  assert.equal(all.node('a').store('k', 0, majority), Status.durabilityImpossible);
   all.end();
 });
 

@@ -20,7 +20,7 @@ export class EarlierActives {
     this.refusedUntilMs.delete(shard);
   }
 
-  of(shard: number): string | undefined {
+  nodeOf(shard: number): string | undefined {
     return this.nodes.get(shard);
   }
 

@@ -80,7 +80,7 @@ export function checkFilter(filter: Filter, collections: Collections, access: Bu
   const ids = idsOf(filter, collections);
   if (ids === null) return Status.unknownScope;
   for (const id of ids) {
-    const privileges = access.of(id);
+    const privileges = access.bitsOf(id);
     if (collections.get(id) === undefined || privileges === 0) return Status.unknownCollection;
     if (!mayStream(privileges)) return Status.noAccess;
   }
@@ -112,7 +112,8 @@ function idsOf(
 /** Whether the user may not read something that the filter names. */
 export function isBarred(filter: Filter, collections: Collections, access: BucketAccess): boolean {
   if (filter.kind === 'bucket') return !mayStream(access.bucketWide);
-  const isClosed = (id: number): boolean => collections.get(id) !== undefined && !mayStream(access.of(id));
+  const isClosed = (id: number): boolean =>
+    collections.get(id) !== undefined && !mayStream(access.bitsOf(id));
   return (idsOf(filter, collections) ?? []).some(isClosed);
 }
 
