@@ -88,11 +88,11 @@ async function scroll(page: Page, documents: number): Promise<void> {
   })()`);
   const each = (1000 * (await work())) / Math.max(1, frames.count);
   console.log(
-    `scrolled from the first to the last: ${text(frames)}, ${each.toFixed(1)} ms of processor for a frame`,
+    `scrolled from the first to the last: ${text(frames)}, ${each.toFixed(1)} ms of processor time for a frame`,
   );
 }
 
-/** Seconds of processor that the page has taken since; on a busy machine frames wait longer than they work. */
+/** Seconds of processor time that the page has taken since; on a busy machine frames wait longer than they work. */
 async function pageWork(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });

@@ -8,10 +8,10 @@ if (requestedName !== 'smoke' && !names.includes(requestedName ?? '')) {
   console.log(`usage: npm run bench -- <${['smoke', ...names].join('|')}>`);
   process.exit(requestedName === undefined ? 0 : 1);
 }
-// Groups of `peers` run these.
-const inPeers = ['many', 'mixed'];
+// `peers` contains these benchmarks as groups, so `smoke` would run them twice.
+const alsoInPeers = ['many', 'mixed'];
 for (const name of requestedName === 'smoke'
-  ? names.filter((each) => !inPeers.includes(each))
+  ? names.filter((each) => !alsoInPeers.includes(each))
   : [requestedName]) {
   console.log(`# ${name}`);
   const bench = (await import(`./${name}.bench.ts`)) as { run(options: { smoke: boolean }): Promise<void> };

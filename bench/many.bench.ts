@@ -20,24 +20,24 @@ export interface ManyFigures {
   /** From the command until all buckets are ready: elapsed and processor time. */
   readonly startsMs: readonly number[];
   readonly startsCpuMs: readonly number[];
-  readonly buckets: Idle;
-  readonly connections: Idle;
+  readonly idle: Idle;
+  readonly idleWithConnections: Idle;
 }
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const extent = smoke
     ? { buckets: 3, connections: 100, starts: 1, settleMs: 0, idleMs: 1_000 }
     : { buckets: 30, connections: 10_000, starts: 5, settleMs: 35_000, idleMs: 30_000 };
-  const { startsMs, startsCpuMs, buckets, connections } = await measureMany(extent);
+  const { startsMs, startsCpuMs, idle, idleWithConnections } = await measureMany(extent);
   const list = (values: readonly number[]): string => values.map((value) => value.toFixed(0)).join(', ');
   console.log(
-    `${extent.buckets} buckets: ready after ${list(startsMs)} ms, ${list(startsCpuMs)} ms of processor`,
+    `${extent.buckets} buckets: ready after ${list(startsMs)} ms, ${list(startsCpuMs)} ms of processor time`,
   );
   for (const [what, { mb, msPerSecond }] of [
-    ['idle', buckets],
-    [`with ${extent.connections} idle connections`, connections],
+    ['idle', idle],
+    [`with ${extent.connections} idle connections`, idleWithConnections],
   ] as const)
-    console.log(`${what}: ${mb.toFixed(0)} MB, ${msPerSecond.toFixed(1)} ms of processor a second`);
+    console.log(`${what}: ${mb.toFixed(0)} MB, ${msPerSecond.toFixed(1)} ms of processor time a second`);
 }
 
 export async function measureMany(extent: {
@@ -59,15 +59,15 @@ export async function measureMany(extent: {
     }
     const { node, ms, cpuMs } = await startWithBuckets(dataDir, extent.buckets);
     await using _ = node;
-    const buckets = await idle(node, extent);
-    const sockets = await connections(node, extent.connections);
-    const found = await idle(node, extent);
+    const idle = await measureIdle(node, extent);
+    const sockets = await openConnections(node, extent.connections);
+    const idleWithConnections = await measureIdle(node, extent);
     for (const socket of sockets) socket.destroy();
     return {
       startsMs: [...startsMs, ms],
       startsCpuMs: [...startsCpuMs, cpuMs],
-      buckets,
-      connections: found,
+      idle,
+      idleWithConnections,
     };
   } finally {
     rmSync(dataDir, { recursive: true });
@@ -99,7 +99,7 @@ async function readyBuckets(node: NodeProcess): Promise<number> {
   return found.filter(({ nodes }) => nodes[0]?.status === 'healthy').length;
 }
 
-async function idle(
+async function measureIdle(
   { pid }: NodeProcess,
   { settleMs, idleMs }: { settleMs: number; idleMs: number },
 ): Promise<Idle> {
@@ -109,7 +109,7 @@ async function idle(
   return { mb: residentMb(pid), msPerSecond: (threadsMs(pid) - before) / (idleMs / 1000) };
 }
 
-async function connections(node: NodeProcess, count: number): Promise<Socket[]> {
+async function openConnections(node: NodeProcess, count: number): Promise<Socket[]> {
   const port = Number(node.ready.node.kv.split(':').at(-1));
   const sockets: Socket[] = [];
   while (sockets.length < count) {

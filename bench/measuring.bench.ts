@@ -53,7 +53,7 @@ function countingNanoseconds(rounds: number): number {
   for (let round = 0; round < 10; round++) {
     const start = process.hrtime.bigint();
     for (let index = 0; index < rounds; index++) {
-      const counts = tally.of(index & 64);
+      const counts = tally.countsOf(index & 64);
       counts.gets++;
       counts.getHits++;
     }

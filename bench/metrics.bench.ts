@@ -52,15 +52,15 @@ async function measure(folder: string, smoke: boolean): Promise<void> {
     `ingest: ${rate(total, inAppendMs)} in append; ${rate(total, performance.now() - began)} with log, blocks and fsync`,
   );
   console.log(
-    `        (${((user + system) / 1e6).toFixed(1)} s of processor for ${total} samples, with the time to make them)`,
+    `        (${((user + system) / 1e6).toFixed(1)} s of processor time for ${total} samples, with the time to make them)`,
   );
   const { blocks, bytes } = blocksOf(folder);
   const inBlocks = blocks * stepsPerBlock * given.series;
   console.log(`disk: ${(bytes / inBlocks).toFixed(2)} bytes a sample in ${blocks} blocks`);
   const endMs = startMs + (steps - 1) * stepMs;
-  await readings('divan', (metric, functions) => readMs(tier, metric, functions, endMs));
+  await readings('divan', (metric, functions) => queryTier(tier, metric, functions, endMs));
   await tier.close();
-  if (!smoke) await besidePrometheus(steps, endMs);
+  if (!smoke) await measurePrometheus(steps, endMs);
 }
 
 const stepsPerBlock = fineBounds.spanMs / stepMs;
@@ -91,7 +91,7 @@ async function measureBusyNode(folder: string): Promise<void> {
   const series = Math.round(inBlock / stepsPerBlock);
   const between = Math.round(operations / stepsPerBlock);
   console.log(
-    `busy node: ${(bytes / inBlock).toFixed(2)} bytes a sample, ${series} series with ${between} operations in between, ${blocks} block`,
+    `busy node: ${(bytes / inBlock).toFixed(2)} bytes a sample, ${series} series with ${between} operations per step, ${blocks} block`,
   );
   await tier.close();
 }
@@ -130,7 +130,7 @@ const median = (values: number[]): string =>
 
 const dayMs = 86_400_000;
 
-async function readMs(tier: Tier, metric: string, functions: string[], endMs: number): Promise<number> {
+async function queryTier(tier: Tier, metric: string, functions: string[], endMs: number): Promise<number> {
   const plan = planOf(functions) as Plan;
   const range = { startMs: endMs - dayMs + stepMs, endMs, stepMs, windowMs: 60_000 };
   const { series } = await tier.select(
@@ -144,7 +144,7 @@ async function readMs(tier: Tier, metric: string, functions: string[], endMs: nu
   return evaluate(plan, series, range).length;
 }
 
-async function besidePrometheus(steps: number, endMs: number): Promise<void> {
+async function measurePrometheus(steps: number, endMs: number): Promise<void> {
   const given = trafficOf(10);
   const series: (GivenSeries & { samples: [number, number][] })[] = given.labels.map((labels) => ({
     labels,
@@ -170,7 +170,10 @@ async function besidePrometheus(steps: number, endMs: number): Promise<void> {
   }
 }
 
-/** As on a node: most values are constant, some counters grow, a few gauges change. Ten metrics for each of enough buckets. */
+/**
+ * As on a node: most values are constant, some counters grow, a few gauges change. Ten metrics per bucket, for as
+ * many buckets as `series` needs.
+ */
 function trafficOf(series: number) {
   const random = prng(7);
   const values = new Float64Array(series);

@@ -52,7 +52,7 @@ async function measure(node: NodeProcess, what: string, ms: number): Promise<voi
     const { perSecond, bytes, p50Ms, p99Ms } = await load({ ...sent, ms });
     const each = (1000 * (processorSeconds(node.pid) - before)) / ((perSecond * ms) / 1000);
     console.log(
-      `${what}: ${form === undefined ? 'GET' : 'POST'} ${path} ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${each.toFixed(2)} ms of processor, ${bytes} bytes`,
+      `${what}: ${form === undefined ? 'GET' : 'POST'} ${path} ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${each.toFixed(2)} ms of processor time, ${bytes} bytes`,
     );
   }
 }

@@ -102,7 +102,7 @@ async function watched(
   const isLong = longestCpuMs > turnMaxMs;
   if (isLong) exceeding.push(`${name} (${longestCpuMs.toFixed(1)})`);
   console.log(
-    `${isLong ? 'LONG' : 'ok  '} ${name.padEnd(44)} longest turn ${ms(longestCpuMs)} ms of processor, ${ms(longestMs)} ms, ` +
+    `${isLong ? 'LONG' : 'ok  '} ${name.padEnd(44)} longest turn ${ms(longestCpuMs)} ms of processor time, ${ms(longestMs)} ms, ` +
       `reads p99 ${percentile.toFixed(1)}, longest ${(waits.at(-1) ?? 0).toFixed(1)} ms, took ${tookMs.toFixed(0)} ms`,
   );
   watcher.close();

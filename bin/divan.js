@@ -16,8 +16,8 @@ if (process.platform === 'win32') {
 } else if (major >= 24) {
   module.enableCompileCache(fileURLToPath(at('node_modules/.cache/divan')));
   if (codeFolder() === 'src') {
-    const { findOwnModules } = await import('../src/ports/own-modules.ts');
-    findOwnModules();
+    const { registerModuleResolver } = await import('../src/ports/own-modules.ts');
+    registerModuleResolver();
     await import('../src/main/divan.ts');
   } else await import('../built/node/divan.js');
 } else {

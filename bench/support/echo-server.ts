@@ -1,4 +1,4 @@
-// Answers each byte with itself, on the port that the command line names; over TLS with the certificate that follows it.
+// Echoes what it receives, on the port of the first argument; over TLS if the second one is a certificate.
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 

@@ -1,4 +1,4 @@
-// Fills a bucket with documents of one size: many requests in one write, whose replies are only counted.
+// Fills a bucket with documents of one size: many requests in one write; every reply must report success.
 import { dataClient, set } from '../../test/support/data-client.ts';
 import type { NodeProcess } from '../../test/support/node-process.ts';
 

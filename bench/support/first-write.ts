@@ -1,4 +1,4 @@
-// Waits until a document of a node's shards can be written again, wherever they are served by then.
+// Waits until a write to a vbucket succeeds on one of the nodes.
 import { Status } from '../../src/wire/status.ts';
 import { dataClient, set } from '../../test/support/data-client.ts';
 import type { KvConnection } from '../../test/support/kv-connection.ts';

@@ -32,10 +32,10 @@ export async function manyBuckets({ rounds, seconds }: Extent): Promise<Figure[]
   return [
     of(few, 'from the command until all are ready', 'ms', found.startsMs),
     of(few, 'processor time of that', 'ms', found.startsCpuMs),
-    of(few, 'memory when idle', 'MB', [found.buckets.mb]),
-    of(more, 'memory when idle', 'MB', [found.connections.mb]),
-    of(few, 'processor time when idle, each second', 'ms', [found.buckets.msPerSecond]),
-    of(more, 'processor time when idle, each second', 'ms', [found.connections.msPerSecond]),
+    of(few, 'memory when idle', 'MB', [found.idle.mb]),
+    of(more, 'memory when idle', 'MB', [found.idleWithConnections.mb]),
+    of(few, 'processor time when idle, each second', 'ms', [found.idle.msPerSecond]),
+    of(more, 'processor time when idle, each second', 'ms', [found.idleWithConnections.msPerSecond]),
   ];
 }
 

@@ -1,4 +1,4 @@
-// The record of a bucket beside a constant answer of the same size, in turns.
+// Compares GET of one bucket with a server that always returns the same answer of that size; the two are measured alternately.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -25,28 +25,28 @@ export async function restRequests({ rounds, seconds }: Extent): Promise<Figure[
       request: { url: new URL(`/constant?bytes=${bytes}`, constant.url) },
     },
   ];
-  const turns = targets.map(() => ({ values: [] as number[], cpuMicroseconds: [] as number[] }));
+  const measurements = targets.map(() => ({ values: [] as number[], cpuMicroseconds: [] as number[] }));
   for (let round = 0; round < rounds; round++)
     for (const [index, { pid, request }] of targets.entries()) {
-      const { perSecond, cpuMicroseconds } = await measureTurn(pid, {
+      const { perSecond, cpuMicroseconds } = await measureRound(pid, {
         ...request,
         connections: 4,
         ms: seconds * 1000,
       });
-      turns[index]?.values.push(perSecond);
-      turns[index]?.cpuMicroseconds.push(cpuMicroseconds);
+      measurements[index]?.values.push(perSecond);
+      measurements[index]?.cpuMicroseconds.push(cpuMicroseconds);
     }
   return targets.map(({ server }, index) => ({
     group: 'REST',
     server,
     shape: `${bytes} bytes, 4 connections`,
     unit: 'requests/s',
-    values: turns[index]?.values as number[],
-    cpuMicroseconds: turns[index]?.cpuMicroseconds as number[],
+    values: measurements[index]?.values as number[],
+    cpuMicroseconds: measurements[index]?.cpuMicroseconds as number[],
   }));
 }
 
-async function measureTurn(
+async function measureRound(
   pid: number,
   request: Load,
 ): Promise<{ perSecond: number; cpuMicroseconds: number }> {

@@ -29,7 +29,7 @@ export async function startRedis(appendfsync: 'everysec' | 'always'): Promise<Pe
   return start(port, 'redis-server', [...place, ...disk], folder);
 }
 
-/** Answers each byte with itself, over TLS if it gets a certificate: what the runtime can do at most. */
+/** An echo server, over TLS if it gets a certificate: the upper bound for a server on this runtime. */
 export async function startEcho(tls?: { certificate: string; key: string }): Promise<Peer> {
   const port = await freePort();
   const program = fileURLToPath(new URL('./echo-server.ts', import.meta.url));

@@ -18,18 +18,18 @@ const mib = 1 << 20;
 const measures: readonly {
   limit: string;
   publishedName: string;
-  of: (meter: Meter) => number;
+  used: (meter: Meter) => number;
   unit: number;
 }[] = [
   {
     limit: 'num_concurrent_requests',
     publishedName: 'num_concurrent_requests',
-    of: (m) => m.running,
+    used: (m) => m.running,
     unit: 1,
   },
-  { limit: 'num_queries_per_min', publishedName: 'num_queries_per_min', of: (m) => m.queries, unit: 1 },
-  { limit: 'ingress_mib_per_min', publishedName: 'ingress', of: (m) => m.ingressBytes, unit: mib },
-  { limit: 'egress_mib_per_min', publishedName: 'egress', of: (m) => m.egressBytes, unit: mib },
+  { limit: 'num_queries_per_min', publishedName: 'num_queries_per_min', used: (m) => m.queries, unit: 1 },
+  { limit: 'ingress_mib_per_min', publishedName: 'ingress', used: (m) => m.ingressBytes, unit: mib },
+  { limit: 'egress_mib_per_min', publishedName: 'egress', used: (m) => m.egressBytes, unit: mib },
 ];
 
 export class UserMeters {
@@ -43,7 +43,9 @@ export class UserMeters {
   /** Returns the names of the reached limits; if there are none, counts the request until `leave`. */
   enter(user: string, limits: ServiceLimits, ingressBytes: number): readonly string[] {
     const meter = this.#meterOf(user);
-    const reached = measures.filter(({ limit, of, unit }) => of(meter) >= (limits[limit] ?? Infinity) * unit);
+    const reached = measures.filter(
+      ({ limit, used, unit }) => used(meter) >= (limits[limit] ?? Infinity) * unit,
+    );
     if (reached.length > 0) return reached.map(({ publishedName }) => publishedName);
     meter.running++;
     meter.queries++;

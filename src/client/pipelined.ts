@@ -11,7 +11,7 @@ const bytesMax = 8 << 20;
 /** Estimate for the header and extras of a request. */
 const headBytes = 64;
 
-export interface Pipelined {
+export interface PipelinedRequests {
   count: number;
   /** Called once per request, when it can be sent. */
   request: (index: number) => RequestParts;
@@ -22,20 +22,20 @@ export interface Pipelined {
 }
 
 /** Resolves after the last reply. */
-export function pipelined(connection: Pick<RequestSender, 'send'>, work: Pipelined): Promise<void> {
+export function pipelined(connection: Pick<RequestSender, 'send'>, work: PipelinedRequests): Promise<void> {
   return new PipelinedRun(connection, work).start();
 }
 
 class PipelinedRun {
   private readonly connection: Pick<RequestSender, 'send'>;
-  private readonly work: Pipelined;
+  private readonly work: PipelinedRequests;
   private readonly finished: Deferred<void> = deferred();
   private next = 0;
   private answered = 0;
   private bytesInFlight = 0;
   private isStopped = false;
 
-  constructor(connection: Pick<RequestSender, 'send'>, work: Pipelined) {
+  constructor(connection: Pick<RequestSender, 'send'>, work: PipelinedRequests) {
     this.connection = connection;
     this.work = work;
   }
@@ -83,7 +83,7 @@ class PipelinedRun {
         this.stop(error as Error);
         return true;
       }
-      // Only when half of the requests are answered, so that the next ones are sent together.
+      // Sends more only when at most half of the window is in flight, so that requests are sent in batches.
       if (this.next - this.answered <= inFlightMax / 2 || this.answered === this.work.count) this.sendMore();
       return true;
     });

@@ -235,7 +235,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features, sessions
     ...manualRoutes(options.clock),
     ...events.routes,
     ...metrics.routes,
-    ...rangeRoutes({ clock, nodesOf: (context) => rangeNodes.of(context) }),
+    ...rangeRoutes({ clock, nodesOf: (context) => rangeNodes.nodesFor(context) }),
   ];
   const bundles = logCollectionRoutes({
     ...options,

@@ -22,14 +22,14 @@ export interface Field<T> {
 type About = Pick<Field<unknown>, 'doc' | 'schema' | 'isRequired'>;
 
 function fieldOf<T>(about: About, read: (sent: unknown) => Reading<T>): Field<T> {
-  const free = { ...about, isRequired: false };
+  const optionalAbout = { ...about, isRequired: false };
   return {
     ...about,
     read,
     optional: () =>
-      fieldOf<T | undefined>(free, (sent) => (sent === undefined ? { value: sent } : read(sent))),
+      fieldOf<T | undefined>(optionalAbout, (sent) => (sent === undefined ? { value: sent } : read(sent))),
     default: (value) =>
-      fieldOf({ ...free, schema: { ...about.schema, default: value } }, (sent) =>
+      fieldOf({ ...optionalAbout, schema: { ...about.schema, default: value } }, (sent) =>
         sent === undefined ? { value } : read(sent),
       ),
     refine: (holds, problem) =>
@@ -99,14 +99,14 @@ export const form = <const S extends Shape>(shape: S): Form<Values<S>> =>
 
 /** A form with these fields; others are ignored. */
 export const openForm = <const S extends Shape>(shape: S): Form<Values<S>> =>
-  formOf(shape, { others: 'dropped' });
+  formOf(shape, { others: 'ignored' });
 
 /** A form with at least one of these fields; others are refused. */
 export const filledForm = <const S extends Shape>(shape: S): Form<Values<S>> =>
   formOf(shape, { others: 'refused', mayBeEmpty: false });
 
 interface FormRules {
-  readonly others: 'refused' | 'dropped';
+  readonly others: 'refused' | 'ignored';
   readonly mayBeEmpty?: boolean;
 }
 

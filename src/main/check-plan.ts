@@ -212,7 +212,7 @@ class PlanCheck {
           this.addProblem(
             `${place}.roles.${index}`,
             text,
-            'names a bucket, scope or collection that the plan does not create',
+            'names a bucket, scope or collection that neither the init file nor --bucket creates',
           );
       }
     }

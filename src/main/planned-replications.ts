@@ -36,7 +36,7 @@ export async function replicationProblems(plan: InitPlan): Promise<PlanProblem[]
     const place = `replications.${index}`;
     const { fromBucket, toCluster, parameters } = replication;
     if (!plan.buckets.some(({ name }) => name === fromBucket) && plan.restore === null)
-      add(`${place}.fromBucket`, `"${fromBucket}": the plan does not create this bucket`);
+      add(`${place}.fromBucket`, `"${fromBucket}": neither the init file nor --bucket creates this bucket`);
     if (!remoteClusters.some(({ name }) => name === toCluster))
       add(`${place}.toCluster`, `"${toCluster}" is not among remoteClusters`);
     const { problems: settingProblems } = await readSettings(parameters);

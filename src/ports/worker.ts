@@ -24,4 +24,4 @@ export function startWorker(module: URL, options: WorkerOptions = {}): Worker {
 
 /** A bundle imports too few modules to search them in a way of its own. */
 const findingOwnModules = `import(${JSON.stringify(codeFile('ports/own-modules').href)})
-      .then(({ findOwnModules }) => findOwnModules())`;
+      .then(({ registerModuleResolver }) => registerModuleResolver())`;

@@ -19,12 +19,12 @@ export const portFlags: Readonly<Record<keyof PortOptions, string>> = {
 type Check = (value: unknown) => string | null;
 
 const isText: Check = (value) =>
-  typeof value === 'string' ? null : `a text is needed, not ${jsonOf(value)}`;
-const isList: Check = (value) => (Array.isArray(value) ? null : `a list is needed, not ${jsonOf(value)}`);
+  typeof value === 'string' ? null : `must be a string, not ${jsonOf(value)}`;
+const isList: Check = (value) => (Array.isArray(value) ? null : `must be an array, not ${jsonOf(value)}`);
 const isCount: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) > 0
     ? null
-    : `a whole number above 0 is needed, not ${jsonOf(value)}`;
+    : `must be a positive integer, not ${jsonOf(value)}`;
 
 const checks: Readonly<Record<keyof StartNodeOptions, Check>> = {
   username: isText,
@@ -36,13 +36,14 @@ const checks: Readonly<Record<keyof StartNodeOptions, Check>> = {
   memoryQuotaMB: isCount,
   edition: isText,
   host: isText,
-  ports: (value) => (isRecord(value) ? null : `an object is needed, not ${jsonOf(value)}`),
+  ports: (value) => (isRecord(value) ? null : `must be an object, not ${jsonOf(value)}`),
   startMs: isCount,
 };
 
 /** @throws TypeError that names the option and the values that it accepts */
 export function checkOptions(options: StartNodeOptions): void {
-  if (!isRecord(options)) throw new TypeError(`startNode: an object is needed, not ${jsonOf(options)}`);
+  if (!isRecord(options))
+    throw new TypeError(`startNode: the options must be an object, not ${jsonOf(options)}`);
   checkNames(options, Object.keys(checks), '');
   for (const [name, value] of Object.entries(options)) {
     const problem = value === undefined ? null : checks[name as keyof StartNodeOptions](value);
@@ -52,14 +53,14 @@ export function checkOptions(options: StartNodeOptions): void {
   checkNames(ports, Object.keys(portFlags), 'ports.');
   for (const [name, port] of Object.entries(ports))
     if (!Number.isInteger(port) || port < 0 || port > 65_535)
-      throw new TypeError(`startNode: ports.${name}: a port from 0 to 65535 is needed, not ${jsonOf(port)}`);
+      throw new TypeError(`startNode: ports.${name}: must be a port from 0 to 65535, not ${jsonOf(port)}`);
 }
 
 function checkNames(options: object, names: readonly string[], prefix: string): void {
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;
   const similar = nearest(unknown, names);
-  const hint = similar === null ? `there are ${names.join(', ')}` : `did you mean ${prefix}${similar}?`;
+  const hint = similar === null ? `the options are ${names.join(', ')}` : `did you mean ${prefix}${similar}?`;
   throw new TypeError(`startNode: unknown option ${prefix}${unknown}; ${hint}`);
 }
 

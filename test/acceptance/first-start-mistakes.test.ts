@@ -59,7 +59,7 @@ const problems = [
   'buckets.2.name: "a b": ',
   'users.0.password: The password must be at least 6 characters long.',
   'users.0.roles.0: "nobody": is not a role',
-  'users.0.roles.1: "data_reader[nix]": names a bucket, scope or collection that the plan does not create',
+  'users.0.roles.1: "data_reader[nix]": names a bucket, scope or collection that neither the init file nor --bucket creates',
   `users.1.name: "@app": Username cannot start with '@'`,
 ];
 const tooMuch = {

@@ -113,7 +113,7 @@ test('refuses wrong references and replications before anything starts, and name
     /remoteClusters\.1: certificate: certificate must be given when secure type is full/,
     /remoteClusters\.2: _: either username or client certificate/,
     /remoteClusters\.3\.name: "c" is listed twice/,
-    /replications\.0\.fromBucket: "no": the plan does not create this bucket/,
+    /replications\.0\.fromBucket: "no": neither the init file nor --bucket creates this bucket/,
     /replications\.0\.toCluster: "x" is not among remoteClusters/,
     /replications\.1\.parameters\.checkpointInterval: .*between 60 and 14400/,
     /replications\.1\.parameters\.filterDeletion: The value must be a boolean/,

@@ -125,7 +125,7 @@ describe('divan doc', () => {
     assert.match(await done('doc get b k --json'), /"value":\{"n":9007199254740993\}/);
     assert.match(await done('doc list b --prefix k --values --json'), /"n":9007199254740993/);
     assert.equal((await json('doc get b k')).cas, cas);
-    await failed(1, /document "k" exists/, 'doc insert b k {}');
+    await failed(1, /document "k" already exists/, 'doc insert b k {}');
     await failed(1, /has another CAS/, 'doc set b k {} --cas 1');
     await done(`doc set b k {"n":2} --cas ${cas}`);
     await failed(4, /has no document "none"/, 'doc get b none');

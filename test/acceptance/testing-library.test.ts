@@ -136,8 +136,8 @@ for (const [title, lastStep] of [
 const refused: readonly [unknown, RegExp][] = [
   [{ bukets: [] }, /unknown option bukets; did you mean buckets\?/],
   [{ ports: { rst: 1 } }, /unknown option ports\.rst; did you mean ports\.rest\?/],
-  [{ ports: { rest: 70_000 } }, /ports\.rest: a port from 0 to 65535 is needed, not 70000/],
-  [{ buckets: 'travel' }, /buckets: a list is needed, not "travel"/],
+  [{ ports: { rest: 70_000 } }, /ports\.rest: must be a port from 0 to 65535, not 70000/],
+  [{ buckets: 'travel' }, /buckets: must be an array, not "travel"/],
   [{ buckets: ['a b'] }, /buckets\.0\.name: "a b": Bucket name can only contain/],
   [{ buckets: [{ name: 'a', ramQuotaMB: 50 }] }, /buckets\.0\.ramQuotaMB: "50": .*100 MB/],
   [{ buckets: [{ name: 'a', colour: 1 }] }, /buckets\.0: Unrecognized key: "colour"/],

@@ -21,7 +21,7 @@ interface StoreFaults {
   stalePercent: number;
 }
 
-export const calmStore: StoreFaults = {
+export const noStoreFaults: StoreFaults = {
   delayMaxMs: 2,
   lostRequestPercent: 0,
   lostAnswerPercent: 0,
@@ -57,7 +57,7 @@ export class FaultyConfigStore implements ConfigStore {
   readonly #clock: SimulatedClock;
   readonly #random: Random;
   readonly ports: { clock: SimulatedClock; random: RandomPort };
-  faults = calmStore;
+  faults = noStoreFaults;
   /** Nothing reaches the store. */
   isDown = false;
 

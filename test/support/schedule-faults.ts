@@ -1,6 +1,6 @@
-// The faults of a simulated schedule: at random times something happens to a process, a connection or the configuration store, or an orchestrator
-// plans a failover or a rebalance.
-import { calmStore } from './faulty-config-store.ts';
+// The faults of a simulated schedule: at random times something happens to a process, a connection or the configuration store, or an
+// orchestrator plans a failover or a rebalance.
+import { noStoreFaults } from './faulty-config-store.ts';
 import { pick } from './schedule-clients.ts';
 import type { ScheduleOrchestrators } from './schedule-orchestrators.ts';
 import type { Process, ScheduledCluster } from './scheduled-cluster.ts';
@@ -18,14 +18,17 @@ const names = [
   'failover',
   'double failover',
   'rebalance',
-  'handover that dies',
+  'fault during a handover',
   'two orchestrators',
 ] as const;
 export type Fault = (typeof names)[number];
 export const faultNames: readonly Fault[] = names;
 
-/** Faults of the configuration store: in every schedule, some share of its calls is delayed, lost, late or answered with old values. */
-const storeFaults = (random: (below: number) => number): typeof calmStore => ({
+/**
+ * Faults of the configuration store: in every schedule, some share of its calls is delayed, lost, applied after they
+ * were reported as failed, or answered with old values.
+ */
+const storeFaults = (random: (below: number) => number): typeof noStoreFaults => ({
   delayMaxMs: pick(random, [2, 20, 200]),
   lostRequestPercent: random(5),
   lostAnswerPercent: random(15),
@@ -70,7 +73,7 @@ export class ScheduleFaults {
     this.isStopped = true;
     cluster.links.heal();
     cluster.links.delayMaxMs = 2;
-    cluster.setStoreFaults(calmStore);
+    cluster.setStoreFaults(noStoreFaults);
     for (const { store } of cluster.running.values()) store.isDown = false;
     for (const { store } of this.orchestrators.orchestrators) store.isDown = false;
     for (const name of cluster.names) if (!cluster.running.has(name)) cluster.start(name);
@@ -90,8 +93,8 @@ export class ScheduleFaults {
       this.withoutStore([...this.cluster.running.values(), ...this.orchestrators.orchestrators]),
     failover: () => this.failOver(this.anyNodeName()),
     'double failover': () => this.failOverTwice(),
-    rebalance: () => this.move(),
-    'handover that dies': () => this.breakHandover(),
+    rebalance: () => this.rebalanceOrDrain(),
+    'fault during a handover': () => this.breakHandover(),
     'two orchestrators': () => {
       this.orchestrators.takeOver();
       return true;
@@ -110,10 +113,11 @@ export class ScheduleFaults {
   private mayKill(name: string): boolean {
     const { current, running } = this.cluster;
     if (running.size < 2 || !running.has(name)) return false;
-    const isWhole = (member: readonly [number, string]): boolean =>
+    const hasAllMemory = (member: readonly [number, string]): boolean =>
       current.nodes[member[0]] !== name && this.cluster.isWhole(member);
     return (
-      !this.isCareful || current.shards.every(({ inSync }) => inSync === undefined || inSync.some(isWhole))
+      !this.isCareful ||
+      current.shards.every(({ inSync }) => inSync === undefined || inSync.some(hasAllMemory))
     );
   }
 
@@ -190,7 +194,7 @@ export class ScheduleFaults {
     return stores.length > 0;
   }
 
-  /** Fails a node over, which may run, or has been restarted or cut off right before. */
+  /** Fails over a node that runs, or that was restarted or cut off just before. */
   private failOver(name: string): boolean {
     const before = this.random(4);
     if (before === 0) this.restart(500 + this.random(12_000), name);
@@ -219,7 +223,7 @@ export class ScheduleFaults {
   }
 
   /** Moves shards away from a node, or to all nodes again. */
-  private move(): boolean {
+  private rebalanceOrDrain(): boolean {
     if (this.random(3) > 0) void this.orchestrators.rebalance();
     else void this.orchestrators.failOver([this.anyNodeName()], 'gracefulFailover');
     return true;
@@ -227,11 +231,11 @@ export class ScheduleFaults {
 
   /** Disturbs the active or its successor while a shard moves from one to the other. */
   private breakHandover(): boolean {
-    const isBack = this.cluster.state.nodes.every(({ membership }) => membership === 'active');
-    if (isBack) void this.orchestrators.failOver([this.anyNodeName()], 'gracefulFailover');
+    const allActive = this.cluster.state.nodes.every(({ membership }) => membership === 'active');
+    if (allActive) void this.orchestrators.failOver([this.anyNodeName()], 'gracefulFailover');
     else void this.orchestrators.rebalance();
     void this.whileHandedOver(pick(this.cluster.random, ['successor', 'stopped'] as const));
-    return false;
+    return false; // counted when the fault has happened
   }
 
   private async whileHandedOver(stage: 'successor' | 'stopped'): Promise<void> {
@@ -251,7 +255,7 @@ export class ScheduleFaults {
             : kind === 1
               ? this.withoutStore([running.get(name)])
               : this.restart(this.random(3_000), name);
-        if (isDone) this.counts['handover that dies']++;
+        if (isDone) this.counts['fault during a handover']++;
         return;
       }
       await clock.sleep(5);

@@ -13,7 +13,7 @@ import type { ShardSpec } from '#kv/admin.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster, nodeNamed } from './cluster.ts';
-import { calmStore, FaultyConfigStore, StoreHistory } from './faulty-config-store.ts';
+import { FaultyConfigStore, noStoreFaults, StoreHistory } from './faulty-config-store.ts';
 import type { Random } from './random.ts';
 import { type NodeHost, ReplicatedNode } from './replicated-cluster.ts';
 import { SimulatedClock } from './simulated-clock.ts';
@@ -58,7 +58,7 @@ export class ScheduledCluster implements NodeHost {
   /** By node: the processes whose memory the disk has, and the running one, since each stopped cleanly. */
   private readonly stoppedBoots = new Map<string, readonly string[]>();
   private history: StoreHistory | null = null;
-  storeFaults = calmStore;
+  storeFaults = noStoreFaults;
   current: BucketMap;
   state: ClusterState;
 
@@ -118,7 +118,7 @@ export class ScheduledCluster implements NodeHost {
   }
 
   /** From now on the store has these faults, for every process. */
-  setStoreFaults(faults: typeof calmStore): void {
+  setStoreFaults(faults: typeof noStoreFaults): void {
     this.storeFaults = faults;
     for (const store of this.stores.values()) store.faults = faults;
   }

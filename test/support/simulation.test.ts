@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
-import { calmStore, FaultyConfigStore, StoreHistory } from './faulty-config-store.ts';
+import { FaultyConfigStore, noStoreFaults, StoreHistory } from './faulty-config-store.ts';
 import { aSeed, randomFrom } from './random.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedNet } from './simulated-net.ts';
@@ -90,7 +90,7 @@ describe('simulated net', () => {
 });
 
 /** Four nodes increment one key. The trace has, for each increment, the node, the value and the time. */
-async function counting(seed: number, faults: Partial<typeof calmStore>) {
+async function counting(seed: number, faults: Partial<typeof noStoreFaults>) {
   const clock = new SimulatedClock();
   const random = randomFrom(seed);
   const server = new MemoryConfigStore();
@@ -111,7 +111,7 @@ async function counting(seed: number, faults: Partial<typeof calmStore>) {
       }
     }
   };
-  for (const node of nodes) node.faults = { ...calmStore, ...faults };
+  for (const node of nodes) node.faults = { ...noStoreFaults, ...faults };
   await clock.until(Promise.all(nodes.map((node, name) => count(node, name))));
   await clock.run(20_000);
   return { ...outcomes, stored: (await server.get<number>('count'))?.value ?? 0, trace: trace.join(' ') };

@@ -64,7 +64,7 @@ export class BackupService {
     this.health = new RepositoryHealth({
       ...parts,
       metrics: this.metrics,
-      isBusy: (id) => this.running.of('active', id) !== undefined,
+      isBusy: (id) => this.running.taskOf('active', id) !== undefined,
       bucketProblem: (repository) => this.tasks.bucketProblem(repository),
     });
     this.#scheduler = new Scheduler({ ...deps, running: this.running, tasks: this.tasks });

@@ -233,7 +233,7 @@ export class RepositoriesService {
   }
 
   #checkIdle(kind: RepositoryKind, id: string): void {
-    const task = this.#deps.running.of(kind, id);
+    const task = this.#deps.running.taskOf(kind, id);
     if (task !== undefined)
       throw backupRefusals.taskNotSent(undefined, `task ${task.record.name} runs on repository ${id}`);
   }

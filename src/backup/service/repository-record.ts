@@ -7,7 +7,7 @@ import { shownTask } from './task-record.ts';
 
 export function repositoryRecord(kind: RepositoryKind, repository: StoredRepository, service: BackupService) {
   const { id, plan, bucket, state, archive, repo, createdMs, updatedMs } = repository;
-  const running = service.running.of(kind, id)?.record;
+  const running = service.running.taskOf(kind, id)?.record;
   const health = kind === 'active' ? service.health.issueOf(id) : null;
   return {
     id,

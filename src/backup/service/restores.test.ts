@@ -45,7 +45,7 @@ describe('restores at the same time', () => {
     ])
       await assert.rejects(restore(planning, 'fourth', body), /could not send task/);
     planning.finish();
-    await eventually(() => assert.equal(planning.service.running.of('active', 'travel'), undefined));
+    await eventually(() => assert.equal(planning.service.running.taskOf('active', 'travel'), undefined));
     await restore(planning, 'fourth', { map_data: 'travel=a' });
     await runningJobs(planning, 3);
     await planning.end();

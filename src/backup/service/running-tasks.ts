@@ -69,7 +69,7 @@ export class RunningTasks {
     return [...this.#byRepository.values()];
   }
 
-  of(kind: RepositoryKind, id: string): RunningTask | undefined {
+  taskOf(kind: RepositoryKind, id: string): RunningTask | undefined {
     return this.#byRepository.get(`${kind}/${id}`);
   }
 
@@ -89,7 +89,7 @@ export class RunningTasks {
   #begin(start: TaskStart): string {
     const { kind, repository, type, planTask, writesTo = [] } = start;
     if (this.#isStopped) throw new TaskConflict('the node stops');
-    const other = this.of(kind, repository.id);
+    const other = this.taskOf(kind, repository.id);
     if (other !== undefined)
       throw new TaskConflict(
         `task ${other.record.name} runs on repository ${repository.id}; try again when it has ended`,
@@ -130,14 +130,14 @@ export class RunningTasks {
   /** A record as it is to be shown: its newest state. */
   current(kind: RepositoryKind, repository: StoredRepository, record: TaskRecord): TaskRecord {
     if (this.#isInterrupted(kind, repository, record)) return interruptedRecord(record);
-    const running = this.of(kind, repository.id)?.record;
+    const running = this.taskOf(kind, repository.id)?.record;
     return record.run === running?.run ? running : record;
   }
 
   #isInterrupted(kind: RepositoryKind, { id }: StoredRepository, record: TaskRecord): boolean {
     const { run, status, nodeId } = record;
     if (status !== 'running' || nodeId !== this.#deps.nodeId) return false;
-    return this.of(kind, id)?.record.run !== run;
+    return this.taskOf(kind, id)?.record.run !== run;
   }
 
   async stop(): Promise<void> {

@@ -10,7 +10,7 @@ import { runAfter } from './schedule.ts';
 
 export interface SchedulerDeps {
   readonly state: BackupStateStore;
-  readonly running: Pick<RunningTasks, 'of'>;
+  readonly running: Pick<RunningTasks, 'taskOf'>;
   readonly tasks: Pick<RepositoryTasks, 'backup' | 'merge'>;
   readonly runsSchedule: () => boolean;
   readonly clock: Clock;
@@ -78,7 +78,7 @@ export class Scheduler {
     for (const due of this.#planned().filter(({ dueMs }) => dueMs <= this.#deps.clock.wallMs())) {
       const { id } = due.repository;
       // The others of the repository stay due until this one has ended.
-      if (started.has(id) || running.of('active', id) !== undefined) continue;
+      if (started.has(id) || running.taskOf('active', id) !== undefined) continue;
       started.add(id);
       if ((await this.#plan(due)) && !this.#begin(due)) await this.#postpone(due);
     }
@@ -142,7 +142,7 @@ export class Scheduler {
   /** Null without a task: the next change of the configuration wakes the scheduler. */
   #pauseMs(): number | null {
     const { running, runsSchedule } = this.#deps;
-    const next = this.#planned().find(({ repository: { id } }) => running.of('active', id) === undefined);
+    const next = this.#planned().find(({ repository: { id } }) => running.taskOf('active', id) === undefined);
     if (next === undefined) return null;
     // Another node with the service may end.
     if (!runsSchedule()) return checkMs;

@@ -25,7 +25,7 @@ const disk = { enabled: 'failoverOnDataDiskIssues[enabled]', period: 'failoverOn
 const path = '/settings/autoFailover';
 
 describe('auto-failover settings', () => {
-  it('are kept over restarts within their ranges', async (t) => {
+  it('accept the values of their ranges, refuse others, and survive a restart', async (t) => {
     await using target = await managerTarget();
     const base = { enabled: 'true', timeout: '120' };
     await checkSettings(t, target, {
@@ -81,7 +81,7 @@ describe('auto-failover settings', () => {
     assert.deepEqual(body, { enabled: true, timeout: 3600, count: 0 });
   });
 
-  it('read as published on a new node; dependent settings are disabled with failover', async (t) => {
+  it('have the published defaults on a new node; disabling auto-failover also disables the settings that depend on it', async (t) => {
     const { request, manager } = await aManager();
     t.after(() => manager.stop());
     const defaults = {

@@ -8,32 +8,32 @@ export type DataValue = number | boolean | string;
 export type DataSettings = Record<string, DataValue>;
 
 type Rule =
-  | { kind: 'integer'; min: number; fallback?: number }
-  | { kind: 'threads'; words: readonly string[]; fallback: string }
-  | { kind: 'switch'; fallback: boolean }
+  | { kind: 'integer'; min: number; default?: number }
+  | { kind: 'threads'; words: readonly string[]; default: string }
+  | { kind: 'switch'; default: boolean }
   | { kind: 'text' };
 
 export const integerMax = 2 ** 31 - 1;
 export const threadsMax = 64;
 const textLengthMax = 1000;
 
-const threads = (...words: string[]): Rule => ({ kind: 'threads', words, fallback: 'default' });
+const threads = (...words: string[]): Rule => ({ kind: 'threads', words, default: 'default' });
 
 export const dataRules = {
-  max_connections: { kind: 'integer', min: 2000, fallback: 65_000 },
-  system_connections: { kind: 'integer', min: 1000, fallback: 5000 },
-  connection_idle_time: { kind: 'integer', min: 0, fallback: 0 },
-  verbosity: { kind: 'integer', min: 0, fallback: 0 },
+  max_connections: { kind: 'integer', min: 2000, default: 65_000 },
+  system_connections: { kind: 'integer', min: 1000, default: 5000 },
+  connection_idle_time: { kind: 'integer', min: 0, default: 0 },
+  verbosity: { kind: 'integer', min: 0, default: 0 },
   num_reader_threads: threads('default', 'disk_io_optimized'),
   num_writer_threads: threads('default', 'disk_io_optimized'),
   num_auxio_threads: threads('default'),
   num_nonio_threads: threads('default'),
   num_storage_threads: threads('default'),
-  privilege_debug: { kind: 'switch', fallback: false },
-  dedupe_nmvb_maps: { kind: 'switch', fallback: false },
-  breakpad_enabled: { kind: 'switch', fallback: true },
-  tracing_enabled: { kind: 'switch', fallback: true },
-  datatype_snappy: { kind: 'switch', fallback: true },
+  privilege_debug: { kind: 'switch', default: false },
+  dedupe_nmvb_maps: { kind: 'switch', default: false },
+  breakpad_enabled: { kind: 'switch', default: true },
+  tracing_enabled: { kind: 'switch', default: true },
+  datatype_snappy: { kind: 'switch', default: true },
   ssl_cipher_list: { kind: 'text' },
   breakpad_minidump_dir_path: { kind: 'text' },
   threads: { kind: 'integer', min: 0 },
@@ -57,7 +57,7 @@ export function effectiveDataSettings(view: ClusterView): DataSettings {
 const dataDefaults: DataSettings = Object.fromEntries(
   dataSettingNames.flatMap((name) => {
     const rule: Rule = dataRules[name];
-    return 'fallback' in rule && rule.fallback !== undefined ? [[name, rule.fallback]] : [];
+    return 'default' in rule && rule.default !== undefined ? [[name, rule.default]] : [];
   }),
 );
 

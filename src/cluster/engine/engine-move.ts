@@ -124,7 +124,7 @@ export class EngineMove {
     const places: ServerPlace[] = [];
     for (const node of candidates) {
       const { host } = nodeAddressOf(node);
-      const offer = await offers.of(node, takenPorts(host, places));
+      const offer = await offers.offerOf(node, takenPorts(host, places));
       if (offer === null && isSelf(node)) return null;
       if (offer !== null) places.push({ nodeId: node.uuid, host, ...offer });
       if (places.length === serversWanted) return places;

@@ -30,7 +30,7 @@ export class ServerOffers {
   }
 
   /** Null: the node cannot run one, or does not answer. */
-  async of({ uuid, otpNode }: NodeState, taken: readonly number[]): Promise<ServerPorts | null> {
+  async offerOf({ uuid, otpNode }: NodeState, taken: readonly number[]): Promise<ServerPorts | null> {
     const { identity, peers, log } = this.#deps;
     if (uuid === identity.nodeId) return await this.#own(taken);
     try {

@@ -76,7 +76,7 @@ export class ServerReplacement {
     for (const node of view.activeNodes) {
       if (entry.value.nodes.includes(node.uuid) || leaving.some(({ uuid }) => uuid === node.uuid)) continue;
       const { host } = nodeAddressOf(node);
-      const offer = await offers.of(node, takenPorts(host, servers.places));
+      const offer = await offers.offerOf(node, takenPorts(host, servers.places));
       if (offer === null) continue;
       const place = { nodeId: node.uuid, host, ...offer };
       if (!(await this.#begin({ entry, lost, place, servers }))) return false;

@@ -34,7 +34,7 @@ export class NodesEvents {
     const others = nodes().filter(({ uuid }) => uuid !== nodeId);
     const found = await Promise.all([
       this.#own(wanted),
-      ...others.map(({ uuid }) => this.#of(uuid, wanted).catch(() => [])),
+      ...others.map(({ uuid }) => this.#eventsOf(uuid, wanted).catch(() => [])),
     ]);
     const ordered = found.flat().sort(byTime);
     return wanted.sinceMs === undefined ? ordered.slice(-wanted.limit) : ordered.slice(0, wanted.limit);
@@ -45,7 +45,7 @@ export class NodesEvents {
   }
 
   /** A node of a newer version may have events that this one does not know. */
-  async #of(uuid: string, wanted: WantedEvents): Promise<EventRecord[]> {
+  async #eventsOf(uuid: string, wanted: WantedEvents): Promise<EventRecord[]> {
     const records = await this.#deps.peers.ask<EventRecord[]>(uuid, 'events', wanted, askMs);
     return records.filter(({ name }) => isEventName(name));
   }

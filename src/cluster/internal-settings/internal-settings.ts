@@ -12,7 +12,11 @@ interface NumberRule {
   readonly default: number | null;
 }
 
-const number = (min: number, max: number, fallback: number): NumberRule => ({ min, max, default: fallback });
+const number = (min: number, max: number, defaultValue: number): NumberRule => ({
+  min,
+  max,
+  default: defaultValue,
+});
 /** Unlimited unless set; an empty text removes the limit. */
 const limit: NumberRule = { min: 0, max: 99_999, default: null };
 

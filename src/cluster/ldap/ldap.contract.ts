@@ -64,7 +64,7 @@ export const TryLdapGroups = defineRoute({
   doc: 'Finds the groups of `groupsQueryUser` by the stored settings and those in the form, which are not stored.',
 });
 
-export const InvalidateLdap = defineRoute({
+export const InvalidateLdapCache = defineRoute({
   id: 'ldap.invalidate',
   method: 'POST',
   path: '/settings/invalidateLDAPCache',

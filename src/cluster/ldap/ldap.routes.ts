@@ -37,7 +37,7 @@ export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[]
       if (outcome.kind === 'found') return reply.json({ result: 'success', groups: outcome.groups });
       return reply.json({ result: 'error', reason: outcome.reason });
     }),
-    bind(contract.InvalidateLdap, () => {
+    bind(contract.InvalidateLdapCache, () => {
       requireEnterprise();
       service.clearCache();
       return reply.json({});

@@ -80,7 +80,7 @@ async function aClusterOf(
       visible: visible ?? (() => true),
       budget: new RangeBudget({ clock, signal: new AbortController().signal }),
     };
-    const all = (nodes[0] as RangeNodes).of({} as never);
+    const all = (nodes[0] as RangeNodes).nodesFor({} as never);
     const answer = new RangeService({ clock }).answer(read.value, all, caller);
     return answer.then((text) => {
       const { data, errors } = JSON.parse(text);

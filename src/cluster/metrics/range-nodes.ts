@@ -48,7 +48,7 @@ export class RangeNodes {
   }
 
   /** This node, then the other active ones. */
-  of(context: Context): [RangeNode, ...RangeNode[]] {
+  nodesFor(context: Context): [RangeNode, ...RangeNode[]] {
     const { snapshots } = this.#deps;
     const others = snapshots
       .allStable(context)

@@ -52,25 +52,25 @@ const firstOf = (node: string): number =>
 describe('the positions of copies', () => {
   it('come from the nodes of which one of several may be promoted', async () => {
     const { askedNodes, positions } = gathered({ b: answerOf('b', 7) });
-    const position = await positions.of('x', map, ['c']);
+    const position = await positions.positionsAfter('x', map, ['c']);
     const shard = firstOf('c');
     assert.deepEqual([position('a', shard)?.seqno, position('b', shard)?.seqno], [5, 7]);
     assert.deepEqual(askedNodes, ['b']);
-    await positions.of('x', stable(planned('a b c', 1)), ['c']);
+    await positions.positionsAfter('x', stable(planned('a b c', 1)), ['c']);
     assert.deepEqual(askedNodes, ['b'], 'each shard has one copy left');
   });
 
   it('are unknown of a node that is down, does not answer in time, or has restarted', async () => {
     const shard = firstOf('c');
     const down = gathered({ b: answerOf('b', 7) }, ['b']);
-    assert.equal((await down.positions.of('x', map, ['c']))('b', shard), null);
+    assert.equal((await down.positions.positionsAfter('x', map, ['c']))('b', shard), null);
     assert.deepEqual(down.askedNodes, []);
     const silent = gathered({});
-    const position = silent.positions.of('x', map, ['c']);
+    const position = silent.positions.positionsAfter('x', map, ['c']);
     await silent.clock.run(500);
     assert.equal((await position)('b', shard), null);
     const restarted = gathered({ b: { ...answerOf('b', 7), boot: 'later' } });
-    assert.equal((await restarted.positions.of('x', map, ['c']))('b', shard), null);
+    assert.equal((await restarted.positions.positionsAfter('x', map, ['c']))('b', shard), null);
   });
 
   it('decide which copy a failover promotes', async () => {
@@ -103,7 +103,7 @@ describe('the positions of copies', () => {
         isDown: () => false,
         movesPerNode: () => 4,
         retries: () => retryDefaults,
-        positions: (bucket, current, failed) => positions.of(bucket, current, failed),
+        positions: (bucket, current, failed) => positions.positionsAfter(bucket, current, failed),
       });
       rebalancer.start();
       await clock.run(3_000);

@@ -35,7 +35,7 @@ export class CopyPositions {
   }
 
   /** Of the copies that may be promoted when these nodes fail. A node that does not answer in time has none. */
-  async of(bucket: string, map: BucketMap, failed: readonly string[]): Promise<PositionOf> {
+  async positionsAfter(bucket: string, map: BucketMap, failed: readonly string[]): Promise<PositionOf> {
     const nodes = candidates(map, failed).filter((node) => !this.#deps.isDown(node));
     const answers = await Promise.all(
       nodes.map(async (node) => [node, await this.#ask(node, bucket)] as const),

@@ -1,4 +1,4 @@
-// The plan of a failover in key `cluster`, which the orchestrator carries out.
+// Writes a failover as a plan into the configuration's key `cluster`; the orchestrator executes the plan.
 import type { ClusterState, NodeState, RebalancePlan } from '../config/cluster-state.ts';
 import { withCounter } from './counters.ts';
 
@@ -9,10 +9,10 @@ export interface FailoverPlanOptions
 
 export function failoverPlan(
   state: ClusterState,
-  failing: readonly NodeState[],
+  failedOver: readonly NodeState[],
   options: FailoverPlanOptions,
 ): ClusterState {
-  const ids = failing.map(({ uuid }) => uuid);
+  const ids = failedOver.map(({ uuid }) => uuid);
   const staying = state.nodes.filter(
     ({ uuid, membership }) => membership === 'active' && !ids.includes(uuid),
   );

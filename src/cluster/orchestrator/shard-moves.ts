@@ -159,16 +159,16 @@ class Slots {
   }
 
   take(nodes: Iterable<number>): void {
-    for (const node of nodes) this.#taken.set(node, this.#of(node) + 1);
+    for (const node of nodes) this.#taken.set(node, this.#movesOf(node) + 1);
   }
 
   takeIfFree(nodes: ReadonlySet<number>): boolean {
-    if ([...nodes].some((node) => this.#of(node) >= this.#limit)) return false;
+    if ([...nodes].some((node) => this.#movesOf(node) >= this.#limit)) return false;
     this.take(nodes);
     return true;
   }
 
-  #of(node: number): number {
+  #movesOf(node: number): number {
     return this.#taken.get(node) ?? 0;
   }
 }

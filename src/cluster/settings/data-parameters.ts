@@ -53,8 +53,8 @@ function rangeOf(name: Name): string {
 
 function defaultOf(name: Name): string {
   const rule = dataRules[name];
-  if (!('fallback' in rule)) return 'unset';
-  return typeof rule.fallback === 'number' ? `${rule.fallback}` : `\`${rule.fallback}\``;
+  if (!('default' in rule)) return 'unset';
+  return typeof rule.default === 'number' ? `${rule.default}` : `\`${rule.default}\``;
 }
 
 export const dataParameters: SettingGroup = {

@@ -14,7 +14,7 @@ import { collectionOptions, jsonFlag, seconds, wholeNumber } from './common-opti
 import { RemoteNode, type RemoteOptions, urlPath } from './remote-node.ts';
 import { type Printed, verb } from './verb.ts';
 
-const plain = {
+const commonOptions = {
   ...nodeConnection('user with the roles data_reader and data_writer, or more'),
   ...collectionOptions,
   json: jsonFlag,
@@ -31,14 +31,14 @@ const casText: OptionKind<bigint> = {
   },
 };
 
-const guarded = { cas: { kind: casText, doc: 'only over this version of the document' } } as const;
+const casOption = { cas: { kind: casText, doc: 'only if the document has this CAS' } } as const;
 const writing = {
   file: { kind: kinds.path, doc: 'file of the value; -: standard input' },
   expiry: { kind: seconds, doc: 'when the document expires, from now' },
   durability: {
     kind: choice('none', 'majority', 'majorityAndPersistActive', 'persistToMajority'),
     default: 'none',
-    doc: 'what is awaited',
+    doc: 'durability level to wait for',
   },
 } as const;
 
@@ -48,8 +48,8 @@ interface Place extends RemoteOptions {
 }
 
 export const docVerbs = [
-  verb('get BUCKET KEY', 'prints a document', plain, async (options, [bucket = '', key = '']) =>
-    within(options, bucket, async (data, id) => {
+  verb('get BUCKET KEY', 'prints a document', commonOptions, async (options, [bucket = '', key = '']) =>
+    withCollection(options, bucket, async (data, id) => {
       const found = await data.get(id, key);
       if (found === undefined) throw absent(bucket, key);
       const { value, isJson, cas, flags } = found;
@@ -60,10 +60,10 @@ export const docVerbs = [
   ),
   verb(
     'set BUCKET KEY [VALUE]',
-    'stores a document, over another one too',
-    { ...plain, ...writing, ...guarded },
+    'stores a document; replaces an existing one',
+    { ...commonOptions, ...writing, ...casOption },
     async (options, [bucket = '', key = '', value]) =>
-      within(options, bucket, (data, id) =>
+      withCollection(options, bucket, (data, id) =>
         store(data, id, bucket, {
           ...requestOf(key, value, options),
           kind: options.cas === undefined ? 'set' : 'replace',
@@ -74,18 +74,18 @@ export const docVerbs = [
   verb(
     'insert BUCKET KEY [VALUE]',
     'stores a document; a key that exists is refused',
-    { ...plain, ...writing },
+    { ...commonOptions, ...writing },
     async (options, [bucket = '', key = '', value]) =>
-      within(options, bucket, (data, id) =>
+      withCollection(options, bucket, (data, id) =>
         store(data, id, bucket, { ...requestOf(key, value, options), kind: 'add', cas: 0n }),
       ),
   ),
   verb(
     'delete BUCKET KEY',
     'deletes a document',
-    { ...plain, ...guarded },
+    { ...commonOptions, ...casOption },
     async (options, [bucket = '', key = '']) =>
-      within(options, bucket, (data, id) =>
+      withCollection(options, bucket, (data, id) =>
         store(data, id, bucket, {
           kind: 'remove',
           key,
@@ -97,12 +97,12 @@ export const docVerbs = [
   ),
   verb(
     'list BUCKET',
-    'keys in order, with --values their documents',
+    'lists keys in order; --values prints their documents too',
     {
-      ...plain,
-      prefix: { kind: kinds.text, default: '', doc: 'only keys that begin so' },
-      after: { kind: kinds.text, doc: 'only keys behind this one: the last of the page before' },
-      limit: { kind: wholeNumber(1, 10_000), default: 100, doc: 'the most keys' },
+      ...commonOptions,
+      prefix: { kind: kinds.text, default: '', doc: 'only keys with this prefix' },
+      after: { kind: kinds.text, doc: 'only keys after this one, such as the last key of the previous page' },
+      limit: { kind: wholeNumber(1, 10_000), default: 100, doc: 'maximum number of keys' },
       values: { kind: kinds.flag, default: false, doc: 'print the documents too' },
     },
     async (options, [bucket = '']) => {
@@ -134,7 +134,7 @@ interface Row {
 const contentOf = (doc: Row['doc']) =>
   doc?.json === undefined ? { base64: doc?.base64 ?? '' } : { value: exactJson(doc.json) };
 
-async function within(
+async function withCollection(
   options: Place,
   bucket: string,
   act: (data: BucketData, collectionId: number) => Promise<Printed>,
@@ -158,7 +158,7 @@ function requestOf(key: string, given: string | undefined, options: WritingValue
     throw new UsageError('--file and --password-file: both name standard input');
   const value = given === undefined ? contentOfFile(file as string) : Buffer.from(given);
   if (value.length > valueBytesMax) throw new CommandError('the value has more than 20 MiB');
-  const flags = isJson(value) ? jsonFlags : 0x03000000;
+  const flags = isJson(value) ? jsonFlags : binaryFlags;
   return { key, value, flags, durability, expiry: expiryOf(expiry) };
 }
 
@@ -172,6 +172,9 @@ function contentOfFile(file: string): Buffer {
     throw new UsageError(`--file: cannot read ${file}: ${(error as Error).message}`);
   }
 }
+
+/** The flags that SDKs store with a value that is not JSON. */
+const binaryFlags = 0x03000000;
 
 /** A value that is no JSON is stored as bytes. */
 function isJson(value: Buffer): boolean {
@@ -199,7 +202,7 @@ async function store(
   if (status === Status.keyExists)
     throw new CommandError(
       request.kind === 'add'
-        ? `document "${request.key}" exists`
+        ? `document "${request.key}" already exists`
         : `document "${request.key}" has another CAS`,
     );
   throw new CommandError(`document "${request.key}": ${statusName(status)}`);
