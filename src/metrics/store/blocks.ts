@@ -24,11 +24,11 @@ export interface BlockBounds {
   readonly samplesMax: number;
 }
 
-export class TooManySamples extends Error {
-  override name = 'TooManySamples';
+export class TooManySamplesError extends Error {
+  override name = 'TooManySamplesError';
 
   constructor(limit: number) {
-    super(`the query would read more than ${limit} samples`);
+    super(`the query would read more than ${limit} samples; use a shorter range or a larger step`);
   }
 }
 
@@ -44,7 +44,7 @@ export class SampleBudget {
 
   take(chunks: readonly { readonly count: number }[]): void {
     for (const { count } of chunks) this.#left -= count;
-    if (this.#left < 0) throw new TooManySamples(this.#limit);
+    if (this.#left < 0) throw new TooManySamplesError(this.#limit);
   }
 }
 
@@ -120,7 +120,7 @@ export class Blocks {
       this.#blocks.shift();
       await this.#open.close(oldest.name);
       await this.#files.remove(oldest.name);
-      this.#log.debug('metrics.blockExpired', { name: oldest.name });
+      this.#log.debug('metrics.block_expired', { name: oldest.name });
     }
   }
 
@@ -155,7 +155,7 @@ export class Blocks {
     try {
       return await this.#open.use(block, (opened) => selectFrom(opened, query, report));
     } catch (error) {
-      if (error instanceof TooManySamples) throw error;
+      if (error instanceof TooManySamplesError) throw error;
       const hasExpired = !this.#blocks.includes(block);
       if (hasExpired) return [];
       report(error);

@@ -31,7 +31,11 @@ export class Recent {
     this.#slots = slots;
     this.#timesMs = new Float64Array(slots);
     this.#lookup = new SeriesLookup(seriesMax, (labels) => ({
-      ...{ labels, newest: -1, ring: null, first: 0, value: 0 },
+      labels,
+      newest: -1,
+      ring: null,
+      first: 0,
+      value: 0,
     }));
   }
 

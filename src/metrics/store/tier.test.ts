@@ -15,7 +15,7 @@ import { type TestContext, test } from 'node:test';
 import { type Log, silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { FlatSample, Matcher } from '../sample.ts';
-import { TooManySamples } from './blocks.ts';
+import { TooManySamplesError } from './blocks.ts';
 import { FolderStoreFiles } from './files.adapter.ts';
 import { Tier } from './tier.ts';
 
@@ -384,7 +384,7 @@ test('refuses a query for too many samples before reading them', async (t) => {
   await fill(tier, 3000);
   assert.equal((await stepsOf(tier, ofBucket('ops', 'a'), 0, 900)).count, 901);
   files.bytes = 0;
-  await assert.rejects(tier.select([], startMs, startMs * 2), TooManySamples);
+  await assert.rejects(tier.select([], startMs, startMs * 2), TooManySamplesError);
   assert.ok(files.bytes < tier.blockBytes / 2, `${files.bytes} of ${tier.blockBytes} bytes read`);
   await tier.close();
 });
