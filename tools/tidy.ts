@@ -130,6 +130,8 @@ const problems: string[] = [];
 const imports = new Map<string, string[]>();
 /** Randomness in tests that DIVAN_SEED does not repeat. */
 const ownSeed = /Math\.random\(|process\.env(\.|\[')(DIVAN_TEST_)?SEED\b|process\.hrtime\(\)\[1\]/;
+/** A literal that is spread into another one has no effect but the layout. */
+const spreadLiteral = /\.\.\.(?:\{|\[[^[\]]*\](?:[,)\]]|$))/;
 const isTest = (file: string): boolean =>
   (file.startsWith('test/') || file.endsWith('.test.ts')) && file !== 'test/support/seed.ts';
 
@@ -150,6 +152,7 @@ function checkFile(file: string): void {
   const limit = longFiles[file] ?? linesMax;
   if (linesOf(text) > limit) problems.push(`${file}: ${linesOf(text)} lines, split it (limit ${limit})`);
   if (isTest(file)) checkSeeds(file, text);
+  checkSpreads(file, text);
   if (!file.startsWith('src/')) return;
   checkImports(file, text);
   if (file.endsWith('.test.ts')) return;
@@ -232,6 +235,13 @@ function checkSeeds(file: string, text: string): void {
       problems.push(
         `${file}:${index + 1}: use printedSeed of test/support/seed.ts, so that DIVAN_SEED repeats the run`,
       );
+  });
+}
+
+function checkSpreads(file: string, text: string): void {
+  text.split('\n').forEach((line, index) => {
+    if (spreadLiteral.test(line))
+      problems.push(`${file}:${index + 1}: write the members of the literal without a spread`);
   });
 }
 

@@ -60,7 +60,11 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
   const replacement = new ServerReplacement({ ...options, view, peers, membership, offers });
   const places = new EnginePlaces({
     ...options,
-    ...{ view, peers, membership, founderChange, certificates: nodeCertificates },
+    view,
+    peers,
+    membership,
+    founderChange,
+    certificates: nodeCertificates,
   });
   const returning = new EngineReturn({ ...options, view, peers, membership, replacement, places });
   const engineMove = new EngineMove({

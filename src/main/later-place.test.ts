@@ -65,7 +65,9 @@ async function otherNode(nodeId: string, { cluster, isOnServers = false, founder
   const parts = { store, view, secrets, log: silentLog, clock: realClock, identity: { nodeId, bootId: '' } };
   const certificates = certificatesOf(store, nodeId);
   const interNode = new InterNode({
-    ...{ ...parts, certificates, isFounder: () => false },
+    ...parts,
+    certificates,
+    isFounder: () => false,
     net: { connect: refusing, channelOf: () => accepted as Channel },
   });
   const membership = aMembership({ natsSource: () => (isOnServers ? someServers : null) });
@@ -89,7 +91,11 @@ async function found(others: Record<string, Other>, own: Partial<ClusterState> =
   const hosts = new Map<string, Awaited<ReturnType<typeof otherNode>>>();
   for (const [id, other] of Object.entries(others)) hosts.set(id, await otherNode(id, other));
   return laterPlace({
-    ...{ store, nodeId: 'a', secrets, log: silentLog, localAddress: undefined },
+    store,
+    nodeId: 'a',
+    secrets,
+    log: silentLog,
+    localAddress: undefined,
     clusterKey: new Uint8Array(32),
     async connect({ nodeId }: NodeAddress) {
       const accept = hosts.get(nodeId);

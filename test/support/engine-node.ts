@@ -101,7 +101,8 @@ export async function aNode(settings: Settings) {
       events.push('removed its server');
     },
     removed: () => void events.push('removed'),
-    ...{ sourceChanged: refusing, groupOf: refusing },
+    sourceChanged: refusing,
+    groupOf: refusing,
   };
   const membership = {
     get isFounder() {
@@ -113,8 +114,12 @@ export async function aNode(settings: Settings) {
       if (source !== null) return null;
       return {
         mirror: isFounder ? null : { ...founderMirror, fence: refusing, release: refusing },
-        ...{ takeOver: refusing, follow: refusing, pause: refusing, resume: refusing },
-        ...{ handOver: refusing, stepDown: refusing },
+        takeOver: refusing,
+        follow: refusing,
+        pause: refusing,
+        resume: refusing,
+        handOver: refusing,
+        stepDown: refusing,
       };
     },
     engineTransfer,
@@ -137,7 +142,14 @@ export async function aNode(settings: Settings) {
     },
   };
   const parts = {
-    ...{ store, clock, secrets, view, membership, peers, random: realRandom, log: silentLog },
+    store,
+    clock,
+    secrets,
+    view,
+    membership,
+    peers,
+    random: realRandom,
+    log: silentLog,
     identity: { nodeId: 'a', bootId: 'boot' },
     certificates: { ownCredentials: () => ({ ca: '', cert: '', key: '' }) },
     issue: async () => ({ authority: keyedCertificate, node: keyedCertificate, rsa: null }),

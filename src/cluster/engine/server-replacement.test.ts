@@ -21,7 +21,10 @@ const unexpected = (): never => assert.fail('it was not expected to be called');
 const node = (uuid: string): NodeState =>
   nodeNamed(uuid, { otpNode: `ns_1@${uuid}`, hostname: `${uuid}.test` });
 const servers: ServerCluster = {
-  ...{ cluster: 'c', password: 'p', systemPassword: 's', authority: keyedCertificate },
+  cluster: 'c',
+  password: 'p',
+  systemPassword: 's',
+  authority: keyedCertificate,
   places: ['a', 'b', 'c'].map((nodeId) => ({ nodeId, host: `${nodeId}.test`, port: 1, routePort: 2 })),
 };
 const member = (name: string, isCurrent = true): GroupMember => ({ id: `id ${name}`, name, isCurrent });
@@ -46,8 +49,12 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], runs = tru
   let source: NatsSource = serverSourceOf(servers);
   const offer = (id: string) => (able.includes(id) ? { port: 3, routePort: 4 } : null);
   const engineTransfer: EngineTransfer = {
-    ...{ moveToServers: unexpected, useServers: unexpected, wantsServers: true },
-    ...{ returnToFounder: unexpected, followFounder: unexpected, removed: unexpected },
+    moveToServers: unexpected,
+    useServers: unexpected,
+    wantsServers: true,
+    returnToFounder: unexpected,
+    followFounder: unexpected,
+    removed: unexpected,
     offer: async () => offer(self),
     runServer: async (task) => void tasks.set(self, task),
     serverName: () => (runs ? `of ${self}` : null),
@@ -72,7 +79,13 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], runs = tru
     },
   };
   const parts = {
-    ...{ clock, store, membership, peers, secrets, random: realRandom, log: silentLog },
+    clock,
+    store,
+    membership,
+    peers,
+    secrets,
+    random: realRandom,
+    log: silentLog,
     identity: { nodeId: self, bootId: 'boot' },
     view: { activeNodes: active.map(node) },
     issue: async () => ({ authority: keyedCertificate, node: keyedCertificate, rsa: null }),

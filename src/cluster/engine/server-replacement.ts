@@ -52,7 +52,8 @@ export class ServerReplacement {
     this.#deps = deps;
     const { clock, log, membership, peers } = deps;
     this.#checks = new PeriodicTask({
-      ...{ everyMs: checkMs, clock },
+      everyMs: checkMs,
+      clock,
       onError: (error) => log.warn('engine.servers_not_checked', { reason: error.message }),
     });
     peers.answer('engine/server', () => membership.engineTransfer?.serverName() ?? null);

@@ -25,7 +25,10 @@ function rowOf(keyspace: KeyspaceName, { expressions }: StoredStatistics): Plain
   const { bucket, scope, collection } = keyspace;
   const newest = expressions.reduce((a, b) => (b.gatheredMs > a.gatheredMs ? b : a));
   const value = {
-    ...{ namespace: 'default', bucket, scope, keyspace: collection },
+    namespace: 'default',
+    bucket,
+    scope,
+    keyspace: collection,
     docCount: newest.documents,
     ...(newest.keyBytes !== undefined && { avgDocKeySize: newest.keyBytes }),
     ...(newest.documentBytes !== undefined && { avgDocSize: newest.documentBytes }),
