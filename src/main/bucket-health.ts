@@ -8,7 +8,7 @@ export interface BucketHealth {
   readonly damages: string[];
 }
 
-export function healthOf(buckets: readonly BucketReport[]): BucketHealth {
+export function bucketHealthOf(buckets: readonly BucketReport[]): BucketHealth {
   const readable = buckets.filter((bucket) => bucket.state === 'ready' && bucket.damaged.length === 0);
   const damages = buckets.flatMap(({ name, damaged, writeFailure }) => [
     ...damaged.map(({ path, reason }) => `bucket "${name}": ${path}: ${reason}`),

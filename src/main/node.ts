@@ -22,7 +22,7 @@ import type { FilePlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import { type BucketHealth, healthOf } from './bucket-health.ts';
+import { type BucketHealth, bucketHealthOf } from './bucket-health.ts';
 import { machineOf, serveNodes } from './node-net.ts';
 import { type NodeOptions, nodeOptions, type PortOption } from './node-options.ts';
 import { NodeQueryService } from './node-query-service.ts';
@@ -174,7 +174,7 @@ export class Node {
   }
 
   async health(): Promise<BucketHealth> {
-    return healthOf((await this.kv.report()).buckets);
+    return bucketHealthOf((await this.kv.report()).buckets);
   }
 
   /** Stops once, however often it is called: a signal may arrive while a failed start is undone. */

@@ -1,6 +1,6 @@
 // The requested cluster in one form for both API versions, and the checks that this version can provide it.
 import { invalid } from '../answers/api-error.ts';
-import { nodesMax } from './common.ts';
+import { clusterNodesMax } from './common.ts';
 
 /** `vpc`: in a customer's cloud; `hosted`: in the operator's. */
 export type Environment = 'vpc' | 'hosted';
@@ -36,9 +36,9 @@ export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'se
     throw invalid(`servers.services: nodes do not offer "${missing}" yet; they offer ${offered.join(', ')}`);
   if (!servers.some(({ services }) => services.includes('data')))
     throw invalid('servers.services: a cluster needs "data": one server group must name it');
-  if (nodeCount(servers) > nodesMax)
+  if (nodeCount(servers) > clusterNodesMax)
     throw invalid(
-      `servers.size: a cluster has at most ${nodesMax} nodes over all groups, not ${nodeCount(servers)}`,
+      `servers.size: a cluster has at most ${clusterNodesMax} nodes over all groups, not ${nodeCount(servers)}`,
     );
 }
 

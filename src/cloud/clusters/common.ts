@@ -9,7 +9,7 @@ export const serviceList = <S extends z.ZodType>(service: S) =>
     .min(1, 'must name at least one service')
     .refine((list) => new Set(list).size === list.length, 'must name each service once');
 export const clusterName = () => text(2, 128);
-export const nodesMax = 27;
+export const clusterNodesMax = 27;
 
 /** The response header with the path of the operation that carries out an accepted change. */
 export const operationHeader = 'Divan-Operation';

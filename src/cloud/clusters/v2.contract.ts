@@ -4,7 +4,7 @@ import { choice, component, dateOf, dateTime, integer, uuidField } from '../answ
 import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';
 import { defineOperation } from '../http/operation.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import { clusterName, nodesMax, operationHeader, serviceList, services } from './common.ts';
+import { clusterName, clusterNodesMax, operationHeader, serviceList, services } from './common.ts';
 import { awsInstances, azureInstances } from './instances.ts';
 import { clusterStatus, type Phase, v2Status } from './phase.ts';
 
@@ -13,7 +13,7 @@ const groupsMin = 'must have at least one group of servers';
 const volumeTypes = ['P4', 'P6', 'P10', 'P15', 'P20', 'P30', 'P40', 'P50', 'P60', 'P70'] as const;
 
 export const serverSchema = component('Server', {
-  size: integer(1, nodesMax),
+  size: integer(1, clusterNodesMax),
   services: serviceList(couchbaseServices),
   aws: component('Server_aws', {
     instanceSize: choice('awsInstances', Object.keys(awsInstances)),

@@ -4,7 +4,7 @@ import { choice, component, dateOf, dateTime, integer, text, uuidField } from '.
 import { cursorSchema, pageQuery } from '../answers/paging.ts';
 import { defineOperation } from '../http/operation.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import { clusterName, nodesMax, operationHeader, serviceList, services } from './common.ts';
+import { clusterName, clusterNodesMax, operationHeader, serviceList, services } from './common.ts';
 import { v3ClusterStatus } from './phase.ts';
 
 const timezone = choice('v3SupportPackageTimezones', ['ET', 'GMT', 'IST', 'PT']);
@@ -14,7 +14,7 @@ const v3Services = choice('v3CouchbaseServices', services);
 const descriptionMax = 1024;
 
 export const v3Servers = component('V3Servers', {
-  size: integer(1, nodesMax),
+  size: integer(1, clusterNodesMax),
   compute: text(1, 128),
   services: serviceList(v3Services),
   storage: component('V3Servers_storage', {
