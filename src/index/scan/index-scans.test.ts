@@ -54,6 +54,40 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
   scans.close();
 });
 
+test('a scan of spans without rows gives the thread to other requests between them', async () => {
+  const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
+  const scans = new IndexScans({
+    catalogue: { find: () => found, of: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    readers: { open: () => ({ page: () => [], refresh: () => {}, close: () => {} }) as never },
+    clock: new ManualClock(),
+    directions: () => [{ isDescending: false }],
+    damaged: () => {},
+  });
+  let pauses = 0;
+  const scan: IndexScan = {
+    index: aDefinition(['`n`']),
+    spans: Array.from({ length: 100 }, (_, value) => {
+      const bound = { value: value * 2, inclusive: true };
+      return { ranges: [{ low: bound, high: bound }] };
+    }),
+    keys: [],
+    isReverse: false,
+    isDistinct: false,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    consistency: { kind: 'not_bounded' },
+    waitMs: 0,
+    signal: new AbortController().signal,
+    yieldIfDue: () => {
+      pauses++;
+      return undefined;
+    },
+  };
+  for await (const _ of scans.scan(scan)) assert.fail('there are no rows');
+  assert.equal(pauses, 100);
+  scans.close();
+});
+
 test('a scan has all rows of its intervals once, in order, for every number of rows and limit', async () => {
   const index = aDefinition(['`n`']);
   const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };

@@ -87,6 +87,8 @@ export class IndexScans implements Indexes {
       snapshotAge = this.limitSnapshotAge(reader);
       for (const interval of intervals) {
         if (rows.isDone) break;
+        const pause = scan.yieldIfDue?.();
+        if (pause !== undefined) await pause;
         yield* this.interval(view, interval, scan, rows);
       }
     } catch (error) {

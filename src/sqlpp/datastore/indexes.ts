@@ -101,6 +101,8 @@ export interface IndexScan {
   /** Documents that a transaction has changed, by id, which replace the stored ones; null: removed. */
   readonly changed?: ReadonlyMap<string, StoredDocument | null>;
   readonly signal: AbortSignal;
+  /** Called between spans, of which there may be very many without a row; a promise when other requests are due. */
+  yieldIfDue?(): Promise<void> | undefined;
 }
 
 export interface IndexRow {

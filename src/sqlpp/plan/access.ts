@@ -9,7 +9,7 @@ import type { Source } from './block.ts';
 import { conjunctsOf, disjunctsOf, isVolatile, readsAny, readsOnly } from './conjuncts.ts';
 import { coverage } from './covering.ts';
 import { type BoundIndex, boundIndex } from './index-keys.ts';
-import { matchIndex, type UnnestBinding } from './index-match.ts';
+import { matchIndex, spansMax, type UnnestBinding } from './index-match.ts';
 import type { KeyspaceFrom, LogicalFrom, OrderTerm } from './logical.ts';
 import type { IndexScan, Operator } from './operators.ts';
 import { pushDown } from './pushdown.ts';
@@ -195,7 +195,9 @@ function unionOf(
   if (!or) return undefined;
   const others = conjuncts.filter((each) => each !== or);
   const scans: IndexScan[] = [];
-  for (const side of disjunctsOf(or)) {
+  const sides = disjunctsOf(or);
+  if (sides.length > spansMax) return undefined;
+  for (const side of sides) {
     const matches = indexes
       .map((index) => matchIndex(index, [...others, ...conjunctsOf(side)], context, []))
       .filter((match) => match !== undefined);

@@ -88,13 +88,12 @@ function planSubselect(
   };
   const pending = conjunctsOf(body.where).map((conjunct) => inlineLet(conjunct, body.let));
   let root = body.from ? fromPlan(access, body.from, pending, new Set(seeds)) : ({ op: 'start' } as Operator);
-  const early = pending.filter((conjunct) => !readsLet(conjunct, body.let));
+  const letSlots = new Set(body.let.map((binding) => binding.slot));
+  const [early, late]: [Expression[], Expression[]] = [[], []];
+  for (const conjunct of pending) (readsAny(conjunct, letSlots) ? late : early).push(conjunct);
   root = filtered(root, early);
   if (body.let.length > 0) root = { op: 'let', input: root, bindings: body.let };
-  root = filtered(
-    root,
-    pending.filter((conjunct) => !early.includes(conjunct)),
-  );
+  root = filtered(root, late);
   if (body.group) root = { op: 'group', input: root, group: body.group };
   if (body.windows.length > 0) root = { op: 'window', input: root, columns: body.windows };
   root = finishSelect(access, select, body, root);
@@ -133,14 +132,13 @@ function inlineLet(conjunct: Expression, bindings: readonly SlotBinding[]): Expr
   });
 }
 
-function readsLet(conjunct: Expression, bindings: readonly SlotBinding[]): boolean {
-  return readsAny(conjunct, new Set(bindings.map((binding) => binding.slot)));
-}
-
 /** Adds the predicates whose slots are set, and removes them from `pending`. */
 export function filterEarly(root: Operator, pending: Expression[], available: ReadonlySet<number>): Operator {
-  const now = pending.filter((conjunct) => !isVolatile(conjunct) && readsOnly(conjunct, available));
-  for (const conjunct of now) pending.splice(pending.indexOf(conjunct), 1);
+  const [now, later]: [Expression[], Expression[]] = [[], []];
+  for (const conjunct of pending)
+    (readsOnly(conjunct, available) && !isVolatile(conjunct) ? now : later).push(conjunct);
+  pending.length = 0;
+  for (const conjunct of later) pending.push(conjunct);
   return filtered(root, now);
 }
 

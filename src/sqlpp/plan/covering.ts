@@ -29,8 +29,9 @@ export function coverage(
     if (key.array === undefined) keys.set(expressionKey(expression), { expression, position });
   });
   const used = new Map<string, Omit<Cover, 'key' | 'slot'>>();
+  const kinds = new Set([...keys.values()].map(({ expression }) => expression.kind));
   const visit = (node: Expression): boolean => {
-    const key = expressionKey(node);
+    const key = kinds.has(node.kind) ? expressionKey(node) : '';
     const cover = keys.get(key);
     if (cover) {
       used.set(key, cover);

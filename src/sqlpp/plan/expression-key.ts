@@ -1,5 +1,6 @@
 // A text that is equal for equivalent expressions only: it ignores positions in the statement, and identifies variables of ranges
 // by their binding, not by their names.
+import { createHash } from 'node:crypto';
 import type { Expression } from '../tree/query.ts';
 import { mapChildren } from './walk.ts';
 
@@ -18,7 +19,16 @@ export function expressionKey(node: Expression): string {
 }
 
 export function sameExpression(a: Expression, b: Expression): boolean {
-  return a === b || expressionKey(a) === expressionKey(b);
+  if (a === b) return true;
+  if (a.kind !== b.kind) return false;
+  if (a.kind === 'slot') return a.slot === (b as typeof a).slot;
+  // The names of fields differ more often than what they belong to.
+  if (a.kind === 'field' && b.kind === 'field' && isOther(a.name, b.name)) return false;
+  return expressionKey(a) === expressionKey(b);
+}
+
+function isOther(a: Expression, b: Expression): boolean {
+  return a.kind === 'constant' && b.kind === 'constant' && a.value !== b.value && typeof a.value === 'string';
 }
 
 function write(node: Expression, names: Names): string {
@@ -129,8 +139,24 @@ function writeRange(
   return `${node.kind}:${attribute}[${ranges.join(',')}](${rest.join(',')})`;
 }
 
+const listDigests = new WeakMap<readonly unknown[], string>();
+
 function valueText(value: unknown): string {
   if (value === undefined) return 'missing';
+  return Array.isArray(value) ? digestOf(value) : textOf(value);
+}
+
+/** Of a long list, since the text of an expression is part of those of all around it. */
+function digestOf(list: readonly unknown[]): string {
+  let digest = listDigests.get(list);
+  if (digest === undefined) {
+    digest = `list ${createHash('sha256').update(textOf(list)).digest('hex')}`;
+    listDigests.set(list, digest);
+  }
+  return digest;
+}
+
+function textOf(value: unknown): string {
   return JSON.stringify(value, (_name, member: unknown) =>
     typeof member === 'bigint' ? { integer: String(member) } : member,
   );

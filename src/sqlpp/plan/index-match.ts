@@ -31,7 +31,7 @@ export interface UnnestBinding {
 }
 
 /** The most spans of a scan. Where the ranges of the keys have more combinations, a key is left unbounded. */
-const spansMax = 1024;
+export const spansMax = 1024;
 
 /** How the index serves the conjuncts; undefined if it lacks documents that they may select. */
 export function matchIndex(
@@ -64,7 +64,9 @@ function matchDisjuncts(
   const or = conjuncts.find((each) => each.kind === 'logical' && each.operator === 'or');
   if (!or) return undefined;
   const others = conjuncts.filter((each) => each !== or);
-  const sides = disjunctsOf(or).map((side) =>
+  const disjuncts = disjunctsOf(or);
+  if (disjuncts.length > spansMax) return undefined;
+  const sides = disjuncts.map((side) =>
     matchConjuncts(index, [...others, ...conjunctsOfSide(side)], context, unnests),
   );
   if (sides.some((side) => side === undefined)) return undefined;

@@ -207,7 +207,8 @@ function outside(
   key: Expression,
   { of, operator, list }: Extract<Expression, { kind: 'membership' }>,
 ): Sarg | undefined {
-  const hasItems = operator === 'in' && list.kind === 'array' && list.items.length > 0;
+  const items = list.kind === 'array' ? list.items : list.kind === 'constant' ? list.value : undefined;
+  const hasItems = operator === 'in' && Array.isArray(items) && items.length > 0;
   if (hasItems) return rejectsNull(key, of) ? valued : undefined;
   return sameExpression(key, of) ? notMissing : undefined;
 }

@@ -27,8 +27,10 @@ export function mapChildren(node: Expression, map: Mapper): Expression {
       return node;
     case 'subquery':
       return isResolved(node) ? rebuild(node, { correlation: mapList(node.correlation, map) }) : node;
-    case 'field':
-      return rebuild(node, { of: map(node.of), name: map(node.name) });
+    case 'field': {
+      const [of, name] = [map(node.of), map(node.name)];
+      return of === node.of && name === node.name ? node : { ...node, of, name };
+    }
     case 'element':
       return rebuild(node, { of: map(node.of), index: map(node.index) });
     case 'slice':
@@ -45,8 +47,10 @@ export function mapChildren(node: Expression, map: Mapper): Expression {
     case 'all keys':
       return rebuild(node, { of: map(node.of) });
     case 'arithmetic':
-    case 'comparison':
-      return rebuild(node, { left: map(node.left), right: map(node.right) });
+    case 'comparison': {
+      const [left, right] = [map(node.left), map(node.right)];
+      return left === node.left && right === node.right ? node : { ...node, left, right };
+    }
     case 'concatenation':
     case 'logical':
       return rebuild(node, { operands: mapList(node.operands, map) });
@@ -160,7 +164,23 @@ function rebuild<T extends object>(node: T, changes: Partial<T>): T {
   return node;
 }
 
-export function childrenOf(node: Expression): Expression[] {
+const noChildren: readonly Expression[] = [];
+
+export function childrenOf(node: Expression): readonly Expression[] {
+  switch (node.kind) {
+    case 'constant':
+    case 'slot':
+    case 'identifier':
+      return noChildren;
+    case 'comparison':
+      return [node.left, node.right];
+    case 'field':
+      return [node.of, node.name];
+    case 'logical':
+      return node.operands;
+    case 'array':
+      return node.items;
+  }
   const children: Expression[] = [];
   mapChildren(node, (child) => {
     children.push(child);

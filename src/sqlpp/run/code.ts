@@ -36,6 +36,7 @@ export class BlockCompiler {
   readonly #fields = new Map<number, Map<string, FieldPath>>();
   readonly #whole = new Set<number>();
   readonly #last: LogicalProjection | undefined;
+  readonly #coversTests: boolean;
   #isFinished = false;
 
   constructor(block: Block, covered: ReadonlyMap<string, number>, outermost?: Operator) {
@@ -43,6 +44,7 @@ export class BlockCompiler {
     this.isOutermost = outermost !== undefined;
     this.#last = outermost && lastProjection(outermost);
     this.#covered = covered;
+    this.#coversTests = [...covered.keys()].some((key) => /^(comparison|logical):/.test(key));
   }
 
   /** The rows of this projection are those of the answer: no operator that follows reads them. */
@@ -88,7 +90,9 @@ export class BlockCompiler {
   #withCovers(expression: Expression): Expression {
     if (this.#covered.size === 0) return expression;
     return replace(expression, (node) => {
-      const slot = node.kind === 'constant' ? undefined : this.#covered.get(expressionKey(node));
+      // The key of a comparison has the text of all below it.
+      const mayBeKey = node.kind !== 'constant' && node.kind !== 'comparison' && node.kind !== 'logical';
+      const slot = mayBeKey || this.#coversTests ? this.#covered.get(expressionKey(node)) : undefined;
       return slot === undefined ? undefined : slotOf(slot, node);
     });
   }

@@ -80,9 +80,10 @@ function parametersOf(tree: Statement): string[] {
   const visit = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return;
     const { kind, name, position } = node as Record<string, unknown>;
+    if (kind === 'constant') return;
     if (kind === 'named parameter') names.add(String(name));
     else if (kind === 'positional parameter') names.add(String(position));
-    for (const child of Object.values(node)) visit(child);
+    for (const child in node) visit((node as Record<string, unknown>)[child]);
   };
   visit(tree);
   return [...names];

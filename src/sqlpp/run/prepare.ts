@@ -81,6 +81,7 @@ function namesKeyspaceLater(tree: StatementTree, context: PrepareContext): boole
   const visit = (node: unknown): boolean => {
     if (typeof node !== 'object' || node === null) return false;
     const { kind, path, expression, use } = node as Record<string, unknown>;
+    if (kind === 'constant') return false;
     if (kind === undefined && path !== undefined && 'alias' in node && isUnknown(path as Expression))
       return true;
     const hasKeys =
@@ -256,7 +257,9 @@ function preparedOf(resolver: Resolver, planning: StatementPlanning, parts: Prep
       .map((ref) => ref.keyspace)
       .filter((keyspace) => keyspace !== undefined),
     indexIds: [...planning.used.keys()],
-    explain: explain(),
+    get explain(): Value {
+      return explain();
+    },
     parameters: planning.parameters(parts.tree),
     program,
   };

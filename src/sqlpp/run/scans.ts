@@ -76,6 +76,7 @@ export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
       consistency,
       waitMs: run.context.scanWaitMs,
       signal: run.context.signal,
+      yieldIfDue: () => run.yieldIfDue(),
     });
     const phase = run.phase('indexScan');
     for await (const rows of batches) {

@@ -2,6 +2,7 @@
 import { aliasOf } from '../tree/alias.ts';
 import type { Expression, RangeBinding } from '../tree/query.ts';
 import type { ExpressionGrammar } from './grammar.ts';
+import { foldedItems } from './literal-lists.ts';
 import type { TokenReader } from './token-reader.ts';
 
 export class ConstructionParser {
@@ -19,7 +20,17 @@ export class ConstructionParser {
     const items = tokens.kind === ']' ? [] : this.expressions.expressions();
     const { at } = tokens;
     tokens.expect(']');
-    return { kind: 'array', items, at };
+    const folded = foldedItems(items);
+    return folded ? { kind: 'constant', value: folded, at } : { kind: 'array', items, at };
+  }
+
+  /** A list that the scanner has read. */
+  literalList(): Expression {
+    const { tokens } = this;
+    const value = tokens.list;
+    const at = tokens.end - 1;
+    tokens.next();
+    return { kind: 'constant', value, at };
   }
 
   object(): Expression {

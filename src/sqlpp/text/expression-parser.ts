@@ -6,6 +6,7 @@ import { numberLiteral } from '../values/number-literal.ts';
 import type { Value } from '../values/value.ts';
 import { CallParser } from './call-parser.ts';
 import { ConstructionParser } from './construction-parser.ts';
+import { foldedOperands } from './literal-lists.ts';
 import { chainMax, chainTooLong, PathParser } from './path-parser.ts';
 import type { TokenKind } from './scanner.ts';
 import type { TokenReader } from './token-reader.ts';
@@ -146,12 +147,15 @@ export class ExpressionParser {
   private logical(left: Expression, operator: 'and' | 'or', precedence: number): Expression {
     const operands: Expression[] = [];
     const add = (operand: Expression): void => {
-      if (operand.kind === 'logical' && operand.operator === operator) operands.push(...operand.operands);
-      else operands.push(operand);
+      if (operand.kind !== 'logical' || operand.operator !== operator) operands.push(operand);
+      else for (const inner of operand.operands) operands.push(inner);
     };
     add(left);
     while (this.tokens.take(operator)) add(this.operators(precedence + 1));
-    return { kind: 'logical', operator, operands, at: left.at };
+    const folded = foldedOperands(operator, operands);
+    const [only] = folded;
+    if (only !== undefined && folded.length === 1) return only;
+    return { kind: 'logical', operator, operands: folded, at: left.at };
   }
 
   private concatenation(left: Expression): Expression {
@@ -257,6 +261,8 @@ export class ExpressionParser {
         return this.parenthesized();
       case '[':
         return this.constructions.array();
+      case 'literal list':
+        return this.constructions.literalList();
       case '{':
         return this.constructions.object();
       case 'named parameter':

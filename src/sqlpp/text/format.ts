@@ -59,6 +59,8 @@ class Formatter {
   expression(expression: Expression): string {
     switch (expression.kind) {
       case 'constant':
+        // A long list of literals: as other lists are written.
+        if (Array.isArray(expression.value)) return `[${expression.value.map(jsonText).join(', ')}]`;
         return expression.value === undefined ? 'missing' : jsonText(expression.value);
       case 'identifier':
         return quoteName(expression.name) + (expression.ignoresCase ? 'i' : '');

@@ -1,5 +1,8 @@
 // Positions in a statement for messages.
 
+/** Messages show at most the beginning of a long token. */
+const wordMax = 1_000;
+
 /** Line and column of an offset, both from 0. */
 export function placeOf(text: string, offset: number): { readonly line: number; readonly column: number } {
   let line = 0;
@@ -26,5 +29,5 @@ export function placeText(text: string, start: number, end: number): string {
     .trimEnd()
     .slice(-20);
   const near = before === '' ? '' : ` near '${before}',`;
-  return ` - line ${line + 1}, column ${column + 1},${near} at: ${text.slice(start, end)}`;
+  return ` - line ${line + 1}, column ${column + 1},${near} at: ${text.slice(start, Math.min(end, start + wordMax))}`;
 }

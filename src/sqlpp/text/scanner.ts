@@ -1,5 +1,8 @@
 // Splits text into tokens. It never fails: invalid text becomes an `error` token, which the parser refuses at its position.
+
+import type { Value } from '../values/value.ts';
 import { type Keyword, keywordOf } from './keywords.ts';
+import { LiteralLists } from './literal-lists.ts';
 import { unquote } from './strings.ts';
 
 export type TokenKind =
@@ -40,7 +43,9 @@ export type TokenKind =
   | '<='
   | '>'
   | '>='
-  | '||';
+  | '||'
+  /** A long list of literals as a whole. */
+  | 'literal list';
 
 /** All tokens of a text, in parallel arrays; the last is `end of input`. */
 export interface Tokens {
@@ -49,6 +54,8 @@ export interface Tokens {
   readonly ends: number[];
   /** The value of identifiers, strings, numbers, parameters and hints; for an error the reason. */
   readonly values: (string | undefined)[];
+  /** The items of literal lists, by the index of their token. */
+  readonly lists: ReadonlyMap<number, Value[]>;
 }
 
 const wordStart = new Uint8Array(128);
@@ -77,11 +84,14 @@ class Scanner implements Tokens {
   readonly starts: number[] = [];
   readonly ends: number[] = [];
   readonly values: (string | undefined)[] = [];
+  readonly lists = new Map<number, Value[]>();
   private readonly text: string;
+  private readonly literals: LiteralLists;
   private at = 0;
 
   constructor(text: string) {
     this.text = text;
+    this.literals = new LiteralLists(text);
   }
 
   run(): void {
@@ -159,6 +169,14 @@ class Scanner implements Tokens {
       case 36: {
         // $
         this.parameter();
+        return;
+      }
+      case 91: {
+        // [
+        const list = this.literals.at(this.at);
+        if (list === undefined) break;
+        this.lists.set(this.kinds.length, list.items);
+        this.add('literal list', list.end, undefined);
         return;
       }
       case 63: {

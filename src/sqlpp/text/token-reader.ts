@@ -1,5 +1,6 @@
 // The parser's position in the tokens, and its errors.
 import { type SqlError, sqlError } from '../errors/sql-error.ts';
+import type { Value } from '../values/value.ts';
 import { keywordOf } from './keywords.ts';
 import { nearText, placeText } from './positions.ts';
 import { scan, type TokenKind, type Tokens } from './scanner.ts';
@@ -30,6 +31,16 @@ export class TokenReader {
   /** The offset after the previous token. */
   get lastEnd(): number {
     return this.index === 0 ? 0 : (this.tokens.ends[this.index - 1] as number);
+  }
+
+  /** The offset after the next token. */
+  get end(): number {
+    return this.tokens.ends[this.index] as number;
+  }
+
+  /** The items of a literal list. */
+  get list(): Value[] {
+    return this.tokens.lists.get(this.index) as Value[];
   }
 
   get value(): string {
