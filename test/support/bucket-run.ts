@@ -313,7 +313,7 @@ export class BucketRun extends ComparedBucket {
     this.isPurging = false;
   }
 
-  private async end(act: () => Promise<void>): Promise<void> {
+  private async end(act: () => Promise<unknown>): Promise<void> {
     this.isEnding = true;
     this.options.disk?.release();
     this.countUp();

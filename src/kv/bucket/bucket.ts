@@ -91,14 +91,16 @@ export class Bucket {
     return this.parts.warmUp?.report() ?? null;
   }
 
-  /** Writes everything and closes the files, which note the boot; the bucket answers no calls afterwards. */
-  async stop(boot?: string): Promise<void> {
+  /** Writes everything, and closes the files, which note the boot; it answers no calls afterwards. False: the disk did not take everything. */
+  async stop(boot?: string): Promise<boolean> {
     await this.halt();
     await this.parts.flusher?.drain();
+    const isWritten = this.parts.flusher?.isStuck !== true;
     this.failWaiters();
-    if (!this.files || !this.isOpen) return;
+    if (!this.files || !this.isOpen) return isWritten;
     const by = closedBy(boot, this.stoppedBoots);
     await this.options.storage?.disk.close(this.files.bucketUuid, this.isRecovered, by);
+    return isWritten;
   }
 
   /** Stops without writing, and deletes the files. */
@@ -161,7 +163,7 @@ export class Bucket {
     const dropped = dropVbuckets(vbs, { parts, files, disk: options.storage?.disk, isServing });
     this.dropping = Promise.allSettled([this.dropping, dropped]);
     await dropped;
-    await this.writeStates(vbs);
+    if ((await this.writeStates(vbs)).length < vbs.length) throw new Error('the disk takes no changes');
   }
 
   get isOnDisk(): boolean {
@@ -205,8 +207,9 @@ export class Bucket {
   }
 
   stats(): BucketStats {
+    const expectedItems = this.state === 'warmup' ? (this.parts.warmUp?.expectedItems ?? 0) : 0;
     return {
-      ...countsOf(this.parts.vbuckets.columns, this.parts.collections, this.expectedItems),
+      ...countsOf(this.parts.vbuckets.columns, this.parts.collections, expectedItems),
       memUsed: this.documents.memUsed,
       nonResident: this.parts.residency.nonResident,
       diskFetches: this.parts.fetches?.fetched ?? 0,
@@ -217,13 +220,11 @@ export class Bucket {
 
   activity(): EngineActivity {
     const { memoryRefusals, memUsed } = this.documents;
-    const { failedCommits } = this;
-    const queued = this.parts.flusher?.queued ?? 0;
     const { visited, compressed } = this.parts.background.compressor;
     const counted = {
-      queued,
+      queued: this.parts.flusher?.queued ?? 0,
       memoryRefusals,
-      failedCommits,
+      failedCommits: this.failedCommits,
       memUsed,
       drift: { active: this.parts.drift.active.figures(), replica: this.parts.drift.replica.figures() },
       compression: { visited, compressed },
@@ -255,16 +256,13 @@ export class Bucket {
     this.parts.events.whenRecorded(() => this.parts.background.sweepAgain());
   }
 
-  /** Resolves when the states and epochs of these vbuckets are on disk. */
-  async writeStates(vbs: readonly number[]): Promise<void> {
+  /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. */
+  async writeStates(vbs: readonly number[]): Promise<readonly number[]> {
     const { flusher } = this.parts;
     await flusher?.pause();
-    await flusher?.writeStates(vbs);
+    const written = await flusher?.writeStates(vbs);
     if (this.isServing) flusher?.resume();
-  }
-
-  private get expectedItems(): number {
-    return this.state === 'warmup' ? (this.parts.warmUp?.expectedItems ?? 0) : 0;
+    return written ?? vbs;
   }
 
   async diskSizes(): Promise<DiskSizes> {

@@ -9,8 +9,8 @@ import { addFailoverEntry } from './warm-up.ts';
 export interface ShardHooks {
   /** These vbuckets became active and have a new uuid. */
   activated(vbs: readonly number[]): void;
-  /** Resolves when the states of these vbuckets are on disk. */
-  written(vbs: readonly number[]): Promise<void>;
+  /** Resolves when the states of these vbuckets are on disk, or the disk does not take them now. */
+  written(vbs: readonly number[]): Promise<unknown>;
   /** This vbucket is not active any longer. */
   deposed(vb: number): void;
   /** Called after every change of a vbucket's state. */

@@ -1,5 +1,5 @@
 // One bucket of the desired state: starts, changes, flushes and removes its engine, and opens or closes it for the dispatcher.
-import type { Clock } from '#ports/clock.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -39,7 +39,12 @@ export interface BucketHostOptions {
   lock?: OpenPlace | undefined;
   /** Null while this node is the only one. */
   replication?: () => Replication | null;
+  /** Runs this between two changes of the desired state. */
+  inTurn?: (act: () => Promise<void>) => void;
 }
+
+/** Pause between checks whether a disk that was full takes changes again. */
+const restartCheckMs = 500;
 
 const levels: Record<DurabilityMinLevel, DurabilityLevel> = {
   none: DurabilityLevel.none,
@@ -69,6 +74,10 @@ export class BucketHost {
   private sizes: DiskSizes = noSizes;
   private failure: string | null = null;
   private incarnation: number;
+  /** What the present engine was made with. */
+  private made: BucketSpec;
+  /** Set while the engine cannot be made again. */
+  private restartCheck: Timer | null = null;
   /** The replication of the bucket in its present engine and incarnation; null without other nodes. */
   private shards: BucketReplication | null = null;
   /** Which engine of the bucket may have made promises to other nodes. */
@@ -79,6 +88,7 @@ export class BucketHost {
     this.log = options.log;
     this.incarnation = spec.incarnation;
     this.options = options;
+    this.made = spec;
     this.bucket = this.makeBucket(spec);
     // Files show that an earlier process had the bucket; of a bucket without files that is not known.
     this.earlier = spec.type === 'native' && spec.filesExisted === false ? 'none' : 'process';
@@ -112,15 +122,14 @@ export class BucketHost {
   async follow(spec: BucketSpec): Promise<boolean> {
     const { bucket, served } = this;
     const hasNewManifest = spec.manifest.uid !== served.spec.manifest.uid;
-    const needsRestart = isRestartNeeded(served.spec, spec);
     const hasNewPolicy = served.spec.evictionPolicy !== spec.evictionPolicy;
     const hasNewConfig = served.update(spec);
-    if (needsRestart) {
+    if (isRestartNeeded(this.made, spec) && this.mayRestart()) {
       await this.restart(spec);
       return hasNewConfig;
     }
     bucket.setRules(rulesOf(spec));
-    if (hasNewPolicy) bucket.setEvictionPolicy(spec.evictionPolicy);
+    if (hasNewPolicy && spec.type !== 'native') bucket.setEvictionPolicy(spec.evictionPolicy);
     if (hasNewManifest) bucket.applyManifest(spec.manifest);
     await this.followShards(spec);
     if (spec.incarnation !== this.incarnation) await this.flush(spec.incarnation);
@@ -141,6 +150,7 @@ export class BucketHost {
   }
 
   async stop(): Promise<void> {
+    this.endRestartCheck();
     this.endReplication();
     await this.bucket.stop(this.options.replication?.()?.boot);
     this.served.close();
@@ -148,6 +158,7 @@ export class BucketHost {
 
   /** Removes the bucket and its files. */
   async destroy(): Promise<void> {
+    this.endRestartCheck();
     this.endReplication();
     this.served.close();
     await this.bucket.destroy();
@@ -219,7 +230,7 @@ export class BucketHost {
       incarnation: this.incarnation,
       state: this.failure === null ? bucket.state : 'failed',
       damaged,
-      writeFailure: this.failure ?? bucket.writeFailure,
+      writeFailure: this.failure ?? this.writeFailure,
       compaction: bucket.compaction.progress,
       warmUp: bucket.warmUpReport,
       ...served.report(),
@@ -255,14 +266,54 @@ export class BucketHost {
     return shards?.map((spec) => (mustConfirm(spec) ? { ...spec, state: 'pending' } : spec));
   }
 
+  private get writeFailure(): string | null {
+    const { writeFailure } = this.bucket;
+    return writeFailure === null || this.restartCheck === null
+      ? writeFailure
+      : `${writeFailure}; the bucket keeps its eviction policy and number of threads until all of its changes can be written`;
+  }
+
+  /**
+   * An engine whose disk does not take its changes is not made again: the next one would lack them, while other nodes count on this process
+   * having them. It is made again once the disk takes them, and after a failed file by a restart of the node.
+   */
+  private mayRestart(): boolean {
+    const { bucket, log, options, served } = this;
+    if (bucket.state !== 'ready' || bucket.writeFailure === null) return true;
+    if (this.restartCheck === null)
+      log.error('bucket.restart_refused', { bucket: served.name, reason: bucket.writeFailure });
+    this.restartCheck?.cancel();
+    this.restartCheck = options.clock.after(restartCheckMs, () =>
+      options.inTurn?.(() => this.restartIfDue()),
+    );
+    return false;
+  }
+
+  private async restartIfDue(): Promise<void> {
+    const { spec } = this.served;
+    if (this.restartCheck === null) return;
+    if (!isRestartNeeded(this.made, spec)) this.endRestartCheck();
+    else if (this.mayRestart()) await this.restart(spec);
+  }
+
+  private endRestartCheck(): void {
+    this.restartCheck?.cancel();
+    this.restartCheck = null;
+  }
+
   /** Stops the bucket and starts it again with the new spec, as a restart of the node would. */
   private async restart(spec: BucketSpec): Promise<void> {
+    this.endRestartCheck();
+    this.made = spec;
     this.endReplication();
     this.served.close();
     this.bucket.state = 'warmup';
     this.log.info('bucket.restarting', { bucket: spec.name });
     try {
-      await this.bucket.stop(this.options.replication?.()?.boot);
+      const replication = this.options.replication?.() ?? null;
+      const isWritten = await this.bucket.stop(replication?.boot);
+      if (!isWritten && replication !== null)
+        throw new Error('the disk did not take all changes: restart the node');
     } catch (error) {
       this.fail('bucket.restart_failed', error);
       return;

@@ -193,6 +193,9 @@ export class DataService implements KvAdmin {
     const { lock } = options;
     const replication = () => this.replication;
     this.bucketOptions = { clock, spend, random, log, now: this.now, disk, folder, lock, replication };
+    this.bucketOptions.inTurn = (act) => {
+      this.last = this.last.then(() => (this.stopping ? undefined : act())).catch(() => {});
+    };
     return await this.listen(options);
   }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Log, silentLog } from '#ports/log.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 
 for (const change of [{ evictionPolicy: 'fullEviction' }, { threadsNumber: 8 }] as const) {
   test(`a change of ${Object.keys(change)[0]} restarts the bucket, which then has all its documents`, async () => {
@@ -32,3 +34,29 @@ for (const change of [{ evictionPolicy: 'fullEviction' }, { threadsNumber: 8 }] 
     assert.equal((await client.ask(set)).status, Status.success);
   });
 }
+
+test('a bucket whose disk is full keeps its engine, and is restarted once there is space', async () => {
+  const events: string[] = [];
+  const noted = (event: string): void => void events.push(event);
+  const log: Log = { ...silentLog, error: noted, info: noted, child: () => log };
+  await using service = await startService(aDesired(), { log });
+  const client = await service.ready();
+  const set = { opcode: 1, key: Buffer.from('\0k'), extras: Buffer.alloc(8), value: Buffer.from('kept') };
+  service.disk.isFull = true;
+  assert.equal((await client.ask(set)).status, Status.success);
+  const failure = async () => (await service.service.report()).buckets[0]?.writeFailure ?? '';
+  await eventually(async () => assert.match(await failure(), /no space/));
+  const changed = aDesired({ buckets: [aBucket('b', { evictionPolicy: 'fullEviction' })] });
+  for (let applied = 0; applied < 2; applied++) {
+    await service.service.apply(changed);
+    assert.match(await failure(), /no space .*; the bucket keeps its eviction policy/);
+    assert.equal((await client.ask({ opcode: 0, key: set.key })).value.toString(), 'kept');
+  }
+  assert.equal(events.filter((event) => event === 'bucket.restart_refused').length, 1);
+  service.disk.isFull = false;
+  await eventually(async () => {
+    assert.ok(events.includes('bucket.restarting'));
+    assert.equal((await client.ask({ opcode: 0, key: set.key })).value.toString(), 'kept');
+  });
+  assert.equal(await failure(), '');
+});

@@ -9,7 +9,7 @@ import { CutWriter } from '../data/cut.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
 import { CheckTimes } from './check-times.ts';
-import { confirmation } from './confirmation.ts';
+import { confirmation, confirmations, recordedChanges } from './confirmation.ts';
 import { ContinuedBoots } from './continued-boots.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf } from './copy-position.ts';
@@ -72,6 +72,8 @@ export class BucketReplication {
   private following: Promise<unknown> = Promise.resolve();
   /** A change of the map is under way. */
   private isChanging = false;
+  /** The disk did not take the epoch of a confirmation: other changes come first, once. */
+  private isUnrecorded = false;
   /** No change is requested before this monotonic time, because the store could not be reached. */
   private notBeforeMs = -Infinity;
   /** The outcome of a change is unknown: the map is written again before anything else. */
@@ -191,8 +193,7 @@ export class BucketReplication {
     const vbs = this.vbsOf(shard);
     const tookOver = current === undefined && vbs.some((vb) => state[vb] !== VbucketState.active);
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
-    const { checks, cuts, delayed } = this;
-    const parts = { cuts, delayed, due: checks.due };
+    const parts = { cuts: this.cuts, delayed: this.delayed, due: this.checks.due };
     this.actives.set(shard, new ActiveShard({ ...this.options, ...parts, ref, vbs, spec, tookOver }));
   }
 
@@ -219,26 +220,23 @@ export class BucketReplication {
     const confirms = this.specs.flatMap((spec, shard) =>
       confirmation(spec, { ...this.options, boots, drops, earlier, shard, epoch: this.epochOf(shard) }),
     );
-    if (confirms.length > 0) return confirms;
+    if (confirms.length > 0 && !this.isUnrecorded) return confirms;
+    this.isUnrecorded = false;
     return [...this.actives.values()].flatMap((active) => active.wantedChange() ?? []);
   }
 
-  private async change(changes: readonly ShardChange[]): Promise<void> {
+  private async change(wanted: readonly ShardChange[]): Promise<void> {
     const { bucket, change, log, self, uuid } = this.options;
     this.isChanging = true;
-    for (const shardChange of changes) this.actives.get(shardChange.shard)?.changing(shardChange);
-    const confirmed = changes.filter(({ kind }) => kind === 'confirm');
-    for (const { epoch, shard } of confirmed) this.raiseEpoch(shard, epoch, self.node);
-    // This epoch is on disk before the map has it, so that no lower one is answered after a restart.
-    if (confirmed.length > 0) await bucket.writeStates(confirmed.flatMap(({ shard }) => this.vbsOf(shard)));
+    for (const shardChange of wanted) this.actives.get(shardChange.shard)?.changing(shardChange);
+    const confirms = confirmations(wanted);
+    for (const { epoch, shard } of confirms) this.raiseEpoch(shard, epoch, self.node);
+    const changes = confirms.length > 0 ? await recordedChanges(wanted, bucket, this.vbsOf) : wanted;
+    this.isUnrecorded = changes.length < wanted.length;
+    if (this.isUnrecorded && changes.length === 0) return this.endUnsent(wanted);
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
-    if (outcome.kind === 'unsent') {
-      this.isChanging = false;
-      this.notBeforeMs = this.options.clock.monotonicMs() + storeRetryMs;
-      for (const { shard } of changes) this.actives.get(shard)?.unchanged();
-      return;
-    }
+    if (outcome.kind === 'unsent') return this.endUnsent(wanted);
     if (outcome.kind === 'unknown' && !this.isMapUnknown)
       log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
     this.isMapUnknown = outcome.kind === 'unknown';
@@ -252,6 +250,12 @@ export class BucketReplication {
     } finally {
       this.isChanging = false;
     }
+  }
+
+  private endUnsent(changes: readonly ShardChange[]): void {
+    this.isChanging = false;
+    this.notBeforeMs = this.options.clock.monotonicMs() + storeRetryMs;
+    for (const { shard } of changes) this.actives.get(shard)?.unchanged();
   }
 
   /** Applies an epoch of a message: when it is higher, an active shard of this node stops at once. */
@@ -374,9 +378,8 @@ export class BucketReplication {
     if (epoch !== undefined && node !== undefined) this.sendEpoch('failed', node, shard, epoch);
   }
 
-  private leftovers(): number[] {
-    return this.drops.leftovers(this.specs, this.options.self.node, (shard) => this.vbsOf(shard));
-  }
+  private readonly leftovers = (): number[] =>
+    this.drops.leftovers(this.specs, this.options.self.node, this.vbsOf);
 
   private persisted(vb: number): void {
     const shard = this.intakes.size === 0 ? -1 : vb % this.specs.length;
@@ -385,15 +388,13 @@ export class BucketReplication {
       this.reports.add(intake.node, { shard, epoch: intake.epoch, vb: vb, isAwaited: true }, 0);
   }
 
-  private servedUntilMs(vb: number): number {
-    return this.actives.get(vb % this.specs.length)?.servedUntilMs() ?? Infinity;
-  }
+  private readonly servedUntilMs = (vb: number): number =>
+    this.actives.get(vb % this.specs.length)?.servedUntilMs() ?? Infinity;
 
   private epochOf(shard: number): number {
     return Math.max(this.options.bucket.columns.epoch[shard] as number, this.epochs.get(shard) ?? 0);
   }
 
-  private vbsOf(shard: number): number[] {
-    return vbsOfShard(this.options.bucket.columns.count, this.specs.length, shard);
-  }
+  private readonly vbsOf = (shard: number): number[] =>
+    vbsOfShard(this.options.bucket.columns.count, this.specs.length, shard);
 }

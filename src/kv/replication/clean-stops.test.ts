@@ -234,6 +234,22 @@ test('a copy that is not back soon leaves the set', async (t) => {
   all.end();
 });
 
+test('a copy whose next process is back and does not catch up in time leaves the set', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b']);
+  const { clock } = all.cluster;
+  await all.begin();
+  all.kill('b');
+  await clock.run(200);
+  // It is connected and answers heartbeats, and takes no changes without the map.
+  (await all.start('b')).receivesMap = false;
+  await clock.run(1_000);
+  assert.deepEqual(await all.members(), ['a', 'b before']);
+  await clock.run(2_000);
+  assert.deepEqual(await all.members(), ['a']);
+  assert.equal(all.node('a').store('k', 0, majority), Status.durabilityImpossible);
+  all.end();
+});
+
 test('a set with enough members goes on at once without a copy that stopped', async (t) => {
   const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
   await all.begin();

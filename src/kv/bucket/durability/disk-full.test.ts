@@ -82,7 +82,8 @@ for (const hasSpace of [false, true])
     b.bucket.documents.writeRefusal = Status.success;
     b.store('later');
     disk.isFull = !hasSpace;
-    await Promise.all([b.bucket.writeStates([0, 4]), b.bucket.writeStates([4])]);
+    const written = await Promise.all([b.bucket.writeStates([0, 4]), b.bucket.writeStates([4])]);
+    assert.deepEqual(written, hasSpace ? [[0, 4], [4]] : [[], []]);
     assert.equal(b.bucket.documents.persistedSeqno(0), hasSpace ? 2 : 0);
     disk.isFull = false;
     await runBackground(b, 600);

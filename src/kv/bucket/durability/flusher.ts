@@ -169,14 +169,15 @@ export class Flusher {
     await Promise.all(this.files.map((file) => this.drainFile(file)));
   }
 
-  /** Writes the state of vbuckets, dirty or not. Used while paused. */
-  async writeStates(vbs: readonly number[]): Promise<void> {
-    await Promise.all(this.files.map((file) => this.writeFileStates(file, vbs)));
+  /** Writes the state of vbuckets, dirty or not. Resolves with those whose file took it. Used while paused. */
+  async writeStates(vbs: readonly number[]): Promise<readonly number[]> {
+    return (await Promise.all(this.files.map((file) => this.writeFileStates(file, vbs)))).flat();
   }
 
-  private async writeFileStates(file: FileState, vbs: readonly number[]): Promise<void> {
+  private async writeFileStates(file: FileState, vbs: readonly number[]): Promise<readonly number[]> {
     const ofFile = vbs.filter((vb) => fileOf(vb, this.files.length) === this.files.indexOf(file));
     if (ofFile.length > 0) await this.commitStates(file, ofFile);
+    return file.failure === null && !file.isFull ? ofFile : [];
   }
 
   /** A cut says that everything before it is on disk, so none is taken while a batch is not; the states follow that batch. */
