@@ -178,7 +178,7 @@ describe('merging and removing backups', () => {
     const restore = ['restore', copy, '--map', 'b=copy'];
     const reader = shareFolder(copy);
     for (const args of writers)
-      await fails(new RegExp(`is in use: process ${process.pid} restores from it`), ...args);
+      await fails(new RegExp(`is in use: process ${process.pid} reads it`), ...args);
     await succeeds(...restore);
     reader.release();
     const writer = lockFolder(copy);

@@ -66,7 +66,7 @@ export function readSmall(path: string, bytesMax = bytesMaxDefault): Buffer {
   }
 }
 
-/** An object without fields for `null`. @throws ArchiveError */
+/** Returns `{}` for the JSON text `null`. @throws ArchiveError */
 export function readJson(path: string): unknown {
   const text = readSmall(path).toString();
   try {

@@ -42,16 +42,21 @@ export class DataWriter {
   }
 
   static create(path: string, owner: BlockOwner): DataWriter {
-    const writer = new DataWriter(createRegular(path), owner, 0);
-    writer.write(fileHeader(owner));
-    return writer;
+    const file = createRegular(path);
+    return closedOnError(file, () => {
+      const writer = new DataWriter(file, owner, 0);
+      writer.write(fileHeader(owner));
+      return writer;
+    });
   }
 
   /** Continues after the last whole block; what a killed task wrote after it is cut off. */
   static reopen(path: string, owner: BlockOwner, bytes: number): DataWriter {
     const file = reopenRegular(path);
-    ftruncateSync(file, bytes);
-    return new DataWriter(file, owner, bytes);
+    return closedOnError(file, () => {
+      ftruncateSync(file, bytes);
+      return new DataWriter(file, owner, bytes);
+    });
   }
 
   /** Returns the offset of the block. */
@@ -123,11 +128,13 @@ export class DataReader implements Disposable {
     this.path = path;
     this.owner = owner;
     this.file = openRegular(path);
-    this.bytes = fstatSync(this.file).size;
-    if (!this.read(0, fileHeaderBytes).equals(fileHeader(owner))) {
-      closeSync(this.file);
-      throw new ArchiveError(`${path} is not the data file that its manifest describes`);
-    }
+    this.bytes = closedOnError(this.file, () => fstatSync(this.file).size);
+    closedOnError(this.file, () => this.checkHeader());
+  }
+
+  private checkHeader(): void {
+    if (!this.read(0, fileHeaderBytes).equals(fileHeader(this.owner)))
+      throw new ArchiveError(`${this.path} is not the data file that its manifest describes`);
   }
 
   /** Reads the header of a block only. @throws ArchiveError */
@@ -164,6 +171,15 @@ export class DataReader implements Disposable {
       filled += more;
     }
     return bytes.subarray(0, filled);
+  }
+}
+
+function closedOnError<T>(file: number, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    closeSync(file);
+    throw error;
   }
 }
 

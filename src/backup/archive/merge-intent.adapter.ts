@@ -12,7 +12,7 @@ import type { Repository } from './repository.adapter.ts';
 export interface MergeIntent {
   /** The backup that stays. */
   readonly end: string;
-  /** That its manifest has once the merge is complete. */
+  /** `merged.id` of its manifest once the merge is complete. */
   readonly id: string;
   /** The backups to remove then. */
   readonly replaced: readonly string[];

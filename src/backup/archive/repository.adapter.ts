@@ -18,6 +18,7 @@ import type { BlockOwner } from '../format/block.ts';
 import {
   type BackupManifest,
   backupNamePattern,
+  bucketsMax,
   type MergedBackups,
   parseManifest,
 } from '../format/manifest.ts';
@@ -33,11 +34,11 @@ const plainVersion = 1;
 const encryptedVersion = 2;
 const partialFile = 'partial.json';
 const formatName = 'divan-backup-repository';
-/** Far above the manifest of 100 buckets with 1,000 collections each. */
+/** Above the manifest of 1,000 buckets, which have about 150 kB each for their vbuckets. */
 const manifestBytesMax = 256 << 20;
 
-/** The description of an interrupted backup. */
-export interface Partial {
+/** The description of an interrupted backup, in `partial.json`. */
+export interface InterruptedBackup {
   readonly id: string;
   readonly name: string;
   readonly startedAt: string;
@@ -53,7 +54,10 @@ const partialShape: Shape = jsonField.object({
   after: jsonField.nullable(
     jsonField.object({ name: jsonField.text(backupNamePattern), id: jsonField.text(/^[0-9a-f]{32}$/) }),
   ),
-  buckets: jsonField.list(100, jsonField.object({ name: jsonField.text(/./), uuid: jsonField.text(/./) })),
+  buckets: jsonField.list(
+    bucketsMax,
+    jsonField.object({ name: jsonField.text(/./), uuid: jsonField.text(/./) }),
+  ),
 });
 
 export class Repository {
@@ -216,9 +220,10 @@ export class Repository {
   }
 
   /** Creates the folder of a backup that starts now. */
-  begin(clock: Clock, id: string, plan: Pick<Partial, 'after' | 'buckets'>): Partial {
-    const startedAt = new Date(clock.wallMs()).toISOString();
-    const name = this.freeName(startedAt.replaceAll(':', '_'));
+  begin(clock: Clock, id: string, plan: Pick<InterruptedBackup, 'after' | 'buckets'>): InterruptedBackup {
+    const nowMs = clock.wallMs();
+    const name = this.freeName(backupNameOf(nowMs));
+    const startedAt = new Date(nowMs).toISOString();
     const partial = { id, name, startedAt, ...plan };
     mkdirSync(join(this.path, name), { mode: 0o700 });
     writeWhole(join(this.path, name, partialFile), `${JSON.stringify(partial)}\n`);
@@ -230,35 +235,40 @@ export class Repository {
   private freeName(wanted: string): string {
     const newest = this.folders().at(-1);
     if (newest === undefined || wanted > newest) return wanted;
-    const [, base = '', number = '0'] = /^(.*Z)(?:-(\d+))?$/.exec(newest) ?? [];
-    return `${base}-${String(Number(number) + 1).padStart(3, '0')}`;
+    const newestMs = Date.parse(newest.replace(/-\d{1,3}$/, '').replaceAll('_', ':'));
+    const name = newestMs < lastNameMs ? backupNameOf(newestMs + 1) : '';
+    if (name > newest) return name;
+    throw new ArchiveError(`${this.path}: no backup can be named after ${newest}: remove that folder`);
   }
 
   /** Null when its description is missing or damaged: the backup cannot be completed. */
-  readPartial(name: string): Partial | null {
+  readPartial(name: string): InterruptedBackup | null {
     try {
       const partial = readJson(join(this.path, name, partialFile));
       partialShape(partial, '');
-      return partial as Partial;
+      return partial as InterruptedBackup;
     } catch (error) {
       if (error instanceof ArchiveError || error instanceof ShapeError) return null;
       throw error;
     }
   }
 
-  /** Completes a backup whose data files are synced. */
+  /** Completes a backup whose data files are synced. @throws ArchiveError for a manifest that could not be read */
   finish(manifest: BackupManifest): void {
     const folder = join(this.path, manifest.name);
-    const text = `${JSON.stringify(manifest)}\n`;
+    const text = manifestText(manifest, join(folder, manifestFile));
     writeWhole(join(folder, this.checksumFile), this.checksumLine(text));
     writeWhole(join(folder, manifestFile), text);
     rmSync(join(folder, partialFile), { force: true });
   }
 
-  /** Replaces the manifest of a complete backup: after a crash there is the old one or the new one. */
+  /**
+   * Replaces the manifest of a complete backup: after a crash there is the old one or the new one.
+   * @throws ArchiveError for a manifest that could not be read
+   */
   replaceManifest(manifest: BackupManifest): void {
     const folder = join(this.path, manifest.name);
-    const text = `${JSON.stringify(manifest)}\n`;
+    const text = manifestText(manifest, join(folder, manifestFile));
     const before = readSmall(join(folder, manifestFile), manifestBytesMax);
     writeWhole(join(folder, this.checksumFile), `${this.checksumLine(before)}${this.checksumLine(text)}`);
     writeWhole(join(folder, manifestFile), text);
@@ -297,11 +307,22 @@ function lockedOrExplained<T>(folder: string, lock: (folder: string) => T): T {
       throw new ArchiveError(`${folder} cannot be locked: ${(error as Error).message}`);
     const { pid, isShared } = error;
     const holder = pid === null ? 'another process' : `process ${pid}`;
-    throw new ArchiveError(
-      `${folder} is in use: ${holder} ${isShared ? 'restores from it' : 'writes there'}`,
-    );
+    throw new ArchiveError(`${folder} is in use: ${holder} ${isShared ? 'reads it' : 'writes there'}`);
   }
 }
+
+/** Checked as a reader checks it: a backup that nobody can read must not be completed. */
+function manifestText(manifest: BackupManifest, path: string): string {
+  const text = `${JSON.stringify(manifest)}\n`;
+  if (Buffer.byteLength(text) > manifestBytesMax)
+    throw new ArchiveError(`${path} would have more than ${manifestBytesMax} bytes: back up fewer buckets`);
+  parseManifest(text, path);
+  return text;
+}
+
+/** Years in names have four digits. */
+const lastNameMs = Date.UTC(10_000, 0) - 1;
+const backupNameOf = (ms: number): string => new Date(ms).toISOString().replaceAll(':', '_');
 
 const mergedFile = (bucket: number, { generation }: MergedBackups): string => `${bucket}.${generation}.data`;
 

@@ -6,13 +6,14 @@ import { hexId, type Random } from '#ports/random.ts';
 import { diskProblem } from '../archive/archive-file.adapter.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge } from '../archive/merge-intent.adapter.ts';
-import { type Partial, Repository } from '../archive/repository.adapter.ts';
+import { type InterruptedBackup, Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { countedBucket } from '../format/collection-counts.ts';
 import {
   archiveVersion,
   type BackupManifest,
   type BucketRecord,
+  bucketsMax,
   type CountedVbucket,
   formatName,
 } from '../format/manifest.ts';
@@ -117,13 +118,17 @@ async function chosenBuckets(
   const wanted = names.length === 0 ? present : present.filter(({ name }) => names.includes(name));
   const buckets = wanted.filter(hasStreams).sort((a, b) => (a.name < b.name ? -1 : 1));
   if (buckets.length === 0) throw new ArchiveError('the node has no bucket to back up');
+  if (buckets.length > bucketsMax)
+    throw new ArchiveError(
+      `--bucket: a backup has at most ${bucketsMax} buckets, the node has ${buckets.length}: name some, and give the others a folder of their own`,
+    );
   return { buckets, skipped: wanted.filter((bucket) => !hasStreams(bucket)).map(({ name }) => name) };
 }
 
 interface Beginning {
-  partial: Partial;
+  partial: InterruptedBackup;
   /** The backup that this one continues; null: it is a full one. */
-  before: BackupManifest | null;
+  continued: BackupManifest | null;
   isResumed: boolean;
   notContinued: string | null;
 }
@@ -134,38 +139,46 @@ function resumeOrBegin(
   context: BackupContext,
   buckets: readonly NodeBucket[],
 ): Beginning {
+  let brokenChain: string | null = null;
   for (const name of repository.partial()) {
     const partial = request.purges ? null : repository.readPartial(name);
-    const problem = partial && resumptionProblem(partial, request, buckets);
-    if (partial === null || (problem !== null && request.replacesOther === true)) repository.remove(name);
-    else if (problem === null) return resumption(repository, partial);
-    else throw new ArchiveError(problem);
+    const otherPlan = partial && resumptionProblem(partial, request, buckets);
+    if (otherPlan !== null && request.replacesOther !== true) throw new ArchiveError(otherPlan);
+    if (partial !== null && otherPlan === null) {
+      const { continued, problem } = usableBackup(repository, partial.after);
+      if (problem === null) return { partial, continued, isResumed: true, notContinued: null };
+      brokenChain = problem;
+    }
+    repository.remove(name);
   }
   const newest = request.isFull ? undefined : repository.complete().at(-1);
-  const { before, problem } = newestUsable(repository, newest);
-  const after = before === null ? null : { name: before.name, id: before.id };
+  const { continued, problem } = usableBackup(repository, newest === undefined ? null : { name: newest });
+  const after = continued === null ? null : { name: continued.name, id: continued.id };
   const named = buckets.map(({ name, uuid }) => ({ name, uuid }));
   const partial = repository.begin(context.clock, hexId(context.random), { after, buckets: named });
-  return { partial, before, isResumed: false, notContinued: problem };
+  const notContinued = problem ?? (continued === null ? brokenChain : null);
+  return { partial, continued, isResumed: false, notContinued };
 }
 
-/** The newest backup, if its chain is whole: a backup that continues a damaged chain could not be restored. */
-function newestUsable(
+/** The wanted backup, if its chain is complete: a backup that continues a damaged chain could not be restored. */
+function usableBackup(
   repository: Repository,
-  newest: string | undefined,
-): { before: BackupManifest | null; problem: string | null } {
-  if (newest === undefined) return { before: null, problem: null };
+  wanted: { name: string; id?: string } | null,
+): { continued: BackupManifest | null; problem: string | null } {
+  if (wanted === null) return { continued: null, problem: null };
   try {
-    return { before: repository.chain(newest)[0] ?? null, problem: null };
+    const continued = repository.chain(wanted.name)[0] as BackupManifest;
+    if (wanted.id === undefined || continued.id === wanted.id) return { continued, problem: null };
+    return { continued: null, problem: `backup ${wanted.name} was replaced by another one` };
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
-    return { before: null, problem: error.message };
+    return { continued: null, problem: error.message };
   }
 }
 
 /** Why this task cannot complete the interrupted backup; null: it can. */
 function resumptionProblem(
-  partial: Partial,
+  partial: InterruptedBackup,
   request: BackupRequest,
   buckets: readonly NodeBucket[],
 ): string | null {
@@ -181,29 +194,24 @@ function resumptionProblem(
   );
 }
 
-function resumption(repository: Repository, partial: Partial): Beginning {
-  const before = partial.after === null ? null : repository.manifest(partial.after.name);
-  return { partial, before, isResumed: true, notContinued: null };
-}
-
 class BackupTask {
   lacksIndexes = false;
   private readonly repository: Repository;
-  private readonly partial: Partial;
-  private readonly before: BackupManifest | null;
+  private readonly partial: InterruptedBackup;
+  private readonly continued: BackupManifest | null;
   private readonly context: BackupContext;
   private readonly withIndexes: boolean;
 
   constructor(
     repository: Repository,
-    { partial, before }: Beginning,
+    { partial, continued }: Beginning,
     context: BackupContext,
     withIndexes: boolean,
   ) {
     this.withIndexes = withIndexes;
     this.repository = repository;
     this.partial = partial;
-    this.before = before;
+    this.continued = continued;
     this.context = context;
   }
 
@@ -233,7 +241,7 @@ class BackupTask {
     const { node, signal } = context;
     const { name } = bucket;
     signal.throwIfAborted();
-    const previous = this.before?.buckets.find(
+    const previous = this.continued?.buckets.find(
       (record) => record.name === name && record.uuid === bucket.uuid,
     );
     const { writer, completed } = this.open(index);

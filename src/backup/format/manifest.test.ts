@@ -26,12 +26,15 @@ test('refuses other versions, other files and contradictions, and names the plac
     [{ ...aManifest(), name: '..' }, /name: must be/],
     [{ ...aManifest(), name: 'a\0b' }, /name: must be/],
     [{ ...aManifest(), type: 'incremental' }, /after: only an incremental backup/],
-    [{ ...aManifest(), buckets: Array(101).fill({}) }, /buckets: must be a list of 0 to 100/],
+    [{ ...aManifest(), buckets: Array(1001).fill({}) }, /buckets: must be a list of at most 1000 elements/],
     [vbucket({ to: -1 }), /buckets.0.vbuckets.3.to: must be an integer of 0 or more/],
     [vbucket({ to: 1e300 }), /buckets.0.vbuckets.3.to/],
-    [vbucket({ from: 9, to: 8 }), /buckets.b.vbuckets.3 contradicts itself/],
-    [vbucket({ last: 1e12, blocks: 1 }), /vbuckets.3 contradicts itself/],
-    [vbucket({ blocks: 2 ** 50 }), /vbuckets.3 contradicts itself/],
+    [
+      vbucket({ from: 9, to: 8 }),
+      /buckets.b.vbuckets.3: from, to, last, blocks and bytes do not fit together/,
+    ],
+    [vbucket({ last: 1e12, blocks: 1 }), /vbuckets.3: from, to, .* do not fit together/],
+    [vbucket({ blocks: 2 ** 50 }), /vbuckets.3: from, to, .* do not fit together/],
     [vbucket({ uuid: 'x' }), /vbuckets.3.uuid/],
   ];
   const [bucket] = aManifest().buckets;

@@ -6,7 +6,8 @@ import { jsonField, type Shape, ShapeError } from './shape.ts';
 
 export const formatName = 'divan-backup';
 export const archiveVersion = 1;
-const bucketsMax = 100;
+/** Of one backup. */
+export const bucketsMax = 1_000;
 const collectionsMax = 10_000;
 const indexesMax = 100_000;
 const historyMax = 100;
@@ -196,7 +197,9 @@ function checked(read: BackupManifest, path: string): BackupManifest {
     for (const [vb, { from, to, last, blocks, documents, deletions }] of vbuckets.entries()) {
       const isEmpty = last === 0 && blocks === 0 && documents === 0 && deletions === 0;
       if (from > to || last >= Math.max(1, bytes) || (last === 0 && !isEmpty) || blocks > bytes)
-        throw new ArchiveError(`${path}: buckets.${name}.vbuckets.${vb} contradicts itself`);
+        throw new ArchiveError(
+          `${path}: buckets.${name}.vbuckets.${vb}: from, to, last, blocks and bytes do not fit together`,
+        );
     }
   return read;
 }

@@ -47,7 +47,7 @@ export const jsonField = {
     (max: number, item: Shape, min = 0): Shape =>
     (value, place) => {
       if (!Array.isArray(value) || value.length > max || value.length < min)
-        throw wrong(place, `a list of ${min} to ${max}`);
+        throw wrong(place, `a list of ${min === max ? '' : 'at most '}${max} elements`);
       for (const [index, element] of value.entries()) item(element, fieldPath(place, index));
     },
   record:

@@ -1,5 +1,5 @@
-// Merges successive backups of a repository into the newest of them. Its manifest is replaced at once, after the new data files are synced;
-// the other backups are removed only then, so that a crash leaves all backups or the merged one.
+// Merges successive backups of a repository into the newest of them. Its manifest is replaced atomically, after the new data files are
+// synced; the other backups are removed only then, so that a crash leaves all backups or the merged one.
 import { vbucketCount } from '#client/document-key.ts';
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';

@@ -1,6 +1,6 @@
 // `divan backup list|info|verify|merge|remove|examine|export FOLDER`: what works on an archive alone, without a node.
 import { once } from 'node:events';
-import { findBackup, type Repository } from '#backup/archive/repository.adapter.ts';
+import { findBackup, Repository } from '#backup/archive/repository.adapter.ts';
 import { ArchiveError } from '#backup/format/archive-error.ts';
 import type { BackupManifest } from '#backup/format/manifest.ts';
 import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
@@ -65,7 +65,7 @@ export async function runArchiveCommand(verb: string, args: readonly string[]): 
 
 function list(args: readonly string[]): string {
   const { words, options } = splitWords(args, archiveOptions);
-  const { repository } = findBackup(oneFolder(words, null), backupPassphrase(options['passphrase-file']));
+  const { repository } = found(words, options);
   const backups = summaries(repository);
   if (options.json) return JSON.stringify(backups);
   if (backups.length === 0) return 'no backups';
@@ -85,12 +85,23 @@ interface Chosen {
   readonly manifest: BackupManifest;
 }
 
+/** For what reads several files: a merge meanwhile would remove some. */
+async function sharing<T>({ repository }: Found, read: () => T | Promise<T>): Promise<T> {
+  const lock = Repository.share(repository.path);
+  try {
+    return await read();
+  } finally {
+    lock.release();
+  }
+}
+
+type Found = ReturnType<typeof findBackup>;
+
+const found = (words: readonly string[], options: Pick<ArchiveOptions, 'passphrase-file'>): Found =>
+  findBackup(oneFolder(words, null), backupPassphrase(options['passphrase-file']));
+
 /** The one backup that the command is about, restricted to the buckets that are named. */
-function chosen(words: readonly string[], options: ArchiveOptions): Chosen {
-  const { repository, name } = findBackup(
-    oneFolder(words, null),
-    backupPassphrase(options['passphrase-file']),
-  );
+function chosen({ repository, name }: Found, options: ArchiveOptions): Chosen {
   const chain = repository.chain(repository.chosen(name ?? options.backup));
   const manifest = chain[0] as BackupManifest;
   const missing = options.bucket.find((one) => !manifest.buckets.some((bucket) => bucket.name === one));
@@ -104,7 +115,7 @@ const isWanted = ({ bucket }: ArchiveOptions, name: string): boolean =>
 
 function info(args: readonly string[]): string {
   const { words, options } = splitWords(args, archiveOptions);
-  const { chain, manifest } = chosen(words, options);
+  const { chain, manifest } = chosen(found(words, options), options);
   const summary = summaryOf(manifest);
   const buckets = summary.buckets.filter(({ name }) => isWanted(options, name));
   const continues = chain.slice(1).map(({ name }) => name);
@@ -123,22 +134,32 @@ function info(args: readonly string[]): string {
 
 async function verify(args: readonly string[]): Promise<string> {
   const { words, options } = splitWords(args, archiveOptions);
-  const { repository, chain } = chosen(words, options);
-  // What the backup continues is part of what a restore of it reads.
-  const backups = await interruptible(async (signal) => {
-    const verification = { isWanted: (name: string) => isWanted(options, name), clock: realClock, signal };
-    const verified: { backup: string; buckets: VerifiedBucket[] }[] = [];
-    for (const manifest of chain)
-      verified.push({
-        backup: manifest.name,
-        buckets: await verifyBackup(repository, manifest, verification),
-      });
-    return verified;
-  });
+  const archive = found(words, options);
+  const backups = await interruptible((signal) =>
+    sharing(archive, () => verifyChain(chosen(archive, options), options, signal)),
+  );
   if (options.json) return JSON.stringify(backups);
   return backups
     .flatMap(({ backup, buckets }) => buckets.map((bucket) => soundText(backup, bucket)))
     .join('\n');
+}
+
+interface VerifiedBackup {
+  readonly backup: string;
+  readonly buckets: readonly VerifiedBucket[];
+}
+
+/** What the backup continues is part of what a restore of it reads. */
+async function verifyChain(
+  { repository, chain }: Chosen,
+  options: ArchiveOptions,
+  signal: AbortSignal,
+): Promise<VerifiedBackup[]> {
+  const verification = { isWanted: (name: string) => isWanted(options, name), clock: realClock, signal };
+  const verified: VerifiedBackup[] = [];
+  for (const manifest of chain)
+    verified.push({ backup: manifest.name, buckets: await verifyBackup(repository, manifest, verification) });
+  return verified;
 }
 
 async function merge(args: readonly string[]): Promise<string> {
@@ -193,10 +214,10 @@ function soundText(backup: string, bucket: VerifiedBucket): string {
   return `${backup} ${name}: ${counts}, ${sizeText(bytes)}: sound${parts.join('')}`;
 }
 
-function examineKey(args: readonly string[]): string {
+async function examineKey(args: readonly string[]): Promise<string> {
   const { words, options } = splitWords(args, examineOptions);
-  const { repository } = findBackup(oneFolder(words, null), backupPassphrase(options['passphrase-file']));
-  const versions = [...examine(repository, options)];
+  const archive = found(words, options);
+  const versions = await sharing(archive, () => [...examine(archive.repository, options)]);
   if (options.json) return JSON.stringify(versions);
   if (versions.length === 0) return 'no backup has this document';
   return versions.map(versionText).join('\n');
@@ -210,11 +231,18 @@ function versionText({ backup, deleted, value, metadata }: ExaminedVersion): str
 
 async function exportAll(args: readonly string[]): Promise<string> {
   const { words, options } = splitWords(args, archiveOptions);
-  const { repository, chain, manifest } = chosen(words, options);
+  const archive = found(words, options);
   // The reader of a pipe may end before all lines are written.
   process.stdout.on('error', () => process.exit(0));
+  await sharing(archive, () => printDocuments(chosen(archive, options), options));
+  return '';
+}
+
+async function printDocuments(
+  { repository, chain, manifest }: Chosen,
+  options: ArchiveOptions,
+): Promise<void> {
   for (const record of manifest.buckets.filter(({ name }) => isWanted(options, name)))
     for (const text of exportLines(repository, chain, record))
       if (!process.stdout.write(text)) await once(process.stdout, 'drain');
-  return '';
 }

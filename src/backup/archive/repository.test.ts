@@ -1,0 +1,106 @@
+// Names and sizes of what a repository writes, and files that a failed call must close.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { hexId, realRandom } from '#ports/random.ts';
+import { aManifest } from '../../../test/support/a-manifest.ts';
+import { addBackup, addPartial } from '../../../test/support/an-archive.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
+import { DataReader, DataWriter } from './data-file.adapter.ts';
+import { Repository } from './repository.adapter.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'divan-repository-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const aRepository = () => Repository.openOrCreate(folder, realRandom);
+
+function begin(repository: Repository, clock = new ManualClock()) {
+  return repository.begin(clock, hexId(realRandom), { after: null, buckets: [] });
+}
+
+describe('the name of a backup', () => {
+  it('is later than all others after the clock was set back, and one that can be read', () => {
+    const repository = aRepository();
+    for (const other of ['2099-01-01T00_00_00.000Z-999', '2099-01-01T00_00_00.005Z']) {
+      mkdirSync(join(folder, other));
+      const { name } = begin(repository);
+      assert.ok(name > other, name);
+      assert.ok(repository.partial().includes(name), name);
+    }
+  });
+
+  it('is refused after a folder that no name can follow', () => {
+    mkdirSync(join(folder, '9999-12-31T23_59_59.999Z'));
+    assert.throws(
+      () => begin(aRepository()),
+      /no backup can be named after 9999-12-31T23_59_59.999Z: remove/,
+    );
+    rmSync(join(folder, '9999-12-31T23_59_59.999Z'), { recursive: true });
+    mkdirSync(join(folder, '2099-99-99T99_99_99.999Z'));
+    assert.throws(
+      () => begin(aRepository()),
+      /no backup can be named after 2099-99-99T99_99_99.999Z: remove/,
+    );
+  });
+});
+
+describe('the manifest of a backup', () => {
+  const withBuckets = (repository: Repository, count: number): BackupManifest => {
+    const [bucket = assert.fail('no bucket')] = aManifest().buckets;
+    const buckets = Array.from({ length: count }, (_, n): BucketRecord => ({ ...bucket, name: `b${n}` }));
+    return { ...aManifest(), ...begin(repository), repository: repository.id, buckets };
+  };
+
+  it('may have 101 buckets', () => {
+    const repository = aRepository();
+    const manifest = withBuckets(repository, 101);
+    repository.finish(manifest);
+    assert.deepEqual(repository.complete(), [manifest.name]);
+  });
+
+  it('is not written where it could not be read', () => {
+    const repository = aRepository();
+    const manifest = withBuckets(repository, 1);
+    const wrong = { ...manifest, buckets: [...manifest.buckets, ...manifest.buckets] };
+    assert.throws(() => repository.finish(wrong), /buckets: two have the same name/);
+    assert.deepEqual(repository.complete(), []);
+    repository.finish(manifest);
+    assert.throws(() => repository.replaceManifest(wrong), /buckets: two have the same name/);
+    assert.deepEqual(repository.manifest(manifest.name).buckets, manifest.buckets);
+  });
+});
+
+describe('an interrupted backup', () => {
+  it('of 1,000 buckets can be completed', () => {
+    const repository = aRepository();
+    const buckets = Array.from({ length: 1_000 }, (_, n) => ({ name: `b${n}`, uuid: `u${n}` }));
+    const { name } = repository.begin(new ManualClock(), hexId(realRandom), { after: null, buckets });
+    assert.equal(repository.readPartial(name)?.buckets.length, 1_000);
+    assert.ok(addPartial(folder) > join(folder, name));
+  });
+});
+
+const skip = process.platform === 'linux' ? false : 'it counts descriptors in /proc and needs /dev/full';
+
+describe('a data file that cannot be used', { skip }, () => {
+  it('is closed', () => {
+    const { name, id } = addBackup(folder, [{ key: 'k' }]);
+    const owner = aRepository().dataOwner({ id }, 0);
+    const path = join(folder, name, '0.data');
+    const other = join(folder, 'other');
+    writeFileSync(other, 'no data file');
+    const open = () => readdirSync('/proc/self/fd').length;
+    const before = open();
+    assert.throws(() => DataWriter.create('/dev/full', owner), /ENOSPC/);
+    assert.throws(() => DataWriter.reopen('/dev/full', owner, 32), /EINVAL/);
+    assert.throws(() => new DataReader(other, owner), /is not the data file/);
+    assert.throws(() => new DataReader(path, { ...owner, bucket: -1 }), RangeError);
+    assert.equal(open(), before);
+  });
+});

@@ -1,0 +1,32 @@
+// Commands that read an archive share its lock with each other, and wait for nobody.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import { lockFolder, shareFolder } from '#ports/folder-lock.ts';
+import { addBackup } from '../../../test/support/an-archive.ts';
+import { archiveVerbs } from './archive-commands.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'divan-archive-commands-'));
+const run = async (verb: string, ...args: string[]) => archiveVerbs[verb]?.run([folder, ...args]);
+const readers: [string, ...string[]][] = [['verify'], ['examine', '--bucket', 'b', '--key', 'k'], ['export']];
+
+before(() => void addBackup(folder, []));
+after(() => rmSync(folder, { recursive: true }));
+
+it('what reads data files is refused while another process writes there; list and info work', async () => {
+  const writer = lockFolder(folder);
+  for (const args of readers)
+    await assert.rejects(run(...args), new RegExp(`is in use: process ${process.pid} writes there`), args[0]);
+  assert.match((await run('list')) as string, /full/);
+  assert.match((await run('info')) as string, /full backup/);
+  writer.release();
+});
+
+it('several read at a time, and the folder is free afterwards', async () => {
+  const reader = shareFolder(folder);
+  for (const args of readers) assert.equal(typeof (await run(...args)), 'string', args[0]);
+  reader.release();
+  lockFolder(folder).release();
+});
