@@ -54,7 +54,7 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
   scans.close();
 });
 
-test('a scan of spans without rows gives the thread to other requests between them', async () => {
+test('a scan of spans without rows gives the thread to other requests between them, also while it encodes them', async () => {
   const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
   const scans = new IndexScans({
     catalogue: { find: () => found, of: () => [], onChange: () => ({ stop: () => {} }) } as never,
@@ -66,7 +66,7 @@ test('a scan of spans without rows gives the thread to other requests between th
   let pauses = 0;
   const scan: IndexScan = {
     index: aDefinition(['`n`']),
-    spans: Array.from({ length: 100 }, (_, value) => {
+    spans: Array.from({ length: 2_000 }, (_, value) => {
       const bound = { value: value * 2, inclusive: true };
       return { ranges: [{ low: bound, high: bound }] };
     }),
@@ -84,7 +84,7 @@ test('a scan of spans without rows gives the thread to other requests between th
     },
   };
   for await (const _ of scans.scan(scan)) assert.fail('there are no rows');
-  assert.equal(pauses, 100);
+  assert.equal(pauses, 2_000 + Math.ceil(2_000 / 512));
   scans.close();
 });
 

@@ -14,7 +14,14 @@ import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { KeyFormatError } from '../keys/key-reader.ts';
 import type { IndexProgress } from '../shared/index-progress.ts';
-import { intervalsOf, type KeyDirections, type KeyInterval } from '../spans/intervals.ts';
+import {
+  intervalsOf,
+  type KeyDirections,
+  type KeyInterval,
+  mergedIntervals,
+  type SpanInterval,
+  spanIntervals,
+} from '../spans/intervals.ts';
 import {
   type IndexReader,
   type IndexReaders,
@@ -42,6 +49,8 @@ type ScanBasis = Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>;
 const pageRows = { first: 64, most: 1_024 } as const;
 /** The writer's log cannot shrink while a scan holds its snapshot: after this time the scan continues with a newer one. */
 const snapshotMsMax = 30_000;
+/** Spans that are encoded without a pause. */
+const encodedSpans = 512;
 /** The most intervals that one statement counts. */
 const countedIntervalsMax = 200;
 
@@ -72,7 +81,8 @@ export class IndexScans implements Indexes {
     const progress = this.progressNow(scan) ?? (await this.ready(scan));
     const startedMs = clock.monotonicMs();
     const rows = new ScanRows(scan, new RowDecoder(scan.keys, this.directionsOf(scan.index)));
-    const intervals = this.intervalsOf(scan);
+    const many = scan.spans.length > encodedSpans;
+    const intervals = many ? await this.manyIntervalsOf(scan) : this.intervalsOf(scan);
     if (scan.isReverse) intervals.reverse();
     const { reader, generation } = this.open(scan.index);
     let snapshotAge: { end(): void } | null = null;
@@ -176,6 +186,19 @@ export class IndexScans implements Indexes {
       this.directions.set(index, directions);
     }
     return directions;
+  }
+
+  /** Encodes very many spans with pauses for other requests. */
+  private async manyIntervalsOf(scan: IndexScan): Promise<KeyInterval[]> {
+    const directions = this.directionsOf(scan.index);
+    const intervals: SpanInterval[] = [];
+    for (let at = 0; at < scan.spans.length; at += encodedSpans) {
+      for (const interval of spanIntervals(scan.spans.slice(at, at + encodedSpans), directions))
+        intervals.push(interval);
+      const pause = scan.yieldIfDue?.();
+      if (pause !== undefined) await pause;
+    }
+    return mergedIntervals(intervals, directions);
   }
 
   /** The progress of an index whose scan need not wait, else undefined. */

@@ -26,7 +26,7 @@ interface ComponentRange {
   readonly end: Buffer | null;
 }
 
-interface SpanInterval extends ComponentRange {
+export interface SpanInterval extends ComponentRange {
   /** Bounds that the interval does not express: those of positions after the first one that is not a single value. */
   readonly filters: ReadonlyMap<number, ComponentRange>;
 }
@@ -35,11 +35,20 @@ interface SpanInterval extends ComponentRange {
 export function intervalsOf(spans: readonly Span[], directions: KeyDirections): KeyInterval[] {
   if (spans.length === 0) return [{ start: Buffer.alloc(0), end: null, accepts: null }];
   if (spans.length === 1) return singleInterval(spans[0] as Span, directions);
-  const ofSpans = spans
+  return mergedIntervals(spanIntervals(spans, directions), directions);
+}
+
+/** The interval of each span that can have keys. */
+export function spanIntervals(spans: readonly Span[], directions: KeyDirections): SpanInterval[] {
+  return spans
     .map((span) => intervalOf(span, directions))
-    .filter(({ start, end }) => end === null || Buffer.compare(start, end) < 0)
-    .sort((left, right) => Buffer.compare(left.start, right.start));
-  return groupsOf(ofSpans).map((group) => intervalOfGroup(group, directions));
+    .filter(({ start, end }) => end === null || Buffer.compare(start, end) < 0);
+}
+
+/** Sorts the intervals of spans and merges those that overlap. */
+export function mergedIntervals(intervals: SpanInterval[], directions: KeyDirections): KeyInterval[] {
+  intervals.sort((left, right) => Buffer.compare(left.start, right.start));
+  return groupsOf(intervals).map((group) => intervalOfGroup(group, directions));
 }
 
 /** Most scans have one span, and none of the work for several. */
