@@ -50,6 +50,9 @@ export type BucketSettings = Readonly<Record<string, string | number>>;
 export interface IndexRecord {
   readonly name: string;
   readonly definition: string;
+  /** Its keyspace; absent where an earlier release wrote it. */
+  readonly scope?: string;
+  readonly collection?: string;
 }
 
 export interface BucketRecord {
@@ -127,7 +130,12 @@ const bucket: Shape = jsonField.object({
   ),
   indexes: jsonField.list(
     indexesMax,
-    jsonField.object({ name: jsonField.text(/^.{1,1000}$/s), definition: jsonField.text(/^.{1,100000}$/s) }),
+    jsonField.object({
+      name: jsonField.text(/^.{1,1000}$/s),
+      definition: jsonField.text(/^.{1,100000}$/s),
+      scope: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
+      collection: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
+    }),
   ),
   vbuckets: jsonField.list(vbucketCount, vbucket, vbucketCount),
 });

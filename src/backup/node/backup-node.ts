@@ -121,7 +121,11 @@ export class BackupNode {
       const { indexes = [] } = this.json('GET', '/indexStatus', answer) as { indexes?: RawIndex[] };
       return indexes
         .filter((index) => index.bucket === bucket && index.replicaId === 0)
-        .map(({ indexName, definition }) => ({ name: indexName, definition }));
+        .map(({ indexName, definition, scope, collection }) => ({
+          name: indexName,
+          definition,
+          ...(scope !== undefined && collection !== undefined && { scope, collection }),
+        }));
     });
   }
 
@@ -320,6 +324,8 @@ interface RawBucket {
 
 interface RawIndex {
   bucket: string;
+  scope?: string;
+  collection?: string;
   indexName: string;
   definition: string;
   replicaId: number;

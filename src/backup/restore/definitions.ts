@@ -17,12 +17,8 @@ export interface DefinitionOptions {
   node: BackupNode;
   /** Creates missing buckets. */
   createsBuckets: boolean;
-  /** Flushes existing buckets first. */
-  replaces: boolean;
   /** Gives existing buckets the settings of the backup. */
   appliesSettings: boolean;
-  /** Buckets that this restore has flushed or created. */
-  emptied: Set<string>;
   note(text: string): void;
 }
 
@@ -74,33 +70,22 @@ async function prepareBucket(
   record: BucketRecord,
   options: DefinitionOptions,
 ): Promise<NodeBucket> {
-  const { node, createsBuckets, replaces, appliesSettings, emptied } = options;
+  const { node, createsBuckets, appliesSettings } = options;
   const present = await node.bucket(name);
   if (present !== null) {
     if (appliesSettings) await node.editBucket(present, record.settings);
-    if (replaces && !emptied.has(name)) await flush(present, options);
     return present;
   }
-  if (!createsBuckets)
-    throw new ArchiveError(
-      `the node has no bucket "${name}"; create it, or leave out --create-buckets=false`,
-    );
+  if (!createsBuckets) throw missingBucket(name);
   await node.createBucket(name, record.settings);
-  emptied.add(name);
   options.note(`bucket "${name}" was created`);
   const created = await node.bucket(name);
   if (created === null) throw new ArchiveError(`bucket "${name}" was deleted during the restore`);
   return created;
 }
 
-async function flush({ name, settings }: NodeBucket, { node, emptied }: DefinitionOptions): Promise<void> {
-  if (settings['flushEnabled'] !== 1)
-    throw new ArchiveError(
-      `--replace: flush is not enabled for bucket "${name}": set its parameter flushEnabled to 1, or delete the bucket first`,
-    );
-  await node.flush(name);
-  emptied.add(name);
-}
+export const missingBucket = (name: string): ArchiveError =>
+  new ArchiveError(`the node has no bucket "${name}"; create it, or leave out --create-buckets=false`);
 
 export const pathOf = ({ bucket, scope, collection }: MappedName): string =>
   `${bucket}.${scope}.${collection}`;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withReplicas } from './index-definition.ts';
+import { indexKeyspace, withReplicas } from './index-definition.ts';
 
 test('changes the number of replicas of a definition, and nothing else', () => {
   const index = 'CREATE INDEX `i` ON `b`(`a`) WHERE (`x` = " WITH {\\"num_replica\\":1}")';
@@ -11,4 +11,16 @@ test('changes the number of replicas of a definition, and nothing else', () => {
   assert.equal(withReplicas('CREATE INDEX i ON b(a) WITH {x}', 0), 'CREATE INDEX i ON b(a) WITH {x}');
   const deferred = `${index} WITH {"defer_build":true,"num_replica":2,"num_partition":8}`;
   assert.equal(withReplicas(deferred, null), `${index} WITH {"defer_build":true,"num_partition":8}`);
+});
+
+test('finds the keyspace of a definition', () => {
+  const of = (definition: string) => indexKeyspace({ name: 'i', definition });
+  const items = { scope: 'shop', collection: 'items' };
+  assert.deepEqual(of('CREATE INDEX `a`` ON ``b` ON `b.c`.`shop`.`items`(`x` DESC) WHERE (`y` = 1)'), items);
+  assert.deepEqual(of('CREATE PRIMARY INDEX `#primary` ON `b`'), {
+    scope: '_default',
+    collection: '_default',
+  });
+  assert.equal(of('CREATE INDEX i ON b(x)'), null);
+  assert.deepEqual(indexKeyspace({ name: 'i', definition: '', ...items }), items);
 });

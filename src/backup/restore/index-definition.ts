@@ -1,4 +1,23 @@
-// The number of replicas in the statement of an index's definition, as `/indexStatus` shows it: WITH is last, and its value is JSON.
+// The keyspace and the number of replicas in the statement of an index's definition, as `/indexStatus` shows it: names are quoted, WITH is
+// last, and its value is JSON.
+import type { IndexRecord } from '../format/manifest.ts';
+
+const keyspace = /^CREATE (?:PRIMARY )?INDEX `(?:[^`]|``)*` ON ((?:`(?:[^`]|``)+`\.){0,2}`(?:[^`]|``)+`)/;
+
+/** As the backup states it; earlier releases did so in the definition only. Null for a definition of another form. */
+export function indexKeyspace({
+  scope,
+  collection,
+  definition,
+}: IndexRecord): { scope: string; collection: string } | null {
+  if (scope !== undefined && collection !== undefined) return { scope, collection };
+  const path = keyspace.exec(definition)?.[1] ?? '';
+  const names = [...path.matchAll(/`((?:[^`]|``)+)`/g)].map(([, name = '']) => name.replaceAll('``', '`'));
+  if (names.length === 1) return { scope: '_default', collection: '_default' };
+  const [, inScope = '', inCollection] = names;
+  return inCollection === undefined ? null : { scope: inScope, collection: inCollection };
+}
+
 const options = / WITH (\{[^{}]*\})$/;
 
 /** The definition with another number of replicas; null: without one. */

@@ -11,8 +11,11 @@ import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 import type { BackupNode } from '../node/backup-node.ts';
 import { type Destinations, prepareDestinations } from './definitions.ts';
 import type { DocumentSelection, SelectionRequest } from './document-selection.ts';
+import { dropCollections } from './dropped-collections.ts';
+import { FlushRecord } from './flush-record.adapter.ts';
+import { flushTargets } from './flush-targets.ts';
 import { lacksNodes, withReplicas } from './index-definition.ts';
-import { filterNames } from './name-filter.ts';
+import { NameFilter } from './name-filter.ts';
 import { NameMap } from './name-map.ts';
 import { ProgressFile } from './progress-file.adapter.ts';
 import { TargetBucket } from './target-bucket.ts';
@@ -32,8 +35,11 @@ export interface RestoreRequest {
   buckets: readonly string[];
   /** Rules `a=b`. */
   map: readonly string[];
+  /** Flushes the target buckets first. */
   replaces: boolean;
+  /** The versions of the backup replace newer ones. */
   isForced: boolean;
+  /** Creates missing buckets; otherwise they end the restore. */
   createsBuckets: boolean;
   withIndexes: boolean;
   /** Default: true. */
@@ -42,11 +48,11 @@ export interface RestoreRequest {
   includes?: readonly string[];
   /** Without these. */
   excludes?: readonly string[];
-  /** Drops scopes and collections of the target that an earlier backup has and the last one does not. */
+  /** Drops scopes and collections of the target that an earlier backup has and the last one does not, as far as they are chosen. */
   removesCollections?: boolean;
   /** Gives existing buckets the settings of the backup. */
   appliesBucketSettings?: boolean;
-  /** Continues where an interrupted restore ended. */
+  /** Continues where an interrupted restore ended, also the flushes of one with `replaces`; not together with it. */
   resumes: boolean;
   /** Resolves only when everything is on disk. */
   awaitsDisk: boolean;
@@ -105,7 +111,7 @@ export function bucketsWritten(request: RestoreRequest): string[] {
   const { chain } = chosenChain(repository, name ?? request.backup, request.start);
   const newest = chain[0] as BackupManifest;
   const map = new NameMap(request.map, newest.buckets);
-  const names = chosenRecords(request, newest).flatMap(({ name: bucket, scopes, collections }) => [
+  const names = chosenRecords(request, chain).flatMap(({ name: bucket, scopes, collections }) => [
     ...scopes.map((scope) => map.scopeOf(bucket, scope).bucket),
     ...collections.map((one) => map.targetOf({ bucket, scope: one.scope, collection: one.name }).bucket),
   ]);
@@ -120,22 +126,31 @@ async function restoreFrom(
 ): Promise<RestoreResult> {
   const { chain, isCutOff } = chosenChain(repository, backup, request.start);
   const newest = chain[0] as BackupManifest;
-  const records = chosenRecords(request, newest);
+  const records = chosenRecords(request, chain);
   const source = { repository, chain, isCutOff, map: new NameMap(request.map, newest.buckets) };
   const newSelection = await selector(request, context.clock);
   const restore = new Restore(request, context, source, newSelection);
   await context.node.identity();
+  await restore.flush(records);
   const buckets: RestoredBucket[] = [];
   for (const record of records) buckets.push(await restore.bucket(record));
   const indexes = request.withIndexes ? await restore.indexes(records) : 0;
   return { backup: newest.name, buckets, indexes, notes: restore.notes, problems: restore.problems };
 }
 
-function chosenRecords(
-  { buckets, includes = [], excludes = [] }: RestoreRequest,
-  newest: BackupManifest,
-): BucketRecord[] {
-  return filterNames(chosenBuckets(newest, buckets), { includes, excludes });
+const filterOf = ({ includes = [], excludes = [] }: RestoreRequest): NameFilter =>
+  new NameFilter({ includes, excludes });
+
+/** Names of earlier backups may be excluded from being dropped. */
+function chosenRecords(request: RestoreRequest, chain: readonly BackupManifest[]): BucketRecord[] {
+  const [newest, ...others] = chain as [BackupManifest, ...BackupManifest[]];
+  const records = chosenBuckets(newest, request.buckets);
+  const filter = filterOf(request);
+  filter.checkNames(
+    records,
+    request.removesCollections === true ? others.flatMap(({ buckets }) => buckets) : [],
+  );
+  return filter.chosen(records);
 }
 
 /** The newest first. */
@@ -189,7 +204,6 @@ class Restore {
   private readonly request: RestoreRequest;
   private readonly context: RestoreContext;
   private readonly source: Source;
-  private readonly emptied = new Set<string>();
   private readonly newSelection: (() => DocumentSelection) | null;
 
   constructor(
@@ -204,6 +218,30 @@ class Restore {
     this.newSelection = newSelection;
   }
 
+  /** Flushes what is to be flushed of all target buckets. */
+  async flush(records: readonly BucketRecord[]): Promise<void> {
+    const { node, signal } = this.context;
+    const { repository, chain, map, isCutOff } = this.source;
+    const { replaces, resumes, createsBuckets } = this.request;
+    const { host, port } = node.access;
+    const backup = (chain[0] as BackupManifest).id;
+    const names = records.flatMap(({ name: bucket, collections }) =>
+      collections.map(({ scope, name: collection }) => map.targetOf({ bucket, scope, collection }).bucket),
+    );
+    await flushTargets(new Set(names), {
+      node,
+      record: new FlushRecord(repository.path, { backup, map: this.request.map, host, port }),
+      signal,
+      replaces,
+      resumes,
+      createsBuckets,
+      check: () => {
+        for (const { name } of records)
+          BucketChain.open(repository, chain, name, { isCutOff })[Symbol.dispose]();
+      },
+    });
+  }
+
   async bucket(record: BucketRecord): Promise<RestoredBucket> {
     const { node, signal, clock } = this.context;
     const { repository, chain, map, isCutOff } = this.source;
@@ -213,12 +251,11 @@ class Restore {
     const destinations = await prepareDestinations(record, map, {
       node,
       createsBuckets,
-      emptied: this.emptied,
-      replaces: this.request.replaces && !this.request.resumes,
       appliesSettings: this.request.appliesBucketSettings ?? false,
       note: (text) => this.notes.push(text),
     });
-    if (this.request.removesCollections === true) await this.removeCollections(record);
+    if (this.request.removesCollections === true)
+      await dropCollections(record.name, { node, chain, map, filter: filterOf(this.request) });
     if (this.request.withDocuments === false) return withoutDocuments(record, destinations);
     const targets = new Map<string, TargetBucket>();
     try {
@@ -227,24 +264,6 @@ class Restore {
       return await this.writeDocuments(documents, destinations, targets);
     } finally {
       for (const target of targets.values()) target.close();
-    }
-  }
-
-  /** Drops what an earlier backup of the chain has and the last one does not. */
-  private async removeCollections({ name }: BucketRecord): Promise<void> {
-    const { chain, map } = this.source;
-    const scopesIn = (manifest: BackupManifest | undefined): ScopesOfBackup =>
-      manifest?.buckets.find((bucket) => bucket.name === name) ?? { scopes: [], collections: [] };
-    const last = scopesIn(chain[0]);
-    for (const manifest of chain.slice(1)) {
-      const { scopes, collections } = scopesIn(manifest);
-      for (const scope of scopes.filter((one) => !last.scopes.includes(one)))
-        await this.context.node.dropScope(map.scopeOf(name, scope));
-      for (const { scope, name: collection } of collections) {
-        const isThere = last.collections.some((one) => one.scope === scope && one.name === collection);
-        if (!isThere && last.scopes.includes(scope))
-          await this.context.node.dropCollection(map.targetOf({ bucket: name, scope, collection }));
-      }
     }
   }
 
@@ -353,8 +372,6 @@ class Restore {
     return await node.runStatement(withReplicas(definition, 0));
   }
 }
-
-type ScopesOfBackup = Pick<BucketRecord, 'scopes' | 'collections'>;
 
 const withoutDocuments = ({ name }: BucketRecord, { buckets }: Destinations): RestoredBucket => ({
   bucket: name,

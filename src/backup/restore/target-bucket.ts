@@ -13,6 +13,7 @@ import { ArchiveError } from '../format/archive-error.ts';
 import { type Frame, FrameKind } from '../format/frame.ts';
 import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
 import { SentValues, type ValueBuffer } from './sent-values.ts';
+import { untilPersisted } from './until-persisted.ts';
 
 const inFlightMax = 1_024;
 /** Values in flight. */
@@ -21,7 +22,6 @@ const bufferBytes = 256 << 10;
 const openMs = 30_000;
 /** A write that the bucket cannot take for this time ends the restore. */
 const stuckMs = 20_000;
-const persistedPollMs = 10;
 const retryMs = 20;
 
 export interface TargetOptions {
@@ -139,19 +139,18 @@ export class TargetBucket {
   async untilPersisted(): Promise<void> {
     if (this.options.bucket.settings['bucketType'] === 'ephemeral') return;
     const written = await Promise.all(this.clients.map((client) => client.highSeqnos()));
-    while (!(await this.arePersisted(written)))
-      await this.options.clock.sleep(persistedPollMs, this.options.signal);
+    await untilPersisted(this.name, () => this.unpersisted(written), this.options);
   }
 
-  private async arePersisted(written: readonly Float64Array[]): Promise<boolean> {
+  /** How many changes are not on disk yet. */
+  private async unpersisted(written: readonly Float64Array[]): Promise<number> {
+    let changes = 0;
     for (const [index, client] of this.clients.entries()) {
       const figures = await client.stats('vbucket-seqno');
-      const seqnos = written[index] as Float64Array;
-      const isUnpersisted = (seqno: number, vb: number): boolean =>
-        Number(figures.get(`vb_${vb}:last_persisted_seqno`) ?? seqno) < seqno;
-      if (seqnos.some(isUnpersisted)) return false;
+      for (const [vb, seqno] of (written[index] as Float64Array).entries())
+        changes += Math.max(0, seqno - Number(figures.get(`vb_${vb}:last_persisted_seqno`) ?? seqno));
     }
-    return true;
+    return changes;
   }
 
   close(): void {

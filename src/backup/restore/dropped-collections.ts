@@ -1,0 +1,37 @@
+// Drops the scopes and collections of the target that an earlier backup of a chain has and the last one does not.
+import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
+import type { BackupNode } from '../node/backup-node.ts';
+import type { NameFilter } from './name-filter.ts';
+import type { NameMap } from './name-map.ts';
+
+export interface DroppedCollections {
+  readonly node: BackupNode;
+  /** The newest first. */
+  readonly chain: readonly BackupManifest[];
+  readonly map: NameMap;
+  /** What it does not choose stays. */
+  readonly filter: NameFilter;
+}
+
+type ScopesOfBackup = Pick<BucketRecord, 'scopes' | 'collections'>;
+
+/** Of the bucket with this name in the backups. */
+export async function dropCollections(
+  bucket: string,
+  { node, chain, map, filter }: DroppedCollections,
+): Promise<void> {
+  const scopesIn = (manifest: BackupManifest | undefined): ScopesOfBackup =>
+    manifest?.buckets.find(({ name }) => name === bucket) ?? { scopes: [], collections: [] };
+  const last = scopesIn(chain[0]);
+  for (const { scopes, collections } of chain.slice(1).map(scopesIn)) {
+    const dropped = scopes.filter(
+      (scope) => !last.scopes.includes(scope) && filter.choosesAll(bucket, scope),
+    );
+    for (const scope of dropped) await node.dropScope(map.scopeOf(bucket, scope));
+    for (const { scope, name: collection } of collections) {
+      const isThere = last.collections.some((one) => one.scope === scope && one.name === collection);
+      if (isThere || dropped.includes(scope) || !filter.chooses(bucket, scope, collection)) continue;
+      await node.dropCollection(map.targetOf({ bucket, scope, collection }));
+    }
+  }
+}

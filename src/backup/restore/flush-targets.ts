@@ -1,0 +1,84 @@
+// Flushes the target buckets of a restore, all of them before the first document is written.
+import { ArchiveError } from '../format/archive-error.ts';
+import type { BackupNode } from '../node/backup-node.ts';
+import { missingBucket } from './definitions.ts';
+import type { FlushRecord } from './flush-record.adapter.ts';
+
+export interface FlushOptions {
+  readonly node: BackupNode;
+  readonly record: FlushRecord;
+  readonly signal: AbortSignal;
+  readonly replaces: boolean;
+  /** Flushes only what the interrupted restore was still to flush. */
+  readonly resumes: boolean;
+  /** Missing buckets are created later. */
+  readonly createsBuckets: boolean;
+  /** Called before the first flush. @throws ArchiveError for a backup that cannot be restored */
+  check(): void;
+}
+
+/** Of the buckets with these names. @throws ArchiveError; before the first flush if one of them cannot be flushed */
+export async function flushTargets(names: ReadonlySet<string>, options: FlushOptions): Promise<void> {
+  const { record, replaces, resumes } = options;
+  const pending = resumes ? record.pending() : readable(record);
+  const others = pending.filter((name) => !names.has(name));
+  const wanted = resumes ? pending.filter((name) => names.has(name)) : replaces ? [...names] : [];
+  const present = await flushable(wanted, options);
+  if (present.length > 0) {
+    options.check();
+    await flushAll(present, others, options);
+  }
+  // Of an earlier restore, which this one does not resume.
+  else if (pending.length > 0) record.write(others);
+}
+
+/** A new restore begins a new record in place of a damaged one. */
+function readable(record: FlushRecord): string[] {
+  try {
+    return record.pending();
+  } catch (error) {
+    if (error instanceof ArchiveError) return [];
+    throw error;
+  }
+}
+
+async function flushable(
+  wanted: readonly string[],
+  { node, createsBuckets }: FlushOptions,
+): Promise<string[]> {
+  const present: string[] = [];
+  for (const name of wanted) {
+    const bucket = await node.bucket(name);
+    if (bucket === null && !createsBuckets) throw missingBucket(name);
+    if (bucket === null) continue;
+    if (bucket.settings['flushEnabled'] !== 1)
+      throw new ArchiveError(
+        `--replace: flush is not enabled for bucket "${name}": set its parameter flushEnabled to 1, or delete the bucket first`,
+      );
+    present.push(name);
+  }
+  return present;
+}
+
+/** A bucket is recorded until its flush was answered: after a crash it is flushed again, when none has documents of the backup yet. */
+async function flushAll(
+  names: readonly string[],
+  others: readonly string[],
+  { node, record, signal }: FlushOptions,
+): Promise<void> {
+  let flushed = 0;
+  let isRecorded = true;
+  try {
+    for (const name of names) {
+      isRecorded = record.write([...others, ...names.slice(flushed)]);
+      signal.throwIfAborted();
+      await node.flush(name);
+      flushed++;
+    }
+    record.write(others);
+  } catch (error) {
+    const progress = `${flushed} of ${names.length} buckets were flushed`;
+    const next = isRecorded ? '--resume continues' : 'repeat the command';
+    throw new ArchiveError(`${(error as Error).message} (${progress}; ${next})`, { cause: error });
+  }
+}

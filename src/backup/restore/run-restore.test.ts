@@ -1,0 +1,210 @@
+// What a restore flushes, drops and creates before and after the documents, on a node that records it.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { realClock } from '#ports/clock.ts';
+import { hexId, realRandom } from '#ports/random.ts';
+import { aManifest } from '../../../test/support/a-manifest.ts';
+import { DataWriter } from '../archive/data-file.adapter.ts';
+import { Repository } from '../archive/repository.adapter.ts';
+import type { BackupManifest, BucketRecord, IndexRecord } from '../format/manifest.ts';
+import { BackupNode, type NodeBucket } from '../node/backup-node.ts';
+import { type RestoreRequest, type RestoreResult, runRestore } from './run-restore.adapter.ts';
+
+/** A node without data ports, whose buckets have two collections. */
+class RecordingNode extends BackupNode {
+  readonly calls: string[] = [];
+  readonly flushDisabled = new Set<string>();
+  /** Called before each flush. */
+  flushing: (bucket: string) => void = () => {};
+
+  constructor() {
+    super({ host: '127.0.0.1', port: 1, username: 'u', password: 'p' });
+  }
+
+  override identity = async () => ({ cluster: 'c', version: '' });
+  override bucket = async (name: string): Promise<NodeBucket> => ({
+    name,
+    uuid: name,
+    settings: { flushEnabled: this.flushDisabled.has(name) ? 0 : 1 },
+    itemCount: 0,
+  });
+  override addCollections = async () => {};
+  override scopes = async () => ({ scopes: ['shop'], collections: ['items', 'carts'].map(collection) });
+  override indexes = async () => [];
+  override routes = async (bucket: string) => {
+    this.calls.push(`write ${bucket}`);
+    return [];
+  };
+  override flush = async (bucket: string) => {
+    this.flushing(bucket);
+    this.calls.push(`flush ${bucket}`);
+  };
+  override dropScope = async ({ scope }: { scope: string }) => void this.calls.push(`drop ${scope}`);
+  override dropCollection = async (path: { scope: string; collection: string }) =>
+    void this.calls.push(`drop ${path.scope}.${path.collection}`);
+  override runStatement = async (statement: string) => {
+    this.calls.push(statement);
+    return null;
+  };
+}
+
+const collection = (name: string, index: number) => ({ id: 8 + index, scope: 'shop', name, maxTtl: 0 });
+
+let folder = '';
+let node: RecordingNode;
+let cancelled: AbortController;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'divan-run-restore-'));
+  node = new RecordingNode();
+  cancelled = new AbortController();
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Adds a backup of empty buckets; it continues the newest one. */
+function addBackupOf(...changes: (Partial<BucketRecord> & { name: string })[]): void {
+  const repository = Repository.openOrCreate(folder, realRandom);
+  const newest = repository.complete().at(-1);
+  const after = newest === undefined ? null : { name: newest, id: repository.manifest(newest).id };
+  const interrupted = repository.begin(realClock, hexId(realRandom), { after, buckets: [] });
+  const [bucket] = aManifest().buckets as [BucketRecord];
+  const collections = ['items', 'carts'].map(collection);
+  const buckets = changes.map((change) => ({ ...bucket, scopes: ['shop'], collections, ...change }));
+  for (const index of buckets.keys()) {
+    const writer = DataWriter.create(
+      repository.dataPath(interrupted, index),
+      repository.dataOwner(interrupted, index),
+    );
+    writer.sync();
+    writer.close();
+  }
+  const { id, name } = interrupted;
+  const type: BackupManifest['type'] = after === null ? 'full' : 'incremental';
+  repository.finish({ ...aManifest(), id, name, type, after, repository: repository.id, buckets });
+}
+
+const restore = (changes: Partial<RestoreRequest> = {}): Promise<RestoreResult> =>
+  runRestore(
+    {
+      folder,
+      buckets: [],
+      map: [],
+      replaces: false,
+      isForced: false,
+      createsBuckets: true,
+      withIndexes: true,
+      resumes: false,
+      awaitsDisk: false,
+      ...changes,
+    },
+    { node, clock: realClock, signal: cancelled.signal, progress: () => {} },
+  );
+
+describe('a restore that replaces the documents of buckets', () => {
+  const all = ['flush a', 'flush b', 'write a', 'write b'];
+  const records = () => readdirSync(folder).filter((name) => name.startsWith('restore-'));
+  const interrupt = (bucket: string) => {
+    node.flushing = (name) => {
+      if (name === bucket) throw new Error('the node is gone');
+    };
+  };
+
+  beforeEach(() => addBackupOf({ name: 'a' }, { name: 'b' }));
+
+  it('flushes all of them before it writes to the first', async () => {
+    await restore({ replaces: true });
+    assert.deepEqual(node.calls, all);
+    assert.deepEqual(records(), []);
+  });
+
+  it('flushes none if one of them cannot be flushed, or the backup is damaged', async () => {
+    node.flushDisabled.add('b');
+    await assert.rejects(restore({ replaces: true }), /flush is not enabled for bucket "b"/);
+    node.flushDisabled.clear();
+    const [name = ''] = readdirSync(folder).filter((one) => one.startsWith('2'));
+    rmSync(join(folder, name, '1.data'));
+    await assert.rejects(restore({ replaces: true }), /1\.data/);
+    assert.deepEqual(node.calls, []);
+  });
+
+  it('flushes the others once it is resumed, and none a second time', async () => {
+    interrupt('b');
+    await assert.rejects(
+      restore({ replaces: true }),
+      /the node is gone \(1 of 2 buckets were flushed; --resume continues\)/,
+    );
+    interrupt('');
+    await restore({ resumes: true });
+    assert.deepEqual(node.calls, all);
+    await restore({ resumes: true });
+    assert.deepEqual(node.calls.slice(all.length), ['write a', 'write b']);
+  });
+
+  it('flushes a bucket again whose flush was not answered, when it is resumed', async () => {
+    node.flushing = () => cancelled.abort(new Error('stopped'));
+    await assert.rejects(restore({ replaces: true }), /stopped \(1 of 2 buckets were flushed/);
+    cancelled = new AbortController();
+    interrupt('b');
+    await assert.rejects(restore({ resumes: true, buckets: ['b'] }), /0 of 1 buckets were flushed/);
+    interrupt('');
+    await restore({ resumes: true });
+    assert.deepEqual(node.calls, all);
+  });
+
+  it('that another restore follows is forgotten', async () => {
+    interrupt('b');
+    await assert.rejects(restore({ replaces: true }));
+    interrupt('');
+    node.calls.length = 0;
+    await restore();
+    await restore({ resumes: true });
+    assert.deepEqual(node.calls, ['write a', 'write b', 'write a', 'write b']);
+  });
+});
+
+describe('a restore of some collections', () => {
+  const indexOn = (name: string, path: string): IndexRecord => ({
+    name,
+    definition: `CREATE INDEX \`${name}\` ON ${path}(\`x\`) WITH {"defer_build":true}`,
+  });
+  const onDefault = indexOn('i0', '`a`');
+  const onItems = indexOn('i1', '`a`.`shop`.`items`');
+  const onCarts = indexOn('i2', '`a`.`shop`.`carts`');
+  const stated = { name: 'i3', definition: 'CREATE PRIMARY INDEX', scope: 'shop', collection: 'carts' };
+  const statements = () => node.calls.filter((call) => call.startsWith('CREATE'));
+
+  it('creates their indexes only', async () => {
+    addBackupOf({ name: 'a', indexes: [onDefault, onItems, onCarts, stated] });
+    await restore({ includes: ['a.shop.items'] });
+    assert.deepEqual(statements(), [onItems.definition]);
+    node.calls.length = 0;
+    await restore({ excludes: ['a.shop.items'] });
+    assert.deepEqual(
+      statements(),
+      [onDefault, onCarts, stated].map(({ definition }) => definition),
+    );
+  });
+
+  it('drops only what is chosen', async () => {
+    const old = { id: 10, scope: 'old', name: 'x', maxTtl: 0 };
+    const kept = { id: 11, scope: 'old', name: 'y', maxTtl: 0 };
+    const collections = ['items', 'carts'].map(collection);
+    addBackupOf({ name: 'a', scopes: ['shop', 'old'], collections: [...collections, old, kept] });
+    addBackupOf({ name: 'a', collections: collections.slice(0, 1) });
+    const dropped = async (changes: Partial<RestoreRequest>) => {
+      node.calls.length = 0;
+      await restore({ removesCollections: true, ...changes });
+      return node.calls.filter((call) => call.startsWith('drop'));
+    };
+    assert.deepEqual(await dropped({}), ['drop old', 'drop shop.carts']);
+    assert.deepEqual(await dropped({ includes: ['a.shop.items'] }), []);
+    assert.deepEqual(await dropped({ includes: ['a.shop'] }), ['drop shop.carts']);
+    assert.deepEqual(await dropped({ excludes: ['a.shop.carts', 'a.old.y'] }), ['drop old.x']);
+    await assert.rejects(
+      restore({ excludes: ['a.shop.carts'] }),
+      /no bucket, scope or collection "a.shop.carts"/,
+    );
+  });
+});

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { untilPersisted } from './until-persisted.ts';
+
+/** Each sleep takes its time at once. */
+class SteppingClock extends ManualClock {
+  override async sleep(ms: number): Promise<void> {
+    this.advance(ms);
+  }
+}
+const { signal } = new AbortController();
+
+it('waits as long as changes are written, and ends a minute after the last one', async () => {
+  const clock = new SteppingClock(0);
+  let left = 0;
+  const wait = (stuckAt: number) =>
+    untilPersisted('b', async () => (clock.monotonicMs() % 50_000 === 0 && left > stuckAt ? --left : left), {
+      clock,
+      signal,
+    });
+  left = 4;
+  await wait(0);
+  assert.equal(clock.monotonicMs(), 150_000);
+  left = 4;
+  await assert.rejects(
+    wait(2),
+    /bucket "b" has written nothing to disk for 60 s: 2 changes are in its memory/,
+  );
+  assert.equal(clock.monotonicMs(), 260_000);
+});
