@@ -22,6 +22,8 @@ export interface RestTarget {
   timeoutMs?: number | undefined;
   /** The largest body of an answer. */
   answerBytesMax?: number;
+  /** Ends the request. */
+  signal?: AbortSignal | undefined;
 }
 
 const timeoutMsDefault = 30_000;
@@ -49,6 +51,7 @@ export function rest(
     path,
     timeout: timeoutMs,
     agent: false,
+    ...(target.signal !== undefined && { signal: target.signal }),
     ...(target.authority !== undefined && { minVersion: 'TLSv1.2' as const }),
     ...(typeof target.authority === 'string' && { ca: target.authority }),
     ...(target.clientCertificate !== undefined && {

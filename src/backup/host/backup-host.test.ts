@@ -1,13 +1,18 @@
 // The thread of the service: it starts with the first job and ends five minutes after the last, on a clock that the test advances.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { addBackup } from '../../../test/support/an-archive.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { BackupHost } from './backup-host.ts';
+import { KnownCluster } from './known-cluster.ts';
+import { runJob } from './run-job.adapter.ts';
 
 const minuteMs = 60_000;
 const { signal } = new AbortController();
@@ -52,4 +57,39 @@ it('rejects a job with its reason, and goes on with the next', async () => {
   } finally {
     await host.stop();
   }
+});
+
+it('ends a job that waits for the thread when it is cancelled, or the host stops', async () => {
+  const host = new BackupHost({ clock: new ManualClock(0), log: silentLog });
+  const cancelled = new AbortController();
+  const first = host.run({ kind: 'info', folder }, cancelled.signal);
+  cancelled.abort(new Error('cancelled'));
+  await assert.rejects(first, /cancelled/);
+  assert.equal((await host.run({ kind: 'info', folder }, signal)).backups.length, 1);
+  await host.stop();
+  const other = new BackupHost({ clock: new ManualClock(0), log: silentLog });
+  const waiting = assert.rejects(other.run({ kind: 'info', folder }, signal), /the node stops/);
+  await other.stop();
+  await waiting;
+});
+
+it('ends the search for the targets of a restore while the node does not answer', async () => {
+  const silent = createServer((socket) => void socket.on('error', () => {}));
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const cancelled = new AbortController();
+  const { port } = silent.address() as AddressInfo;
+  const names = { folder, buckets: [], map: [], replaces: false, isForced: false, createsBuckets: false };
+  const job = {
+    kind: 'restoreTargets' as const,
+    request: { ...names, withIndexes: false, resumes: false, awaitsDisk: false },
+    node: { host: '127.0.0.1', port, username: 'u', password: 'p' },
+  };
+  const context = { signal: cancelled.signal, cluster: new KnownCluster(realClock), progress: () => {} };
+  const running = assert.rejects(runJob(job, context), /^Error: cancelled$/);
+  const [socket] = await once(silent, 'connection');
+  cancelled.abort(new Error('cancelled'));
+  await running;
+  socket.destroy();
+  silent.close();
 });

@@ -65,7 +65,11 @@ export class BackupHost implements JobRunner {
     const running: RunningJob = { job, result: deferred<unknown>(), progress, thread: null };
     this.jobs.set(id, running);
     this.idle?.cancel();
-    const cancel = () => running.thread?.send({ kind: 'cancel', id, reason: reasonOf(signal) });
+    const cancel = () => {
+      // A job that waits for its thread is not sent any more.
+      if (running.thread === null) this.reject(id, reasonOf(signal));
+      else running.thread.send({ kind: 'cancel', id, reason: reasonOf(signal) });
+    };
     signal.addEventListener('abort', cancel, { once: true });
     try {
       this.startThread();
@@ -74,16 +78,16 @@ export class BackupHost implements JobRunner {
     } finally {
       signal.removeEventListener('abort', cancel);
       this.jobs.delete(id);
-      if (this.jobs.size === 0) this.idle = this.clock.after(idleMs, () => void this.endThread());
+      if (this.jobs.size === 0 && !this.isStopped)
+        this.idle = this.clock.after(idleMs, () => void this.endThread());
     }
   }
 
   async stop(): Promise<void> {
     this.isStopped = true;
     this.idle?.cancel();
+    for (const [id, { thread }] of this.jobs) if (thread === null) this.reject(id, 'the node stops');
     await this.endThread();
-    await this.ending;
-    this.idle?.cancel();
   }
 
   private startThread(): void {
@@ -115,6 +119,12 @@ export class BackupHost implements JobRunner {
       running.thread = thread;
       thread.send({ kind: 'run', id, job: running.job });
     }
+  }
+
+  /** Of a job that was not sent. */
+  private reject(id: number, reason: string): void {
+    this.jobs.get(id)?.result.reject(new Error(reason));
+    this.jobs.delete(id);
   }
 
   private receive(message: BackupThreadMessage): void {

@@ -42,7 +42,7 @@ export function runJob(job: Job, context: JobContext): Promise<unknown> {
     case 'restore':
       return restore(job, context);
     case 'restoreTargets':
-      return restoreTargets(job);
+      return restoreTargets(job, context);
     case 'merge':
       return merge(job, context);
     case 'removeBackup':
@@ -69,7 +69,7 @@ async function backup(
 ): Promise<JobResults['backup']> {
   const request = { folder, buckets, isFull, withIndexes, purges: false, replacesOther: true };
   const result = await runBackup(request, {
-    node: new BackupNode(cluster.accessOf(node)),
+    node: new BackupNode(cluster.accessOf(node), signal),
     clock: realClock,
     random: realRandom,
     signal,
@@ -106,16 +106,19 @@ async function restore(
   { signal, cluster, progress }: JobContext,
 ): Promise<JobResults['restore']> {
   return await runRestore(request, {
-    node: new BackupNode(cluster.accessOf(node)),
+    node: new BackupNode(cluster.accessOf(node), signal),
     clock: realClock,
     signal,
     progress: ({ bucket, documents, expected }) => progress({ bucket, done: documents, expected }),
   });
 }
 
-async function restoreTargets({ request, node }: RestoreTargetsJob): Promise<JobResults['restoreTargets']> {
+async function restoreTargets(
+  { request, node }: RestoreTargetsJob,
+  { signal }: JobContext,
+): Promise<JobResults['restoreTargets']> {
   const buckets = bucketsWritten(request);
-  return { cluster: (await new BackupNode(node).identity()).cluster, buckets };
+  return { cluster: (await new BackupNode(node, signal).identity()).cluster, buckets };
 }
 
 async function merge(

@@ -70,9 +70,10 @@ export class BackupNode {
   readonly access: NodeAccess;
   private readonly target: RestTarget;
 
-  constructor(access: NodeAccess) {
+  /** `signal` ends a request that waits for its answer. */
+  constructor(access: NodeAccess, signal?: AbortSignal) {
     this.access = access;
-    this.target = { ...access, timeoutMs };
+    this.target = { ...access, timeoutMs, signal };
   }
 
   private get hasTls(): boolean {
@@ -286,6 +287,7 @@ export class BackupNode {
     try {
       return await rest(target, method, path, content);
     } catch (error) {
+      this.target.signal?.throwIfAborted();
       throw new ArchiveError(`cannot reach ${host}:${port}: ${connectionProblem(error)}`);
     }
   }
@@ -294,6 +296,7 @@ export class BackupNode {
     try {
       await restOk(this.target, method, path, content);
     } catch (error) {
+      this.target.signal?.throwIfAborted();
       throw asArchiveError(error as Error);
     }
   }
