@@ -24,12 +24,13 @@ export async function flushTargets(names: ReadonlySet<string>, options: FlushOpt
   const others = pending.filter((name) => !names.has(name));
   const wanted = resumes ? pending.filter((name) => names.has(name)) : replaces ? [...names] : [];
   const present = await flushable(wanted, options);
-  if (present.length > 0) {
-    options.check();
-    await flushAll(present, others, options);
+  if (present.length === 0) {
+    // The record of an earlier restore, which this one does not resume, or whose buckets were deleted since.
+    if (pending.length > 0) record.write(others);
+    return;
   }
-  // Of an earlier restore, which this one does not resume.
-  else if (pending.length > 0) record.write(others);
+  options.check();
+  await flushAll(present, others, options);
 }
 
 /** A new restore begins a new record in place of a damaged one. */

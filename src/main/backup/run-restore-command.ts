@@ -16,7 +16,7 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
   const { words, options } = splitWords(args, restoreOptions);
   const folder = oneFolder(words, null);
   if (options.replace && options.resume)
-    throw new UsageError('--replace and --resume are given; --resume goes on without another flush');
+    throw new UsageError('--replace and --resume are given; --resume flushes only what was not flushed yet');
   if (options.backup !== undefined && options.end !== undefined)
     throw new UsageError('--backup and --end are given; they mean the same');
   const node = nodeOf(options);
