@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Redactor } from './redactor.ts';
 
 const mark = (text: string) => `<ud>${createHash('sha1').update('salt').update(text).digest('hex')}</ud>`;
-const redactor = new Redactor('salt', ['jane', 'Jane (of Kent)', '@local', '']);
+const redactor = new Redactor('salt', ['jane', 'ud', 'Jane (of', 'Jane (of Kent)', '@local', '']);
 
 for (const [what, text, redacted] of [
   [
@@ -20,6 +20,26 @@ for (const [what, text, redacted] of [
     `PUT /settings/rbac/users/local/${mark('ann b')}`,
   ],
   ['a document', '/buckets/b/docs/secret-key?x', `/buckets/b/docs/${mark('secret-key')}?x`],
+  ['a document with the beginning of an account of the node', '/docs/@alice', `/docs/${mark('@alice')}`],
+  ['a document with the beginning of a node', '/docs/ns_1@x HTTP', `/docs/${mark('ns_1@x')} HTTP`],
+  ['a document that looks replaced', '/docs/%3Cud%3Ex', `/docs/${mark('<ud>x')}`],
+  ['a name before a full stop', 'Denied to jane.', `Denied to ${mark('jane')}.`],
+  [
+    'each address of a list',
+    '{"recipients": [\n "ops@intranet",\n "a]b@c"\n], "enabled": true}',
+    `{"recipients": [\n "${mark('ops@intranet')}",\n "${mark('a]b@c')}"\n], "enabled": true}`,
+  ],
+  [
+    'each user of a list',
+    '{"disabledUsers":[{"name":"ghost","domain":"external"}],"auditdEnabled":true}',
+    `{"disabledUsers":[{"name":"${mark('ghost')}","domain":"external"}],"auditdEnabled":true}`,
+  ],
+  [
+    'how names become distinguished names',
+    '{"userDNMapping":{"template":"uid=%u,dc=corp"},"port":389}',
+    `{"userDNMapping":{"template":"${mark('uid=%u,dc=corp')}"},"port":389}`,
+  ],
+  ['an empty list and an empty text', '{"recipients":[],"sender":"","userDNMapping":{}}', null],
   ['a mail address', '"to: a.b@example.com,"', `"to: ${mark('a.b@example.com')},"`],
   ['the node and its accounts', '{"user":"@ns_server","node":"ns_1@cb.local"}', null],
   ['names of buckets', '{"name":"travel","bucket":"travel"}', null],

@@ -2,14 +2,26 @@
 // names become salted hashes, marked as `<ud>…</ud>`. Equal texts stay equal, so that events can be followed.
 import { createHash } from 'node:crypto';
 
-/** Members of JSON whose texts are about a user. */
+const string = String.raw`"(?:[^"\\]|\\.)*"`;
+/** Members of JSON whose texts are about a user. Those of the second pattern have several texts, in a list or an object. */
 const userMembers =
-  'user|real_user|username|authUser|groupsQueryUser|bindDN|userDNMapping|groupsQuery|ldap_group_ref|emailUser|sender|recipients|disabledUsers|dn';
-const userMember = new RegExp(`("(?:${userMembers})"\\s*:\\s*)"((?:[^"\\\\]|\\\\.)+)"`, 'g');
+  'user|real_user|username|authUser|groupsQueryUser|bindDN|groupsQuery|ldap_group_ref|emailUser|sender|dn';
+const userMember = new RegExp(`("(?:${userMembers})"\\s*:\\s*)(${string})`, 'g');
+const compoundMember = new RegExp(
+  `("(?:recipients|disabledUsers|userDNMapping)"\\s*:\\s*)(\\[(?:${string}|[^"\\]])*\\]|\\{(?:${string}|[^"}])*\\}|${string})`,
+  'g',
+);
+/** A text of a compound member, with its name in an object. */
+const textOfMember = new RegExp(`((?:${string}\\s*:\\s*)?)(${string})`, 'g');
+/** The domain of a user is not about the user. */
+const domainName = /^"domain"/;
 /** A path segment that names a user, a group or a document. */
 const namingPath = /(\/rbac\/users\/\w+\/|\/rbac\/groups\/|\/docs\/)([^/?\s"\\]+)/g;
 const mailAddress = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 const word = /[\p{L}\p{N}_.@+-]+/gu;
+/** Also matches a replaced text, whose parts are no words. */
+const wordOrMark = new RegExp(`<ud>[0-9a-f]{40}</ud>|${word.source}`, 'gu');
+const punctuation = '.@+-';
 /** The node's own accounts and the name of the product's nodes. */
 const ownName = /^(@|ns_1@)/;
 
@@ -24,22 +36,49 @@ export class Redactor {
     const nonEmpty = names.filter((name) => name !== '');
     const isWord = (name: string) => name.match(word)?.[0] === name;
     this.#words = new Set(nonEmpty.filter(isWord));
-    const phrases = nonEmpty.filter((name) => !isWord(name)).map((name) => escaped(jsonText(name)));
+    const phrases = nonEmpty
+      .filter((name) => !isWord(name))
+      .sort((left, right) => right.length - left.length)
+      .map((name) => escaped(jsonText(name)));
     this.#phrases = phrases.length > 0 ? new RegExp(phrases.join('|'), 'g') : null;
   }
 
   redact(text: string): string {
     const marked = text
-      .replaceAll(userMember, (_, start: string, value: string) => `${start}"${this.#hashed(value)}"`)
-      .replaceAll(namingPath, (_, path: string, name: string) => path + this.#hashed(decoded(name)));
+      .replaceAll(userMember, (_, start: string, value: string) => start + this.#hashedText(value))
+      .replaceAll(compoundMember, (_, start: string, value: string) => start + this.#hashedTexts(value))
+      .replaceAll(namingPath, (_, path: string, name: string) => path + this.#mark(decoded(name)));
     const named = this.#phrases ? marked.replaceAll(this.#phrases, (name) => this.#hashed(name)) : marked;
     return named
-      .replaceAll(word, (match) => (this.#words.has(match) ? this.#hashed(match) : match))
-      .replaceAll(mailAddress, (address) => (ownName.test(address) ? address : this.#hashed(address)));
+      .replaceAll(wordOrMark, (match) => this.#hashedWord(match))
+      .replaceAll(mailAddress, (address) => this.#hashed(address));
+  }
+
+  #hashedTexts(value: string): string {
+    return value.replaceAll(textOfMember, (all, name: string, text: string) =>
+      domainName.test(name) ? all : name + this.#hashedText(text),
+    );
+  }
+
+  /** A text in its quotation marks. */
+  #hashedText(text: string): string {
+    return text === '""' ? text : `"${this.#hashed(text.slice(1, -1))}"`;
+  }
+
+  #hashedWord(match: string): string {
+    if (this.#words.has(match)) return this.#hashed(match);
+    let [start, end] = [0, match.length];
+    while (start < end && punctuation.includes(match[start] as string)) start++;
+    while (end > start && punctuation.includes(match[end - 1] as string)) end--;
+    const name = match.slice(start, end);
+    return this.#words.has(name) ? match.slice(0, start) + this.#hashed(name) + match.slice(end) : match;
   }
 
   #hashed(text: string): string {
-    if (text.startsWith('<ud>') || ownName.test(text)) return text;
+    return ownName.test(text) ? text : this.#mark(text);
+  }
+
+  #mark(text: string): string {
     return `<ud>${createHash('sha1').update(this.#salt).update(text).digest('hex')}</ud>`;
   }
 }
