@@ -68,6 +68,7 @@ const plainMeta = new Set<unknown>(['id', 'cas', 'flags', 'type', 'xattrs']);
 
 function resolveField(resolver: NameResolver, node: Field, scope: Scope): Expression {
   const { of, name } = node;
+  recordXattr(node, scope);
   if (of.kind !== 'call' || of.name !== 'meta' || name.kind !== 'constant')
     return metaField(
       mapChildren(node, (child) => resolveExpression(resolver, child, scope)),
@@ -77,19 +78,31 @@ function resolveField(resolver: NameResolver, node: Field, scope: Scope): Expres
   return metaField({ ...node, of: resolveMeta(resolver, of, scope, isPlain) }, scope);
 }
 
+/** `META(a).xattrs.name`: reads of the source return the attributes that are recorded here, and no others. */
+function recordXattr({ of, name }: Field, scope: Scope): void {
+  if (name.kind !== 'constant' || of.kind !== 'field' || of.of.kind !== 'call' || of.of.name !== 'meta')
+    return;
+  if (of.name.kind !== 'constant' || of.name.value !== 'xattrs') return;
+  sourceOfMeta(of.of, scope)?.source.xattrs.add(String(name.value));
+}
+
+/** The source whose metadata META() reads, and the scope of the source. */
+function sourceOfMeta(node: Call, scope: Scope): { source: Source; owner: Scope } | undefined {
+  const [argument] = node.arguments;
+  if (!argument) return scope.defaultSource && { source: scope.defaultSource, owner: scope };
+  const found = argument.kind === 'identifier' ? scope.find(argument.name) : undefined;
+  return found?.binding.kind === 'source' ? { source: found.binding.source, owner: found.scope } : undefined;
+}
+
 /** META() of an alias reads the metadata slot of its source. */
 function resolveMeta(resolver: NameResolver, node: Call, scope: Scope, isPlain = false): Expression {
-  const [argument] = node.arguments;
-  if (!argument) {
-    const source = scope.defaultSource;
-    if (!source) throw sqlError(4310, node.name.toUpperCase(), near(resolver.text, node.at));
-    return metaOf(source, { ...node, arguments: [aliasOf(source)] }, scope, scope, isPlain);
+  const found = sourceOfMeta(node, scope);
+  if (node.arguments.length === 0) {
+    if (!found) throw sqlError(4310, node.name.toUpperCase(), near(resolver.text, node.at));
+    const named = { ...node, arguments: [aliasOf(found.source)] };
+    return metaOf(found.source, named, scope, found.owner, isPlain);
   }
-  if (argument.kind === 'identifier') {
-    const found = scope.find(argument.name);
-    if (found?.binding.kind === 'source')
-      return metaOf(found.binding.source, node, scope, found.scope, isPlain);
-  }
+  if (found) return metaOf(found.source, node, scope, found.owner, isPlain);
   return mapChildren(node, (child) => resolveExpression(resolver, child, scope));
 }
 

@@ -3,7 +3,6 @@
 import type { Expression } from '../tree/query.ts';
 import { slotsOf } from './conjuncts.ts';
 import type { JoinOn, LogicalFrom, LogicalSelect, LogicalSubselect } from './logical.ts';
-import { visit } from './walk.ts';
 
 export interface Uses {
   readonly slots: ReadonlySet<number>;
@@ -45,20 +44,8 @@ export function usesOfExpressions(
   for (const expression of expressions) slotsOf(expression, slots);
   for (const source of body?.sources ?? []) {
     if (source.metaSlot !== undefined && slots.has(source.metaSlot)) source.usesMeta = true;
-    for (const expression of expressions) recordXattrs(expression, source.metaSlot, source.xattrs);
   }
   return { slots, expressions };
-}
-
-/** Adds the names in `META(a).xattrs.name`. */
-function recordXattrs(expression: Expression, metaSlot: number | undefined, into: Set<string>): void {
-  if (metaSlot === undefined) return;
-  visit(expression, (node) => {
-    if (node.kind !== 'field' || node.name.kind !== 'constant') return;
-    const { of } = node;
-    if (of.kind !== 'field' || of.name.kind !== 'constant' || of.name.value !== 'xattrs') return;
-    if (of.of.kind === 'slot' && of.of.slot === metaSlot) into.add(String(node.name.value));
-  });
 }
 
 function addFrom(from: LogicalFrom, add: (expression: Expression | undefined) => void): void {

@@ -1,0 +1,50 @@
+// META(alias).xattrs.name in every clause: reads return only the attributes that a statement names.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { query } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import type { Documents, StoredDocument } from '../datastore/documents.ts';
+
+/** `with` has the attribute foo, `without` has none. Reads return attributes as the data service does: those that are asked for. */
+function aStore(): MemoryDatastore {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (const id of ['with', 'without']) datastore.put(t, id, { y: 0 });
+  const answered = (document: StoredDocument | undefined, names: readonly string[] = []) =>
+    document?.id === 'with' && names.includes('foo')
+      ? { ...document, xattrs: new Map([['foo', Buffer.from('"v"')]]) }
+      : document;
+  const { read, scan } = datastore.documents;
+  const documents: Documents = {
+    ...datastore.documents,
+    read: async (keyspace, ids, options) =>
+      (await read(keyspace, ids, options)).map((document) => answered(document, options.xattrs)),
+    scan: async function* scanned(keyspace, options) {
+      for await (const batch of scan(keyspace, options))
+        yield batch.map((document) => answered(document, options.xattrs) as StoredDocument);
+    },
+  };
+  return Object.assign(datastore, { documents });
+}
+
+test('every clause of a statement reads extended attributes', async () => {
+  const keys = 'ON KEY s.k WHEN MATCHED THEN';
+  const merge = 'MERGE INTO t USING [{"k": "with"}, {"k": "without"}] s';
+  for (const [statement, rows] of [
+    ['SELECT RAW META(t).xattrs.foo FROM t', ['v', null]],
+    ['SELECT RAW (SELECT RAW META(t).xattrs.foo FROM [1] q)[0] FROM t', ['v', null]],
+    [
+      'SELECT RAW META().id FROM t WHERE EXISTS (SELECT 1 FROM [1] q WHERE META(t).xattrs.foo = "v")',
+      ['with'],
+    ],
+    ['SELECT RAW META().id FROM t WHERE (WITH w AS (META(t).xattrs.foo) SELECT RAW w)[0] = "v"', ['with']],
+    ['DELETE FROM t WHERE META().xattrs.foo IS MISSING RETURNING RAW META().id', ['without']],
+    ['DELETE FROM t USE KEYS ["with"] WHERE META(t).xattrs.foo IS MISSING RETURNING RAW META().id', []],
+    ['DELETE FROM t WHERE y = 0 RETURNING RAW META().xattrs.foo', ['v', null]],
+    ['UPDATE t SET y = META().xattrs.["foo"] RETURNING RAW y', ['v', null]],
+    ['UPDATE t SET y = 1 WHERE META().xattrs.foo = "v" RETURNING RAW META().id', ['with']],
+    [`${merge} ${keys} UPDATE SET t.y = META(t).xattrs.foo RETURNING RAW t.y`, ['v', null]],
+    [`${merge} ${keys} DELETE WHERE META(t).xattrs.foo IS MISSING RETURNING RAW META(t).id`, ['without']],
+  ] as const)
+    assert.deepEqual(await query(aStore(), statement), rows, statement);
+});
