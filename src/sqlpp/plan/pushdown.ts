@@ -33,9 +33,9 @@ export function pushDown(access: Access, match: IndexMatch, conjuncts: readonly 
   return { isReverse: isOrdered && direction === 'reverse', isOrdered, isLimited };
 }
 
-/** At most one key has a list: a scan reads wider spans where the combinations of several lists are too many. */
-function isEvaluatedExactly({ ranges }: PlanSpan): boolean {
-  return ranges.filter(({ kind }) => kind === 'each').length <= 1;
+/** Spans of too many combinations are wider: of lists in the statement when it is planned, of other lists when it runs. */
+function isEvaluatedExactly({ isExact, ranges }: PlanSpan): boolean {
+  return isExact && ranges.filter(({ kind }) => kind === 'each').length <= 1;
 }
 
 /** Whether the rows have the order of the first keyspace's scan: UNNEST preserves it, a join may not. */

@@ -231,6 +231,9 @@ test('a LIMIT counts only matching rows, however long the lists of IN are', asyn
   const two = prepareOn(datastore, 'SELECT RAW a FROM t WHERE a IN $1 AND b IN $2 ORDER BY a LIMIT 1');
   const [as, bs] = [2, 1].map((first) => Array.from({ length: 100 }, (_, at) => first + at));
   assert.deepEqual(await runPrepared(datastore, two, { positional: [as, bs] }), [3]);
+  await query(datastore, 'DROP INDEX ia ON t');
+  const literal = `a IN [${as?.slice(0, 40)}] AND b IN [${bs?.slice(0, 40)}]`;
+  await answers(`SELECT RAW a FROM t WHERE ${literal} LIMIT 1`, [3], datastore);
 });
 
 test('parameters can name a keyspace when the statement runs', async () => {
