@@ -5,7 +5,8 @@ import { Binary, newObject, RawJson, type Value, type ValueObject } from './valu
 /** The limit of nested arrays and objects. */
 const depthMax = 2000;
 
-const decoder = new TextDecoder();
+// A text may begin with U+FEFF, which is no byte order mark here.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const { latin1Slice } = Buffer.prototype as unknown as {
   latin1Slice(this: Uint8Array, start: number, end: number): string;
 };

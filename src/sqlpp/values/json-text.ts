@@ -3,7 +3,7 @@
 import { memberNames } from './collation.ts';
 import { AnswerText, Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export function jsonText(value: Value): string {
   switch (typeof value) {

@@ -177,6 +177,13 @@ test('64-bit integers are parsed and formatted exactly, other numbers without an
   assert.equal(jsonText([Number.NaN, Infinity, -Infinity, -0]), '["NaN","+Infinity","-Infinity",0]');
 });
 
+test('a string and a name keep U+FEFF at their start', () => {
+  for (const text of ['"\ufeffa"', '"\ufeff\\n"', '{"\ufeffk":"\ufeff"}']) {
+    assert.equal(jsonText(parseJsonText(text)), text);
+    assert.equal(jsonText(resolve(new RawJson(Buffer.from(`${text} `), 0, Buffer.byteLength(text)))), text);
+  }
+});
+
 test('names of inherited properties are ordinary members', () => {
   const value = parseJsonText('{"__proto__": 1, "constructor": 2, "a": 3, "a": 4}') as Record<string, Value>;
   assert.deepEqual(
