@@ -4,6 +4,7 @@ import type { IndexScan } from '#sqlpp/datastore/indexes.ts';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { KeyWriter } from '../keys/key-writer.ts';
 import { IndexProgress } from '../shared/index-progress.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
 import type { Page, StoredRow } from '../store/index-store.ts';
@@ -85,6 +86,48 @@ test('a scan of spans without rows gives the thread to other requests between th
   };
   for await (const _ of scans.scan(scan)) assert.fail('there are no rows');
   assert.equal(pauses, 2_000 + Math.ceil(2_000 / 512));
+  scans.close();
+});
+
+test('a scan whose pages have no wanted row gives the thread to other requests after each, and can be ended then', async () => {
+  const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
+  const writer = new KeyWriter(64);
+  const stored = Array.from({ length: 100_000 }, (_, at): StoredRow => {
+    writer.truncate();
+    writer.write(at);
+    writer.write(0);
+    return { key: writer.copy(), id: `d${at}` };
+  });
+  const scans = new IndexScans({
+    catalogue: { find: () => found, of: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    readers: {
+      open: () => ({ page: pageOf.bind(null, stored), refresh: () => {}, close: () => {} }) as never,
+    },
+    clock: new ManualClock(),
+    directions: () => [{ isDescending: false }, { isDescending: false }],
+    damaged: (_, reason) => assert.fail(reason),
+  });
+  const aborting = new AbortController();
+  let pauses = 0;
+  const one = { value: 1, inclusive: true };
+  const rows = scans.scan({
+    index: aDefinition(['`n`', '`m`']),
+    spans: [{ ranges: [{ low: { value: -1, inclusive: true } }, { low: one, high: one }] }],
+    keys: [],
+    isReverse: false,
+    isDistinct: false,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    consistency: { kind: 'not_bounded' },
+    waitMs: 0,
+    signal: aborting.signal,
+    yieldIfDue: () => {
+      if (++pauses === 3) aborting.abort(new Error('ended'));
+      return undefined;
+    },
+  });
+  await assert.rejects(rows.next(), /ended/);
+  assert.equal(pauses, 3);
   scans.close();
 });
 
