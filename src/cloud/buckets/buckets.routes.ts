@@ -19,7 +19,7 @@ import {
 } from './buckets.contract.ts';
 import {
   createBucket,
-  deleteBucket,
+  deleteBucketAndAccess,
   listBuckets,
   showBucket,
   updateBucket,
@@ -48,8 +48,7 @@ export const bucketOperations = (ready: ReadyClusters, users: DatabaseUsersServi
   }),
   ...bindBoth(DeleteBucket, async ({ subject, body }, version) => {
     const cluster = await ready.requireReady(subject);
-    await deleteBucket(cluster.client, body.name);
-    await users.removeBucketAccess(cluster, body.name);
+    await deleteBucketAndAccess(cluster, users, body.name);
     return { status: 202, headers: locationOf(subject, version, body.name) };
   }),
   ...bindBoth(UpdateBucket, async ({ params, subject, body }) => {
@@ -60,8 +59,7 @@ export const bucketOperations = (ready: ReadyClusters, users: DatabaseUsersServi
   ...bindBoth(DeleteSingleBucket, async ({ params, subject }, version) => {
     const cluster = await ready.requireReady(subject);
     const name = namedBy(params);
-    await deleteBucket(cluster.client, name);
-    await users.removeBucketAccess(cluster, name);
+    await deleteBucketAndAccess(cluster, users, name);
     return { status: 202, headers: locationOf(subject, version, name) };
   }),
 ];

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RestFields, RestReply } from '#client/rest.adapter.ts';
+import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
-import { updateBuckets } from './buckets.service.ts';
+import { UnresponsiveNodeError } from '../node-client/refusals.ts';
+import { deleteBucketAndAccess, updateBuckets } from './buckets.service.ts';
 
 const mb = 1024 * 1024;
 
@@ -12,6 +14,8 @@ class FakeNode {
   refused = '';
   validatesFirst = true;
   isDead = false;
+  /** The node makes the change of this bucket once without confirming it. */
+  unconfirmed: { name: string; status: number | null } | null = null;
 
   async request(_method: string, path: string): Promise<string> {
     const used = [...this.quotas.values()].reduce((sum, quota) => sum + quota, 0);
@@ -41,6 +45,12 @@ class FakeNode {
     }
     if (this.isDead && validates === undefined && quota === 200) throw new Error('the node is gone');
     if (validates === undefined && quota !== undefined) this.quotas.set(name, quota);
+    if (validates === undefined && name === this.unconfirmed?.name) {
+      const { status } = this.unconfirmed;
+      this.unconfirmed = null;
+      if (status === null) throw new Error('no answer');
+      return { status, body: 'The change may be lost' };
+    }
     return { status: 200, body: '' };
   }
 }
@@ -78,9 +88,18 @@ test('undoes earlier changes if the node refuses a later one, and names those th
   node.isDead = true;
   await assert.rejects(
     updateBuckets(client(node), requests),
-    /below current usage.*; these buckets keep the new settings, because undoing failed \(the node is gone\): "b", "a"$/,
+    /below current usage.*; these buckets may have the new settings, because undoing failed \(the node is gone\): "b", "a"$/,
   );
   assert.deepEqual([...node.quotas.values()], [100, 110, 200]);
+});
+
+test('undoes also a change that the node made without confirming it', async () => {
+  for (const status of [null, 503]) {
+    const node = new FakeNode();
+    node.unconfirmed = { name: 'c', status };
+    await assert.rejects(updateBuckets(client(node), requests), /no answer$|503: The change may be lost$/);
+    assert.deepEqual([...node.quotas.values()], [200, 200, 200]);
+  }
 });
 
 test('changes shrinking buckets first', async () => {
@@ -88,4 +107,20 @@ test('changes shrinking buckets first', async () => {
   node.quotas.set('b', 600);
   const first = await updateBuckets(client(node), requests);
   assert.deepEqual([first.memoryQuota, [...node.quotas.values()]], [400, [100, 110, 400]]);
+});
+
+test('deletes the access to a bucket when the repeated deletion finds that a late one has deleted the bucket', async () => {
+  const removed: string[] = [];
+  const users = { removeBucketAccess: async (_: unknown, name: string) => void removed.push(name) };
+  const answers: (RestReply | null)[] = [null, { status: 404, body: '' }];
+  const send = async (): Promise<RestReply> => {
+    const answer = answers.shift();
+    if (answer == null) throw new UnresponsiveNodeError('no answer');
+    return answer;
+  };
+  const cluster = { client: { send } } as unknown as ReadyCluster;
+  await assert.rejects(deleteBucketAndAccess(cluster, users, 'b'), /no answer/);
+  assert.deepEqual(removed, []);
+  await assert.rejects(deleteBucketAndAccess(cluster, users, 'b'), /there is no bucket "b"/);
+  assert.deepEqual(removed, ['b']);
 });

@@ -1,6 +1,8 @@
 // Rules of buckets. The nodes of a cluster store its buckets; the cloud stores nothing about them.
 import type { RestReply } from '#client/rest.adapter.ts';
-import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
+import { ApiError, invalid, notFound } from '../answers/api-error.ts';
+import type { ReadyCluster } from '../clusters/ready-cluster.ts';
+import type { DatabaseUsersService } from '../database-users/database-users.service.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import { freeText, quotaOf } from '../node-client/quota.ts';
 import { problemsOf, requireAccepted } from '../node-client/refusals.ts';
@@ -53,8 +55,8 @@ export async function createBucket(client: NodeClient, spec: BucketSpec): Promis
 }
 
 /**
- * Changes all buckets or none: all changes are checked before the first is applied, and if the node refuses one, earlier ones are
- * undone. Shrinking buckets come first, to make room for the others. Resolves with the first bucket of the request.
+ * Changes all buckets or none: all changes are checked before the first is applied, and if the node refuses one or does not confirm
+ * it, those made so far are undone. Shrinking buckets come first, to make room for the others. Resolves with the first bucket of the request.
  */
 export async function updateBuckets(client: NodeClient, edits: readonly BucketEdit[]): Promise<BucketSpec> {
   const present = new Map((await listBuckets(client)).map((bucket) => [bucket.name, bucket]));
@@ -91,8 +93,11 @@ async function updateAllOrNone(
   const changed: BucketItem[] = [];
   try {
     for (const edit of edits) {
-      await updateBucket(client, edit.name, edit);
+      // Listed before it is sent: the node may have made a change that it does not confirm.
       changed.unshift(presentOf(edit));
+      const answer = await sendChange(client, edit.name, edit);
+      if (answer.status >= 400 && answer.status < 500) changed.shift();
+      await requireChanged(client, answer, edit);
     }
   } catch (error) {
     await undo(client, changed, error as Error);
@@ -111,15 +116,45 @@ async function undo(client: NodeClient, changed: readonly BucketItem[], reason: 
   } catch (error) {
     const stay = left.map(({ name }) => `"${name}"`).join(', ');
     throw invalid(
-      `${reason.message}; these buckets keep the new settings, because undoing failed (${(error as Error).message}): ${stay}`,
+      `${reason.message}; these buckets may have the new settings, because undoing failed (${(error as Error).message}): ${stay}`,
     );
   }
 }
 
 export async function updateBucket(client: NodeClient, name: string, change: Change): Promise<void> {
-  const answer = await client.send('POST', pathOf(name), fieldsOf(change));
+  await requireChanged(client, await sendChange(client, name, change), { name, ...change });
+}
+
+const sendChange = (client: NodeClient, name: string, change: Change): Promise<RestReply> =>
+  client.send('POST', pathOf(name), fieldsOf(change));
+
+/** Throws unless the node made the change. */
+async function requireChanged(
+  client: NodeClient,
+  answer: RestReply,
+  { name, memoryQuota }: Change & { name: string },
+): Promise<void> {
   if (answer.status === 404) throw unknown(name);
-  await requireBucketAccepted(client, answer, { name, memoryQuota: change.memoryQuota });
+  await requireBucketAccepted(client, answer, { name, memoryQuota });
+}
+
+/**
+ * Deletes a bucket and the access of users to it. For an unknown bucket it deletes the access too, and then throws: the bucket may be
+ * one whose earlier deletion succeeded without an answer.
+ */
+export async function deleteBucketAndAccess(
+  cluster: ReadyCluster,
+  users: Pick<DatabaseUsersService, 'removeBucketAccess'>,
+  name: string,
+): Promise<void> {
+  try {
+    await deleteBucket(cluster.client, name);
+  } catch (error) {
+    if (error instanceof ApiError && error.errorType === 'NotFound')
+      await users.removeBucketAccess(cluster, name);
+    throw error;
+  }
+  await users.removeBucketAccess(cluster, name);
 }
 
 /** The node answers with an error if the deletion takes long, but it has accepted the deletion. */

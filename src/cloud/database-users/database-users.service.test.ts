@@ -19,14 +19,21 @@ const newUser = { username: 'u', password: 'p', access: [] };
 class FakeNode {
   readonly roles = new Map<string, string>();
   before: (method: string) => Promise<void> = async () => {};
+  /** The status of an answer that says neither that the request was applied nor that it was not. */
+  errorStatus: number | null = null;
 
   async send(method: string, path: string, fields?: { roles: string }): Promise<RestReply> {
     await this.before(method);
     const name = path.split('/').at(-1) as string;
+    if (this.errorStatus !== null && method === 'DELETE')
+      return { status: this.errorStatus, body: 'not now' };
     if (method === 'PUT') this.roles.set(name, fields?.roles ?? '');
     else if (!this.roles.has(name)) return { status: 404, body: '' };
     if (method === 'DELETE') this.roles.delete(name);
-    return { status: 200, body: '' };
+    return {
+      status: this.errorStatus ?? 200,
+      body: this.errorStatus === null ? '' : 'The change may be lost',
+    };
   }
 }
 
@@ -162,6 +169,21 @@ test('after a stall a node has the users that the cloud stores, also if it appli
   assert.deepEqual(await store.selectFrom('user_doubts').selectAll().execute(), []);
 });
 
+test('deletes a user whose creation the node answered with an error of its own, once the node accepts the deletion', async (t) => {
+  const { store, node, cluster, server } = await aService(t);
+  const users = server();
+  node.errorStatus = 503;
+  await assert.rejects(users.create(cluster, newUser), /503: The change may be lost/);
+  const unconfirmed = await store.selectFrom('user_doubts').selectAll().execute();
+  const unconfirmedNames = unconfirmed.map(({ username }) => username);
+  assert.deepEqual([unconfirmedNames, [...node.roles.keys()]], [['u'], ['u']]);
+  await assert.rejects(users.confirm(cluster, 'u'), /503: not now/);
+  node.errorStatus = null;
+  await users.confirm(cluster, 'u');
+  assert.deepEqual([...node.roles], []);
+  await users.confirm(cluster, 'u');
+});
+
 test('deletes a user after its creation has ended, so that none is left at the node', async (t) => {
   const { store, node, cluster, server } = await aService(t);
   const gate = deferred<void>();
@@ -180,4 +202,19 @@ test('deletes a user after its creation has ended, so that none is left at the n
   await Promise.all([creation, deletion]);
   const rows = await store.selectFrom('database_users').selectAll().execute();
   assert.deepEqual([rows, [...node.roles.keys()]], [[], []]);
+});
+
+test('deletes the access to a deleted bucket from users of that cluster, but not access to all buckets or to others', async (t) => {
+  const { cluster, server } = await aService(t);
+  const users = server();
+  const access = ['*', 'b', 'B'].map((bucketName) => ({
+    bucketName,
+    bucketAccess: ['data_reader' as const],
+  }));
+  await users.create(cluster, { ...newUser, access });
+  await users.removeBucketAccess(cluster, '*');
+  await users.removeBucketAccess({ ...cluster, row: { ...cluster.row, id: 'other' } }, 'b');
+  assert.deepEqual((await users.list(cluster))[0]?.access, access);
+  await users.removeBucketAccess(cluster, 'b');
+  assert.deepEqual((await users.list(cluster))[0]?.access, [access[0], access[2]]);
 });

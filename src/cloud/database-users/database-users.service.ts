@@ -70,8 +70,9 @@ export class DatabaseUsersService {
     return this.inTurn(cluster, username, () => this.deleteNow(cluster, username));
   }
 
-  /** Removes access to a deleted bucket, so that a later bucket of the same name does not inherit it. */
+  /** Removes access to a deleted bucket, so that a later bucket of the same name does not inherit it. Access to all buckets stays. */
   async removeBucketAccess(cluster: ReadyCluster, bucketName: string): Promise<void> {
+    if (bucketName === everyName) return;
     const rows = await this.rows(cluster.row.id).execute();
     for (const { username } of rows.filter((user) =>
       accessIn(user).some((entry) => entry.bucketName === bucketName),
@@ -83,10 +84,10 @@ export class DatabaseUsersService {
   confirm(cluster: ReadyCluster, username: string): Promise<void> {
     return this.inTurn(cluster, username, async () => {
       const user = await this.find(cluster.row.id, username);
-      const { status } = await cluster.client.send(user ? 'GET' : 'DELETE', pathOf(username));
-      if (user === undefined) return;
+      const answer = await cluster.client.send(user ? 'GET' : 'DELETE', pathOf(username));
+      if (user === undefined) return requireDeleted(answer);
       // An unanswered deletion took effect; a creation may still be in progress at another server.
-      const wasDeleted = status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
+      const wasDeleted = answer.status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
       if (wasDeleted) await this.deleteRow(cluster, username);
       else await this.putToNode(cluster, username, { access: accessIn(user) });
     });
@@ -163,8 +164,7 @@ export class DatabaseUsersService {
 
   private async deleteNow(cluster: ReadyCluster, username: string): Promise<void> {
     await this.findOrThrow(cluster, username);
-    const answer = await this.send(cluster, username, 'DELETE');
-    if (answer.status !== 404) requireAccepted(answer, names);
+    requireDeleted(await this.send(cluster, username, 'DELETE'));
     await this.deleteRow(cluster, username);
   }
 
@@ -187,18 +187,19 @@ export class DatabaseUsersService {
     requireAccepted(await this.send(cluster, username, 'PUT', fields), names);
   }
 
-  /** A node that did not answer may still apply the change later. */
+  /** A node that did not answer may still apply the change later; one that answered with an error of its own may have applied it. */
   private async send(
     { row, client }: ReadyCluster,
     username: string,
     method: 'PUT' | 'DELETE',
     fields?: RestFields,
   ): Promise<RestReply> {
+    let answer: RestReply | null = null;
     try {
-      return await client.send(method, pathOf(username), fields);
-    } catch (error) {
-      await this.options.unconfirmed.note(row.id, username);
-      throw error;
+      answer = await client.send(method, pathOf(username), fields);
+      return answer;
+    } finally {
+      if (answer === null || answer.status >= 500) await this.options.unconfirmed.note(row.id, username);
     }
   }
 
@@ -239,6 +240,11 @@ export class DatabaseUsersService {
 }
 
 const accessIn = ({ access }: DatabaseUserRow) => JSON.parse(access) as UserItem['access'];
+
+/** Throws unless the node deleted the user, or has none of that name. */
+function requireDeleted(answer: RestReply): void {
+  if (answer.status !== 404) requireAccepted(answer, names);
+}
 
 const pathOf = (username: string): string => `/settings/rbac/users/local/${encodeURIComponent(username)}`;
 

@@ -33,7 +33,8 @@ export function requireSubject(
   name: string,
   subject: Subject | undefined,
 ): asserts subject is Subject {
-  if (subject === undefined) {
+  // The same answer for the subjects of other projects as for those that do not exist.
+  if (subject === undefined || !caller.mayRead(projectOf(subject))) {
     throw caller.readsAll ? notFound(`there is no ${name}`) : forbidden(`this token has no role for ${name}`);
   }
   requireProject(operation, caller, projectOf(subject));
