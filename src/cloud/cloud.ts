@@ -115,15 +115,16 @@ function partsOf(options: CloudOptions) {
   const operations = new OperationsStore(options);
   const nodes = new ClusterNodes(options);
   const allowlist = new AllowlistService({ ...options, nodes, entries: new AllowlistStore(options) });
+  const unconfirmed = new UnconfirmedUserChanges(options);
+  const databaseUsers = new DatabaseUsersService({ ...options, unconfirmed });
   const plans = {
     create: createCluster({ ...options, nodes, allowlist }),
-    scale: scaleCluster({ ...options, nodes, allowlist }),
+    scale: scaleCluster({ ...options, nodes, allowlist, databaseUsers }),
     delete: deleteCluster({ ...options, nodes, allowlist }),
   };
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const capacity = new Capacity(options);
   const partsOfChanges = { ...options, operations, nodes, capacity, wake: () => worker.wake() };
-  const unconfirmed = new UnconfirmedUserChanges(options);
   const uses = new TokenUses({ ...options, tokens });
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
   const snapshots = new StoreSnapshots(options.state);
@@ -138,7 +139,7 @@ function partsOf(options: CloudOptions) {
     clusters: new ClustersService(options),
     lifecycle: new ClusterLifecycleService(partsOfChanges),
     scaling: new ClusterScaleService(partsOfChanges),
-    databaseUsers: new DatabaseUsersService({ ...options, unconfirmed }),
+    databaseUsers,
     ready: new ReadyClusters({ nodes, operations }),
     authenticator: new TokenAuthenticator({ ...options, tokens, uses, limit, snapshots }),
   };

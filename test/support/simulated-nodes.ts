@@ -31,6 +31,8 @@ export class SimulatedNodes {
   /** The addresses of nodes with data, by node id. */
   readonly folders = new Map<string, string>();
   memoryQuota = 0;
+  /** The roles of database users, by the path of the user. */
+  readonly roles = new Map<string, string>();
   /** Calls that arrived at nodes. */
   readonly calls: string[] = [];
   /** The effect at which the cloud is killed, and on which side of it. */
@@ -64,6 +66,10 @@ export class SimulatedNodes {
   async call(address: string, method: string, path: string, fields: Fields = {}): Promise<string> {
     if (method === 'GET') return this.answer(address, path, fields);
     return await this.effect(() => this.answer(address, path, fields));
+  }
+
+  setRoles(path: string, roles: string): Promise<void> {
+    return this.effect(() => void this.roles.set(path, roles));
   }
 
   private answer(address: string, path: string, fields: Fields): string {
@@ -187,7 +193,11 @@ export class SimulatedClusterNodes extends ClusterNodes {
       certificate: async () => 'PEM',
       createProbeBucket: async () => {},
       writeAndRead: async () => {},
-      send: async () => ({ status: 200, body: '' }),
+      send: async (method, path, content) => {
+        const { roles } = (content ?? {}) as Fields;
+        if (method === 'PUT' && roles !== undefined) await this.simulated.setRoles(path, roles as string);
+        return { status: 200, body: '' };
+      },
     };
     return client as NodeClient;
   }

@@ -22,6 +22,7 @@ import {
 import {
   groupHasData,
   groupOfEach,
+  matchesGroup,
   memoryForData,
   type NodeChange,
   newNodeRows,
@@ -143,7 +144,10 @@ export class ClusterScaleService {
     const rows = await nodes.orderBy('position').execute();
     const change = nodeChange(rows, wanted, capacity);
     const [founder] = rows as [NodeRow];
-    if (change.leaving.includes(founder)) throw founderLeaves(spec.servers, wanted);
+    if (change.leaving.includes(founder)) {
+      const present = spec.servers.find((group) => matchesGroup(founder, group, capacity));
+      throw founderLeaves(present ?? (spec.servers.find(groupHasData) as ServerGroup), wanted);
+    }
     await capacity.take(
       transaction,
       home,
@@ -179,13 +183,14 @@ function haveSameNodes(present: readonly ServerGroup[], wanted: readonly ServerG
 }
 
 /** The founder stores the configuration of the cluster, so that its place has to stay. */
-function founderLeaves(present: readonly ServerGroup[], wanted: readonly ServerGroup[]): ApiError {
-  const founder = present.find(groupHasData) as ServerGroup;
+function founderLeaves(founder: ServerGroup, wanted: readonly ServerGroup[]): ApiError {
   const { compute, services } = serverReply(founder);
+  // A v2 group may name no instance.
+  const instance = compute === '' ? `an instance of ${founder.memoryGib} GiB` : `"${compute}"`;
   const at = wanted.findIndex((group) => sameServices(group.services, services));
   if (at >= 0)
     return invalid(
-      `servers.${at}.compute: must stay "${compute}" for at least one node: the first node of a cluster cannot be given another instance; make a new cluster`,
+      `servers.${at}.compute: must stay ${instance} for at least one node: the first node of a cluster cannot be given another instance; make a new cluster`,
     );
   const serviceNames = services.toSorted().join(', ');
   return invalid(

@@ -57,7 +57,7 @@ export function nodeChange(
 }
 
 /** True if the node has the memory and the services of the group. */
-function matchesGroup(row: NodeRow, group: ServerGroup, capacity: Capacity): boolean {
+export function matchesGroup(row: NodeRow, group: ServerGroup, capacity: Capacity): boolean {
   const services = JSON.parse(row.services) as string[];
   return row.memory_mb === capacity.memoryMb(group.memoryGib) && sameServices(services, group.services);
 }

@@ -21,12 +21,15 @@ class FakeNode {
   before: (method: string) => Promise<void> = async () => {};
   /** The status of an answer that says neither that the request was applied nor that it was not. */
   errorStatus: number | null = null;
+  /** The user whose changes it refuses. */
+  refused = '';
 
   async send(method: string, path: string, fields?: { roles: string }): Promise<RestReply> {
     await this.before(method);
     const name = path.split('/').at(-1) as string;
     if (this.errorStatus !== null && method === 'DELETE')
       return { status: this.errorStatus, body: 'not now' };
+    if (name === this.refused) return { status: 400, body: '{"errors":{"roles":"no such bucket"}}' };
     if (method === 'PUT') this.roles.set(name, fields?.roles ?? '');
     else if (!this.roles.has(name)) return { status: 404, body: '' };
     if (method === 'DELETE') this.roles.delete(name);
@@ -217,4 +220,30 @@ test('deletes the access to a deleted bucket from users of that cluster, but not
   assert.deepEqual((await users.list(cluster))[0]?.access, access);
   await users.removeBucketAccess(cluster, 'b');
   assert.deepEqual((await users.list(cluster))[0]?.access, [access[0], access[2]]);
+});
+
+test('gives the roles of the query service to each user, except to those whose access the node refuses', async (t) => {
+  const { node, cluster, server } = await aService(t);
+  const users = server();
+  const access = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
+  for (const username of ['refused', 'u', 'v']) await users.create(cluster, { ...newUser, username, access });
+  const spec = JSON.stringify({ servers: [{ services: ['data', 'query'] }] });
+  const withQuery = { ...cluster, row: { ...cluster.row, spec } };
+  const { signal } = new AbortController();
+  await users.applyRoles(cluster, signal);
+  node.refused = 'refused';
+  node.errorStatus = 503;
+  await assert.rejects(users.applyRoles(withQuery, signal), /503/);
+  node.errorStatus = null;
+  await users.applyRoles(withQuery, signal);
+  const both = 'data_reader[b],query_select[b]';
+  assert.deepEqual(
+    [...node.roles],
+    [
+      ['refused', 'data_reader[b]'],
+      ['u', both],
+      ['v', both],
+    ],
+  );
+  await assert.rejects(users.applyRoles(withQuery, AbortSignal.abort(new Error('replaced'))), /replaced/);
 });

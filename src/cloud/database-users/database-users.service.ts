@@ -80,6 +80,18 @@ export class DatabaseUsersService {
       await this.inTurn(cluster, username, () => this.removeAccess(cluster, username, bucketName));
   }
 
+  /**
+   * Gives the users the roles that their access implies in a cluster which has got the query service. A user whose access the node
+   * refuses, for example to a scope that was deleted since, keeps its roles.
+   */
+  async applyRoles(cluster: ReadyCluster, cancellation: AbortSignal): Promise<void> {
+    if (!servicesIn(cluster).includes('query')) return;
+    for (const { username } of await this.rows(cluster.row.id).execute()) {
+      cancellation.throwIfAborted();
+      await this.inTurn(cluster, username, () => this.applyRolesOf(cluster, username));
+    }
+  }
+
   /** Makes the node's user equal to the store's. */
   confirm(cluster: ReadyCluster, username: string): Promise<void> {
     return this.inTurn(cluster, username, async () => {
@@ -173,6 +185,14 @@ export class DatabaseUsersService {
     if (user === undefined) return;
     const access = accessIn(user).filter((entry) => entry.bucketName !== bucketName);
     await this.storeAccess(cluster, username, access);
+  }
+
+  private async applyRolesOf(cluster: ReadyCluster, username: string): Promise<void> {
+    const user = await this.find(cluster.row.id, username);
+    if (user === undefined) return;
+    const roles = rolesOf(accessIn(user), servicesIn(cluster));
+    const answer = await this.send(cluster, username, 'PUT', { roles });
+    if (answer.status >= 500) requireAccepted(answer, names);
   }
 
   private async putToNode(

@@ -63,3 +63,31 @@ test('sends a cached answer exactly as a computed one', async () => {
   assert.deepEqual(await headersOf('GET'), first);
   assert.deepEqual(await headersOf('HEAD'), [200, '', 'application/json', '1']);
 });
+
+test('does not send links with an address that another client used', async () => {
+  const snapshots = new StoreSnapshots({ read: () => 'a' });
+  const caller = new Caller({ tokenId: 't', role: 'reader', projectId: null, expiresAt: null });
+  const answers = { 200: { doc: 'Its own URL', body: z.string() } };
+  const operation = defineOperation({
+    ...common,
+    id: 'own',
+    path: '/own',
+    replies: answers,
+    fromStore: true,
+  });
+  let localAddress = '';
+  const api = createApi({
+    clock: realClock,
+    operations: [bind(operation, async ({ url }) => ({ status: 200, body: url.href }))],
+    find: () => Promise.resolve(undefined),
+    authenticate: async ({ raw: { socket } }) => {
+      Object.assign(socket, { localAddress, localPort: 8080 });
+      return { caller, snapshot: await snapshots.current() };
+    },
+    log: silentLog,
+  });
+  for (localAddress of ['127.0.0.1', '10.0.0.5', '127.0.0.1']) {
+    const answer = await api.inject({ url: '/own?page=1', headers: { host: 'db.example.com:8080' } });
+    assert.equal(answer.json(), `http://${localAddress}:8080/own?page=1`);
+  }
+});

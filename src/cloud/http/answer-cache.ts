@@ -9,8 +9,8 @@ const bytesMax = 32 * 1024 * 1024;
 
 /** Everything that an answer depends on within one snapshot of the store. */
 export interface CacheKey extends Authenticated {
-  /** Links to other pages contain it. */
-  readonly host: string;
+  /** Links to other pages begin with it. */
+  readonly origin: string;
   /** As received. */
   readonly url: string;
 }
@@ -34,4 +34,4 @@ export class AnswerCache {
 }
 
 /** No part contains a newline, so that different keys have different texts. */
-const textOf = ({ caller, host, url }: CacheKey): string => `${caller.permissionsKey}\n${host}\n${url}`;
+const textOf = ({ caller, origin, url }: CacheKey): string => `${caller.permissionsKey}\n${origin}\n${url}`;

@@ -149,6 +149,11 @@ function addRoute(
     const act = async (): Promise<Reply> => handle(readRequest(operation, request, publicUrl));
     return operation.method === 'DELETE' ? withDiskReserve(diskReserve, act) : act();
   };
+  const cacheKeyOf = (request: FastifyRequest): CacheKey => ({
+    ...(request.by as Authenticated),
+    origin: originOf(request, publicUrl),
+    url: request.url,
+  });
   // The cache key includes what the caller may see, so a cached answer needs no check of permissions.
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     request.by = await authenticate(request);
@@ -176,12 +181,6 @@ function send(reply: FastifyReply, { status, headers, body }: Reply): FastifyRep
   reply.code(status);
   return body === undefined ? reply.send() : sendJson(reply, JSON.stringify(body));
 }
-
-const cacheKeyOf = ({ by, host, url }: FastifyRequest): CacheKey => ({
-  ...(by as Authenticated),
-  host,
-  url,
-});
 
 async function subjectOf(
   operation: Operation,
@@ -218,16 +217,21 @@ function readRequest(operation: Operation, request: FastifyRequest, publicUrl: s
   };
 }
 
-/** The Host header is not trusted, unless it names this machine with the port of the connection. */
-function urlOf({ url, protocol, host, raw }: FastifyRequest, publicUrl: string | undefined): URL {
-  const target = url.replace(/^[a-z]+:\/\/[^/]*/i, '');
-  if (publicUrl !== undefined) return new URL(`${publicUrl.replace(/\/+$/, '')}${target}`);
+const urlOf = (request: FastifyRequest, publicUrl: string | undefined): URL =>
+  new URL(`${originOf(request, publicUrl)}${request.url.replace(/^[a-z]+:\/\/[^/]*/i, '')}`);
+
+/**
+ * What the URLs in answers begin with. The Host header is not trusted, unless it names this machine with the port of the
+ * connection.
+ */
+function originOf({ protocol, host, raw }: FastifyRequest, publicUrl: string | undefined): string {
+  if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '');
   const { localAddress = '127.0.0.1', localPort = 80 } = raw.socket;
   const address = plainAddress(localAddress);
   const reached = `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
   const isOwn =
     host === reached || host === `localhost:${localPort}` || host === `${hostname()}:${localPort}`;
-  return new URL(target, `${protocol}://${isOwn ? host : reached}`);
+  return `${protocol}://${isOwn ? host : reached}`;
 }
 
 function malformedId(operation: Operation, id: string): ApiError {

@@ -9,14 +9,14 @@ import { Killed, SimulatedClusterNodes, SimulatedNodes } from '../../../test/sup
 import { Capacity } from '../clusters/capacity.ts';
 import { ClusterScaleService } from '../clusters/cluster-scale.service.ts';
 import { groupOfEach, newNodeRows } from '../clusters/node-rows.ts';
+import { DatabaseUsersService } from '../database-users/database-users.service.ts';
 import { OperationsStore } from '../operations/operations.store.ts';
 import type { Plan } from '../operations/step.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
 import type { Store } from '../store/tables.ts';
 import { createCluster } from './create-cluster.ts';
-import type { PlanParts } from './plan-parts.ts';
-import { scaleCluster } from './scale-cluster.ts';
+import { type ScaleParts, scaleCluster } from './scale-cluster.ts';
 
 const server = (size: number, services: readonly string[] = ['data'], compute = 'm5.xlarge') => ({
   size,
@@ -37,7 +37,7 @@ class Fixture {
   readonly store: Store;
   readonly nodes: SimulatedClusterNodes;
   readonly capacity = new Capacity({ capacityMb: 100_000, sizeScale: 1 / 64 });
-  private readonly parts: PlanParts;
+  private readonly parts: ScaleParts;
 
   private constructor(store: Store) {
     const { clock, simulated } = this;
@@ -48,7 +48,10 @@ class Fixture {
       { store, secrets, clock, provisioner, home: 'here', operatorAddress: undefined },
       simulated,
     );
-    this.parts = { store, clock, provisioner, nodes: this.nodes, allowlist: { apply: async () => {} } };
+    const unconfirmed = { note: async () => {} };
+    const databaseUsers = new DatabaseUsersService({ store, unconfirmed, clock, random: realRandom });
+    const allowlist = { apply: async () => {} };
+    this.parts = { store, clock, provisioner, nodes: this.nodes, allowlist, databaseUsers };
   }
 
   static async create(t: TestContext): Promise<Fixture> {
@@ -176,6 +179,43 @@ test('buckets get the memory of the smallest node with data, and more once it ha
   await fixture.scale(server(2, ['data'], 'm5.8xlarge'));
   await fixture.assertWhole(2);
   assert.equal(fixture.simulated.memoryQuota, 2048);
+});
+
+test('gives the users that a cluster has the query roles when it gets the query service', async (t) => {
+  const fixture = await Fixture.create(t);
+  await fixture.create(server(1));
+  const user = { cluster_id: 'c', user_id: 'u', created_at: 0 };
+  const access = JSON.stringify([{ bucketName: 'b', bucketAccess: ['data_reader'] }]);
+  const users = ['u', 'v'].map((username) => ({ ...user, username, access }));
+  await fixture.store.insertInto('database_users').values(users).execute();
+  await fixture.scale(server(2));
+  const { simulated } = fixture;
+  assert.equal(simulated.roles.size, 0);
+  await fixture.scale(server(2), server(1, ['query']));
+  assert.deepEqual(
+    [...simulated.roles],
+    ['u', 'v'].map((name) => [`/settings/rbac/users/local/${name}`, 'data_reader[b],query_select[b]']),
+  );
+});
+
+test('refuses a change by which the first node would leave, and names its own instance', async (t) => {
+  const fixture = await Fixture.create(t);
+  await fixture.create(server(1), server(1, ['data'], 'm5.8xlarge'));
+  assert.equal(await fixture.scale(server(1, ['data'], 'm5.8xlarge'), server(1)), false);
+  await assert.rejects(
+    fixture.scale(server(2, ['data'], 'm5.8xlarge')),
+    /^ApiError: servers\.0\.compute: must stay "m5\.xlarge" for at least one node: /,
+  );
+  const asked = { size: 2, services: ['data'] };
+  const spec = JSON.stringify({
+    ...JSON.parse((await fixture.cluster()).spec),
+    servers: [{ ...asked, memoryGib: 16, asked }],
+  });
+  await fixture.store.updateTable('clusters').set({ spec }).execute();
+  await assert.rejects(
+    fixture.scale(server(2, ['data'], 'm5.8xlarge')),
+    /^ApiError: servers\.0\.compute: must stay an instance of 16 GiB for at least one node: /,
+  );
 });
 
 test('ejects a node that was added before its address was lost', async (t) => {

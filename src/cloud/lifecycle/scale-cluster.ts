@@ -1,4 +1,5 @@
 // The steps of changing the nodes of a cluster: new ones are added first, so that documents always have a place.
+import type { DatabaseUsersService } from '../database-users/database-users.service.ts';
 import type { Plan } from '../operations/step.ts';
 import { balanceNodes, removeLeaving } from './balance-nodes.ts';
 import { joinNodes } from './join-nodes.ts';
@@ -6,7 +7,11 @@ import { fitQuota } from './memory-quota.ts';
 import { changeCluster, type PlanParts } from './plan-parts.ts';
 import { placeNodes, startNodes } from './start-nodes.ts';
 
-export const scaleCluster = (parts: PlanParts): Plan => ({
+export interface ScaleParts extends PlanParts {
+  databaseUsers: Pick<DatabaseUsersService, 'applyRoles'>;
+}
+
+export const scaleCluster = (parts: ScaleParts): Plan => ({
   steps: [
     { name: 'place', run: (cluster) => placeNodes(parts, cluster) },
     { name: 'start', run: (cluster, cancellation) => startNodes(parts, cluster, cancellation) },
@@ -19,6 +24,11 @@ export const scaleCluster = (parts: PlanParts): Plan => ({
         fitQuota(await parts.nodes.founderClient(cluster), await parts.nodes.rowsOf(cluster.id)),
     },
     { name: 'admit', run: (cluster) => parts.allowlist.apply(cluster) },
+    {
+      name: 'roles',
+      run: async (row, cancellation) =>
+        parts.databaseUsers.applyRoles({ row, client: await parts.nodes.founderClient(row) }, cancellation),
+    },
     { name: 'publish', run: (cluster) => changeCluster(parts, cluster.id, { phase: 'ready' }) },
   ],
   resumeAt: 'start',

@@ -22,6 +22,7 @@ const stepNames: Readonly<Record<string, string>> = {
   remove: 'Remove nodes',
   quota: 'Adapt memory quotas',
   admit: 'Apply the allowlist',
+  roles: 'Give users the roles for the services',
   certificate: 'Read the certificate',
   probe: 'Write and read a document',
   publish: 'Open for clients',
