@@ -130,8 +130,9 @@ export class Orchestration {
     const { founderPort } = heartbeat;
     const { view, membership } = this.#deps;
     if (founderPort === undefined || from !== view.cluster.founder || founderPort === this.#knownPort) return;
-    this.#knownPort = founderPort;
     membership?.founderMoved(founderPort);
+    // Once it is stored: a port that could not be stored is stored with a later heartbeat.
+    this.#knownPort = founderPort;
   }
 
   /** The founder's heartbeats name the port at which it serves the configuration. */

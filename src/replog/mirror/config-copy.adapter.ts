@@ -72,28 +72,41 @@ export class ConfigCopyFile {
 
   /** Removes the file: the next change begins a new one. */
   remove(): void {
-    this.close();
+    this.#discard();
     for (const path of filesAt(this.#path)) rmSync(path, { force: true });
   }
 
   /** Renames the file for an operator to look at: the next change begins a new one. */
   setAside(): void {
-    this.close();
+    this.#discard();
     const aside = `${this.#path}.unusable`;
     for (const path of filesAt(aside)) rmSync(path, { force: true });
     for (const suffix of suffixes)
       if (existsSync(this.#path + suffix)) renameSync(this.#path + suffix, aside + suffix);
   }
 
+  /** Throws when it cannot mark the file as closed; it is closed nevertheless. */
   close(): void {
     const open = this.#open;
     if (open === null) return;
     this.#open = null;
     const { database, counter, state } = open;
-    database.prepare(putState).run(...boundState({ ...state, in_use: 0 }));
-    database.exec('pragma wal_checkpoint(truncate)');
-    database.close();
-    counter.close();
+    try {
+      database.prepare(putState).run(...boundState({ ...state, in_use: 0 }));
+      database.exec('pragma wal_checkpoint(truncate)');
+    } finally {
+      database.close();
+      counter.close();
+    }
+  }
+
+  /** Closes a file that is not used again: a failure does not matter. */
+  #discard(): void {
+    try {
+      this.close();
+    } catch {
+      // The file is removed or renamed as it is.
+    }
   }
 
   #opened(): OpenFile {

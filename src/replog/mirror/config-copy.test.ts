@@ -1,8 +1,18 @@
 // The copy of the configuration that a member keeps, and a mirror that starts from it.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { FaultyConfigLink, SimulatedServers } from '../../../test/support/faulty-config-link.ts';
@@ -31,6 +41,17 @@ const aRecord = (key: string, value: unknown, revision: number): StoredRecord =>
   writes: null,
 });
 
+const openFilesBelow = (folder: string): string[] =>
+  readdirSync('/proc/self/fd')
+    .map((descriptor) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${descriptor}`);
+      } catch {
+        return ''; // that of the list itself
+      }
+    })
+    .filter((path) => path.startsWith(folder));
+
 describe('the file of a copy', () => {
   it('has every change and deletion after each save, is readable by its owner only, and opens as a store', async () => {
     using folder = aFolder();
@@ -48,6 +69,22 @@ describe('the file of a copy', () => {
     await using store = new EmbeddedConfigStore(path);
     assert.equal((await store.get('a'))?.revision, 8);
     assert.equal(await store.put('a', 4, 8), 13);
+  });
+
+  it('is closed and can be removed although it cannot be marked as closed', () => {
+    using folder = aFolder();
+    for (const end of ['close', 'remove', 'setAside'] as const) {
+      const file = new ConfigCopyFile(folder.path);
+      file.save({ revision: 1, records: [aRecord('a', 1, 1)] });
+      const other = new DatabaseSync(folder.path);
+      other.exec('drop table store');
+      other.close();
+      if (end === 'close') assert.throws(() => file.close(), /no such table/);
+      else file[end]();
+      assert.deepEqual(openFilesBelow(folder.folder), [], end);
+      if (end === 'close') file.remove();
+      assert.ok(!existsSync(folder.path), end);
+    }
   });
 
   it('is refused by name when a byte of it is another, or an older one was restored', () => {

@@ -1,4 +1,5 @@
 // What a mirror stores on disk, a second after it changed so that many changes cost one write: the newest state seen, and a copy of all records.
+// A failed save is repeated.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { StoreContent, StoredRecord, StoreHead } from './config-link.ts';
@@ -27,12 +28,17 @@ export interface SavedStateDeps {
 }
 
 const saveMs = 1_000;
+/** Interval between two attempts of a save that fails. */
+export const retryMs = 10_000;
 
 export class SavedState {
   readonly #deps: SavedStateDeps;
   /** Keys whose records are not in the copy yet. */
   readonly #unsaved = new Set<string>();
+  /** Not null: something is unsaved. */
   #timer: Timer | null = null;
+  /** The last save failed, and that was logged. */
+  #isFailing = false;
   #isClosed = false;
 
   constructor(deps: SavedStateDeps) {
@@ -45,7 +51,7 @@ export class SavedState {
   }
 
   soon(): void {
-    if (!this.#isClosed) this.#timer ??= this.#deps.clock.after(saveMs, () => this.now());
+    this.#saveAfter(saveMs);
   }
 
   /** The copy first: one that is older than the newest state seen is never used. */
@@ -55,24 +61,35 @@ export class SavedState {
     if (this.#isClosed) return;
     const head = this.#deps.head();
     if (head === null) return;
-    const { seen, log } = this.#deps;
     try {
       this.#saveCopy(head);
-      seen.save(head);
+      this.#deps.seen.save(head);
+      this.#isFailing = false;
     } catch (error) {
-      log.warn('configuration.seen_not_kept', { reason: (error as Error).message });
+      if (!this.#isFailing) this.#notSaved(error as Error);
+      this.#isFailing = true;
+      this.#saveAfter(retryMs);
     }
   }
 
-  /** Saves nothing any more, also what changes later. */
+  /** Saves what is unsaved, and nothing any more, also what changes later. */
   close(): void {
     if (this.#timer !== null) this.now();
     this.#isClosed = true;
+    this.#timer?.cancel();
     try {
       this.#deps.copy?.close();
     } catch (error) {
-      this.#deps.log.warn('configuration.seen_not_kept', { reason: (error as Error).message });
+      this.#notSaved(error as Error);
     }
+  }
+
+  #saveAfter(ms: number): void {
+    if (!this.#isClosed) this.#timer ??= this.#deps.clock.after(ms, () => this.now());
+  }
+
+  #notSaved({ message: reason }: Error): void {
+    this.#deps.log.warn('configuration.seen_not_kept', { reason });
   }
 
   #saveCopy({ revision }: StoreHead): void {
