@@ -1,5 +1,7 @@
 // Notices that a feed no longer brings the changes of its store: it may have ended, or stopped without an error.
 import type { Clock } from '#ports/clock.ts';
+import { within } from '#ports/within.ts';
+import type { ConfigLink, RecordFeed } from './config-link.ts';
 
 export interface WatchedFeed {
   /** Resolves with the reason when the feed ends. */
@@ -16,6 +18,24 @@ export interface WatchedFeed {
 
 /** Interval of the checks that the feed is up to date. */
 const pollMs = 5_000;
+
+/** Begins a feed within the limit; a feed that begins later is stopped then. */
+export async function beginFeed(
+  link: Pick<ConfigLink, 'follow'>,
+  feed: RecordFeed,
+  { clock, limitMs }: { clock: Clock; limitMs: number },
+): Promise<{ stop(): void }> {
+  const beginning = link.follow(feed);
+  try {
+    return await within(clock, limitMs, beginning);
+  } catch (error) {
+    beginning.then(
+      (late) => late.stop(),
+      () => {}, // it never began
+    );
+    throw error;
+  }
+}
 
 /** Reads the head from time to time. Resolves with the reason why the feed is not to be followed any more. */
 export async function untilLost(feed: WatchedFeed): Promise<string> {

@@ -13,11 +13,12 @@ import { Conditions } from './conditions.ts';
 import {
   type ConfigLink,
   FinalError,
+  type RecordFeed,
   type StoreContent,
   type StoredRecord,
   type StoreHead,
 } from './config-link.ts';
-import { untilLost } from './feed-watch.ts';
+import { beginFeed, untilLost } from './feed-watch.ts';
 import { checkHead, isSuccessor, takenOverNow } from './head-check.ts';
 import { entryOf, Records, WentBackError } from './records.ts';
 import { SavedState, type SeenState, type StoreCopy } from './saved-state.ts';
@@ -330,19 +331,17 @@ export class MirroredConfigStore implements ConfigStore {
       const complete = Promise.withResolvers<void>();
       complete.promise.catch(() => {}); // awaited below
       let state: Map<string, StoredRecord> | null = new Map();
-      this.#following = await within(
-        this.ports.clock,
-        requestMs,
-        this.#link.follow({
-          changed: (record) => void (state === null ? this.#changed(record) : state.set(record.key, record)),
-          complete: () => complete.resolve(),
-          lost(reason) {
-            lost.resolve(reason);
-            complete.reject(new Error(reason));
-          },
-        }),
-      );
-      await within(this.ports.clock, resyncMs, complete.promise);
+      const feed: RecordFeed = {
+        changed: (record) => void (state === null ? this.#changed(record) : state.set(record.key, record)),
+        complete: () => complete.resolve(),
+        lost(reason) {
+          lost.resolve(reason);
+          complete.reject(new Error(reason));
+        },
+      };
+      const { clock } = this.ports;
+      this.#following = await beginFeed(this.#link, feed, { clock, limitMs: requestMs });
+      await within(clock, resyncMs, complete.promise);
       this.#checkHead(head);
       if (isSuccessor(head, this.#followed)) this.#records.prepareFor(state, head.revision);
       else await this.#records.complete(state, head, this.#timedReads);

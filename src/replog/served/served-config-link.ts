@@ -51,10 +51,21 @@ export class ServedConfigLink implements ConfigLink {
 
   async follow(feed: RecordFeed): Promise<{ stop(): void }> {
     await this.#connected();
+    if (this.#feed !== null) this.#refuseSecondFeed();
     this.#feed = feed;
     await this.#ask({ ask: 'follow' });
-    // A channel carries one feed.
-    return { stop: () => this.#drop('the feed was stopped') };
+    return {
+      stop: () => {
+        if (this.#feed === feed) this.#drop('the feed was stopped');
+      },
+    };
+  }
+
+  /** A channel carries one feed: records of one whose answer was late must not arrive in the next. */
+  #refuseSecondFeed(): never {
+    const reason = 'an earlier feed was not stopped';
+    this.#drop(reason);
+    throw new Error(reason);
   }
 
   async read(key: string): Promise<StoredRecord | null> {
