@@ -4,7 +4,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { rest } from '#client/rest.adapter.ts';
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { SmtpMailer } from '../alerts/smtp.adapter.ts';
 import { FolderAudit } from '../audit/audit-file.adapter.ts';
@@ -42,7 +42,7 @@ export function machinePorts(options: {
     callRemote: (call) => callRemote({ ...call, localAddress }),
     callTarget: rest,
     portProblem,
-    directoryServer: (trusted) => new LdapServer({ trusted }),
+    directoryServer: (trusted) => new LdapServer({ trusted, clock: realClock }),
     bundleFiles: new FolderBundles(dataFolder),
     mailer: (trusted) => new SmtpMailer({ trusted }),
     auditFile: new FolderAudit(() => clock.wallMs()),

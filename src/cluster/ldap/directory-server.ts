@@ -11,7 +11,7 @@ export type GroupsOutcome =
   | { readonly kind: 'found'; readonly groups: readonly string[] }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Each call ends within the settings' request timeout for each host. */
+/** Each LDAP request ends within the settings' request timeout, and each call within ten times that for each host. */
 export interface DirectoryServer {
   login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome>;
   /** Distinguished names of the user's groups, by the groups query. */

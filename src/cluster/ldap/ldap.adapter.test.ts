@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, it, test } from 'node:test';
+import { realClock } from '#ports/clock.ts';
 import { LdapServerProcess } from '../../../test/support/ldap-server.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { needs } from '../../../test/support/needs.ts';
-import { LdapServer } from './ldap.adapter.ts';
+import { callRequestsMax, LdapServer } from './ldap.adapter.ts';
 import { defaultLdapSettings, type LdapSettings } from './ldap-settings.ts';
 
 const users = [
@@ -26,7 +28,7 @@ test('a login fails in time if the server is silent after it accepted StartTLS, 
   }).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
-  const ldap = new LdapServer({ trusted: async () => [] });
+  const ldap = new LdapServer({ trusted: async () => [], clock: realClock });
   const hosts = ['127.0.0.1', '127.0.0.1'];
   const encryption = 'StartTLSExtension';
   const settings = { ...defaultLdapSettings, hosts, port, encryption, requestTimeout: 100 } as const;
@@ -36,6 +38,30 @@ test('a login fails in time if the server is silent after it accepted StartTLS, 
   assert.equal(connections, 2);
 });
 
+test('a call ends after ten times the request timeout, and closes its connection', async () => {
+  const clock = new ManualClock();
+  const requested = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('close', () => closed.resolve());
+    socket.once('data', () => requested.resolve());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const settings = { ...defaultLdapSettings, hosts: ['127.0.0.1'], port, requestTimeout: 20_000 };
+  const ldap = new LdapServer({ trusted: async () => [], clock });
+  const outcome = ldap.login({ ...settings, userDNMapping: { template: 'uid=%u' } }, 'jane', 'secret');
+  await requested.promise;
+  clock.advance(callRequestsMax * settings.requestTimeout);
+  assert.deepEqual(await outcome, {
+    kind: 'failed',
+    reason: `127.0.0.1:${port}: no result within 200000 ms`,
+  });
+  await closed.promise;
+  server.close();
+});
+
 describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
   let server: LdapServerProcess;
   before(async () => {
@@ -43,7 +69,7 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
   });
   after(() => server[Symbol.asyncDispose]());
 
-  const ldap = new LdapServer({ trusted: async () => [] });
+  const ldap = new LdapServer({ trusted: async () => [], clock: realClock });
   const settings = (changes: Partial<LdapSettings> = {}): LdapSettings => ({
     ...defaultLdapSettings,
     authenticationEnabled: true,

@@ -2,6 +2,8 @@
 import { isIP } from 'node:net';
 import { connect, getCACertificates } from 'node:tls';
 import type { Client } from 'ldapts';
+import type { Clock } from '#ports/clock.ts';
+import { within } from '#ports/within.ts';
 import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
 import { groupsOf } from './ldap-groups.ts';
 import { bindForQueries, dnOf, RefusedByServer } from './ldap-names.ts';
@@ -10,7 +12,11 @@ import type { LdapSettings } from './ldap-settings.ts';
 export interface LdapOptions {
   /** Certificates of authorities that this cluster trusts in addition to those of the machine. */
   trusted: () => Promise<readonly string[]>;
+  clock: Pick<Clock, 'after'>;
 }
+
+/** A call to a host, such as a search for nested groups, takes as long as so many requests at most. */
+export const callRequestsMax = 10;
 
 export class LdapServer implements DirectoryServer {
   readonly #options: LdapOptions;
@@ -72,12 +78,25 @@ export class LdapServer implements DirectoryServer {
       ...(encryption === 'TLS' && { tlsOptions: tls }),
       createSecureConnection: connectWithin(requestTimeout),
     });
-    try {
+    const call = async (): Promise<T> => {
       const servername = isIP(host) === 0 && { servername: host };
       if (encryption === 'StartTLSExtension') await client.startTLS({ ...tls, host, ...servername });
       return await act(client);
+    };
+    const unbind = (): Promise<void> => client.unbind().catch(() => {});
+    const called = call();
+    // A call that goes on after the limit may connect once more.
+    void called.then(unbind, unbind);
+    const limitMs = callRequestsMax * requestTimeout;
+    try {
+      return await within(
+        this.#options.clock,
+        limitMs,
+        called,
+        () => new Error(`no result within ${limitMs} ms`),
+      );
     } finally {
-      await client.unbind().catch(() => {});
+      await unbind();
     }
   }
 

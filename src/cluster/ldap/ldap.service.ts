@@ -15,8 +15,8 @@ import { LdapUsers } from './ldap-users.ts';
 const ldapSetting = 'ldap';
 const purpose = 'ldap/bind';
 const keyPurpose = 'ldap/key';
-/** The limit of concurrent logins, also if the settings allow more. */
-const loginsMax = 1_000;
+/** The limit of concurrent connections, also if the settings allow more. */
+const connectionsMax = 1_000;
 
 export interface LdapDeps {
   settings: SettingsStore;
@@ -54,7 +54,9 @@ export class LdapService {
   readonly #accepted = new Map<string, number>();
   readonly #digestKey: Buffer;
   readonly users: LdapUsers;
-  #activeLogins = 0;
+  /** Running queries for groups, by generation and name: concurrent logins of one name share a query. */
+  readonly #groupQueries = new Map<string, Promise<void>>();
+  #connections = 0;
   /** Generation of the settings: results under older ones are not cached. */
   #generation = 0;
 
@@ -120,23 +122,55 @@ export class LdapService {
     const nowMs = this.#deps.clock.monotonicMs();
     if (knownMs !== undefined && nowMs - knownMs < settings.cacheValueLifetime)
       return await this.#withGroups(settings, name, generation);
-    if (this.#activeLogins >= Math.min(settings.maxParallelConnections, loginsMax)) return false;
-    const { kind } = await this.#login(settings, name, password);
-    if (kind !== 'accepted') return false;
-    if (generation === this.#generation) this.#cacheLogin(digest, nowMs, settings.maxCacheSize);
-    return await this.#withGroups(settings, name, generation);
+    if (!this.#mayConnect(settings)) return false;
+    return await this.#connected(async () => {
+      const { kind } = await this.#login(settings, name, password);
+      if (kind !== 'accepted') return false;
+      if (generation === this.#generation) this.#cacheLogin(digest, nowMs, settings.maxCacheSize);
+      return await this.#withGroups(settings, name, generation, true);
+    });
   }
 
   /** A stored user logs in even if the groups cannot be found; others then have no identity. */
-  async #withGroups(settings: LdapSettings, name: string, generation: number): Promise<true> {
+  async #withGroups(
+    settings: LdapSettings,
+    name: string,
+    generation: number,
+    isConnected = false,
+  ): Promise<true> {
     if (!settings.authorizationEnabled || this.users.groupsOf(name) !== null) return true;
+    const key = `${generation} ${name}`;
+    let query = this.#groupQueries.get(key);
+    if (query === undefined && !isConnected && !this.#mayConnect(settings)) return true;
+    if (query === undefined) {
+      const find = () => this.#findGroups(settings, name, generation);
+      query = (isConnected ? find() : this.#connected(find)).finally(() => this.#groupQueries.delete(key));
+      this.#groupQueries.set(key, query);
+    }
+    await query;
+    return true;
+  }
+
+  async #findGroups(settings: LdapSettings, name: string, generation: number): Promise<void> {
     const outcome = await this.#deps.server.groups(settings, name);
     if (outcome.kind === 'failed') this.#deps.log.warn('ldap.failed', { reason: outcome.reason });
     else if (generation === this.#generation) {
       this.users.cache(name, outcome.groups, settings);
       await this.#deps.applied();
     }
-    return true;
+  }
+
+  #mayConnect({ maxParallelConnections }: LdapSettings): boolean {
+    return this.#connections < Math.min(maxParallelConnections, connectionsMax);
+  }
+
+  async #connected<T>(act: () => Promise<T>): Promise<T> {
+    this.#connections++;
+    try {
+      return await act();
+    } finally {
+      this.#connections--;
+    }
   }
 
   async tryGroups(changes: Partial<LdapSettings>, name: string): Promise<GroupsOutcome> {
@@ -154,14 +188,9 @@ export class LdapService {
   }
 
   async #login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
-    this.#activeLogins++;
-    try {
-      const outcome = await this.#deps.server.login(settings, name, password);
-      if (outcome.kind === 'failed') this.#deps.log.warn('ldap.failed', { reason: outcome.reason });
-      return outcome;
-    } finally {
-      this.#activeLogins--;
-    }
+    const outcome = await this.#deps.server.login(settings, name, password);
+    if (outcome.kind === 'failed') this.#deps.log.warn('ldap.failed', { reason: outcome.reason });
+    return outcome;
   }
 
   #cacheLogin(digest: string, atMs: number, max: number): void {

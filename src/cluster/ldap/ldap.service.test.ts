@@ -1,0 +1,66 @@
+// Limits of connections to the LDAP server.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { GroupsOutcome, LoginOutcome } from './directory-server.ts';
+import { LdapService } from './ldap.service.ts';
+import { defaultLdapSettings } from './ldap-settings.ts';
+
+/** A service whose LDAP server has accepted logins of `names`, and answers queries for groups when `answer` is called. */
+async function aService(names: readonly string[]) {
+  const server = { queries: 0, active: 0, most: 0, answer: () => {} };
+  let wait = Promise.resolve();
+  const directory = {
+    login: async (): Promise<LoginOutcome> => ({ kind: 'accepted', dn: 'x' }),
+    reach: async () => null,
+    async groups(): Promise<GroupsOutcome> {
+      server.queries++;
+      server.most = Math.max(server.most, ++server.active);
+      await wait;
+      server.active--;
+      return { kind: 'failed', reason: 'no connection' };
+    },
+  };
+  const limits = { authenticationEnabled: true, authorizationEnabled: true, maxParallelConnections: 2 };
+  const stored = { ...defaultLdapSettings, ...limits, hosts: ['h'], sealedPass: '', sealedKey: '' };
+  const service = new LdapService({
+    settings: { read: async () => stored } as never,
+    secrets: { open: () => '' } as never,
+    server: directory,
+    clock: new ManualClock(),
+    random: realRandom,
+    log: silentLog,
+    applied: async () => {},
+  });
+  for (const name of names) assert.equal(await service.verify(name, 'p'), true);
+  Object.assign(server, { queries: 0, most: 0 });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  wait = promise;
+  server.answer = resolve;
+  return { service, server };
+}
+
+const soon = () => new Promise((resolve) => setImmediate(resolve));
+
+test('logins of one name share a query for its groups', async () => {
+  const { service, server } = await aService(['jane']);
+  const logins = Array.from({ length: 50 }, () => service.verify('jane', 'p'));
+  await soon();
+  server.answer();
+  assert.ok((await Promise.all(logins)).every(Boolean));
+  assert.equal(server.queries, 1);
+});
+
+test('queries for groups count as connections: further ones are left out, and further logins refused', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const { service, server } = await aService(names);
+  const logins = names.map((name) => service.verify(name, 'p'));
+  await soon();
+  assert.equal(await service.verify('e', 'p'), false);
+  server.answer();
+  assert.ok((await Promise.all(logins)).every(Boolean));
+  assert.equal(server.most, 2);
+  assert.equal(await service.verify('e', 'p'), true);
+});
