@@ -4,6 +4,7 @@ import type { BoundRoute, Context, Input } from '#contract/route.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { catalogue } from './catalogue.ts';
 import { securitySettings } from './security-settings.ts';
+import { missingFeatures } from './setting.ts';
 
 /** Routes whose fields are no settings: those of users, groups, scopes, collections and documents, joining and rebalancing. */
 const routesWithoutSettings =
@@ -111,6 +112,16 @@ describe('the settings catalogue', () => {
         `${title}: nothing reads this`,
       );
     }
+  });
+
+  it('has a parameter for each feature that this version does not have', () => {
+    const effects = new Set<string>(
+      catalogue.flatMap(({ settings }) => settings.map(({ effect }) => effect)),
+    );
+    assert.deepEqual(
+      Object.keys(missingFeatures).filter((feature) => !effects.has(feature)),
+      [],
+    );
   });
 
   it('names only existing routes', async () => {

@@ -16,7 +16,7 @@ const effects: Readonly<Record<ServiceName, Effect>> = {
   eventing: 'eventing',
   query: 'effective',
   analytics: 'analytics',
-  backup: 'backup',
+  backup: 'effective',
 };
 
 function ofService(service: ServiceName): Setting[] {

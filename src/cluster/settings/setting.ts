@@ -6,13 +6,10 @@ export const missingFeatures = {
   views: 'views',
   reprovision: 'automatic reprovisioning',
   replicas: 'more support of several nodes',
-  replication: 'replication between clusters',
   index: 'tuning of the index service',
   search: 'the search service',
   analytics: 'the analytics service',
   eventing: 'the eventing service',
-  query: 'the query service',
-  backup: 'the backup service',
 } as const;
 
 /** `fixed`: only the actual value is accepted. `kept`: stored, without an effect. */

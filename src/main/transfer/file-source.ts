@@ -43,10 +43,10 @@ export function fileState(path: string): { bytes: number; changed: number } | nu
   }
 }
 
-/** By the end of its name. */
 /** Between the cells of CSV. */
 export const separatorOf = (file: string): string => (file.endsWith('.tsv') ? '\t' : ',');
 
+/** By the end of its name. */
 export function formatOf(file: string): FileFormat {
   if (/\.(csv|tsv)$/.test(file)) return 'csv';
   return file.endsWith('.json') ? 'list' : 'lines';
