@@ -6,7 +6,7 @@ import { headerBytes } from '../memory/layout.ts';
 import type { VbucketColumns } from '../vbucket/columns.ts';
 import type { LiveCollections } from '../vbucket/live-collections.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
-import type { Timings } from './timings.ts';
+import type { BucketParts } from './bucket-parts.ts';
 
 export interface BucketStats {
   /** Documents in active vbuckets. */
@@ -50,28 +50,23 @@ export function countsOf(
   };
 }
 
-export interface Counted {
-  queued: number;
-  memoryRefusals: number;
-  failedCommits: number;
-  drift: EngineActivity['drift'];
-  compression: EngineActivity['compression'];
-  memUsed: number;
+export function activityOf(parts: BucketParts, failedCommits: number): EngineActivity {
+  const { background, documents, drift, flusher, timings, vbuckets } = parts;
+  const { visited, compressed } = background.compressor;
+  return {
+    queued: flusher?.queued ?? 0,
+    memoryRefusals: documents.memoryRefusals,
+    failedCommits,
+    drift: { active: drift.active.figures(), replica: drift.replica.figures() },
+    compression: { visited, compressed },
+    tombstones: sum(vbuckets.columns.tombstones),
+    dirtyBytes: sum(vbuckets.columns.dirtyBytes),
+    memory: memoryOf(vbuckets, documents.memUsed),
+    commit: timings.commit.figures(),
+    fetchWait: timings.fetchWait.figures(),
+    fetch: timings.fetch.figures(),
+  };
 }
-
-export const activityOf = (
-  vbuckets: Pick<Vbuckets, 'columns' | 'heap' | 'index'>,
-  { memUsed, ...counted }: Counted,
-  { commit, fetch, fetchWait }: Timings,
-): EngineActivity => ({
-  ...counted,
-  tombstones: sum(vbuckets.columns.tombstones),
-  dirtyBytes: sum(vbuckets.columns.dirtyBytes),
-  memory: memoryOf(vbuckets, memUsed),
-  commit: commit.figures(),
-  fetchWait: fetchWait.figures(),
-  fetch: fetch.figures(),
-});
 
 function memoryOf(
   { columns, heap, index }: Pick<Vbuckets, 'columns' | 'heap' | 'index'>,

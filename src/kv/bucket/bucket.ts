@@ -42,7 +42,9 @@ export class Bucket {
   private readonly parts: BucketParts;
   private readonly shards: ShardStates;
   private files: BucketFiles | null;
-  isOpen = false;
+  private isOpen = false;
+  /** Some file lost the mark of its clean stop, which a later process could have continued. */
+  hasOpenedFiles = false;
   private isServing = false;
   /** Recovery from an unclean stop is written to the files: they may be closed as clean. */
   private isRecovered = false;
@@ -91,16 +93,14 @@ export class Bucket {
     return this.parts.warmUp?.report() ?? null;
   }
 
-  /** Writes everything, and closes the files, which note the boot; it answers no calls afterwards. False: the disk did not take everything. */
-  async stop(boot?: string): Promise<boolean> {
+  /** Writes everything, and closes the files, which note the boot; the bucket answers no calls afterwards. */
+  async stop(boot?: string): Promise<void> {
     await this.halt();
     await this.parts.flusher?.drain();
-    const isWritten = this.parts.flusher?.isStuck !== true;
     this.failWaiters();
-    if (!this.files || !this.isOpen) return isWritten;
+    if (!this.files || !this.isOpen) return;
     const by = closedBy(boot, this.stoppedBoots);
     await this.options.storage?.disk.close(this.files.bucketUuid, this.isRecovered, by);
-    return isWritten;
   }
 
   /** Stops without writing, and deletes the files. */
@@ -219,17 +219,7 @@ export class Bucket {
   }
 
   activity(): EngineActivity {
-    const { memoryRefusals, memUsed } = this.documents;
-    const { visited, compressed } = this.parts.background.compressor;
-    const counted = {
-      queued: this.parts.flusher?.queued ?? 0,
-      memoryRefusals,
-      failedCommits: this.failedCommits,
-      memUsed,
-      drift: { active: this.parts.drift.active.figures(), replica: this.parts.drift.replica.figures() },
-      compression: { visited, compressed },
-    };
-    return activityOf(this.parts.vbuckets, counted, this.timings);
+    return activityOf(this.parts, this.failedCommits);
   }
 
   vbucketFigures(vb: number): VbucketFigures {
@@ -256,10 +246,17 @@ export class Bucket {
     this.parts.events.whenRecorded(() => this.parts.background.sweepAgain());
   }
 
-  /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. */
-  async writeStates(vbs: readonly number[]): Promise<readonly number[]> {
+  /** False: the disk did not take all changes. */
+  async writeAll(): Promise<boolean> {
+    const vbs = this.allVbuckets();
+    return (await this.writeStates(vbs, true)).length === vbs.length;
+  }
+
+  /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. `drains`: after all changes. */
+  async writeStates(vbs: readonly number[], drains = false): Promise<readonly number[]> {
     const { flusher } = this.parts;
     await flusher?.pause();
+    if (drains) await flusher?.drain();
     const written = await flusher?.writeStates(vbs);
     if (this.isServing) flusher?.resume();
     return written ?? vbs;
@@ -338,6 +335,7 @@ export class Bucket {
   private async readFiles(warmUp: WarmUp): Promise<void> {
     const found = await warmUp.open();
     this.isOpen = true;
+    this.hasOpenedFiles = found.opened.length > 0;
     this.isRecovered = found.opened.every(({ clean }) => clean);
     const { changed, damaged, readable, stoppedBoots } = await warmUp.readKeys(found);
     Object.assign(this, { damaged, readable, stoppedBoots });

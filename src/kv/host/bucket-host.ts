@@ -124,10 +124,8 @@ export class BucketHost {
     const hasNewManifest = spec.manifest.uid !== served.spec.manifest.uid;
     const hasNewPolicy = served.spec.evictionPolicy !== spec.evictionPolicy;
     const hasNewConfig = served.update(spec);
-    if (isRestartNeeded(this.made, spec) && this.mayRestart()) {
-      await this.restart(spec);
+    if (isRestartNeeded(this.made, spec) && (await this.mayRestart()) && (await this.restart(spec)))
       return hasNewConfig;
-    }
     bucket.setRules(rulesOf(spec));
     if (hasNewPolicy && spec.type !== 'native') bucket.setEvictionPolicy(spec.evictionPolicy);
     if (hasNewManifest) bucket.applyManifest(spec.manifest);
@@ -185,7 +183,7 @@ export class BucketHost {
    */
   private sayFailed(): void {
     const { bucket, served } = this;
-    if (bucket.state === 'failed' && bucket.isOpen)
+    if (bucket.state === 'failed' && bucket.hasOpenedFiles)
       this.options.replication?.()?.failed(served.uuid, bucket.stoppedBoots);
   }
 
@@ -277,23 +275,29 @@ export class BucketHost {
    * An engine whose disk does not take its changes is not made again: the next one would lack them, while other nodes count on this process
    * having them. It is made again once the disk takes them, and after a failed file by a restart of the node.
    */
-  private mayRestart(): boolean {
+  private async mayRestart(): Promise<boolean> {
+    const { bucket } = this;
+    if (bucket.state !== 'ready') return true;
+    if (bucket.writeFailure === null && (await bucket.writeAll())) return true;
+    this.refuseRestart();
+    return false;
+  }
+
+  private refuseRestart(): void {
     const { bucket, log, options, served } = this;
-    if (bucket.state !== 'ready' || bucket.writeFailure === null) return true;
     if (this.restartCheck === null)
       log.error('bucket.restart_refused', { bucket: served.name, reason: bucket.writeFailure });
     this.restartCheck?.cancel();
     this.restartCheck = options.clock.after(restartCheckMs, () =>
       options.inTurn?.(() => this.restartIfDue()),
     );
-    return false;
   }
 
   private async restartIfDue(): Promise<void> {
     const { spec } = this.served;
     if (this.restartCheck === null) return;
     if (!isRestartNeeded(this.made, spec)) this.endRestartCheck();
-    else if (this.mayRestart()) await this.restart(spec);
+    else if (await this.mayRestart()) await this.restart(spec);
   }
 
   private endRestartCheck(): void {
@@ -301,27 +305,31 @@ export class BucketHost {
     this.restartCheck = null;
   }
 
-  /** Stops the bucket and starts it again with the new spec, as a restart of the node would. */
-  private async restart(spec: BucketSpec): Promise<void> {
-    this.endRestartCheck();
-    this.made = spec;
+  /** Stops the bucket and starts it again with the new spec, as a restart of the node would. False: the disk filled meanwhile. */
+  private async restart(spec: BucketSpec): Promise<boolean> {
     this.endReplication();
     this.served.close();
+    if (this.bucket.state === 'ready' && !(await this.bucket.writeAll())) {
+      this.open();
+      await this.beginReplication();
+      this.refuseRestart();
+      return false;
+    }
+    this.endRestartCheck();
+    this.made = spec;
     this.bucket.state = 'warmup';
     this.log.info('bucket.restarting', { bucket: spec.name });
     try {
-      const replication = this.options.replication?.() ?? null;
-      const isWritten = await this.bucket.stop(replication?.boot);
-      if (!isWritten && replication !== null)
-        throw new Error('the disk did not take all changes: restart the node');
+      await this.bucket.stop(this.options.replication?.()?.boot);
     } catch (error) {
       this.fail('bucket.restart_failed', error);
-      return;
+      return true;
     }
     this.failure = null;
     this.incarnation = spec.incarnation;
     this.bucket = this.makeBucket(spec);
     void this.start();
+    return true;
   }
 
   private async flush(incarnation: number): Promise<void> {

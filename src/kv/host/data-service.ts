@@ -251,7 +251,10 @@ export class DataService implements KvAdmin {
     const closed = this.listener.close();
     await this.last;
     this.replication?.stop();
-    await Promise.all([...this.hosts.values()].map((host) => host.stop()));
+    const stopped = await Promise.allSettled([...this.hosts.values()].map((host) => host.stop()));
+    for (const outcome of stopped)
+      if (outcome.status === 'rejected')
+        this.options.log.error('bucket.stop_failed', { reason: (outcome.reason as Error).message });
     await this.clients.end();
     await this.replication?.release();
     this.replication?.close();

@@ -1,6 +1,7 @@
 // What other nodes learn of a bucket that does not start.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { BucketFiles } from '#kv/data/disk-engine.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { silentLog } from '#ports/log.ts';
@@ -10,11 +11,15 @@ import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { Replication } from '../replication/replication.ts';
 import { BucketHost } from './bucket-host.ts';
 
+/** As a full disk does: the mark of a stopped process stays in each file. */
+const openDamaged = ({ folder }: BucketFiles) =>
+  Promise.resolve({ opened: [], damaged: [{ file: 0, path: folder, reason: 'disk I/O error' }] });
 const broken = () => Promise.reject(new Error('the disk does not answer'));
 
 for (const [failing, said] of [
   ['load', [[]]],
   ['open', []],
+  ['open any file', []],
 ] as const)
   test(`a bucket that fails to ${failing} ${said.length > 0 ? 'says that it continues no process' : 'says nothing: a later process may have all memory'}`, async () => {
     const boots: (readonly string[])[] = [];
@@ -28,7 +33,10 @@ for (const [failing, said] of [
       random: realRandom,
       log: silentLog,
       now: new Now(),
-      disk: Object.assign(new MemoryDisk().engine(), { [failing]: broken }),
+      disk: Object.assign(
+        new MemoryDisk().engine(),
+        failing === 'open any file' ? { open: openDamaged } : { [failing]: broken },
+      ),
       folder: 'folder',
       replication: () => replication as unknown as Replication,
     });

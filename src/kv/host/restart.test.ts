@@ -60,3 +60,23 @@ test('a bucket whose disk is full keeps its engine, and is restarted once there 
   });
   assert.equal(await failure(), '');
 });
+
+for (const isWritten of [true, false])
+  test(`a bucket whose disk is full before anyone noticed keeps its engine${isWritten ? ', with all changes on disk' : ''}`, async () => {
+    await using service = await startService();
+    const client = await service.ready();
+    const set = { opcode: 1, key: Buffer.from('\0k'), extras: Buffer.alloc(8), value: Buffer.from('kept') };
+    assert.equal((await client.ask(set)).status, Status.success);
+    if (isWritten)
+      await eventually(async () => assert.equal((await service.service.report()).buckets[0]?.dirtyItems, 0));
+    service.disk.isFull = true;
+    await service.service.apply(aDesired({ buckets: [aBucket('b', { evictionPolicy: 'fullEviction' })] }));
+    assert.match((await service.service.report()).buckets[0]?.writeFailure ?? '', /no space/);
+    const get = async () => (await client.ask({ opcode: 0, key: set.key })).value.toString();
+    assert.equal(await get(), 'kept');
+    service.disk.isFull = false;
+    await eventually(async () => {
+      assert.equal((await service.service.report()).buckets[0]?.writeFailure, null);
+      assert.equal(await get(), 'kept');
+    });
+  });

@@ -103,8 +103,11 @@ export class WorkerKvAdmin implements KvAdmin {
 
   async stop(): Promise<void> {
     this.stopping = true;
-    if (!this.lost) await this.call('stop', []);
-    await this.worker.terminate();
+    try {
+      if (!this.lost) await this.call('stop', []);
+    } finally {
+      await this.worker.terminate();
+    }
   }
 
   private call<T>(method: keyof KvAdmin, args: unknown[], transferred: MessagePort[] = []): Promise<T> {

@@ -9,7 +9,7 @@ import { CutWriter } from '../data/cut.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
 import { CheckTimes } from './check-times.ts';
-import { confirmation, confirmations, recordedChanges } from './confirmation.ts';
+import { confirmation, confirmations } from './confirmation.ts';
 import { ContinuedBoots } from './continued-boots.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf } from './copy-position.ts';
@@ -72,8 +72,6 @@ export class BucketReplication {
   private following: Promise<unknown> = Promise.resolve();
   /** A change of the map is under way. */
   private isChanging = false;
-  /** The disk did not take the epoch of a confirmation: other changes come first, once. */
-  private isUnrecorded = false;
   /** No change is requested before this monotonic time, because the store could not be reached. */
   private notBeforeMs = -Infinity;
   /** The outcome of a change is unknown: the map is written again before anything else. */
@@ -220,23 +218,21 @@ export class BucketReplication {
     const confirms = this.specs.flatMap((spec, shard) =>
       confirmation(spec, { ...this.options, boots, drops, earlier, shard, epoch: this.epochOf(shard) }),
     );
-    if (confirms.length > 0 && !this.isUnrecorded) return confirms;
-    this.isUnrecorded = false;
+    if (confirms.length > 0) return confirms;
     return [...this.actives.values()].flatMap((active) => active.wantedChange() ?? []);
   }
 
-  private async change(wanted: readonly ShardChange[]): Promise<void> {
+  private async change(changes: readonly ShardChange[]): Promise<void> {
     const { bucket, change, log, self, uuid } = this.options;
     this.isChanging = true;
-    for (const shardChange of wanted) this.actives.get(shardChange.shard)?.changing(shardChange);
-    const confirms = confirmations(wanted);
+    for (const shardChange of changes) this.actives.get(shardChange.shard)?.changing(shardChange);
+    const confirms = confirmations(changes);
     for (const { epoch, shard } of confirms) this.raiseEpoch(shard, epoch, self.node);
-    const changes = confirms.length > 0 ? await recordedChanges(wanted, bucket, this.vbsOf) : wanted;
-    this.isUnrecorded = changes.length < wanted.length;
-    if (this.isUnrecorded && changes.length === 0) return this.endUnsent(wanted);
+    // On disk before the map has it, so that no lower epoch is answered after a restart; a full disk keeps it in memory.
+    if (confirms.length > 0) await bucket.writeStates(confirms.flatMap(({ shard }) => this.vbsOf(shard)));
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
-    if (outcome.kind === 'unsent') return this.endUnsent(wanted);
+    if (outcome.kind === 'unsent') return this.endUnsent(changes);
     if (outcome.kind === 'unknown' && !this.isMapUnknown)
       log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
     this.isMapUnknown = outcome.kind === 'unknown';

@@ -1,7 +1,6 @@
 // When this process may confirm in the map that it is the active of a shard, and by which change.
 import type { Clock } from '#ports/clock.ts';
 import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
-import type { Bucket } from '../bucket/bucket.ts';
 import { changesAfterRestart } from './after-restart.ts';
 import type { ContinuedBoots } from './continued-boots.ts';
 import type { EarlierActives } from './earlier-actives.ts';
@@ -53,19 +52,3 @@ type Confirmation = Extract<ShardChange, { kind: 'confirm' }>;
 
 export const confirmations = (changes: readonly ShardChange[]): Confirmation[] =>
   changes.filter((change) => change.kind === 'confirm');
-
-/**
- * Writes the epochs of confirmations before the map has them, so that no lower one is answered after a restart. Returns the changes without
- * confirmations that the disk did not take.
- */
-export async function recordedChanges(
-  changes: readonly ShardChange[],
-  bucket: Pick<Bucket, 'writeStates'>,
-  vbsOf: (shard: number) => readonly number[],
-): Promise<readonly ShardChange[]> {
-  const confirmed = confirmations(changes).flatMap(({ shard }) => vbsOf(shard));
-  const written = new Set(await bucket.writeStates(confirmed));
-  return changes.filter(
-    ({ kind, shard }) => kind !== 'confirm' || vbsOf(shard).every((vb) => written.has(vb)),
-  );
-}

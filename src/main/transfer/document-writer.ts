@@ -43,7 +43,7 @@ function withKey({ key, value }: ScannedDocument, field: string): string {
   if (field === '') return text;
   const name = JSON.stringify(field);
   if (!text.startsWith('{')) throw new Error('is not an object, so it has no place for the key');
-  const mayHaveField = text.includes(name) || text.includes('\\u');
+  const mayHaveField = text.includes(name) || text.includes('\\');
   if (mayHaveField && Object.hasOwn(JSON.parse(text) as object, field))
     throw new Error(`has a field ${name} itself; choose another one with --include-key`);
   const rest = text.slice(1).trimStart();

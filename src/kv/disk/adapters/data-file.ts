@@ -234,25 +234,29 @@ export class DataFile {
     this.closeFiles();
   }
 
-  /**
-   * `clean`: the caller has nothing left to commit. Throws when the file cannot be marked so. A file that found the disk full
-   * misses changes, and is not marked.
-   */
+  /** `clean`: the caller has nothing left to commit. A file that found the disk full may lack changes, and is not marked so. */
   close(clean: boolean, by = ''): void {
     if (this.failure !== null) return;
     try {
       if (clean) this.writeLoggedUnlessFull();
-      if (clean && !this.isFull) {
-        this.db.prepare(sql.setClosedBy).run(by);
-        this.db.prepare(sql.setClean).run(CleanFlag.clean);
-        this.db.exec('pragma wal_checkpoint(truncate)');
-        removeCutLog(this.spec);
-      }
+      if (clean && !this.isFull) this.markClean(by);
       this.failure = 'it is closed';
       this.closeFiles();
     } catch (error) {
       this.fail(error);
       throw error;
+    }
+  }
+
+  /** A full disk leaves the file without the mark: the next start reads it as after a kill. */
+  private markClean(by: string): void {
+    try {
+      this.db.prepare(sql.setClosedBy).run(by);
+      this.db.prepare(sql.setClean).run(CleanFlag.clean);
+      this.db.exec('pragma wal_checkpoint(truncate)');
+      removeCutLog(this.spec);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
     }
   }
 
