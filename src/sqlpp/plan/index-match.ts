@@ -6,7 +6,15 @@ import { disjunctsOf, isStatic } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
 import type { BoundIndex, BoundKey } from './index-keys.ts';
 import { type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';
-import { everything, isEverything, isNull, isPoint, type PlanRange, type PlanSpan } from './spans.ts';
+import {
+  everything,
+  isEverything,
+  isNull,
+  isPoint,
+  type PlanBound,
+  type PlanRange,
+  type PlanSpan,
+} from './spans.ts';
 import { replace } from './walk.ts';
 
 export interface IndexMatch {
@@ -283,10 +291,31 @@ function operandOf(condition: Expression): Expression | undefined {
 function isWithin(range: PlanRange, wide: PlanRange, context: SargContext): boolean {
   if (wide.kind !== 'range') return sameRange(range, wide);
   const { low, high } = wide;
+  // Not of a parameter: the plan would depend on its value.
+  const items = range.kind === 'each' && range.list.kind === 'constant' ? range.list.value : undefined;
+  if (Array.isArray(items)) return holdsAll(items, low, context, 1) && holdsAll(items, high, context, -1);
   if (range.kind !== 'range') return !high && (!low || isNull(low.value));
   const lowFits = !low || (range.low !== undefined && ordered(low, range.low, context, 1));
   const highFits = !high || (range.high !== undefined && ordered(high, range.high, context, -1));
   return lowFits && highFits;
+}
+
+/** Whether all items, each of which is a point, lie on the inner side of the bound (`direction` 1: a low bound). */
+function holdsAll(
+  items: readonly unknown[],
+  bound: PlanBound | undefined,
+  context: SargContext,
+  direction: 1 | -1,
+): boolean {
+  if (!bound || (isNull(bound.value) && direction === 1)) return true;
+  const outer = context.constantOf(bound.value);
+  if (!outer) return false;
+  return items.every((item) => {
+    // No value is equal to these.
+    if (item === null || item === undefined) return true;
+    const order = context.compare(item, outer.value) * direction;
+    return order > 0 || (order === 0 && bound.inclusive);
+  });
 }
 
 function sameRange(a: PlanRange, b: PlanRange): boolean {

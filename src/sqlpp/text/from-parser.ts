@@ -16,10 +16,14 @@ import type {
 } from '../tree/query.ts';
 import { formatFromTerm } from './format.ts';
 import type { ExpressionGrammar } from './grammar.ts';
+import type { TokenKind } from './scanner.ts';
 import type { TokenReader } from './token-reader.ts';
 
 /** Each term or join adds a level to the tree. */
 const termsMax = 1000;
+
+/** What follows LATERAL. Before anything else it is a name. */
+const lateralFollowers: ReadonlySet<TokenKind> = new Set(['(', 'identifier', '[', 'literal list']);
 
 const noUse: Use = { keys: undefined, indexes: [], join: undefined };
 
@@ -62,9 +66,7 @@ export class FromParser {
 
   private lateral(): boolean {
     const { tokens } = this;
-    const follower = tokens.peek(1);
-    const isLateral =
-      tokens.isWord('lateral') && (follower === '(' || follower === 'identifier' || follower === '[');
+    const isLateral = tokens.isWord('lateral') && lateralFollowers.has(tokens.peek(1));
     if (isLateral) tokens.next();
     return isLateral;
   }

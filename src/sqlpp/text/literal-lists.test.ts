@@ -114,3 +114,63 @@ test('a statement with a long list has the rows of one with a parameter, with an
   });
   assert.match(JSON.stringify(explain), /"index":"ia"/);
 });
+
+test('a long list is accepted wherever a list in brackets is', async () => {
+  const datastore = new MemoryDatastore();
+  const list = numbers(foldedFrom);
+  const { execute } = prepareStatement(`EXECUTE p USING ${listOf(list)}`, {
+    datastore,
+    sequentialScans: true,
+  });
+  assert.deepEqual(execute, { name: 'p', using: list });
+  for (const from of [
+    `[1] AS t, LATERAL ${listOf(list)} AS x`,
+    `[1] AS t JOIN LATERAL ${listOf(list)} AS x ON t = x`,
+    `[1] AS t UNNEST ${listOf(list)} AS x`,
+    `${listOf(list)} AS x`,
+  ]) {
+    const isJoin = from.includes('JOIN');
+    assert.deepEqual(
+      await query(datastore, `SELECT RAW x FROM ${from}`),
+      isJoin ? [1] : list,
+      from.slice(0, 30),
+    );
+  }
+  assert.deepEqual(await query(datastore, `SELECT RAW -${listOf(list)}[2]`), [-2]);
+});
+
+test('in very many comparisons, each path of more than a few becomes a list, and each has its index', async () => {
+  const terms = numbers(1500).map((n) => `${n % 2 === 0 ? 'a' : 'b'} = ${n}`);
+  const condition = [...terms, 'c = 1'].join(' OR ');
+  const or = parseExpression(condition);
+  assert.ok(or.kind === 'logical');
+  assert.deepEqual(
+    or.operands.map(({ kind }) => kind),
+    ['membership', 'membership', 'comparison'],
+  );
+  const datastore = new MemoryDatastore();
+  const keyspace = datastore.add('t');
+  for (const n of [4, 5, 6]) datastore.put(keyspace, `k${n}`, { a: n, b: n });
+  for (const name of ['a', 'b', 'c']) await query(datastore, `CREATE INDEX i${name} ON t(${name})`);
+  const text = `SELECT RAW META().id FROM t WHERE ${condition}`;
+  const { explain } = prepareStatement(text, { datastore, sequentialScans: true });
+  assert.match(JSON.stringify(explain), /UnionScan.*"index":"ia".*"index":"ib".*"index":"ic"/);
+  assert.deepEqual((await query(datastore, text)).toSorted(), ['k4', 'k5', 'k6']);
+});
+
+test('a long list implies the condition of a partial index if each of its values does', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.add('t');
+  await query(datastore, 'CREATE INDEX ipart ON t(p) WHERE p > 0 AND p <= 2000');
+  const usesIndex = (list: readonly unknown[]) => {
+    const text = `SELECT b FROM t WHERE p IN ${JSON.stringify(list)}`;
+    return JSON.stringify(prepareStatement(text, { datastore, sequentialScans: true }).explain).includes(
+      'ipart',
+    );
+  };
+  const list = numbers(foldedFrom).map((n) => n + 1);
+  assert.ok(usesIndex([...list, 2000, null]), 'nothing is equal to NULL');
+  assert.ok(!usesIndex([...list, 0]));
+  assert.ok(!usesIndex([...list, 2001]));
+  assert.ok(!usesIndex([...list, 'a']));
+});

@@ -4,6 +4,8 @@ import type { Value } from '../values/value.ts';
 
 /** Longer lists of plain constants are one constant. Shorter ones are scanned as published: one span for each item. */
 export const foldedFrom = 1025;
+/** In so many comparisons, those of a path with at least so many constants become a list. */
+const pathFoldedFrom = 8;
 
 type Items = Extract<Expression, { kind: 'array' }>['items'];
 
@@ -84,7 +86,7 @@ export function foldedOperands(
   const folded: Expression[] = [];
   tests.forEach((test, position) => {
     const operand = operands[position] as Expression;
-    if (test === undefined || (counts.get(test.path) ?? 0) < foldedFrom) folded.push(operand);
+    if (test === undefined || (counts.get(test.path) ?? 0) < pathFoldedFrom) folded.push(operand);
     else if (lists.has(test.path)) lists.get(test.path)?.push(test.value);
     else {
       const { at } = operand;
