@@ -132,8 +132,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
       const number = call === 'unlink' ? 1 + random(3) : 1 + random(1_000);
       if (await killedAt(call, number, args, {}, hastyRestore)) killed++;
       await isPartOfBackup(`${call} ${number}`);
-      const { status, error } = await divan('restore', folder, '--map', 'b=copy', '--resume');
-      assert.deepEqual([status, error], [0, ''], `killed at ${call} ${number}`);
+      await resume(['restore', folder, '--map', 'b=copy'], `${call} ${number}`);
       assert.deepEqual(differences(state, await stateOf(backupNode(node), 'copy')), [], `${call} ${number}`);
       await node.request('/pools/default/buckets/copy', 'DELETE');
     }
@@ -148,6 +147,16 @@ describe('kill -9', { skip: needs('compiler') }, () => {
       assert.deepEqual(version, state.get(key), `${key} after the kill at ${point}`);
   }
 
+  /** Repeats the command where it was killed before it recorded that it began, or after its end. */
+  async function resume(args: readonly string[], point: string): Promise<void> {
+    const isRecorded = globSync('restore-*.json', { cwd: args[1] as string }).length > 0;
+    const { status, error } = await divan(...args, '--resume');
+    if (isRecorded) return assert.deepEqual([status, error], [0, ''], `killed at ${point}`);
+    assert.match(error, /nothing to resume; repeat the command without --resume/, `killed at ${point}`);
+    const repeated = await divan(...args);
+    assert.deepEqual([repeated.status, repeated.error], [0, ''], `killed at ${point}`);
+  }
+
   it('of a restore leaves documents of the backup only, and --resume completes it', async (t) => {
     const random = aSeed(t);
     const folder = join(scratch, 'whole');
@@ -157,8 +166,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
     for (const number of numbers(random, 60, killsOfRestore)) {
       if (await killedAt(socketCalls, number, args)) killed++;
       await isPartOfBackup(`${number}`);
-      const { status, error } = await divan(...args, '--resume');
-      assert.deepEqual([status, error], [0, ''], `killed at ${number}`);
+      await resume(args, `${number}`);
       assert.deepEqual(
         differences(state, await stateOf(backupNode(node), 'copy')),
         [],
@@ -184,7 +192,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
           isForced: false,
           createsBuckets: true,
           withIndexes: true,
-          resumes: true,
+          resumes: false,
           awaitsDisk: false,
           ...request,
         },
@@ -202,7 +210,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
       restore({}, 512),
       /stopped by the test \(bucket "b": 512 of 1024 vbuckets were restored/,
     );
-    const rest = await restore({}, 0);
+    const rest = await restore({ resumes: true }, 0);
     const { documents = 0, deletions = 0 } = rest.buckets[0] ?? {};
     assert.ok(
       documents + deletions > 0 && documents + deletions < state.size * 0.8,
@@ -211,7 +219,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
     assert.deepEqual(differences(state, await stateOf(backupNode(node), 'copy')), []);
     await assert.rejects(restore({}, 512), /512 of 1024/);
     await node.request('/pools/default/buckets/copy', 'DELETE');
-    const whole = await restore({}, 0);
+    const whole = await restore({ resumes: true }, 0);
     assert.equal((whole.buckets[0]?.documents ?? 0) + (whole.buckets[0]?.deletions ?? 0), state.size);
     await node.request('/pools/default/buckets/copy', 'DELETE');
   });

@@ -133,7 +133,7 @@ class KillRun implements AsyncDisposable {
   /** Completes what was interrupted, and restores a backup whose state is known. */
   private async check(task: Task, isComplete: boolean): Promise<void> {
     const { folder } = this;
-    if (task === 'restore' && !isComplete) await this.restored(undefined, true);
+    if (task === 'restore' && !isComplete) await this.resumed();
     await this.record();
     const { repository } = findBackup(folder);
     assert.deepEqual(repository.partial(), []);
@@ -160,6 +160,16 @@ class KillRun implements AsyncDisposable {
     const { manifest, isResumed } = await runBackup(request, context);
     if (isResumed) this.count('backups resumed');
     this.states.set(manifest.name, await stateOf(node, bucket));
+  }
+
+  /** Repeats the restore where it was killed before it recorded that it began. */
+  private async resumed(): Promise<void> {
+    try {
+      await this.restored(undefined, true);
+    } catch (error) {
+      if (!/^nothing to resume/.test((error as Error).message)) throw error;
+      await this.restored(undefined, false);
+    }
   }
 
   private async restored(backup: string | undefined, resumes: boolean): Promise<BucketState> {

@@ -16,7 +16,7 @@ await runRestore(
     isForced: false,
     createsBuckets: true,
     withIndexes: false,
-    resumes: true,
+    resumes: false,
     awaitsDisk: false,
   },
   {

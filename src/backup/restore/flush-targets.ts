@@ -2,11 +2,11 @@
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BackupNode } from '../node/backup-node.ts';
 import { missingBucket } from './definitions.ts';
-import type { FlushRecord } from './flush-record.adapter.ts';
+import type { RestoreRecord } from './restore-record.adapter.ts';
 
 export interface FlushOptions {
   readonly node: BackupNode;
-  readonly record: FlushRecord;
+  readonly record: RestoreRecord;
   readonly signal: AbortSignal;
   readonly replaces: boolean;
   /** Flushes only what the interrupted restore was still to flush. */
@@ -17,24 +17,30 @@ export interface FlushOptions {
   check(): void;
 }
 
-/** Of the buckets with these names. @throws ArchiveError; before the first flush if one of them cannot be flushed */
-export async function flushTargets(names: ReadonlySet<string>, options: FlushOptions): Promise<void> {
+/**
+ * Records the restore, then flushes what is to be flushed of the buckets with these names. False if the record could not be written.
+ * @throws ArchiveError; before the first flush if one of the buckets cannot be flushed, or nothing is to be resumed
+ */
+export async function flushTargets(names: ReadonlySet<string>, options: FlushOptions): Promise<boolean> {
   const { record, replaces, resumes } = options;
+  if (resumes) record.checkResumable();
   const pending = resumes ? record.pending() : readable(record);
   const others = pending.filter((name) => !names.has(name));
   const wanted = resumes ? pending.filter((name) => names.has(name)) : replaces ? [...names] : [];
+  // Before anything else: a restore that is killed before its first flush must not be resumed without one. One that does not replace
+  // forgets the flushes of an earlier restore, which it does not resume.
+  const isRecorded = record.write([...others, ...wanted]);
   const present = await flushable(wanted, options);
-  if (present.length === 0) {
-    // The record of an earlier restore, which this one does not resume, or whose buckets were deleted since.
-    if (pending.length > 0) record.write(others);
-    return;
+  if (present.length > 0) {
+    options.check();
+    await flushAll(present, others, options);
   }
-  options.check();
-  await flushAll(present, others, options);
+  // Without buckets that were deleted since.
+  return record.write(others) && isRecorded;
 }
 
 /** A new restore begins a new record in place of a damaged one. */
-function readable(record: FlushRecord): string[] {
+function readable(record: RestoreRecord): readonly string[] {
   try {
     return record.pending();
   } catch (error) {
@@ -76,7 +82,6 @@ async function flushAll(
       await node.flush(name);
       flushed++;
     }
-    record.write(others);
   } catch (error) {
     const progress = `${flushed} of ${names.length} buckets were flushed`;
     const next = isRecorded ? '--resume continues' : 'repeat the command';

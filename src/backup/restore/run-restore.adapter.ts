@@ -12,12 +12,12 @@ import type { BackupNode } from '../node/backup-node.ts';
 import { type Destinations, prepareDestinations } from './definitions.ts';
 import type { DocumentSelection, SelectionRequest } from './document-selection.ts';
 import { dropCollections } from './dropped-collections.ts';
-import { FlushRecord } from './flush-record.adapter.ts';
 import { flushTargets } from './flush-targets.ts';
 import { lacksNodes, withReplicas } from './index-definition.ts';
 import { NameFilter } from './name-filter.ts';
 import { NameMap } from './name-map.ts';
 import { ProgressFile } from './progress-file.adapter.ts';
+import { RestoreRecord } from './restore-record.adapter.ts';
 import { TargetBucket } from './target-bucket.ts';
 import { UnrestoredDocuments } from './unrestored-documents.ts';
 
@@ -52,7 +52,7 @@ export interface RestoreRequest {
   removesCollections?: boolean;
   /** Gives existing buckets the settings of the backup. */
   appliesBucketSettings?: boolean;
-  /** Continues where an interrupted restore ended, also the flushes of one with `replaces`; not together with it. */
+  /** Continues where an interrupted restore ended, also the flushes of one with `replaces`; not together with it. Refused if none was interrupted. */
   resumes: boolean;
   /** Resolves only when everything is on disk. */
   awaitsDisk: boolean;
@@ -127,14 +127,22 @@ async function restoreFrom(
   const { chain, isCutOff } = chosenChain(repository, backup, request.start);
   const newest = chain[0] as BackupManifest;
   const records = chosenRecords(request, chain);
-  const source = { repository, chain, isCutOff, map: new NameMap(request.map, newest.buckets) };
+  const map = new NameMap(request.map, newest.buckets);
   const newSelection = await selector(request, context.clock);
+  const { cluster } = await context.node.identity();
+  const record = new RestoreRecord(repository.path, {
+    backup: newest.name,
+    id: newest.id,
+    map: request.map,
+    cluster,
+  });
+  const source = { repository, chain, isCutOff, map, cluster };
   const restore = new Restore(request, context, source, newSelection);
-  await context.node.identity();
-  await restore.flush(records);
+  await restore.flush(records, record);
   const buckets: RestoredBucket[] = [];
-  for (const record of records) buckets.push(await restore.bucket(record));
+  for (const bucket of records) buckets.push(await restore.bucket(bucket));
   const indexes = request.withIndexes ? await restore.indexes(records) : 0;
+  record.remove();
   return { backup: newest.name, buckets, indexes, notes: restore.notes, problems: restore.problems };
 }
 
@@ -196,6 +204,8 @@ interface Source {
   /** The chain begins after a backup that is not restored. */
   readonly isCutOff: boolean;
   readonly map: NameMap;
+  /** The uuid of the target. */
+  readonly cluster: string;
 }
 
 class Restore {
@@ -205,6 +215,7 @@ class Restore {
   private readonly context: RestoreContext;
   private readonly source: Source;
   private readonly newSelection: (() => DocumentSelection) | null;
+  private canResume = false;
 
   constructor(
     request: RestoreRequest,
@@ -218,19 +229,17 @@ class Restore {
     this.newSelection = newSelection;
   }
 
-  /** Flushes what is to be flushed of all target buckets. */
-  async flush(records: readonly BucketRecord[]): Promise<void> {
+  /** Records the restore, and flushes what is to be flushed of all target buckets. */
+  async flush(records: readonly BucketRecord[], record: RestoreRecord): Promise<void> {
     const { node, signal } = this.context;
     const { repository, chain, map, isCutOff } = this.source;
     const { replaces, resumes, createsBuckets } = this.request;
-    const { host, port } = node.access;
-    const backup = (chain[0] as BackupManifest).id;
     const names = records.flatMap(({ name: bucket, collections }) =>
       collections.map(({ scope, name: collection }) => map.targetOf({ bucket, scope, collection }).bucket),
     );
-    await flushTargets(new Set(names), {
+    this.canResume = await flushTargets(new Set(names), {
       node,
-      record: new FlushRecord(repository.path, { backup, map: this.request.map, host, port }),
+      record,
       signal,
       replaces,
       resumes,
@@ -306,7 +315,7 @@ class Restore {
       for (const target of targets.values()) await target.drain();
       if (this.request.awaitsDisk) for (const target of targets.values()) await target.untilPersisted();
     } catch (error) {
-      throw interrupted(error as Error, record.name, vb);
+      throw this.interrupted(error as Error, record.name, vb);
     }
     file.remove();
     const skipped = [...targets.values()].reduce((sum, target) => sum + target.skipped, 0);
@@ -322,18 +331,23 @@ class Restore {
     };
   }
 
+  private interrupted(error: Error, bucket: string, vb: number): Error {
+    const progress = `bucket "${bucket}": ${vb} of ${vbucketCount} vbuckets were restored`;
+    const next = this.canResume ? '--resume continues' : 'repeat the command';
+    return new ArchiveError(`${error.message} (${progress}; ${next})`, { cause: error });
+  }
+
   private async progressFile(
     { name }: BucketRecord,
     targets: readonly TargetBucket[],
   ): Promise<ProgressFile> {
-    const { repository, chain } = this.source;
+    const { repository, chain, cluster } = this.source;
     const { map, isForced, start, selection } = this.request;
-    const { host, port } = this.context.node.access;
     return new ProgressFile(repository.path, {
       backup: (chain[0] as BackupManifest).id,
       bucket: name,
       targets: await Promise.all(targets.map(async (target) => `${target.uuid}:${await target.histories()}`)),
-      options: JSON.stringify([map, isForced, host, port, start, selection]),
+      options: JSON.stringify([map, isForced, cluster, start, selection]),
     });
   }
 
@@ -382,8 +396,3 @@ const withoutDocuments = ({ name }: BucketRecord, { buckets }: Destinations): Re
   leftOut: 0,
   filtered: 0,
 });
-
-function interrupted(error: Error, bucket: string, vb: number): Error {
-  const progress = `bucket "${bucket}": ${vb} of ${vbucketCount} vbuckets were restored`;
-  return new ArchiveError(`${error.message} (${progress}; --resume continues)`, { cause: error });
-}

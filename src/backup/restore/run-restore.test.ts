@@ -17,20 +17,26 @@ import { type RestoreRequest, type RestoreResult, runRestore } from './run-resto
 class RecordingNode extends BackupNode {
   readonly calls: string[] = [];
   readonly flushDisabled = new Set<string>();
+  cluster = 'c';
+  /** Called before the first request about a bucket. */
+  asking: () => void = () => {};
   /** Called before each flush. */
   flushing: (bucket: string) => void = () => {};
 
-  constructor() {
-    super({ host: '127.0.0.1', port: 1, username: 'u', password: 'p' });
+  constructor(host = '127.0.0.1') {
+    super({ host, port: 1, username: 'u', password: 'p' });
   }
 
-  override identity = async () => ({ cluster: 'c', version: '' });
-  override bucket = async (name: string): Promise<NodeBucket> => ({
-    name,
-    uuid: name,
-    settings: { flushEnabled: this.flushDisabled.has(name) ? 0 : 1 },
-    itemCount: 0,
-  });
+  override identity = async () => ({ cluster: this.cluster, version: '' });
+  override bucket = async (name: string): Promise<NodeBucket> => {
+    this.asking();
+    return {
+      name,
+      uuid: name,
+      settings: { flushEnabled: this.flushDisabled.has(name) ? 0 : 1 },
+      itemCount: 0,
+    };
+  };
   override addCollections = async () => {};
   override scopes = async () => ({ scopes: ['shop'], collections: ['items', 'carts'].map(collection) });
   override indexes = async () => [];
@@ -138,8 +144,48 @@ describe('a restore that replaces the documents of buckets', () => {
     interrupt('');
     await restore({ resumes: true });
     assert.deepEqual(node.calls, all);
+    assert.deepEqual(records(), []);
+  });
+
+  it('flushes all of them when it is resumed after it ended before the first flush', async () => {
+    node.asking = () => {
+      throw new Error('killed');
+    };
+    await assert.rejects(restore({ replaces: true }), /killed/);
+    node.asking = () => {};
     await restore({ resumes: true });
-    assert.deepEqual(node.calls.slice(all.length), ['write a', 'write b']);
+    assert.deepEqual(node.calls, all);
+  });
+
+  it('is resumed by another address of the same cluster', async () => {
+    interrupt('b');
+    await assert.rejects(restore({ replaces: true }));
+    const { calls } = node;
+    node = new RecordingNode('localhost');
+    await restore({ resumes: true });
+    assert.deepEqual([...calls, ...node.calls], all);
+  });
+
+  it('is not resumed by a restore of another backup, into another cluster or by other names, which names it', async () => {
+    interrupt('a');
+    await assert.rejects(restore({ replaces: true }));
+    interrupt('');
+    const [backup = ''] = Repository.open(folder).complete();
+    const nothing = 'nothing to resume; repeat the command without --resume, or name the restore';
+    const refused = (request: Partial<RestoreRequest>) =>
+      assert.rejects(
+        restore({ resumes: true, ...request }),
+        new RegExp(`^ArchiveError: ${nothing} .*; interrupted: --backup ${backup} into cluster c$`),
+      );
+    await refused({ map: ['a=x'] });
+    node.cluster = 'd';
+    await refused({});
+    node.cluster = 'c';
+    addBackupOf({ name: 'a' }, { name: 'b' });
+    await refused({});
+    assert.deepEqual(node.calls, []);
+    await restore({ resumes: true, backup });
+    assert.deepEqual(node.calls, all);
   });
 
   it('flushes a bucket again whose flush was not answered, when it is resumed', async () => {
@@ -159,8 +205,32 @@ describe('a restore that replaces the documents of buckets', () => {
     interrupt('');
     node.calls.length = 0;
     await restore();
+    assert.deepEqual(node.calls, ['write a', 'write b']);
+    assert.deepEqual(records(), []);
+  });
+});
+
+describe('a restore that resumes', () => {
+  beforeEach(() => addBackupOf({ name: 'a' }, { name: 'b' }));
+
+  it('is refused unless one was interrupted', async () => {
+    const nothing = /^ArchiveError: nothing to resume; repeat the command without --resume$/;
+    await assert.rejects(restore({ resumes: true }), nothing);
+    await restore();
+    await assert.rejects(restore({ resumes: true }), nothing);
+    await assert.rejects(restore({ buckets: ['c'] }), /has no bucket "c"/);
+    await assert.rejects(restore({ resumes: true }), nothing);
+    assert.deepEqual(node.calls, ['write a', 'write b']);
+  });
+
+  it('continues one that did not replace anything, and flushes nothing', async () => {
+    node.asking = () => {
+      throw new Error('killed');
+    };
+    await assert.rejects(restore(), /killed/);
+    node.asking = () => {};
     await restore({ resumes: true });
-    assert.deepEqual(node.calls, ['write a', 'write b', 'write a', 'write b']);
+    assert.deepEqual(node.calls, ['write a', 'write b']);
   });
 });
 
