@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withoutPasswords } from './without-passwords.ts';
+import { shownStatement, withoutPasswords } from './without-passwords.ts';
 
 test('statements are shown without passwords of options, headers and addresses', () => {
   for (const [statement, shown] of [
@@ -30,4 +30,22 @@ test('a long statement takes linear time', () => {
   for (const part of ['"user":"', '://', '"a-', "'--", "'a:''", '"cookie:""', 'http:/'])
     withoutPasswords(part.repeat(100_000));
   assert.ok(performance.now() - startedMs < 20_000);
+});
+
+test('a statement is shown as it was sent only if it cannot call CURL()', () => {
+  const options = '{"user": "a:pl4nted"}';
+  for (const shown of [
+    `SELECT ABS(1), (SELECT 1), COUNT(*) FROM t WHERE x IN (1) AND t.o = ${options}`,
+    `UPDATE t SET o = ${options} WHERE (a = 1) RETURNING META().id`,
+  ])
+    assert.equal(shownStatement(shown), shown);
+  for (const masked of [
+    `SELECT CURL("https://x", ${options})`,
+    `SELECT fetchit("https://x", ${options})`,
+    `SELECT default:b.s.fetchit ("https://x", ${options})`,
+    `SELECT \`fetch it\`("https://x", ${options})`,
+    `EXECUTE p USING ["https://x", ${options}]`,
+    `EXECUTE FUNCTION f(${options})`,
+  ])
+    assert.doesNotMatch(shownStatement(masked), /pl4nted/, masked);
 });

@@ -1,7 +1,16 @@
 // Removes passwords, as the options and headers of CURL() have them, from statements that catalog and audit show.
+import { aggregateNamed } from '#sqlpp/functions/aggregates.ts';
+import { functionNamed } from '#sqlpp/functions/catalogue.ts';
 
-/** Escapes, since a name in backticks may be written with them. */
-const namesCurl = /curl|\\u/i;
+/** Escapes, since a name in backticks may be written with them. A prepared statement that is executed may call anything. */
+const mayNameCurl = /curl|\\u|\bexecute\b/i;
+/** A name before a bracket, which may be that of a user-defined function. */
+const called = /([\w.:`]+)\s*\(/g;
+const wordsBeforeBrackets = new Set(
+  'all and any as by case else end every exists first for from having in key let letting not object on or over raw returning satisfies select set some then unnest using value values when where with within'.split(
+    ' ',
+  ),
+);
 
 /** What follows an opening quote in a text of SQL++, without the closing quote: escapes and doubled quotes are part of it. */
 const inside = (quote: string): string => String.raw`(?:[^${quote}\\]|\\.|${quote}${quote})*`;
@@ -22,6 +31,12 @@ export const withoutPasswords = (statement: string): string =>
     .reduce((text, header) => text.replace(header, '$1*****'), statement.replace(member, '$1"*****"'))
     .replace(address, '$1*****@');
 
-/** As the catalog shows a statement to those who may read it: as it was sent, unless it may call CURL(). */
+/** As the catalog shows a statement to those who may read it: as it was sent, unless it may call CURL(), itself or through another function. */
 export const shownStatement = (statement: string): string =>
-  namesCurl.test(statement) ? withoutPasswords(statement) : statement;
+  mayNameCurl.test(statement) || !callsOnlyKnown(statement) ? withoutPasswords(statement) : statement;
+
+const callsOnlyKnown = (statement: string): boolean =>
+  [...statement.matchAll(called)].every(([, name = '']) => isKnown(name.toLowerCase()));
+
+const isKnown = (word: string): boolean =>
+  wordsBeforeBrackets.has(word) || functionNamed(word) !== undefined || aggregateNamed(word) !== undefined;
