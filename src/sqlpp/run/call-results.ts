@@ -9,6 +9,20 @@ export interface CallMemory {
   release(bytes: number): void;
 }
 
+/** Thrown when an expression needs the result of a function that is asynchronous. */
+export class CallNeeded {
+  readonly key: string;
+  readonly result: () => Promise<Value>;
+  /** Whether the result is for one row only; else for the whole statement. */
+  readonly isForRow: boolean;
+
+  constructor(key: string, result: () => Promise<Value>, { isForRow }: { readonly isForRow: boolean }) {
+    this.key = key;
+    this.result = result;
+    this.isForRow = isForRow;
+  }
+}
+
 export class CallResults {
   readonly #memory: CallMemory;
   readonly #values = new Map<string, Value>();
@@ -20,6 +34,10 @@ export class CallResults {
 
   get size(): number {
     return this.#values.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   has(key: string): boolean {

@@ -12,7 +12,7 @@ import type { FunctionName, Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
-import { CallResults } from './call-results.ts';
+import { CallNeeded, CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
 import { type DrawnKind, DrawnValues } from './drawn-values.ts';
 import type { ExecuteContext, Outcome, Phase } from './engine.ts';
@@ -20,20 +20,6 @@ import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { type Batch, emptyRow, type Row } from './row.ts';
 import { NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
-
-/** Thrown when an expression needs the result of a function that is asynchronous. */
-class CallNeeded {
-  readonly key: string;
-  readonly result: () => Promise<Value>;
-  /** Whether the result is for one row only; else for the whole statement. */
-  readonly isForRow: boolean;
-
-  constructor(key: string, result: () => Promise<Value>, { isForRow }: { readonly isForRow: boolean }) {
-    this.key = key;
-    this.result = result;
-    this.isForRow = isForRow;
-  }
-}
 
 /** Results that a row got while it waited, and what it needs next. */
 interface RowResults {
@@ -64,6 +50,8 @@ export interface SubqueryProgram {
   readonly block: Block;
   readonly resultSlot: number;
   readonly pull: Pull;
+  /** Whether it calls CURL() or functions in other languages, also in SQL++ functions. */
+  readonly callsOut: boolean;
 }
 
 /** The time after which a run yields to other requests. */
@@ -182,6 +170,9 @@ export class Run {
 
   /** For loops in expressions: whether to go on after this error of one element, to find what further elements need. */
   looksAhead(error: unknown): boolean {
+    // Calls that the row may not need would be seen elsewhere.
+    if (!(error instanceof SubqueryNeeded) || this.#programs.programs.get(error.node.logical)?.callsOut)
+      return false;
     return this.#needed?.add(error) ?? false;
   }
 
@@ -258,13 +249,21 @@ export class Run {
     for (const each of needed) {
       if (into.of(each.node.logical)?.has(each.key)) continue;
       await this.yieldIfDue();
+      const bytes = this.#heldBytes - this.#cachedBytes;
       try {
         await this.#runSubquery(each, into);
       } catch {
+        // A failed operator may not have released what it held: else the statement ends with it.
+        this.#heldBytes = bytes + this.#cachedBytes;
         this.context.signal.throwIfAborted();
         return;
       }
     }
+  }
+
+  /** Bytes of results for later rows, which stay when a subquery fails. */
+  get #cachedBytes(): number {
+    return this.#subqueryResults.bytes + this.#callResults.bytes;
   }
 
   async rowsOf(logical: object, values: readonly Value[]): Promise<Value[]> {

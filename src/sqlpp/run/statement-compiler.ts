@@ -34,6 +34,10 @@ export class StatementCompiler {
   readonly programs = new Map<object, SubqueryProgram>();
   /** User-defined SQL++ functions by name. */
   readonly functions = new Map<string, FunctionProgram>();
+  /** Functions that call out. */
+  readonly #callers = new Set<string>();
+  /** Whether the query or function that is compiled calls CURL() or a function in another language. */
+  #callsOut = false;
   readonly #planner: Planner;
 
   constructor(planner: Planner) {
@@ -41,10 +45,14 @@ export class StatementCompiler {
   }
 
   query(plan: QueryPlan, isOutermost = false): SubqueryProgram {
+    const before = this.#callsOut;
+    this.#callsOut = false;
     const compiler = new BlockCompiler(plan.block, plan.covered, isOutermost ? plan.root : undefined);
     const pull = this.operator(compiler, plan.root);
     this.finish(compiler);
-    return { block: plan.block, resultSlot: plan.resultSlot, pull };
+    const callsOut = this.#callsOut;
+    this.#callsOut ||= before;
+    return { block: plan.block, resultSlot: plan.resultSlot, pull, callsOut };
   }
 
   /** Compiles the block's expressions and the subqueries in them. */
@@ -55,18 +63,32 @@ export class StatementCompiler {
   #subqueries(expression: Expression): void {
     visit(expression, (node) => {
       if (node.kind === 'user call' && isInline(node)) this.#inline(node);
-      if (node.kind !== 'subquery' || !isResolved(node) || this.programs.has(node.logical)) return;
-      this.programs.set(node.logical, this.query(this.#planner.planOf(node.logical)));
+      else if (node.kind === 'user call' || (node.kind === 'call' && node.name === 'curl'))
+        this.#callsOut = true;
+      else if (node.kind === 'subquery' && isResolved(node)) this.#subquery(node.logical);
     });
+  }
+
+  #subquery(logical: object): void {
+    const known = this.programs.get(logical);
+    if (known) this.#callsOut ||= known.callsOut;
+    else this.programs.set(logical, this.query(this.#planner.planOf(logical)));
   }
 
   #inline({ name, inline }: InlineCall): void {
     const key = functionKey(name);
-    if (this.functions.has(key)) return;
+    if (this.functions.has(key)) {
+      this.#callsOut ||= this.#callers.has(key);
+      return;
+    }
+    const before = this.#callsOut;
+    this.#callsOut = false;
     const compiler = new BlockCompiler(inline.block, new Map());
     const program = { inline, code: compiler.code(inline.body) };
     this.functions.set(key, program);
     this.finish(compiler);
+    if (this.#callsOut) this.#callers.add(key);
+    this.#callsOut ||= before;
   }
 
   operator(compiler: BlockCompiler, node: Operator): Pull {

@@ -24,6 +24,7 @@ export class SubqueryResults {
   readonly #memory: CallMemory;
   readonly #results = new Map<object, Map<string, Value>>();
   #correlated = 0;
+  #bytes = 0;
 
   constructor(memory: CallMemory) {
     this.#memory = memory;
@@ -34,9 +35,15 @@ export class SubqueryResults {
     return this.#results.get(logical);
   }
 
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   add(logical: object, key: string, value: Value): void {
+    const bytes = bytesOf(key, value);
+    this.#memory.hold(bytes);
+    this.#bytes += bytes;
     this.#set(logical, key, value);
-    this.#memory.hold(key.length + sizeOf(value));
   }
 
   #set(logical: object, key: string, value: Value): void {
@@ -54,11 +61,13 @@ export class SubqueryResults {
       for (const [key, value] of results) {
         const isKept = (key === '' || this.#correlated < cachedMax) && !this.#results.get(logical)?.has(key);
         if (isKept) this.#set(logical, key, value);
-        else this.#memory.release(key.length + sizeOf(value));
+        else row.#release(key, value);
       }
     }
+    this.#bytes += row.#bytes;
     row.#results.clear();
     row.#correlated = 0;
+    row.#bytes = 0;
   }
 
   /** Results that do not depend on the row are one entry for each subquery. */
@@ -67,12 +76,20 @@ export class SubqueryResults {
       for (const [key, value] of results) {
         if (key === '') continue;
         results.delete(key);
-        this.#memory.release(key.length + sizeOf(value));
+        this.#release(key, value);
       }
     }
     this.#correlated = 0;
   }
+
+  #release(key: string, value: Value): void {
+    const bytes = bytesOf(key, value);
+    this.#bytes -= bytes;
+    this.#memory.release(bytes);
+  }
 }
+
+const bytesOf = (key: string, value: Value): number => key.length + sizeOf(value);
 
 /** The most subqueries that run before a row is evaluated again. */
 const aheadMax = 1024;
@@ -86,8 +103,7 @@ export class NeededResults {
   #max = 1;
 
   /** Whether the loop goes on after this error of one element. */
-  add(error: unknown): boolean {
-    if (!(error instanceof SubqueryNeeded)) return false;
+  add(error: SubqueryNeeded): boolean {
     const [first = error] = this.#found;
     // An outer loop gets the first error of an inner one, which is in the set.
     this.#found.add(error);
