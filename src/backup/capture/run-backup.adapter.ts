@@ -16,9 +16,11 @@ import {
   bucketsMax,
   type CountedVbucket,
   formatName,
+  type IndexRecord,
 } from '../format/manifest.ts';
-import { type BackupNode, type NodeBucket, typesWithoutStreams } from '../node/backup-node.ts';
+import { type BackupNode, type NodeBucket, type Scopes, typesWithoutStreams } from '../node/backup-node.ts';
 import { captureBucket } from './bucket-capture.ts';
+import { ChosenIndexes } from './chosen-indexes.ts';
 import { readPartialFile } from './partial-file.ts';
 
 export interface BackupRequest {
@@ -43,6 +45,8 @@ export interface BackupContext {
   random: Random;
   signal: AbortSignal;
   progress(state: BackupProgress): void;
+  /** Called while the repository is still locked; what it throws fails the task, but the backup is complete. */
+  completed?(repository: Repository, manifest: BackupManifest): Promise<void>;
 }
 
 export interface BackupProgress {
@@ -60,6 +64,8 @@ export interface BackupResult {
   readonly skippedBuckets: readonly string[];
   /** The user may not read the definitions of indexes: they are not in the backup. */
   readonly lacksIndexes: boolean;
+  /** Indexes that a manifest cannot have, with the reasons. */
+  readonly indexNotes: readonly string[];
   /** Why it is full although it could have been incremental. */
   readonly notContinued: string | null;
 }
@@ -90,11 +96,13 @@ async function backUp(
     const beginning = resumeOrBegin(repository, request, context, chosen.buckets);
     const task = new BackupTask(repository, beginning, context, request.withIndexes ?? true);
     const manifest = await task.run(chosen.buckets, source);
+    await context.completed?.(repository, manifest);
     return {
       manifest,
       isResumed: beginning.isResumed,
       skippedBuckets: chosen.skipped,
       lacksIndexes: task.lacksIndexes,
+      indexNotes: task.chosenIndexes.notes,
       notContinued: beginning.notContinued,
     };
   } finally {
@@ -196,6 +204,7 @@ function resumptionProblem(
 
 class BackupTask {
   lacksIndexes = false;
+  readonly chosenIndexes = new ChosenIndexes();
   private readonly repository: Repository;
   private readonly partial: InterruptedBackup;
   private readonly continued: BackupManifest | null;
@@ -218,7 +227,10 @@ class BackupTask {
   async run(buckets: readonly NodeBucket[], source: BackupManifest['source']): Promise<BackupManifest> {
     const { partial, repository } = this;
     const records: BucketRecord[] = [];
-    for (const [index, bucket] of buckets.entries()) records.push(await this.bucket(bucket, index));
+    const indexes: IndexRecord[][] = [];
+    for (const bucket of buckets) indexes.push(await this.indexes(bucket.name));
+    for (const [index, bucket] of buckets.entries())
+      records.push(await this.bucket(bucket, index, indexes[index] ?? []));
     const manifest: BackupManifest = {
       format: formatName,
       version: archiveVersion,
@@ -236,7 +248,17 @@ class BackupTask {
     return manifest;
   }
 
-  private async bucket(bucket: NodeBucket, index: number): Promise<BucketRecord> {
+  private async indexes(bucket: string): Promise<IndexRecord[]> {
+    const found = this.withIndexes ? await this.context.node.indexes(bucket) : [];
+    this.lacksIndexes ||= found === null;
+    return this.chosenIndexes.of(bucket, found ?? []);
+  }
+
+  private async bucket(
+    bucket: NodeBucket,
+    index: number,
+    indexes: readonly IndexRecord[],
+  ): Promise<BucketRecord> {
     const { context, partial } = this;
     const { node, signal } = context;
     const { name } = bucket;
@@ -261,12 +283,11 @@ class BackupTask {
       });
       // Read at the end of the backup: frames of collections that were dropped during it are not restored.
       const scopes = await node.scopes(name);
-      const indexes = this.withIndexes ? await node.indexes(name) : [];
-      this.lacksIndexes ||= indexes === null;
       await this.checkUnchanged(bucket);
       writer.sync();
       const { uuid, settings } = bucket;
-      const record = { name, uuid, bytes: writer.bytes, settings, ...scopes, indexes: indexes ?? [] };
+      const present = indexes.filter((one) => hasKeyspace(scopes, one));
+      const record = { name, uuid, bytes: writer.bytes, settings, ...scopes, indexes: present };
       return countedBucket(record, vbuckets);
     } catch (error) {
       throw await this.explain(error as Error, bucket);
@@ -312,3 +333,7 @@ class BackupTask {
       : new ArchiveError(`bucket "${bucket.name}": ${error.message}`);
   }
 }
+
+/** Its collection may have been dropped during the backup. */
+const hasKeyspace = ({ collections }: Scopes, { scope, collection }: IndexRecord): boolean =>
+  scope === undefined || collections.some((one) => one.scope === scope && one.name === collection);

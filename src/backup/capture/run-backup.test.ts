@@ -26,6 +26,7 @@ class NodeWithoutDocuments extends BackupNode {
   override identity = async () => ({ cluster: 'c', version: '' });
   override buckets = async () => this.present;
   override bucket = async () => bucket;
+  override indexes = async () => [];
   override routes = async () => {
     throw new Error('no documents');
   };

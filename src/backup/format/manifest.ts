@@ -9,7 +9,10 @@ export const archiveVersion = 1;
 /** Of one backup. */
 export const bucketsMax = 1_000;
 const collectionsMax = 10_000;
-const indexesMax = 100_000;
+/** Of one bucket. */
+export const indexesMax = 100_000;
+/** The longest statement that the query service takes. */
+const definitionMax = 1 << 20;
 const historyMax = 100;
 const mergedMax = 100_000;
 
@@ -112,6 +115,12 @@ const vbucket: Shape = jsonField.object({
   deletions: jsonField.count,
   collections: jsonField.optional(jsonField.record(jsonField.count)),
 });
+const index: Shape = jsonField.object({
+  name: jsonField.text(/^.{1,1000}$/s),
+  definition: jsonField.textUpTo(definitionMax),
+  scope: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
+  collection: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
+});
 const bucket: Shape = jsonField.object({
   name: jsonField.text(/^[\w.%-]{1,100}$/),
   uuid: jsonField.text(/^[\w-]{1,64}$/),
@@ -128,15 +137,7 @@ const bucket: Shape = jsonField.object({
       documents: jsonField.optional(jsonField.count),
     }),
   ),
-  indexes: jsonField.list(
-    indexesMax,
-    jsonField.object({
-      name: jsonField.text(/^.{1,1000}$/s),
-      definition: jsonField.text(/^.{1,100000}$/s),
-      scope: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
-      collection: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
-    }),
-  ),
+  indexes: jsonField.list(indexesMax, index),
   vbuckets: jsonField.list(vbucketCount, vbucket, vbucketCount),
 });
 const manifest: Shape = jsonField.object({
@@ -183,6 +184,17 @@ export function parseManifest(text: string, path: string): BackupManifest {
     throw error;
   }
   return checked(json as BackupManifest, path);
+}
+
+/** A reader of the manifest accepts it. */
+export function isIndexRecord(json: unknown): boolean {
+  try {
+    index(json, '');
+    return true;
+  } catch (error) {
+    if (error instanceof ShapeError) return false;
+    throw error;
+  }
 }
 
 /** @throws ArchiveError for what is not the record of a vbucket */

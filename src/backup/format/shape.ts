@@ -20,6 +20,13 @@ export const jsonField = {
       if (typeof value !== 'string' || !pattern.test(value))
         throw wrong(place, `a text that matches ${pattern}`);
     },
+  /** Without a pattern, which needs memory for each character. */
+  textUpTo:
+    (max: number): Shape =>
+    (value, place) => {
+      if (typeof value !== 'string' || value.length === 0 || value.length > max)
+        throw wrong(place, `a text of 1 to ${max} characters`);
+    },
   count: ((value, place) => {
     if (!Number.isSafeInteger(value) || (value as number) < 0) throw wrong(place, 'an integer of 0 or more');
   }) as Shape,

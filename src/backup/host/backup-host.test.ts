@@ -5,11 +5,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { addBackup } from '../../../test/support/an-archive.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { Repository } from '../archive/repository.adapter.ts';
 import { BackupHost } from './backup-host.ts';
 import { KnownCluster } from './known-cluster.ts';
 import { runJob } from './run-job.adapter.ts';
@@ -92,4 +93,41 @@ it('ends the search for the targets of a restore while the node does not answer'
   await running;
   socket.destroy();
   silent.close();
+});
+
+describe('a job that examines a document', () => {
+  const other = mkdtempSync(join(tmpdir(), 'divan-host-examine-'));
+  after(() => rmSync(other, { recursive: true }));
+  const examined = (): Promise<unknown> =>
+    runJob(
+      {
+        kind: 'examine',
+        folder: other,
+        key: { bucket: 'b', scope: '_default', collection: '_default', key: 'k' },
+      },
+      { signal, cluster: new KnownCluster(realClock), progress: () => {} },
+    );
+
+  it('reads it while a backup has the folder, and names a writer that removed what it reads', async () => {
+    const { name } = addBackup(other, [{ key: 'k' }]);
+    const lock = Repository.lock(other);
+    try {
+      assert.equal(((await examined()) as unknown[]).length, 1);
+      rmSync(join(other, name, '0.data'));
+      await assert.rejects(
+        examined(),
+        /is in use: process \d+ writes there; try again when it has ended \(.*0\.data/,
+      );
+    } finally {
+      lock.release();
+    }
+  });
+
+  it('keeps a writer out', async (t) => {
+    const share = t.mock.method(Repository, 'share');
+    addBackup(other, [{ key: 'k' }]);
+    await assert.rejects(examined(), /0\.data/);
+    assert.equal(share.mock.callCount(), 1);
+    Repository.lock(other).release();
+  });
 });

@@ -68,26 +68,28 @@ async function backup(
   { signal, cluster, progress }: JobContext,
 ): Promise<JobResults['backup']> {
   const request = { folder, buckets, isFull, withIndexes, purges: false, replacesOther: true };
+  let size = 0;
   const result = await runBackup(request, {
     node: new BackupNode(cluster.accessOf(node), signal),
     clock: realClock,
     random: realRandom,
     signal,
     progress: ({ bucket, documents, expected }) => progress({ bucket, done: documents, expected }),
+    // Under the lock of the backup: a merge right after it would remove what is read.
+    completed: async (repository, { name }) => {
+      await verifySample(repository, name, { random: realRandom, clock: realClock, signal });
+      size = repositoryInfo(repository).size;
+    },
   });
-  const { manifest, skippedBuckets, lacksIndexes, notContinued } = result;
-  await verifySample(Repository.open(folder), manifest.name, {
-    random: realRandom,
-    clock: realClock,
-    signal,
-  });
+  const { manifest, skippedBuckets, lacksIndexes, indexNotes, notContinued } = result;
   return {
     backup: manifest.name,
     buckets: figuresOf(manifest),
-    size: repositoryInfo(Repository.open(folder)).size,
+    size,
     notes: [
       ...skippedBuckets.map((name) => `bucket "${name}" is left out: type cache keeps nothing to back up`),
       ...(lacksIndexes ? ['definitions of indexes are left out: they could not be read'] : []),
+      ...indexNotes,
       ...(notContinued === null ? [] : [`earlier backups could not be continued: ${notContinued}`]),
     ],
   };
@@ -162,10 +164,38 @@ function checkNewest(folder: string): void {
   }
 }
 
+/**
+ * While another task writes there, such as a backup of the service, it reads without the lock: only a merge or a removal changes what it
+ * reads. @throws ArchiveError that names the writer if that happened
+ */
 function examined({ folder, key }: ExamineJob): ExaminedVersion[] {
+  const repository = Repository.open(folder);
+  let lock: ReturnType<typeof Repository.share>;
+  try {
+    lock = Repository.share(repository.path);
+  } catch (inUse) {
+    return examinedDespite(inUse as Error, repository, key);
+  }
+  try {
+    return versionsOf(repository, key);
+  } finally {
+    lock.release();
+  }
+}
+
+function examinedDespite(inUse: Error, repository: Repository, key: ExamineJob['key']): ExaminedVersion[] {
+  try {
+    return versionsOf(repository, key);
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new ArchiveError(`${inUse.message}; try again when it has ended (${reason})`, { cause: error });
+  }
+}
+
+function versionsOf(repository: Repository, key: ExamineJob['key']): ExaminedVersion[] {
   const versions: ExaminedVersion[] = [];
   let bytes = 0;
-  for (const version of examine(Repository.open(folder), key)) {
+  for (const version of examine(repository, key)) {
     bytes += JSON.stringify(version.value).length;
     if (bytes > examinedBytesMax)
       throw new ArchiveError(`the versions of this document have more than ${examinedBytesMax} bytes`);

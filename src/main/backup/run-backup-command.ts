@@ -49,7 +49,7 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
 }
 
 function asJson(
-  { manifest, isResumed, skippedBuckets, lacksIndexes, notContinued }: BackupResult,
+  { manifest, isResumed, skippedBuckets, lacksIndexes, indexNotes, notContinued }: BackupResult,
   folder: string,
 ): unknown {
   const { name, type, startedAt, endedAt } = manifest;
@@ -68,12 +68,13 @@ function asJson(
     buckets,
     bucketsLeftOut: skippedBuckets,
     indexesLeftOut: lacksIndexes,
+    ...(indexNotes.length > 0 && { notes: indexNotes }),
     notContinued,
   };
 }
 
 function asText(
-  { manifest, isResumed, skippedBuckets, lacksIndexes, notContinued }: BackupResult,
+  { manifest, isResumed, skippedBuckets, lacksIndexes, indexNotes, notContinued }: BackupResult,
   folder: string,
   seconds: number,
 ): string {
@@ -84,6 +85,7 @@ function asText(
   for (const name of skippedBuckets)
     lines.push(`${name}: left out; a bucket of type cache keeps nothing that could be backed up`);
   if (lacksIndexes) lines.push('indexes: left out; the user may not read their definitions');
+  lines.push(...indexNotes);
   if (notContinued !== null) lines.push(`earlier backups cannot be continued: ${notContinued}`);
   const resumed = isResumed ? ', which was interrupted before,' : '';
   lines.push(
