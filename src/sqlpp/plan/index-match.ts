@@ -207,7 +207,7 @@ function elementKey(
     original: { kind: 'identifier', name: unnest.source.alias, ignoresCase: false, at: -1 },
     at: -1,
   };
-  if (of.kind !== 'comprehension')
+  if (of.kind !== 'comprehension' || of.result !== 'array')
     return sameExpression(of, unnest.expression) ? { key: element, when: [] } : undefined;
   const [binding] = of.bindings;
   if (

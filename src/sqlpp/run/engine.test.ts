@@ -206,6 +206,19 @@ test('one ANY holds for one element, two may hold for different elements', async
   assert.deepEqual(await query(datastore, same), ['both']);
 });
 
+test('an index of FIRST or OBJECT serves no predicate on all items of the range', async () => {
+  for (const range of ['FIRST v FOR v IN list END', 'OBJECT "k": v FOR v IN list END']) {
+    const datastore = new MemoryDatastore();
+    const t = datastore.add('t');
+    datastore.put(t, 'second', { list: [[1], 5] });
+    datastore.put(t, 'inner', { list: [[5]] });
+    await query(datastore, `CREATE INDEX i ON t(DISTINCT ${range})`);
+    const id = 'SELECT RAW META(t).id FROM t';
+    await answers(`${id} WHERE ANY v IN list SATISFIES v = 5 END`, ['second'], datastore);
+    await answers(`${id} UNNEST t.list u WHERE u = 5`, ['second'], datastore);
+  }
+});
+
 test('an index key is deterministic', async () => {
   for (const call of [
     'now_tz("UTC")',
