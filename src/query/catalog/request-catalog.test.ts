@@ -45,7 +45,7 @@ test('a scan warns of rows that the user may not see', async () => {
 });
 
 test('prepared statements are shown without passwords of CURL(), and without a plan that has some', async () => {
-  const { service, ask, answerOf } = aQueryService();
+  const { service, ask, answerOf } = aQueryService({ completedThresholdMs: 0 });
   const origin = originOf('admin', 'password');
   const shown = async (what: string) => {
     const { text } = await answerAdmin(service, { method: 'GET', path: `/admin/${what}`, body: '' }, origin);
@@ -73,4 +73,7 @@ test('prepared statements are shown without passwords of CURL(), and without a p
   assert.equal(active?.['preparedText'], 'PREPARE p FROM WAIT {"user": "*****"} CURL');
   close();
   await done;
+  await answerOf({ statement: 'SYNTAX {"user": "a:pl4nted"} CURL' });
+  const failed = (await shown('completed_requests')).at(-1);
+  assert.deepEqual(failed?.['errors'], [{ code: 3000, msg: 'syntax error - line 1, column 8' }]);
 });

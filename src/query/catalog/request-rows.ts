@@ -5,7 +5,7 @@ import type { ActiveRequest } from '../state/active-requests.ts';
 import type { CompletedRequest } from '../state/completed-requests.ts';
 import { type PreparedEntry, shownNameOf } from '../state/prepared-cache.ts';
 import type { PlainRow } from './plain-row.ts';
-import { shownStatement } from './without-passwords.ts';
+import { shownMessage, shownStatement } from './without-passwords.ts';
 
 const timeText = (ms: number): string => new Date(ms).toISOString();
 
@@ -58,6 +58,8 @@ export function activeRow(active: ActiveRequest, clock: Clock): PlainRow {
 }
 
 export function completedRow({ active, elapsedMs, serviceMs }: CompletedRequest): PlainRow {
+  const { errors } = active;
+  const statement = active.preparedText ?? active.request?.statement ?? '';
   const value = {
     ...common(active),
     state: active.state,
@@ -65,8 +67,11 @@ export function completedRow({ active, elapsedMs, serviceMs }: CompletedRequest)
     serviceTime: durationText(serviceMs),
     resultCount: active.rows.count,
     resultSize: active.rows.bytes,
-    errorCount: active.errors.length,
-    errors: active.errors.length > 0 ? active.errors.map(({ code, msg }) => ({ code, msg })) : undefined,
+    errorCount: errors.length,
+    errors:
+      errors.length > 0
+        ? errors.map(({ code, msg }) => ({ code, msg: shownMessage(msg, statement) }))
+        : undefined,
   };
   return { id: active.id, value };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shownStatement, withoutPasswords } from './without-passwords.ts';
+import { shownMessage, shownStatement, withoutPasswords } from './without-passwords.ts';
 
 test('statements are shown without passwords of options, headers and addresses', () => {
   for (const [statement, shown] of [
@@ -23,6 +23,19 @@ test('statements are shown without passwords of options, headers and addresses',
     ['SELECT users, key FROM b WHERE k = "Cookies: 3"', 'SELECT users, key FROM b WHERE k = "Cookies: 3"'],
   ] as const)
     assert.equal(withoutPasswords(statement), shown);
+});
+
+test('messages are shown without the words of a statement that may call CURL()', () => {
+  const statement = 'SELECT CURL("u", {"user": "a:pl4nted';
+  for (const [message, shown] of [
+    [`syntax error - line 1, column 30, near '"user":', at: "a:pl4nted`, 'syntax error - line 1, column 30'],
+    ['syntax error - line 2, column 1, at: "a:pl4nted"', 'syntax error - line 2, column 1'],
+    ['Invalid arguments of CURL("https://a:pl4nted@h")', 'Invalid arguments of CURL("https://*****@h")'],
+    ['Ambiguous name (near line 1, column 8)', 'Ambiguous name (near line 1, column 8)'],
+  ] as const) {
+    assert.equal(shownMessage(message, statement), shown);
+    assert.equal(shownMessage(message, 'SELECT 1'), message);
+  }
 });
 
 test('a long statement takes linear time', () => {

@@ -33,7 +33,17 @@ export const withoutPasswords = (statement: string): string =>
 
 /** As the catalog shows a statement to those who may read it: as it was sent, unless it may call CURL(), itself or through another function. */
 export const shownStatement = (statement: string): string =>
-  mayNameCurl.test(statement) || !callsOnlyKnown(statement) ? withoutPasswords(statement) : statement;
+  mayCallCurl(statement) ? withoutPasswords(statement) : statement;
+
+/** What messages quote of a statement, up to their end. */
+const quotedStatement = /,? (?:near '|at: ).*$/s;
+
+/** As catalog and audit show the message of a statement: without the words that it quotes, if it may call CURL(). */
+export const shownMessage = (message: string, statement: string): string =>
+  mayCallCurl(statement) ? withoutPasswords(message.replace(quotedStatement, '')) : message;
+
+const mayCallCurl = (statement: string): boolean =>
+  mayNameCurl.test(statement) || !callsOnlyKnown(statement);
 
 const callsOnlyKnown = (statement: string): boolean =>
   [...statement.matchAll(called)].every(([, name = '']) => isKnown(name.toLowerCase()));

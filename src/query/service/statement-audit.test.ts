@@ -30,6 +30,10 @@ test('failed statements are audited with their errors, unparsable ones as unreco
   assert.equal(first?.id, 28687);
   assert.notEqual(first?.details['status'], 'success');
   assert.ok(Array.isArray(first?.details['errors']));
+  await answerOf({ statement: 'SYNTAX {"user": "a:pl4nted"} CURL' });
+  assert.deepEqual(auditing.statements[1]?.details['errors'], [
+    { code: 3000, msg: 'syntax error - line 1, column 8' },
+  ]);
 });
 
 test('disabled events and users are not recorded; a request of several users is recorded for each', async () => {

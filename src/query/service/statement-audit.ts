@@ -1,6 +1,6 @@
 // Reports ended statements to the audit log if it is enabled: their text, never values of parameters.
 import { type StatementUser, statementEventOf } from '../audit.contract.ts';
-import { withoutPasswords } from '../catalog/without-passwords.ts';
+import { shownMessage, withoutPasswords } from '../catalog/without-passwords.ts';
 import { durationText } from '../request/duration.ts';
 import type { ActiveRequest } from '../state/active-requests.ts';
 import type { QueryServiceDeps } from '../state/parts.ts';
@@ -69,6 +69,8 @@ function detailsOf(
       ...(errors.length > 0 && { errorCount: errors.length }),
       ...(warnings > 0 && { warningCount: warnings }),
     },
-    ...(errors.length > 0 && { errors: errors.map(({ code, msg }) => ({ code, msg })) }),
+    ...(errors.length > 0 && {
+      errors: errors.map(({ code, msg }) => ({ code, msg: shownMessage(msg, statement) })),
+    }),
   };
 }
