@@ -17,6 +17,7 @@ import type {
 import type { Expression, RangeBinding, Use } from '../tree/query.ts';
 import type { ExpressionParser } from './expression-parser.ts';
 import type { FromParser } from './from-parser.ts';
+import { chainMax, chainTooLong } from './path-parser.ts';
 import type { QueryParser } from './query-parser.ts';
 import type { TokenReader } from './token-reader.ts';
 
@@ -233,7 +234,8 @@ export class ChangeParser {
     const { tokens } = this;
     const name = tokens.name('the name of a field');
     let path: Expression = { kind: 'identifier', name, ignoresCase: false, at: tokens.at };
-    for (;;) {
+    for (let chain = 0; ; chain++) {
+      if (chain > chainMax) throw chainTooLong(tokens);
       if (tokens.take('[')) {
         const index = this.expressions.expression();
         tokens.expect(']');

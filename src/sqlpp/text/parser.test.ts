@@ -107,6 +107,12 @@ test('a statement beyond a limit is refused, and the message names the limit', (
   assert.match(refusal(`SELECT ${'['.repeat(10_000)}1`), /at most 400 levels deep/);
   assert.match(refusal(`SELECT ${'-(a)'.repeat(1)}${'+1'.repeat(3000)}`), /at most 2000 operators/);
   assert.match(refusal(`SELECT a${'.b'.repeat(3000)}`), /at most 2000 operators/);
+  for (const step of ['.b', '[0]', '.[c]']) {
+    const path = `a${step.repeat(3000)}`;
+    assert.match(refusal(`UPDATE t SET ${path} = 1`), /at most 2000 operators/);
+    assert.match(refusal(`UPDATE t UNSET ${path}`), /at most 2000 operators/);
+    assert.match(refusal(`UPDATE t SET META().${path} = 1`), /at most 2000 operators/);
+  }
   assert.match(refusal(`SELECT ${'x'.repeat(1_048_577)}`), /at most 1048576/);
   parseStatement(`SELECT ${'('.repeat(150)}1${')'.repeat(150)}`);
 });
