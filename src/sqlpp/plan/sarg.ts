@@ -115,20 +115,27 @@ function comparison(
 }
 
 function compared(operator: keyof typeof mirrored, value: Expression): Sarg {
+  const isExact = comparesExactly(value);
   switch (operator) {
     case '=':
-      return range(bound(value, true), bound(value, true));
+      return range(bound(value, true), bound(value, true), isExact);
     case '<':
-      return range(aboveNull, bound(value, false));
+      return range(aboveNull, bound(value, false), isExact);
     case '<=':
-      return range(aboveNull, bound(value, true));
+      return range(aboveNull, bound(value, true), isExact);
     case '>':
-      return range(bound(value, false), undefined);
+      return range(bound(value, false), undefined, isExact);
     case '>=':
-      return range(bound(value, true), undefined);
+      return range(bound(value, true), undefined, isExact);
     case '!=':
       return valued;
   }
+}
+
+/** NULL within an array or an object makes a comparison with another one NULL, while an index has an order for it. */
+function comparesExactly(value: Expression): boolean {
+  if (value.kind === 'constant') return typeof value.value !== 'object' || value.value === null;
+  return value.kind !== 'array' && value.kind !== 'object' && value.kind !== 'comprehension';
 }
 
 function between(
@@ -144,7 +151,7 @@ function between(
   return range(
     low ? bound(node.low, true) : aboveNull,
     high ? bound(node.high, true) : undefined,
-    low && high,
+    low && high && comparesExactly(node.low) && comparesExactly(node.high),
   );
 }
 
@@ -197,7 +204,7 @@ function membership(
     const points = node.list.items.map((item): PlanRange => {
       return { kind: 'range', low: bound(item, true), high: bound(item, true) };
     });
-    return { ranges: points, isExact: true };
+    return { ranges: points, isExact: node.list.items.every(comparesExactly) };
   }
   return { ranges: [{ kind: 'each', list: node.list }], isExact: true };
 }

@@ -93,6 +93,60 @@ test(`indexes, spilling, preparing and statistics never change rows (seed ${seed
   }
 });
 
+/** A predicate on small numbers. Two lists have more combinations than a plan has spans. */
+function wide(random: Fraction, name: string): string {
+  const number = (below: number): number => Math.floor(random() * below);
+  const value = (): string => pick(random, [`${number(60)}`, `${number(60)}`, '[]', '[1]', '{"k": null}']);
+  const list = (length: number): string => {
+    const first = number(40);
+    return `[${Array.from({ length }, (_, at) => first + at)}]`;
+  };
+  return pick(random, [
+    () => `${name} IN ${list(40)}`,
+    () => `${name} IN ${list(40)}`,
+    () => `${name} IN [${value()}, ${value()}, [null]]`,
+    () => `${name} ${pick(random, ['=', '<', '<=', '>', '>='])} ${value()}`,
+    () => `${name} BETWEEN ${value()} AND ${value()}`,
+  ])();
+}
+
+test(`LIMIT and OFFSET count the same rows with an index (seed ${seed})`, async () => {
+  const below = randomFrom(seed);
+  const random = (): number => below(1_000_000) / 1_000_000;
+  const values = [[null], [1], [1, null], {}, { k: null }, { k: 1 }, null];
+  const small = (): unknown => (random() < 0.8 ? Math.floor(random() * 60) : pick(random, values));
+  for (const keys of ['a, b', 'b DESC, a', 'a INCLUDE MISSING, b DESC']) {
+    const datastore = new MemoryDatastore();
+    const t = datastore.add('t');
+    for (let at = 0; at < 60; at++) datastore.put(t, `t${at}`, { a: small(), b: small() });
+    const statements = Array.from({ length: 8 }, () => {
+      const where = pick(random, [' AND ', ' AND ', ' OR ']);
+      const from = `FROM t WHERE ${wide(random, 'a')}${where}${wide(random, 'b')}`;
+      const limit = `LIMIT ${1 + below(12)} OFFSET ${below(4)}`;
+      return { from, limit };
+    });
+    const answersOf = async ({ from, limit }: { from: string; limit: string }) => ({
+      all: sorted(await query(datastore, `SELECT RAW META().id ${from}`)),
+      limited: await query(datastore, `SELECT RAW META().id ${from} ${limit}`),
+      ordered: await query(datastore, `SELECT RAW a ${from} ORDER BY a ${limit}`),
+    });
+    const expected: Awaited<ReturnType<typeof answersOf>>[] = [];
+    for (const each of statements) expected.push(await answersOf(each));
+    await query(datastore, `CREATE INDEX i ON t(${keys})`);
+    for (const [at, each] of statements.entries()) {
+      const { all, limited, ordered } = await answersOf(each);
+      const note = `seed ${seed}\n${each.from.slice(0, 1_000)} ${each.limit}\n(${keys})`;
+      assert.deepEqual(all, expected[at]?.all, note);
+      assert.equal(limited.length, expected[at]?.limited.length, note);
+      assert.ok(
+        sorted(limited).every((id) => all.includes(id)),
+        note,
+      );
+      assert.deepEqual(ordered, expected[at]?.ordered, note);
+    }
+  }
+});
+
 const aliases = ['a', 'b', 'Z', 'é', 'a"b', '__proto__', 'x y', 'ab'];
 
 test(`rows formatted as text equal rows formatted from objects (seed ${seed})`, async () => {

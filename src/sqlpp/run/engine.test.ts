@@ -249,6 +249,22 @@ test('a LIMIT counts only matching rows, however long the lists of IN are', asyn
   await answers(`SELECT RAW a FROM t WHERE ${literal} LIMIT 1`, [3], datastore);
 });
 
+test('a LIMIT counts no rows whose comparison with an array or an object is NULL', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (const [id, a] of Object.entries({ x: [null], y: [1], z: [2], o: { k: null } }))
+    datastore.put(t, id, { a });
+  await query(datastore, 'CREATE INDEX ia ON t(a)');
+  for (const [predicate, ids] of [
+    ['a < [2]', ['y']],
+    ['[1] >= a', ['y']],
+    ['a BETWEEN [] AND [1]', ['y']],
+    ['a IN [[null], [2]]', ['z']],
+    ['a = {"k": null} OR a = [null] OR a = [2]', ['z']],
+  ] as const)
+    await answers(`SELECT RAW META().id FROM t WHERE ${predicate} LIMIT 1`, [...ids], datastore);
+});
+
 test('parameters can name a keyspace when the statement runs', async () => {
   const datastore = aStore();
   const prepared = prepareOn(datastore, 'SELECT d.a FROM $1 AS d USE KEYS $2');
