@@ -31,7 +31,8 @@ export const fakeEngine = (): Engine & { prepares: number } => ({
 
 function prepare(text: string, context: PrepareContext): Prepared {
   const [verb = '', argument = ''] = text.split(' ');
-  if (verb === 'SYNTAX') throw sqlError(3000, `syntax error - line 1, column 8, near 'SYNTAX', at: ${text.slice(7)}`);
+  if (verb === 'SYNTAX')
+    throw sqlError(3000, `syntax error - line 1, column 8, near 'SYNTAX', at: ${text.slice(7)}`);
   const keyspace = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' } as const;
   const kinds: Record<string, Prepared['kind']> = { WRITE: 'UPDATE', PREPARE: 'PREPARE', EXECUTE: 'EXECUTE' };
   return {
