@@ -42,8 +42,7 @@ const quotedStatement = /,? (?:near '|at: ).*$/s;
 export const shownMessage = (message: string, statement: string): string =>
   mayCallCurl(statement) ? withoutPasswords(message.replace(quotedStatement, '')) : message;
 
-const mayCallCurl = (statement: string): boolean =>
-  mayNameCurl.test(statement) || !callsOnlyKnown(statement);
+const mayCallCurl = (statement: string): boolean => mayNameCurl.test(statement) || !callsOnlyKnown(statement);
 
 const callsOnlyKnown = (statement: string): boolean =>
   [...statement.matchAll(called)].every(([, name = '']) => isKnown(name.toLowerCase()));
