@@ -292,7 +292,7 @@ function messageOf(failure: string | undefined, leftOut: number): { message?: st
 }
 
 /** Raised when the language evaluates an expression differently than before, or the key format changes. */
-const languageVersion = 1;
+const languageVersion = 2;
 
 /** The hash of the parts of a definition that determine rows: an index file with another fingerprint is rebuilt. */
 function fingerprintOf({ isPrimary, keys, condition }: IndexDefinition): string {

@@ -1,5 +1,6 @@
 // Matches an index with predicates: the spans to scan, and how selective they are.
 import type { Expression } from '../tree/query.ts';
+import type { Value } from '../values/value.ts';
 import { arraySarg } from './array-sarg.ts';
 import type { Source } from './block.ts';
 import { disjunctsOf, isStatic } from './conjuncts.ts';
@@ -50,7 +51,9 @@ export function matchIndex(
 ): IndexMatch | undefined {
   if (!implies(conjuncts, index.condition, context)) return undefined;
   const rest = conjuncts.filter((each) => !index.condition.some((other) => sameExpression(each, other)));
-  const wholeMatch = matchConjuncts(index, rest, context, unnests);
+  // A predicate that the condition repeats bounds the leading key where no other one does.
+  const wholeMatch =
+    matchConjuncts(index, rest, context, unnests) ?? matchConjuncts(index, conjuncts, context, unnests, rest);
   const parts = matchDisjuncts(index, rest, context, unnests);
   if (!parts) return wholeMatch;
   if (
@@ -96,11 +99,13 @@ function conjunctsOfSide(side: Expression): readonly Expression[] {
   return side.kind === 'logical' && side.operator === 'and' ? side.operands : [side];
 }
 
+/** `evaluated`: the conjuncts that the condition of the index does not imply. */
 function matchConjuncts(
   index: BoundIndex,
   conjuncts: readonly Expression[],
   context: SargContext,
   unnests: readonly UnnestBinding[],
+  evaluated: readonly Expression[] = conjuncts,
 ): IndexMatch | undefined {
   const first = index.keys[0];
   const sargs = index.keys.map((key, at) => {
@@ -114,7 +119,7 @@ function matchConjuncts(
   const used = sargs.findLastIndex((sarg) => sarg !== undefined) + 1;
   const columns = sargs.slice(0, used);
   const depth = columns.findIndex((sarg) => !sarg);
-  const exactly = conjuncts.every((conjunct) =>
+  const exactly = evaluated.every((conjunct) =>
     sargs.some((sarg, at) => sarg?.isExact && servesExactly(index.keys[at] as BoundKey, conjunct, context)),
   );
   const isExact = exactly && columns.every((sarg) => !sarg || sarg.isExact) && !isArray;
@@ -289,11 +294,11 @@ function operandOf(condition: Expression): Expression | undefined {
 }
 
 function isWithin(range: PlanRange, wide: PlanRange, context: SargContext): boolean {
-  if (wide.kind !== 'range') return sameRange(range, wide);
+  if (wide.kind !== 'range') return sameRange(range, wide) || isInList(range, itemsOf(wide), context);
   const { low, high } = wide;
   // Not of a parameter: the plan would depend on its value.
-  const items = range.kind === 'each' && range.list.kind === 'constant' ? range.list.value : undefined;
-  if (Array.isArray(items)) return holdsAll(items, low, context, 1) && holdsAll(items, high, context, -1);
+  const items = itemsOf(range);
+  if (items) return holdsAll(items, low, context, 1) && holdsAll(items, high, context, -1);
   if (range.kind !== 'range') return !high && (!low || isNull(low.value));
   const lowFits = !low || (range.low !== undefined && ordered(low, range.low, context, 1));
   const highFits = !high || (range.high !== undefined && ordered(high, range.high, context, -1));
@@ -316,6 +321,24 @@ function holdsAll(
     const order = context.compare(item, outer.value) * direction;
     return order > 0 || (order === 0 && bound.inclusive);
   });
+}
+
+/** The points of a long list of literals. */
+function itemsOf(range: PlanRange): readonly Value[] | undefined {
+  const items = range.kind === 'each' && range.list.kind === 'constant' ? range.list.value : undefined;
+  return Array.isArray(items) ? items : undefined;
+}
+
+/** Whether each point of the range is in the list. */
+function isInList(range: PlanRange, list: readonly Value[] | undefined, context: SargContext): boolean {
+  if (!list) return false;
+  const items = new Set<unknown>(list);
+  const own = itemsOf(range);
+  if (own) return own.every((item) => item === null || item === undefined || items.has(item));
+  if (range.kind !== 'range' || !range.low?.inclusive || !range.high?.inclusive) return false;
+  if (!sameExpression(range.low.value, range.high.value)) return false;
+  const point = context.constantOf(range.low.value);
+  return point !== undefined && items.has(point.value);
 }
 
 function sameRange(a: PlanRange, b: PlanRange): boolean {

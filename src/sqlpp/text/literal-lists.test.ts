@@ -174,3 +174,25 @@ test('a long list implies the condition of a partial index if each of its values
   assert.ok(!usesIndex([...list, 2001]));
   assert.ok(!usesIndex([...list, 'a']));
 });
+
+test('a partial index for a long list is used for each value in the list', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.add('t');
+  const list = numbers(foldedFrom + 100);
+  await query(datastore, `CREATE INDEX ipart ON t(p) WHERE p IN ${JSON.stringify(list)}`);
+  const usesIndex = (condition: string) => {
+    const text = `SELECT b FROM t WHERE p ${condition}`;
+    return JSON.stringify(prepareStatement(text, { datastore, sequentialScans: true }).explain).includes(
+      'ipart',
+    );
+  };
+  for (const within of [
+    '= 5',
+    'IN [5, 7]',
+    `IN ${JSON.stringify(list)}`,
+    `IN ${JSON.stringify(list.slice(50))}`,
+  ])
+    assert.ok(usesIndex(within), within.slice(0, 20));
+  for (const outside of ['= 5.5', '> 5', 'IN [5, -1]', `IN ${JSON.stringify([...list, -1])}`])
+    assert.ok(!usesIndex(outside), outside.slice(0, 20));
+});
