@@ -128,15 +128,16 @@ export class BucketIndexes {
   }
 
   private async reconcileNow(): Promise<void> {
-    await this.stopGroups();
     const wantedIds = new Set(this.wanted.map(({ id }) => id));
-    for (const [id, index] of this.members) {
-      if (wantedIds.has(id) && !this.damaged.has(id)) continue;
+    const gone = new Map([...this.members].filter(([id]) => !wantedIds.has(id) || this.damaged.has(id)));
+    // Indexes that become damaged or unwanted while groups stop belong to the next reconciliation.
+    await this.stopGroups(new Set(gone.values()));
+    for (const [id, index] of gone) {
       this.close(id, index);
+      this.damaged.delete(id);
       this.options.store.remove(this.options.bucket.uuid, id);
     }
     for (const definition of this.wanted) this.open(definition);
-    this.damaged.clear();
     this.startGroups();
     this.compareLater();
     this.options.changed();
@@ -164,15 +165,12 @@ export class BucketIndexes {
   }
 
   /** Stops groups with a removed member, or all groups if complete indexes must join one group. */
-  private async stopGroups(): Promise<void> {
-    const wantedIds = new Set(this.wanted.map(({ id }) => id));
+  private async stopGroups(gone: ReadonlySet<FollowedIndex>): Promise<void> {
     const complete = this.groups.filter((group) => group.indexes.every(({ isBuilt }) => isBuilt));
-    const isGone = (index: FollowedIndex) =>
-      !wantedIds.has(index.definition.id) || this.damaged.has(index.definition.id);
     const ending = this.groups.filter(
       (group) =>
         this.broken.has(group) ||
-        group.indexes.some(isGone) ||
+        group.indexes.some((index) => gone.has(index)) ||
         (complete.length > 1 && complete.includes(group)),
     );
     this.broken.clear();
