@@ -141,7 +141,7 @@ test('accepts signed requests, and names what is wrong in others', async () => {
     [{ method: 'POST' }, /signature/],
     [{ secret: 'another' }, /signature/],
     [{ sentAt: String(now - 1) }, /signature/],
-    [{ at: now - 400 }, /Couchbase-Timestamp is \d+ s off/],
+    [{ at: now - 400 }, /Couchbase-Timestamp differs from the server.s time by \d+ s/],
     [{ sentAt: null }, /needs the header Couchbase-Timestamp/],
     [{ key: 'unknown' }, /access key/],
   ];
