@@ -97,7 +97,7 @@ test('CURL reads only what role and allowlist permit, and never this machine', a
   for (const address of ['ftp://a', 'a.example', 'https://', 'https://a:b@c', 5])
     assert.match(
       await allow({ all_access: false, allowed_urls: [address] }, 400),
-      /allowed_urls must be a list of at most 1000 addresses with http/,
+      /allowed_urls must be a list of at most 1000 addresses .*with http/,
     );
   await allow({ all_access: false, allowed_urls: [rest.origin] });
   assert.match(await refusal(own), /^5010 .*its address is one of this machine/);
