@@ -1,7 +1,7 @@
 // Reads JSON texts, and changes their members, while numbers keep their digits. Used by `divan import`, `divan doc` and the web console.
 
 /** TypeScript's library does not declare this function yet. */
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+export const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
 /** The value that the text describes, whose numbers `JSON.stringify` writes as they were. */
 export function exactJson(text: string): unknown {

@@ -16,5 +16,5 @@ test('users without a place may take a spare one, and the next is the first with
   assert.equal(places.next(waiting), 2, 'the only one without a place');
   places.leave('b');
   assert.equal(places.next([{ user: 'a' }]), 0);
-  assert.deepEqual([places.total, places.of('a'), places.of('b')], [1, 1, 0]);
+  assert.deepEqual([places.total, places.countOf('a'), places.countOf('b')], [1, 1, 0]);
 });

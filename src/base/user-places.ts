@@ -20,7 +20,7 @@ export class UserPlaces {
     return this.#total;
   }
 
-  of(user: string): number {
+  countOf(user: string): number {
     return this.#counts.get(user) ?? 0;
   }
 
@@ -31,27 +31,73 @@ export class UserPlaces {
 
   take(user: string): void {
     this.#total++;
-    this.#counts.set(user, this.of(user) + 1);
+    this.#counts.set(user, this.countOf(user) + 1);
   }
 
   leave(user: string): void {
     this.#total--;
-    const left = this.of(user) - 1;
+    const left = this.countOf(user) - 1;
     if (left > 0) this.#counts.set(user, left);
     else this.#counts.delete(user);
   }
 
-  /** The position of the waiting user who gets the next place: of those who may take one the first with the fewest places; -1: none. */
+  /** The position of the user who gets the next place: the one with the fewest places among those who may take one. -1: no one may. */
   next(waiting: readonly { readonly user: string }[]): number {
     let best = -1;
     let fewest = Infinity;
     for (let at = 0; at < waiting.length && fewest > 0; at++) {
       const { user } = waiting[at] as { user: string };
-      const count = this.of(user);
+      const count = this.countOf(user);
       if (count >= fewest || !this.mayTake(user)) continue;
       best = at;
       fewest = count;
     }
     return best;
+  }
+}
+
+/** What waits for places. Its length is limited, and users share the queue as they share places. */
+export class UserQueue<T extends { readonly user: string }> {
+  readonly #limits: UserPlaces;
+  readonly #waiting: T[] = [];
+
+  constructor(limits: () => PlaceLimits) {
+    this.#limits = new UserPlaces(limits);
+  }
+
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  mayAdd(user: string): boolean {
+    return this.#limits.mayTake(user);
+  }
+
+  add(item: T): void {
+    this.#waiting.push(item);
+    this.#limits.take(item.user);
+  }
+
+  /** False: it does not wait. */
+  remove(item: T): boolean {
+    const at = this.#waiting.indexOf(item);
+    if (at >= 0) this.#removeAt(at);
+    return at >= 0;
+  }
+
+  /** Removes what gets the next of these places; undefined: nothing may. */
+  takeNext(places: UserPlaces): T | undefined {
+    const at = places.next(this.#waiting);
+    return at < 0 ? undefined : this.#removeAt(at);
+  }
+
+  removeAll(): T[] {
+    return Array.from({ length: this.length }, () => this.#removeAt(0));
+  }
+
+  #removeAt(at: number): T {
+    const [item] = this.#waiting.splice(at, 1) as [T];
+    this.#limits.leave(item.user);
+    return item;
   }
 }

@@ -1,6 +1,5 @@
-// Resolves our own modules without Node's general algorithm, which looks for `package.json` files, symbolic
-// links and packages at each import. That costs
-// 20 ms per thread, and 7 MB for the optimizing compiler once the resolver counts as hot. Bundles do not need it.
+// Resolves our own modules without Node's general algorithm, which looks for `package.json` files, symbolic links and packages at each
+// import. That costs 20 ms per thread, and 7 MB for the optimizing compiler once the resolver counts as hot. Bundles do not need it.
 import { registerHooks } from 'node:module';
 
 /** The folder of the sources. */

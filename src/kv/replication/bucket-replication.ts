@@ -9,7 +9,7 @@ import { CutWriter } from '../data/cut.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
 import { CheckTimes } from './check-times.ts';
-import { confirmation, confirmations } from './confirmation.ts';
+import { confirmation } from './confirmation.ts';
 import { ContinuedBoots } from './continued-boots.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf } from './copy-position.ts';
@@ -226,7 +226,7 @@ export class BucketReplication {
     const { bucket, change, log, self, uuid } = this.options;
     this.isChanging = true;
     for (const shardChange of changes) this.actives.get(shardChange.shard)?.changing(shardChange);
-    const confirms = confirmations(changes);
+    const confirms = changes.filter(({ kind }) => kind === 'confirm');
     for (const { epoch, shard } of confirms) this.raiseEpoch(shard, epoch, self.node);
     // On disk before the map has it, so that no lower epoch is answered after a restart; a full disk keeps it in memory.
     if (confirms.length > 0) await bucket.writeStates(confirms.flatMap(({ shard }) => this.vbsOf(shard)));

@@ -47,8 +47,3 @@ export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardCh
     ? [{ shard, epoch, kind: 'confirm', ...(continues !== undefined && { continues }) }]
     : [];
 }
-
-type Confirmation = Extract<ShardChange, { kind: 'confirm' }>;
-
-export const confirmations = (changes: readonly ShardChange[]): Confirmation[] =>
-  changes.filter((change) => change.kind === 'confirm');

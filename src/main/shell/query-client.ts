@@ -1,4 +1,5 @@
 // Sends one statement to a query service and reads its answer. Integers beyond the precision of a double keep their digits.
+import { rawJson } from '#base/exact-json.ts';
 import { connectionProblem } from '#client/connection-problem.ts';
 import { http, https } from '#ports/node-http.ts';
 
@@ -104,9 +105,6 @@ function parsedAnswer(body: string): QueryAnswer | null {
     return null;
   }
 }
-
-/** TypeScript's library does not declare this function yet. */
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
 const exactly = (_key: string, value: unknown, { source }: { source?: string }): unknown =>
   typeof value === 'number' && source !== undefined && Number.isInteger(value) && !Number.isSafeInteger(value)

@@ -31,7 +31,7 @@ export const withoutPasswords = (statement: string): string =>
     .reduce((text, header) => text.replace(header, '$1*****'), statement.replace(member, '$1"*****"'))
     .replace(address, '$1*****@');
 
-/** As the catalog shows a statement to those who may read it: as it was sent, unless it may call CURL(), itself or through another function. */
+/** The text that the catalog shows: the statement as it was sent, or without passwords if it may call CURL(), directly or by another function. */
 export const shownStatement = (statement: string): string =>
   mayCallCurl(statement) ? withoutPasswords(statement) : statement;
 

@@ -2,7 +2,7 @@
 // without jobs. A job that does not react to its interruption loses its thread. One user's jobs cannot take all threads.
 
 import { type Deferred, deferred } from '#base/deferred.ts';
-import { UserPlaces } from '#base/user-places.ts';
+import { UserPlaces, UserQueue } from '#base/user-places.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import {
   type JavaScriptJob,
@@ -69,10 +69,9 @@ class Thread {
 export class JavaScriptThreads {
   private readonly options: JavaScriptThreadsOptions;
   private readonly threads = new Set<Thread>();
-  private readonly waiting: PendingRun[] = [];
   /** A job has its place until its thread is free, also when its caller no longer waits. */
   private readonly places: UserPlaces;
-  private readonly queue = new UserPlaces(() => ({ places: waitingMax, spare: spareWaiting }));
+  private readonly queue = new UserQueue<PendingRun>(() => ({ places: waitingMax, spare: spareWaiting }));
   private isStopped = false;
 
   constructor(options: JavaScriptThreadsOptions) {
@@ -88,37 +87,31 @@ export class JavaScriptThreads {
   run(run: JavaScriptRun): Promise<JavaScriptReply> {
     if (run.signal.aborted) return Promise.reject(run.signal.reason as Error);
     if (this.isStopped) return Promise.reject(new JavaScriptFailure('the query service stops'));
-    if (!this.queue.mayTake(run.user))
+    if (!this.queue.mayAdd(run.user))
       return Promise.reject(new JavaScriptFailure(`more than ${waitingMax} calls wait for a thread`));
     const reply = deferred<JavaScriptReply>();
     const waiting: PendingRun = { ...run, reply, stopListening: () => {} };
     const abort = (): void => this.end(waiting, run.signal.reason as Error);
     run.signal.addEventListener('abort', abort, { once: true });
     waiting.stopListening = () => run.signal.removeEventListener('abort', abort);
-    this.waiting.push(waiting);
-    this.queue.take(run.user);
+    this.queue.add(waiting);
     this.next();
     return reply.promise;
   }
 
   stop(): void {
     this.isStopped = true;
-    while (this.waiting.length > 0) this.fail(this.unqueued(0), 'the query service stops');
+    for (const waiting of this.queue.removeAll()) this.fail(waiting, 'the query service stops');
     for (const thread of this.threads) this.endThread(thread, 'the query service stops');
   }
 
   /** Gives waiting jobs to free threads. */
   private next(): void {
-    for (let at = this.places.next(this.waiting); at >= 0; at = this.places.next(this.waiting)) {
-      const waiting = this.unqueued(at);
+    let waiting = this.queue.takeNext(this.places);
+    while (waiting !== undefined) {
       this.begin(this.freeThread(waiting.session), waiting);
+      waiting = this.queue.takeNext(this.places);
     }
-  }
-
-  private unqueued(at: number): PendingRun {
-    const [waiting] = this.waiting.splice(at, 1) as [PendingRun];
-    this.queue.leave(waiting.user);
-    return waiting;
   }
 
   /** A thread that has the session's library, else any free one, else a new one. */
@@ -158,8 +151,7 @@ export class JavaScriptThreads {
   private end(waiting: PendingRun, reason: Error): void {
     waiting.stopListening();
     waiting.reply.reject(reason);
-    const at = this.waiting.indexOf(waiting);
-    if (at >= 0) this.unqueued(at);
+    this.queue.remove(waiting);
     for (const thread of this.threads) if (thread.running === waiting) this.interrupt(thread);
   }
 

@@ -1,7 +1,7 @@
 // Limits the concurrent requests: further ones wait in a bounded queue, then they are refused. One user's requests cannot take all
 // places, and the user with the fewest running requests is next.
 import { type Deferred, deferred } from '#base/deferred.ts';
-import { UserPlaces } from '#base/user-places.ts';
+import { UserPlaces, UserQueue } from '#base/user-places.ts';
 
 interface Waiting {
   readonly user: string;
@@ -15,16 +15,15 @@ const spareWaiting = 64;
 
 export class Admission {
   private readonly running: UserPlaces;
-  private readonly queue: UserPlaces;
-  private readonly waiting: Waiting[] = [];
+  private readonly queue: UserQueue<Waiting>;
 
   constructor(limits: () => { running: number; waiting: number }) {
     this.running = new UserPlaces(() => ({ places: limits().running, spare: spareRunning }));
-    this.queue = new UserPlaces(() => ({ places: limits().waiting, spare: spareWaiting }));
+    this.queue = new UserQueue(() => ({ places: limits().waiting, spare: spareWaiting }));
   }
 
   get queued(): number {
-    return this.waiting.length;
+    return this.queue.length;
   }
 
   /** Whether the request may run without waiting: then the caller must call `leave`. Else it calls `enter`. */
@@ -38,15 +37,11 @@ export class Admission {
   async enter(user: string, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     if (this.enterNow(user)) return true;
-    if (!this.queue.mayTake(user)) return false;
+    if (!this.queue.mayAdd(user)) return false;
     const waiting = { user, slot: deferred<void>() };
-    this.waiting.push(waiting);
-    this.queue.take(user);
+    this.queue.add(waiting);
     const abort = () => {
-      const index = this.waiting.indexOf(waiting);
-      if (index < 0) return;
-      this.remove(index);
-      waiting.slot.reject(signal.reason as Error);
+      if (this.queue.remove(waiting)) waiting.slot.reject(signal.reason as Error);
     };
     signal.addEventListener('abort', abort, { once: true });
     try {
@@ -59,16 +54,9 @@ export class Admission {
 
   leave(user: string): void {
     this.running.leave(user);
-    const at = this.running.next(this.waiting);
-    if (at < 0) return;
-    const { user: next, slot } = this.remove(at);
-    this.running.take(next);
-    slot.resolve();
-  }
-
-  private remove(at: number): Waiting {
-    const [waiting] = this.waiting.splice(at, 1) as [Waiting];
-    this.queue.leave(waiting.user);
-    return waiting;
+    const next = this.queue.takeNext(this.running);
+    if (next === undefined) return;
+    this.running.take(next.user);
+    next.slot.resolve();
   }
 }
