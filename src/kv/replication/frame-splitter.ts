@@ -41,13 +41,14 @@ export class FrameSplitter {
   private missingBytes(chunk: Buffer): number {
     const { storedBytes } = this;
     const [first] = this.pieces as [Buffer];
-    const head =
-      first.length >= lengthBytes ? first : Buffer.concat([...this.pieces, chunk.subarray(0, lengthBytes)]);
+    const head = first.length >= lengthBytes ? first : Buffer.concat([first, chunk.subarray(0, lengthBytes)]);
     return endOf(head, 0) - storedBytes;
   }
 
+  /** While the length is unknown everything is one piece, in which `missingBytes` finds it without copying what follows. */
   private store(piece: Buffer): void {
-    this.pieces.push(Buffer.from(piece));
+    if (this.storedBytes < lengthBytes) this.pieces = [Buffer.concat([...this.pieces, piece])];
+    else this.pieces.push(Buffer.from(piece));
     this.storedBytes += piece.length;
   }
 }

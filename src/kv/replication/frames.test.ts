@@ -105,6 +105,19 @@ describe('frames between nodes', () => {
       );
   });
 
+  it('are copied twice at most, also when their beginning arrives byte by byte', (t) => {
+    const frame = encodeFrame(batch, Buffer.alloc(64_000, 1));
+    const concat = t.mock.method(Buffer, 'concat');
+    const splitter = new FrameSplitter();
+    let frames = 0;
+    for (let at = 0; at < frame.length; at += 100)
+      for (const piece of at === 0 ? bytesOf(frame.subarray(0, 100)) : [frame.subarray(at, at + 100)])
+        splitter.push(piece, () => (frames += 1));
+    const copied = concat.mock.calls.reduce((sum, call) => sum + (call.result?.length ?? 0), 0);
+    assert.equal(frames, 1);
+    assert.ok(copied < 2 * frame.length, `${copied} bytes copied for ${frame.length}`);
+  });
+
   it('of too many bytes, of unknown forms and kinds, and with parts beyond their end are refused', () => {
     const large = Buffer.alloc(4);
     large.writeUInt32BE(peerFrameBytesMax + 1);
@@ -145,6 +158,8 @@ describe('frames between nodes', () => {
     );
   });
 });
+
+const bytesOf = (bytes: Buffer): Buffer[] => [...bytes].map((byte) => Buffer.from([byte]));
 
 function textFrame(text: string): Buffer {
   const frame = Buffer.concat([Buffer.alloc(lengthBytes), Buffer.from([1]), Buffer.from(text)]);
