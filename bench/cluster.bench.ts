@@ -34,7 +34,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 const unprovisioned = async (): Promise<NodeProcess> =>
   NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'], ports: await fixedPorts() });
 
-/** Those that the others know, so that a restarted node has them again. */
+/** Ports that the other nodes know, so that a restarted node has them again. */
 async function fixedPorts(): Promise<Record<string, number>> {
   const names = ['rest', 'rest-tls', 'kv', 'kv-tls', 'dist-tls', 'replication'];
   const ports: Record<string, number> = {};
@@ -60,7 +60,7 @@ async function activesOf(node: NodeProcess, name: string): Promise<number[]> {
 }
 
 interface Measured extends ClusterLoadResult {
-  /** Of all nodes. */
+  /** Operations for each second of processor time of all nodes. */
   perCpuSecond: number;
 }
 
@@ -181,7 +181,7 @@ async function rebalanced(smoke: boolean): Promise<void> {
   await using second = await unprovisioned();
   await createBucket(first, bucket, 0);
   await fillBucket([first], bucket, { actives: new Array(vbucketCount).fill(0), count, bytes });
-  // Of as many shards: those of one shard are handed over together.
+  // One vbucket of each of 32 shards: the vbuckets of a shard are handed over together.
   const sample = Array.from({ length: 32 }, (_, index) => index * 33);
   // A vbucket that is written without a pause moves late: a copy joins only when it has every write at that moment.
   const writers = new ShardWriters([first, second], bucket, sample, smoke ? 20 : 0);

@@ -81,7 +81,7 @@ function lockedPackages(): Readonly<Record<string, LockedPackage>> {
   return lock.packages;
 }
 
-/** Those that npm would install for a user of the package. */
+/** Copies the packages that npm would install for a user of the package. */
 function addDependencies(target: string): void {
   for (const [path, { dev, link }] of Object.entries(lockedPackages())) {
     const source = join(checkout, path);

@@ -23,7 +23,7 @@ const suite = z.strictObject({
   failed: count,
   /** Absent: not counted. */
   skipped: count.optional(),
-  /** Of the failed ones those whose documents are missing from the copy of the suite. */
+  /** Failed cases whose documents are missing from the copy of the suite. */
   withoutDocuments: count.optional(),
   notPassed: z.string(),
   run: z.enum(['sdk', 'statements']),

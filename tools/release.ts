@@ -66,7 +66,7 @@ function changelogProblems(): string[] {
   return /^- /m.test(rest) ? [] : [`CHANGELOG.md: the section "${first}" says nothing`];
 }
 
-/** Of this package and of all that are installed with it. */
+/** Problems with the licence of this package and of all that are installed with it. */
 function licenceProblems(): string[] {
   const found: string[] = [];
   if (manifest.license === undefined || text('LICENSE') === '')

@@ -132,6 +132,8 @@ const imports = new Map<string, string[]>();
 const ownSeed = /Math\.random\(|process\.env(\.|\[')(DIVAN_TEST_)?SEED\b|process\.hrtime\(\)\[1\]/;
 /** A literal that is spread into another one has no effect but the layout. */
 const spreadLiteral = /\.\.\.(?:\{|\[[^[\]]*\](?:[,)\]]|$))/;
+/** A comment that leaves out what it describes ("Of the bucket."): say it ("Uuid of the bucket."). */
+const commentWithoutSubject = /(?:\/\*\*|\/\/) (?:Of|Those of|That of|Those that|Those which) /;
 const isTest = (file: string): boolean =>
   (file.startsWith('test/') || file.endsWith('.test.ts')) && file !== 'test/support/seed.ts';
 
@@ -152,7 +154,7 @@ function checkFile(file: string): void {
   const limit = longFiles[file] ?? linesMax;
   if (linesOf(text) > limit) problems.push(`${file}: ${linesOf(text)} lines, split it (limit ${limit})`);
   if (isTest(file)) checkSeeds(file, text);
-  checkSpreads(file, text);
+  checkLines(file, text);
   if (!file.startsWith('src/')) return;
   checkImports(file, text);
   if (file.endsWith('.test.ts')) return;
@@ -238,10 +240,12 @@ function checkSeeds(file: string, text: string): void {
   });
 }
 
-function checkSpreads(file: string, text: string): void {
+function checkLines(file: string, text: string): void {
   text.split('\n').forEach((line, index) => {
     if (spreadLiteral.test(line))
       problems.push(`${file}:${index + 1}: write the members of the literal without a spread`);
+    if (commentWithoutSubject.test(line))
+      problems.push(`${file}:${index + 1}: begin the comment with what it describes`);
   });
 }
 

@@ -15,7 +15,7 @@ export interface Load {
 
 export interface Figures {
   readonly perSecond: number;
-  /** Of the last answer's body. */
+  /** Bytes of the last answer's body. */
   readonly bytes: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

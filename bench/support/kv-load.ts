@@ -13,7 +13,7 @@ export interface LoadOptions {
   protocol: ProtocolName;
   /** Over TLS, without a check of the certificate. */
   tls?: boolean;
-  /** Of Divan; the default is `admin` with the bucket `b`. The password is `password`. */
+  /** User of Divan; the default is `admin` with the bucket `b`. The password is `password`. */
   username?: string;
   bucket?: string;
   /** Durable writes only; the default is 80 % reads and 20 % writes without a level. */
@@ -130,7 +130,7 @@ class LoadConnection {
 const keys = Array.from({ length: keyCount }, (_, index) => `user:profile:${index}`);
 const value = Buffer.from('v'.repeat(valueBytes));
 
-/** Of the given keys. */
+/** Batches of requests for the given keys. */
 function makeBatches(
   { pipeline, durable }: LoadOptions,
   protocol: LoadProtocol,

@@ -8,7 +8,7 @@ import type { NodeProcess } from '../../test/support/node-process.ts';
 export interface WriterFigures {
   /** Successful writes a second. */
   readonly rate: number;
-  /** Of the vbuckets that moved meanwhile, sorted: the longest time without a successful write. */
+  /** For each vbucket that moved meanwhile, the longest time without a successful write; sorted. */
   readonly handoversMs: readonly number[];
 }
 

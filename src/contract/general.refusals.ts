@@ -25,7 +25,7 @@ export const generalRefusals = defineRefusals('general', {
     headers: { 'X-enterprise-edition-needed': '1' },
     published: true,
   },
-  /** Of a user with limits, while `enforceLimits` is on. */
+  /** A user has reached a limit, while `enforceLimits` is on. */
   limitsExceeded: { status: 429, as: 'text', text: 'Limit(s) exceeded [{limits}]', published: true },
   busyHashing: {
     status: 503,

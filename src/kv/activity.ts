@@ -115,7 +115,7 @@ export interface EngineActivity {
   /** Size of changes that are not persisted yet. */
   dirtyBytes: number;
   memory: MemoryFigures;
-  /** Of writes with metadata, and of changes that other nodes' actives sent to copies here. */
+  /** Clock drift of writes with metadata, and of changes that other nodes' actives sent to copies here. */
   drift: { active: DriftFigures; replica: DriftFigures };
   /** Values that the background compression tried, and compressed. */
   compression: { visited: number; compressed: number };

@@ -178,7 +178,7 @@ export class MembershipFile {
     return join(this.#folder, returnName);
   }
 
-  /** Of the copy with which this node follows a founder instead of the servers. */
+  /** Path of the copy with which this node follows a founder instead of the servers. */
   get nextCopyPath(): string {
     return join(this.#folder, nextCopyName);
   }

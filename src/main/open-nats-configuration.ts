@@ -115,7 +115,7 @@ function checkFolder(folder: DataFolder, bucket: string, isMember: boolean): voi
     );
 }
 
-/** Of two nodes that start at the same time only one writes the key. */
+/** Only one of two nodes that start at the same time writes the key. */
 async function claim(folder: DataFolder, store: MirroredConfigStore, bucket: string): Promise<void> {
   const id = folder.id();
   if (store.revision() === 0 && (await store.put(founderKey, id, 0)) !== null) return;

@@ -88,7 +88,7 @@ async function probe(target: ProbeTarget): Promise<void> {
 async function readFrom(client: KvClient, bucket: string): Promise<void> {
   await client.select(bucket);
   const { status } = await client.get(0, probeKey);
-  // Of a bucket on several nodes another one may serve this vbucket.
+  // Another node of the cluster may serve this vbucket.
   const isServed =
     status === Status.success || status === Status.keyNotFound || status === Status.notMyVbucket;
   if (!isServed) throw new Error(`bucket "${bucket}": reading answered status 0x${status.toString(16)}`);

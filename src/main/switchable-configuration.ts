@@ -43,7 +43,7 @@ export function switchableConfiguration(
   const store = new SwitchingConfigStore(first.store);
   const openOwn = (): ConfigStore =>
     openConfiguration(folder.path, { diskReserve: reserve, guard: held.place });
-  /** Of the membership file. `created`: the node has a mirror, which need not have reached the founder. */
+  /** Follows the founder that the membership file names. `created`: the node has a mirror, which need not have reached the founder. */
   const followFounder = async (created = (): void => {}): Promise<void> => {
     const { openMemberConfiguration } = await import('./open-member-configuration.ts');
     const next = await openMemberConfiguration(file, options['operator-address'], log, (mirror) => {

@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib';
 
 export const counterSuffix = '-commits';
 
-/** Of constant length, so that a new count needs no space on a full disk. */
+/** The count has a constant length, so that a new one needs no space on a full disk. */
 const line = (commits: number): string => {
   const digits = String(commits).padStart(16, '0');
   return `${digits} ${crc32(digits).toString(16).padStart(8, '0')}\n`;

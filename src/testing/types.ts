@@ -102,10 +102,10 @@ export interface TestNodeAddresses {
 
 /** The functions of a test framework that register hooks, of a whole file or of a suite: `before` and `after`, or the other two. */
 export interface TestHooks {
-  /** Of node:test. */
+  /** Hook of node:test. */
   before?: RegisterHook;
   after?: RegisterHook;
-  /** Of Vitest and Jest, which take the time that a hook may need: starting a node on a busy machine needs more than their default. */
+  /** Hook of Vitest and Jest, which take the time that a hook may need: starting a node on a busy machine needs more than their default. */
   beforeAll?: RegisterTimedHook;
   afterAll?: RegisterTimedHook;
   beforeEach: RegisterHook;

@@ -22,7 +22,7 @@ import { needs } from '../support/needs.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 import { aSeed, type Random, randomFrom } from '../support/random.ts';
 
-/** Of writes of blocks and to sockets some calls are tried, with DIVAN_ALL_KILLS=1 every one. */
+/** With DIVAN_ALL_KILLS=1 every write of a block and to a socket is interrupted, else some of them. */
 const isWhole = process.env['DIVAN_ALL_KILLS'] === '1';
 const killsAmongWrites = 3;
 const killsOfRestore = 4;

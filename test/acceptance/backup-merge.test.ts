@@ -22,7 +22,7 @@ import { administrator, NodeProcess } from '../support/node-process.ts';
 import { aSeed, randomFrom } from '../support/random.ts';
 
 const backupsMade = 5;
-/** Of writes of blocks some are tried, with DIVAN_ALL_KILLS=1 every one. */
+/** With DIVAN_ALL_KILLS=1 every write of a block is interrupted, else some of them. */
 const isWhole = process.env['DIVAN_ALL_KILLS'] === '1';
 /** A merge of this archive has fewer of each. */
 const [callsMax, writesMax] = [40, 2_000];

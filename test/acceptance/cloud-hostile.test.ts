@@ -95,7 +95,7 @@ describe('hostile requests', () => {
       assert.equal(answer.status, 422, `${String(body).slice(0, 60)}: ${answer.text}`);
       assert.match(answer.text, message);
     }
-    // Of duplicate names the last counts, as in JSON.parse.
+    // The last of several members with one name counts, as in JSON.parse.
     const twice = await raw(cloud.ready.api, withBody('{"name":"a","name":"b"}'));
     twice.end();
     assert.match(twice.text, /^HTTP\/1\.1 201[\s\S]*"name":"b"/);

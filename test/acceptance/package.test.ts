@@ -51,7 +51,7 @@ before(async () => {
   });
 });
 
-/** That of a user outside of this checkout: npm passes its settings to its children. */
+/** The environment of a user outside of this checkout: npm passes its settings to its children. */
 function foreignEnvironment(): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|DIVAN_)/i.test(name));
   const npmSettings = {
@@ -71,7 +71,7 @@ test('npm installs the package in an empty folder without a warning and without 
   assert.deepEqual(present(Object.fromEntries(directDependencies.map((name) => [name, '']))), []);
 });
 
-/** Of what production needs anyway. */
+/** Whether production needs this package anyway. */
 function isDependencyOfDependency(name: string): boolean {
   const { packages } = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8'));
   return packages[`node_modules/${name}`]?.dev !== true && name !== 'divan-runtime';

@@ -129,7 +129,7 @@ const described = (history: readonly object[]): string =>
 
 export interface FaultRounds {
   isEnough: () => boolean;
-  /** Of each cluster, before a failover. */
+  /** Rounds with each cluster, before a failover. */
   rounds: number;
   random: Random;
   report: (line: string) => void;

@@ -19,7 +19,7 @@ export interface AccessCase {
   readonly status: number;
   /** The whole body. */
   readonly body?: string;
-  /** Of a 403: the permission that the body must name. */
+  /** For status 403: the permission that the body must name. */
   readonly permission?: string;
   readonly challenge?: boolean;
 }

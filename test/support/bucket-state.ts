@@ -10,7 +10,7 @@ export interface SeenVersion {
   cas: bigint;
   rev: number;
   flags: number;
-  /** Of tombstones 0: the time of a deletion is the node's. */
+  /** 0 for tombstones, whose time of deletion is each node's own. */
   expiry: number;
   isJson: boolean;
   xattrs: string;

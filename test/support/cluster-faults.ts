@@ -170,6 +170,6 @@ const natsFaults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Those that can happen to a cluster with that engine. */
+/** The faults that can happen to a cluster with that engine. */
 export const faultsWith = (engine: Engine): Readonly<Record<string, Fault>> =>
   engine === 'embedded' ? faults : { ...faults, ...natsFaults };

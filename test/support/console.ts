@@ -97,7 +97,7 @@ export async function untilFocused(page: Page, heading: string): Promise<void> {
 }
 
 interface Editable {
-  /** Of a plain field. */
+  /** Value of a plain field. */
   readonly value?: string;
   querySelectorAll(selector: string): Iterable<{ readonly textContent: string }>;
 }

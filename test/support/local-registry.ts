@@ -64,7 +64,7 @@ export class LocalRegistry {
   }
 }
 
-/** Those of the lock file that are no development dependencies and are installed here. */
+/** Packages of the lock file that are no development dependencies and are installed here. */
 function productionPackages(): InstalledPackage[] {
   const { packages } = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>;

@@ -26,7 +26,7 @@ export class Machine {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMb}m`, 'none', this.dataDir]);
   }
 
-  /** Of every process on this machine. */
+  /** Environment of every process on this machine. */
   get environment(): Record<string, string> {
     return { LD_PRELOAD: this.library, DIVAN_CLOCK_AHEAD: this.clock };
   }

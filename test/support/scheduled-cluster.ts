@@ -217,7 +217,7 @@ export class ScheduledCluster implements NodeHost {
     const deliver = (value: unknown, revision: number): void => {
       if (this.running.get(name) !== process) return;
       if (process.store.isDown) this.clock.after(retryMs, () => deliver(value, revision));
-      // Of what was held back, a later value may have come first.
+      // Values were held back, and a later one may have come first.
       else if (revision > newest) {
         newest = revision;
         seen(value, revision);

@@ -14,7 +14,7 @@ export interface Target {
   uuid?: string;
   password?: string;
   bucket?: object | null;
-  /** Of its authority; absent: it shows none. */
+  /** Certificate of its authority; absent: it shows none. */
   certificate?: string;
   fails?: NodeJS.ErrnoException;
 }

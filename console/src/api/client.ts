@@ -32,7 +32,7 @@ function refusal(status: number, body: unknown): ApiError {
   return new ApiError(status, text === undefined ? `The node answers with status ${status}.` : String(text));
 }
 
-/** Of the backup service: what is wrong, and why. */
+/** The message of an error of the backup service: what is wrong, and why. */
 const serviceMessage = (text: string, extras: unknown): string =>
   typeof extras === 'string' ? `${text}: ${extras}` : text;
 

@@ -13,7 +13,7 @@ interface Link {
 }
 
 export class BucketChain implements Disposable {
-  /** Of the newest backup: it names the collections that exist. */
+  /** The record of the newest backup, which names the collections that exist. */
   readonly record: BucketRecord;
   private readonly links: readonly Link[];
   private readonly isCutOff: boolean;

@@ -2,7 +2,7 @@
 // that no reader accepts would fail the backup at its end.
 import { type IndexRecord, indexesMax, isIndexRecord } from '../format/manifest.ts';
 
-/** Of all definitions in one backup, in JSON: a manifest has at most 256 MiB, of which vbuckets of 1,000 buckets take about 150. */
+/** Bytes of all definitions in one backup, as JSON: a manifest has at most 256 MiB, of which vbuckets of 1,000 buckets take about 150. */
 const definitionBytesMax = 64 << 20;
 const shownMax = 100;
 

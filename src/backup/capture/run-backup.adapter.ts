@@ -35,7 +35,7 @@ export interface BackupRequest {
   replacesOther?: boolean;
   /** Default: true. */
   withIndexes?: boolean;
-  /** Of an encrypted repository; a new one with it is encrypted. */
+  /** Passphrase of an encrypted repository; a new repository is encrypted if it is given. */
   passphrase?: string | undefined;
 }
 

@@ -6,10 +6,10 @@ import { jsonField, type Shape, ShapeError } from './shape.ts';
 
 export const formatName = 'divan-backup';
 export const archiveVersion = 1;
-/** Of one backup. */
+/** Buckets in one backup. */
 export const bucketsMax = 1_000;
 const collectionsMax = 10_000;
-/** Of one bucket. */
+/** Index definitions of one bucket. */
 export const indexesMax = 100_000;
 /** The longest statement that the query service takes. */
 const definitionMax = 1 << 20;
@@ -61,7 +61,7 @@ export interface IndexRecord {
 export interface BucketRecord {
   readonly name: string;
   readonly uuid: string;
-  /** Of its data file. */
+  /** Size of its data file. */
   readonly bytes: number;
   readonly settings: BucketSettings;
   /** Scopes also without collections. */
@@ -91,7 +91,7 @@ export interface BackupManifest {
 
 /** A merge leaves the newest of its backups, with new data files. */
 export interface MergedBackups {
-  /** Of the data files, instead of the id of the backup; 32 hexadecimal digits. */
+  /** Id that the data files have instead of the id of the backup; 32 hexadecimal digits. */
   readonly id: string;
   /** The data files have this number in their names. */
   readonly generation: number;

@@ -121,7 +121,7 @@ export class BackupHost implements JobRunner {
     }
   }
 
-  /** Of a job that was not sent. */
+  /** Rejects a job that was not sent. */
   private reject(id: number, reason: string): void {
     this.jobs.get(id)?.result.reject(new Error(reason));
     this.jobs.delete(id);
@@ -142,7 +142,7 @@ export class BackupHost implements JobRunner {
     return this.ending;
   }
 
-  /** Of a thread that ended by itself: its jobs are lost, and what they wrote is completed or undone by the next ones. */
+  /** The thread ended by itself: its jobs are lost, and what they wrote is completed or undone by the next ones. */
   private ended(thread: Thread): void {
     for (const running of this.jobs.values())
       if (running.thread === thread)

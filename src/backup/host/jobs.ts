@@ -88,7 +88,7 @@ export interface JobResults {
     readonly backup: string;
     readonly buckets: readonly BucketFigures[];
     readonly notes: readonly string[];
-    /** Of all backups of the repository. */
+    /** Size of all backups of the repository. */
     readonly size: number;
   };
   restore: RestoreResult;

@@ -61,7 +61,7 @@ const timeoutMs = 60_000;
 const changeAttempts = 5;
 /** The reply to CREATE INDEX comes only when the index is online. */
 const statementMs = 3_600_000;
-/** Of a bucket for ever. */
+/** Settings that a bucket keeps from its creation on. */
 const fixedSettings: ReadonlySet<string> = new Set(['bucketType', 'conflictResolutionType', 'replicaIndex']);
 /** Types of buckets without change streams. */
 export const typesWithoutStreams: ReadonlySet<string> = new Set(['memcached', 'cache']);

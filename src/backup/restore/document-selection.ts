@@ -8,9 +8,9 @@ import { bodyOf, isJsonFrame } from '../inspect/examine.ts';
 const ttlModes = ['none', 'all', 'expired'] as const;
 
 export interface SelectionRequest {
-  /** Of keys; the expression may match any part. */
+  /** Regular expression for keys, of which it may match any part. */
   filterKeys?: string | undefined;
-  /** Of JSON documents as text. Deletions have no value, so that they are left out. */
+  /** Regular expression for JSON documents as text. Deletions have no value, so that they are left out. */
   filterValues?: string | undefined;
   replaceTtl?: (typeof ttlModes)[number];
   /** Seconds since 1970, 0: never. */

@@ -15,7 +15,7 @@ export interface DroppedCollections {
 
 type ScopesOfBackup = Pick<BucketRecord, 'scopes' | 'collections'>;
 
-/** Of the bucket with this name in the backups. */
+/** Drops the collections that the backups say are dropped from the bucket with this name. */
 export async function dropCollections(
   bucket: string,
   { node, chain, map, filter }: DroppedCollections,

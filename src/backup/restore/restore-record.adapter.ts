@@ -77,7 +77,7 @@ export class RestoreRecord {
     }
   }
 
-  /** Of a complete restore; kept while it names buckets that this one did not restore. */
+  /** Removes the record of a complete restore, unless it names buckets that this restore left out. */
   remove(): void {
     const pending = existsSync(this.path) ? (readStored(this.path)?.pending ?? []) : [];
     if (pending.length === 0) rmSync(this.path, { force: true });

@@ -29,9 +29,9 @@ export interface RestoreRequest {
   /** Changes of earlier backups are left out. */
   start?: string | undefined;
   selection?: SelectionRequest;
-  /** Of an encrypted repository. */
+  /** Passphrase of an encrypted repository. */
   passphrase?: string | undefined;
-  /** Of the backup; empty: all. */
+  /** Buckets of the backup that are restored; empty: all. */
   buckets: readonly string[];
   /** Rules `a=b`. */
   map: readonly string[];

@@ -26,7 +26,7 @@ export interface PlanTask {
   readonly type: PlanTaskType;
   readonly isFull: boolean;
   readonly schedule: Schedule;
-  /** Of a merge: the backups of these days, counted back from today. */
+  /** For a merge: the days whose backups it takes, counted back from today. */
   readonly days: MergedDays | null;
 }
 

@@ -4,7 +4,7 @@ import type { BackupState, BackupStateStore, Plan } from './backup-state.ts';
 import { BodyError } from './body.ts';
 import { allPlans, isPredefined, planOf, plansMax, readPlan } from './plans.ts';
 
-/** Of plans and repositories. */
+/** Ids of plans and repositories. */
 export const idPattern = /^[0-9A-Za-z][0-9A-Za-z_-]{0,49}$/;
 
 export class PlansService {

@@ -177,7 +177,7 @@ export class RepositoriesService {
     }));
   }
 
-  /** Of an archived or imported repository; with `removesData` also its folder. */
+  /** Removes an archived or imported repository; with `removesData` also its folder. */
   async delete(kind: RepositoryKind, id: string, removesData: boolean): Promise<void> {
     const { archive, repo } = this.get(kind, id);
     this.#checkIdle(kind, id);

@@ -13,11 +13,11 @@ export interface TaskStart {
   readonly kind: RepositoryKind;
   readonly repository: StoredRepository;
   readonly type: TaskType;
-  /** Of the plan; null: requested now. */
+  /** Name of the task in the plan; null: requested now. */
   readonly planTask: string | null;
   readonly about: string;
   readonly target?: string;
-  /** Of a restore: what it writes to, which no other may at the same time: cluster and bucket, or an address and `*`. */
+  /** What a restore writes to, and no other task may at the same time: cluster and bucket, or an address and `*`. */
   readonly writesTo?: readonly string[];
   work(signal: AbortSignal, progress: (state: JobProgress) => void): Promise<TaskOutcome>;
 }
@@ -26,7 +26,7 @@ export interface TaskOutcome {
   readonly about?: string;
   readonly buckets: readonly BucketFigures[];
   readonly notes: readonly string[];
-  /** Of all backups of the repository, if the task changed it. */
+  /** Size of all backups of the repository, if the task changed it. */
   readonly size?: number;
 }
 

@@ -6,7 +6,7 @@ export type TaskType = 'BACKUP' | 'MERGE' | 'RESTORE';
 export type TaskStatus = 'running' | 'done' | 'failed';
 
 export interface TaskRecord {
-  /** Of this run. */
+  /** Id of this run. */
   readonly run: string;
   readonly name: string;
   readonly type: TaskType;

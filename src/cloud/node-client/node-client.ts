@@ -12,7 +12,7 @@ const healthTimeoutMs = 3_000;
 const bucketTimeoutMs = 10_000;
 export const probeBucket = 'divan-probe';
 const probeKey = 'divan:probe';
-/** Of so many keys a node with documents has some, in the largest cluster too. */
+/** A node that has documents has at least one of this many keys, in the largest cluster too. */
 const probeKeysMax = 1_000;
 
 export class NodeClient {

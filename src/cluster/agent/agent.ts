@@ -294,7 +294,7 @@ export class Agent implements DataService {
     return isRead ? sampleStepMs.read : sampleStepMs.idle;
   }
 
-  /** Of all buckets, or of one. */
+  /** Takes a report of all buckets, or of one. */
   async #takeReport(bucketUuid?: string): Promise<void> {
     const { kv, clock } = this.#deps;
     const requestedMs = clock.monotonicMs();

@@ -108,7 +108,7 @@ export class MapWriter {
   }
 }
 
-/** Of an in-sync set; without one, the map is written as it is. */
+/** Whether the change is one of an in-sync set; without such a change, the map is written as it is. */
 const isOfSet = ({ kind }: ShardChange): boolean => kind === 'leave' || kind === 'join';
 
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */

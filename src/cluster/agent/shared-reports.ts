@@ -19,7 +19,7 @@ interface Run {
   readonly workCount: number;
   readonly atMs: number;
   isRunning: boolean;
-  /** Of the report after this one, which serves all who read meanwhile. */
+  /** The report after this one, which serves all requests that arrive meanwhile. */
   next: Promise<void> | null;
 }
 

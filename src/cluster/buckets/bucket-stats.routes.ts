@@ -22,7 +22,7 @@ import { bucketSection, serviceSection } from './stats-sections.ts';
 
 /** The published interval, the same for every zoom. */
 const intervalMs = 1_000;
-/** Of a read of another node's series. */
+/** Limit for a read of another node's series. */
 const askTimeoutMs = 10_000;
 const readClusterStats = 'cluster.stats!read';
 

@@ -75,7 +75,7 @@ export interface RebalancePlan {
 }
 
 export interface RebalanceRetry {
-  /** Of the rebalance that failed. */
+  /** Id of the rebalance that failed. */
   readonly id: string;
   readonly nodes: readonly string[];
   readonly ejected: readonly string[];
@@ -198,7 +198,7 @@ export interface StoredBucket {
   incarnation: number;
   /** The name of a `deleting` bucket stays reserved until the data service has removed its files. */
   state: 'ready' | 'deleting';
-  /** Of a `deleting` bucket in a cluster of several nodes: ids of the nodes that have removed its files. */
+  /** For a `deleting` bucket in a cluster of several nodes: ids of the nodes that have removed its files. */
   removedBy?: readonly string[];
   vocabulary: Vocabulary;
   type: BucketType;

@@ -162,7 +162,7 @@ test('nodes tell others where the configuration is since an earlier epoch, and a
   assert.deepEqual(await answer(onServers, earlier, 'd'), { epoch: 5, isRemoved: true });
   const { epoch: _, ...first } = earlier;
   assert.deepEqual(await answer(onServers, first, 'd'), { epoch: 5, isRemoved: true });
-  // Of the same epoch, of a node that nobody knows, and of a founder of 0.2, which knows no such answer.
+  // Answers of the same epoch, of an unknown node, and of a founder of 0.2, which knows no such answer.
   assert.equal(await answer(onServers, { ...earlier, epoch: 5 }, 'd'), null);
   assert.equal(await answer(onServers, earlier, 'e'), null);
   assert.equal(await answer(onServers, { epoch: 4, founder: 'd' }, 'd'), null);

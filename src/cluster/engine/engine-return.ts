@@ -178,7 +178,7 @@ export class EngineReturn {
     await places.announce();
   }
 
-  /** Of a configuration that is not on servers: once others have seen that, and this node reaches it where it is. */
+  /** Removes the server once the other nodes have seen that the configuration is not on servers, and this node reaches it where it is. */
   async #removeServer(): Promise<void> {
     const { clock, log, membership } = this.#deps;
     const { engineTransfer, founderTransfer, isFounder } = membership;

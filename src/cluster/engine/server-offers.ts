@@ -46,6 +46,6 @@ export class ServerOffers {
   }
 }
 
-/** Of the servers that are on that machine. */
+/** Ports of the servers that are on that machine. */
 export const takenPorts = (host: string, places: readonly ServerPlace[]): number[] =>
   places.flatMap((place) => (place.host === host ? [place.port, place.routePort] : []));

@@ -33,7 +33,7 @@ interface Scene {
   self: string;
   active: string[];
   members?: GroupMember[];
-  /** Of nodes that can run a server. */
+  /** Ids of nodes that can run a server. */
   able?: string[];
   runs?: boolean;
 }

@@ -215,7 +215,7 @@ export class FounderChange {
     const grant = this.#activeGrant();
     const before = this.#grant?.to === from ? 0 : (this.#grant?.epoch ?? 0);
     const epochMin = Math.max(head.epoch ?? 1, before) + 1;
-    // Of two members that claim at once, the one with the lower id continues.
+    // When two members claim at once, the one with the lower id continues.
     const isOwn = grant?.to === identity.nodeId && !this.#isTakingOver && from < identity.nodeId;
     const isFree = grant === null || grant.to === from || isOwn;
     const isGranted = mirror !== null && isFree && epoch >= (isOwn ? (head.epoch ?? 1) + 1 : epochMin);

@@ -9,7 +9,7 @@ export interface StoredFunction {
   parameters: string[];
   isVariadic: boolean;
   body: string;
-  /** Of a function in JavaScript. */
+  /** Library of a function in JavaScript. */
   library?: string;
 }
 

@@ -14,7 +14,7 @@ import { type FunctionsState, functionsKey, noFunctions, type StoredFunction } f
 import { isSameScope, shownScope, storedScope } from './stored-scope.ts';
 
 const functionsMax = 1_000;
-/** Of all functions as JSON: each change writes all of them, and sends them to the query thread. */
+/** Bytes of all functions as JSON: each change writes all of them, and sends them to the query thread. */
 export const functionBytesMax = 4 << 20;
 const nameMax = 220;
 const bodyMax = 64 << 10;

@@ -63,7 +63,7 @@ export const internalDefaults = Object.fromEntries([
 export const internalSettings = (view: ClusterView): InternalSettings =>
   view.setting(internalSetting, internalDefaults);
 
-/** Those that an operator has set. */
+/** The settings that an operator has set. */
 export const chosenInternalSettings = (view: ClusterView): Partial<InternalSettings> =>
   view.setting<Partial<InternalSettings>>(internalSetting, {});
 

@@ -19,7 +19,7 @@ import {
 export const statisticsLimits = {
   /** Expressions of one collection. */
   expressions: 64,
-  /** Of the JSON text of one collection, and of all: every query thread has all of them in memory. */
+  /** Bytes of the JSON text of one collection, and of all: every query thread has all of them in memory. */
   collectionBytes: 512 << 10,
   bytes: 4 << 20,
 } as const;

@@ -34,7 +34,7 @@ export class CopyPositions {
     deps.peers.answer('shardPositions', ({ bucket }: { bucket: string }) => this.#ownPositions(bucket));
   }
 
-  /** Of the copies that may be promoted when these nodes fail. A node that does not answer in time has none. */
+  /** Positions of the copies that may be promoted when these nodes fail. A node that does not answer in time has none. */
   async positionsAfter(bucket: string, map: BucketMap, failed: readonly string[]): Promise<PositionOf> {
     const nodes = candidates(map, failed).filter((node) => !this.#deps.isDown(node));
     const answers = await Promise.all(

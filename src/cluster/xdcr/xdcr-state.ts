@@ -7,7 +7,7 @@ export type SecureType = 'none' | 'half' | 'full';
 
 export interface StoredReference {
   readonly name: string;
-  /** Of the target cluster, from its own reply. */
+  /** Id of the target cluster, from its own reply. */
   readonly uuid: string;
   /** As the administrator specified it. */
   readonly hostname: string;

@@ -38,7 +38,7 @@ export class ShardStates {
       this.put(vb, shards[vb % shards.length] as ShardSpec);
   }
 
-  /** Those of the vbuckets that are active. */
+  /** The given vbuckets that are active. */
   active(vbs: readonly number[]): number[] {
     return vbs.filter((vb) => this.isActive(vb));
   }

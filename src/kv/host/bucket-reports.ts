@@ -11,7 +11,7 @@ export interface ReportedBucket {
   report(): BucketReport;
 }
 
-/** Of the buckets that are there when their turn comes, or of one of them; `turns` divides the work into turns. */
+/** Reports of the buckets that exist when their turn comes, or of one of them; `turns` divides the work into turns. */
 export async function bucketReports(
   hosts: ReadonlyMap<string, ReportedBucket>,
   turns: Pick<Clock, 'soon'>,

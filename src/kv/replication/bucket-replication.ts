@@ -33,7 +33,7 @@ export interface BucketReplicationOptions {
   promisedUntilMs: number;
   /** That engine was one of an earlier process. */
   isFirstOfProcess: boolean;
-  /** Of all buckets. */
+  /** Early opens of all buckets. */
   early: EarlyOpens;
   change: (change: MapChange) => Promise<MapOutcome>;
   /** Whether copies that the map no longer has stay. */

@@ -5,7 +5,7 @@ import type { Continued } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
 export interface ContinuedBootsOptions {
-  /** Of the bucket. */
+  /** Uuid of the bucket. */
   readonly uuid: string;
   /** The boots that this process continues, by the files of the bucket. */
   readonly own: readonly string[];

@@ -32,7 +32,7 @@ export class CopyIntake {
   private readonly options: CopyIntakeOptions;
   private readonly queue: QueuedBatch[] = [];
   private readonly reader = new CutReader(Buffer.alloc(0));
-  /** Of the first batch in the queue, some items are applied already; the reader is at the next one. */
+  /** Some items of the first batch in the queue are applied already; the reader is at the next one. */
   private isBegun = false;
   private isWaiting = false;
   private isClosed = false;

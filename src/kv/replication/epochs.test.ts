@@ -149,7 +149,7 @@ test('reports of an earlier epoch do not count: what they say may have been roll
   b.tick(200);
   for (const node of ['c', 'd']) {
     fed(node, 2);
-    // Of changes that this node then had.
+    // Reports changes that this node then had.
     b.bucket.progress.copied(0, copyKey({ node, boot: `${node} 1` }), 10, 0);
   }
   await replication.follow([activeAt(3, 'c', 'd')], 2);

@@ -140,7 +140,7 @@ export class PeerConnections {
     return this.times.get(node ?? '')?.promisedUntilMs ?? -Infinity;
   }
 
-  /** Of two nodes only an operator can depose an active: it serves without a promise. */
+  /** With two nodes only an operator can depose an active, which therefore serves without a promise. */
   get needsPromise(): boolean {
     return this.specs.length >= 2;
   }
@@ -211,7 +211,7 @@ export class PeerConnections {
     this.dial();
   }
 
-  /** Of two nodes the one with the smaller id connects, so that there is one connection. */
+  /** The node with the smaller id connects, so that each pair of nodes has one connection. */
   private dial(): void {
     const { clock, connect, log, self } = this.options;
     for (const spec of this.specs) {

@@ -136,7 +136,7 @@ const earlierKinds: Readonly<Record<EarlierMessage['kind'], Check>> = {
 /** @throws Error when the text is no message; it names the field and what would be right. */
 export const decodeText = (text: string): TextMessage => decoded<TextMessage>(text, kinds);
 
-/** Of version 0.2. @throws Error as `decodeText`. */
+/** Decodes a message of version 0.2. @throws Error as `decodeText`. */
 export const decodeEarlierText = (text: string): EarlierMessage =>
   decoded<EarlierMessage>(text, earlierKinds);
 

@@ -6,7 +6,7 @@ import type { PeerTls } from '../admin.ts';
 import type { Link, LinkAddress, LinkHandler, LinkHost } from './link.ts';
 
 const connectMs = 3_000;
-/** Of nodes, including connections whose certificate is not checked yet. */
+/** Connections of nodes, including those whose certificate is not checked yet. */
 const connectionsMax = 2_048;
 /** A record of TLS has at most so many bytes, and each read returns one. */
 const readBytes = 16 * 1024;

@@ -20,7 +20,7 @@ export interface QueryTarget {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** Of an https address (PEM): null: those that the machine trusts. */
+  /** For https: the trusted authority (PEM); null: the authorities that the machine trusts. */
   readonly authority: string | null | undefined;
 }
 

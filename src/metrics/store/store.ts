@@ -17,7 +17,7 @@ export const coarseStepMs = 300 * secondMs;
 const recentSlots = 300;
 const recentSeriesMax = 5_000;
 
-/** Of one query: about 100 MB in memory. */
+/** Samples that one query may read: about 100 MB in memory. */
 const samplesMax = 5_000_000;
 
 export const fineBounds = {

@@ -19,9 +19,9 @@ export interface CurlFunctionOptions {
   readonly userAgent: () => string;
 }
 
-/** Of all requests of the node at the same time. */
+/** Calls that all requests of the node may have open at the same time. */
 export const curlCallsMax = 16;
-/** Of the answers that are being read. */
+/** Bytes of all answers that are being read. */
 export const curlBytesMax = 128 << 20;
 
 /** Memory of parsed values for a byte of JSON: about what lists of small numbers and objects need. */

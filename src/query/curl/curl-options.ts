@@ -35,7 +35,7 @@ interface Draft {
   method: 'GET' | 'POST' | null;
   sendsDataInUrl: boolean;
   readonly data: string[];
-  /** Of all `data` joined. */
+  /** Bytes of all `data` options, joined. */
   dataLength: number;
   readonly headers: Record<string, string>;
   connectMs: number;

@@ -23,7 +23,7 @@ const scansOf = (bucket: string): string => `${bucket}\0scans`;
 
 export class BucketClients {
   private readonly clients = new Map<string, Promise<BucketClient>>();
-  /** Those of `clients` that are open. */
+  /** The clients whose connection is open, by their entry in `clients`. */
   private readonly opened = new WeakMap<Promise<BucketClient>, BucketClient>();
   private readonly positions = new WeakMap<BucketClient, BucketPositions>();
   /** Documents of all buckets in batches; null: only through the data port. */

@@ -28,7 +28,7 @@ export function parsedJson(text: string): unknown {
   try {
     return longDigits.test(text) ? parse(text, exactInteger) : JSON.parse(text);
   } catch (error) {
-    // Of the stack.
+    // The stack is full: the value is nested too deeply.
     throw error instanceof RangeError ? new TooDeepError() : error;
   }
 }

@@ -4,7 +4,7 @@ import type { ConfigLink, StoredRecord, StoreHead } from './config-link.ts';
 
 export class Records {
   readonly #byKey = new Map<string, StoredRecord>();
-  /** Of the newest change that was seen, in this process or before. */
+  /** Revision of the newest change that was seen, in this process or before. */
   revision: number;
 
   constructor(revision: number) {

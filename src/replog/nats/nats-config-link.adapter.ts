@@ -33,7 +33,7 @@ export interface NatsLinkOptions {
   bucket: string;
   /** False: the bucket existed before, so that a missing one is an error. */
   mayCreate: boolean;
-  /** Of a bucket that is created. */
+  /** The first revision of a bucket that is created. */
   firstRevision?: number;
   clock: Clock;
   random: Random;
@@ -42,7 +42,7 @@ export interface NatsLinkOptions {
 const writesHeader = 'Divan-Writes';
 const operationHeader = 'KV-Operation';
 const expectedHeader = 'Nats-Expected-Last-Subject-Sequence';
-/** Of the whole stream. */
+/** Header that names the newest sequence of the whole stream. */
 const expectedNewestHeader = 'Nats-Expected-Last-Sequence';
 const requestMs = 2_500;
 const namePrefix = 'Divan configuration ';

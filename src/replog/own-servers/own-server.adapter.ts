@@ -67,7 +67,7 @@ export class OwnServer {
     return this.#folder.program;
   }
 
-  /** Of this node's server among the others; null: it has none. */
+  /** Name of this node's server among the others; null: it has none. */
   get name(): string | null {
     return this.exists ? this.#folder.name : null;
   }

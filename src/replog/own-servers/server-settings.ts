@@ -13,7 +13,7 @@ export interface OwnServerSettings {
   readonly routePort: number;
   /** How others reach this machine. */
   readonly advertised: string;
-  /** Of all servers, this one too. */
+  /** Addresses of all servers, this one included. */
   readonly routes: readonly NatsAddress[];
   /** With which nodes log in. */
   readonly password: string;

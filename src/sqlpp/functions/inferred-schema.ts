@@ -18,7 +18,7 @@ export interface InferOptions {
   readonly schemaMB: number;
 }
 
-/** Of WITH, or the second argument of INFER_VALUE. @throws SqlError 7000, 7001 */
+/** Reads the options of WITH, or the second argument of INFER_VALUE. @throws SqlError 7000, 7001 */
 export function inferOptions(value: Value): InferOptions {
   const options: Record<string, number> = {
     sample_size: 1000,

@@ -220,7 +220,7 @@ function pathTerm(resolver: NameResolver, term: UnsetTerm, bound: BoundFor, sour
   return { path: pathOf(resolver.expression(term.path, bound.scope)), isMeta: false, for: bound.for };
 }
 
-/** Of metadata, a statement sets `expiration` and single attributes: `xattrs.name`. */
+/** A statement may set two parts of the metadata: `expiration`, and single attributes (`xattrs.name`). */
 function metaSteps(resolver: NameResolver, term: UnsetTerm, scope: Scope, source: Source): PathStep[] {
   const steps = namesOf(resolver, term.path, scope);
   const [first, attribute] = steps.map((step) =>

@@ -13,7 +13,7 @@ export interface Estimate {
   readonly cardinality: number;
   /** Microseconds of processor time. */
   readonly cost: number;
-  /** Of the scan alone, without reading documents. */
+  /** Cost of the scan alone, without reading documents. */
   readonly scanCost: number;
 }
 

@@ -146,7 +146,7 @@ function valueText(value: unknown): string {
   return Array.isArray(value) ? digestOf(value) : textOf(value);
 }
 
-/** Of a long list, since the text of an expression is part of those of all around it. */
+/** The digest of a long list, since the text of an expression is part of the texts of all expressions around it. */
 function digestOf(list: readonly unknown[]): string {
   let digest = listDigests.get(list);
   if (digest === undefined) {

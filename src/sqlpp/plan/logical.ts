@@ -155,7 +155,7 @@ export interface NestFrom {
   readonly left: LogicalFrom;
   readonly right: JoinSide;
   readonly on: JoinOn;
-  /** That of the right side; its slot gets the array of matches. */
+  /** The source on the right side; its slot gets the array of matches. */
   readonly source: Source;
 }
 

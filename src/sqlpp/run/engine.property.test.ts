@@ -35,7 +35,7 @@ function fill(random: Fraction): { datastore: MemoryDatastore; t: Keyspace; u: K
   return { datastore, t, u };
 }
 
-/** Of some keys of the indexes, and mostly wrong: they may choose any index. */
+/** Statistics of some index keys, mostly wrong: they may make the planner choose any index. */
 function randomStatistics(
   datastore: MemoryDatastore,
   random: Fraction,

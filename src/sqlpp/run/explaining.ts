@@ -199,7 +199,7 @@ function fetchNode(ref: KeyspaceRef, source: Source, estimates: Record<string, V
   return node('Fetch', { ...asAlias(ref, source), ...estimates });
 }
 
-/** Of the documents that a scan with an estimate makes the statement read. */
+/** Estimates for reading the documents of a scan that has an estimate. */
 function fetchEstimates(input: Operator): Record<string, Value> {
   const estimate = input.op === 'index scan' ? input.estimate : undefined;
   return estimate ? estimates(estimate.cardinality, estimate.cost) : {};

@@ -11,7 +11,7 @@ import type { ExecuteContext, Prepared } from './engine.ts';
 export type PrepareValue = (expression: Expression) => Prepared;
 
 export interface IndexNames {
-  /** Of names that the run finds: those of a subquery or a parameter. */
+  /** The prepared statement, if the names are known when it runs only: names from a subquery or a parameter. */
   readonly prepared?: Prepared;
   namesIn(context: ExecuteContext): Promise<string[]>;
 }

@@ -88,7 +88,7 @@ export class Run {
   #drawn: DrawnValues | null = null;
   #callDepth = 0;
   readonly #subqueryResults = new SubqueryResults(this);
-  /** Of the row that is evaluated, and what it needs; null until a row waits. */
+  /** Results of the subqueries of the row that is evaluated; null until a row waits for one. */
   #rowSubqueries: SubqueryResults | null = null;
   #needed: NeededResults | null = null;
   #sliceStart: number;

@@ -64,7 +64,7 @@ function parsedObject(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Of an object without objects in it: the strings before a colon. */
+/** Counts the keys of a flat JSON object, duplicates too: the strings before a colon. */
 function keyCount(text: string): number {
   let count = 0;
   for (const [, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)) if (colon !== undefined) count++;

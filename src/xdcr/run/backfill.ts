@@ -5,7 +5,7 @@ import type { ChangeFollower, FollowerHandler } from '#client/change-follower.ts
 import { fromStart } from '../source/vb-progress.ts';
 
 export interface BackfillOptions {
-  /** Of the source. */
+  /** Id of the source collection. */
   readonly collectionId: number;
   readonly routeIds: ReadonlySet<string>;
   readonly vbuckets: readonly number[];

@@ -1,7 +1,7 @@
 // Replications of a node compete for its XDCR thread. While one of a higher priority is late, those below it have fewer documents in flight.
 import { type Priority, priorities } from '../xdcr.contract.ts';
 
-/** Of the documents that a connection may have in flight, while one of a higher priority is late. */
+/** The share of the documents that a connection may have in flight, while a replication of a higher priority is late. */
 const shares: Readonly<Record<Priority, number>> = { High: 1, Medium: 1 / 4, Low: 1 / 16 };
 
 export interface Competitor {

@@ -13,7 +13,7 @@ export class VbProgress {
   seqno = 0;
   private snapshotStart = 0;
   private snapshotEnd = 0;
-  /** Of the snapshot that is being received. */
+  /** The start seqno of the snapshot that is being received. */
   private currentStart = 0;
   private currentEnd = 0;
   private received = 0;

@@ -19,7 +19,7 @@ export interface LinkOptions {
   readonly clock: Clock;
   /** Nodes of the source that share the network limit. */
   readonly senders: number;
-  /** Of the documents that a connection may have in flight; 1: all. */
+  /** The share of the documents that a connection may have in flight; 1: all. */
   readonly share: () => number;
   readonly readMap: () => Promise<TargetMap>;
   /** The collection of this version is not at the target any more. */

@@ -211,7 +211,7 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
 
   /** Compacts a bucket by the console, and cancels a compaction that takes time. */
   async function compact(page: Page, bucket: string): Promise<void> {
-    // That of a bucket without documents ends at once: these are the tasks of a longer one.
+    // A compaction of a bucket without documents ends at once: these are the tasks of a longer one.
     let isRunning = false;
     const statuses: number[] = [];
     await page.route('**/pools/default/tasks', (route) => {
