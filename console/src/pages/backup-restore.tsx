@@ -20,7 +20,7 @@ import {
 interface RestoreDialogProps {
   readonly state: RepositoryState;
   readonly repository: string;
-  /** Of the repository, the oldest first. */
+  /** All backups of the repository, the oldest first. */
   readonly backups: readonly Backup[];
   readonly chosen: Backup;
   readonly onClose: () => void;
