@@ -2,7 +2,7 @@
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Source } from '../plan/block.ts';
 import { targetOf } from '../plan/build-change.ts';
-import { conjunctsOf, readsAny } from '../plan/conjuncts.ts';
+import { conjunctsOf, isRepeatable, readsAny } from '../plan/conjuncts.ts';
 import type { KeyspaceFrom, LogicalFrom, LogicalSelect, LogicalSubselect } from '../plan/logical.ts';
 import { type Directory, type Functions, type QueryContext, Resolver } from '../plan/resolver.ts';
 import { type Uses, usesOf } from '../plan/uses.ts';
@@ -87,7 +87,7 @@ class Adviser {
       }
       case 'unnest': {
         const step = { source: from.source, expression: from.expression };
-        const chain = from.join === 'inner' ? [step, ...term.chain] : [];
+        const chain = from.join === 'inner' && isRepeatable(from.expression) ? [step, ...term.chain] : [];
         return this.#from(from.left, { ...term, chain });
       }
       default:

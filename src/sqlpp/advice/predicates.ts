@@ -1,6 +1,6 @@
 // Finds the index key that a predicate can use.
 import type { Source } from '../plan/block.ts';
-import { isStatic, readsAny } from '../plan/conjuncts.ts';
+import { isRepeatable, isStatic, readsAny } from '../plan/conjuncts.ts';
 import type { SlotBinding } from '../plan/logical.ts';
 import { replace, some } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
@@ -63,7 +63,7 @@ export function keyUseOf(condition: Expression, side: KeySide): KeyUse | undefin
 }
 
 function use(node: Expression, side: KeySide, rank: number, isMissing = false): KeyUse | undefined {
-  if (!side.isKey(node)) return undefined;
+  if (!side.isKey(node) || !isRepeatable(node)) return undefined;
   const text = side.textOf(node);
   return { text, name: side.nameOf(text), rank, isMissing, flavor: undefined };
 }
@@ -96,7 +96,7 @@ function comparisonUse(
 /** ANY … IN field SATISFIES … END: a key of an array index. */
 function arrayKeyOf(node: Quantified, source: Source): KeyUse | undefined {
   const ownSlots = sourceSlots(source);
-  if (!node.bindings.every(({ of }) => readsAny(of, ownSlots))) return undefined;
+  if (!node.bindings.every(({ of }) => readsAny(of, ownSlots) && isRepeatable(of))) return undefined;
   const found = elementKey(node, source, []);
   return found && { ...found, answers: (part) => part === node };
 }

@@ -2,7 +2,7 @@
 // that this requires.
 
 import type { Source } from '../plan/block.ts';
-import { readsAny } from '../plan/conjuncts.ts';
+import { isRepeatable, readsAny } from '../plan/conjuncts.ts';
 import type { LogicalSelect, LogicalSubselect } from '../plan/logical.ts';
 import type { Expression } from '../tree/query.ts';
 import { keyText, namePart, ofDocument } from './advice-text.ts';
@@ -113,7 +113,7 @@ function aggregated({ group }: LogicalSubselect, source: Source): readonly KeyUs
 }
 
 export function keyOf(expression: Expression, source: Source): KeyUse | undefined {
-  if (!readsAny(expression, sourceSlots(source))) return undefined;
+  if (!readsAny(expression, sourceSlots(source)) || !isRepeatable(expression)) return undefined;
   if (expression.kind === 'slot' && expression.slot === source.slot) return undefined;
   const text = keyText(ofDocument(expression, source));
   return {

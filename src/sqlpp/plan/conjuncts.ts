@@ -51,6 +51,21 @@ export function isVolatile(node: Expression): boolean {
   return childrenOf(node).some(isVolatile);
 }
 
+/** Whether the expression has one value for a row, in all statements: only then can it be an index key. */
+export function isRepeatable(node: Expression): boolean {
+  switch (node.kind) {
+    case 'subquery':
+    case 'aggregate':
+    case 'named parameter':
+    case 'positional parameter':
+    case 'user call':
+      return false;
+    case 'call':
+      if ((functionNamed(node.name)?.varies ?? 'never') !== 'never') return false;
+  }
+  return childrenOf(node).every(isRepeatable);
+}
+
 /** Whether the expression reads no row: constants, parameters and combinations of them. */
 export function isStatic(node: Expression): boolean {
   if (node.kind === 'slot' || node.kind === 'identifier' || node.kind === 'self') return false;

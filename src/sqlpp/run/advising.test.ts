@@ -109,6 +109,22 @@ const table: readonly [statement: string, plain: readonly string[], covering: re
     ['adv_cityISMISSING ON `shop`(`city` IS MISSING) WHERE `city` IS MISSING'],
     ['adv_cityISMISSING_price ON `shop`(`city` IS MISSING,`price`) WHERE `city` IS MISSING'],
   ],
+  // What has another value in the next statement is no key; the fields in it are.
+  [
+    'SELECT price + RANDOM() AS p FROM shop WHERE city = "c1"',
+    ['adv_city ON `shop`(`city`)'],
+    ['adv_city_price ON `shop`(`city`,`price`)'],
+  ],
+  [
+    'SELECT city FROM shop WHERE city > "c1" AND price + NOW_MILLIS() > 1',
+    ['adv_city ON `shop`(`city`)'],
+    ['adv_city_price ON `shop`(`city`,`price`)'],
+  ],
+  [
+    'SELECT city FROM shop s WHERE city = "c1" AND ANY g IN s.tags SATISFIES g.weight * RANDOM() < 0 END',
+    ['adv_city ON `shop`(`city`)'],
+    ['adv_city_tags ON `shop`(`city`,`tags`)'],
+  ],
   ['DELETE FROM shop WHERE price > 4', ['adv_price ON `shop`(`price`)'], ['adv_price ON `shop`(`price`)']],
   [
     'MERGE INTO shop t USING shop s ON t.city = s.city AND s.price = 1 WHEN MATCHED THEN UPDATE SET t.seen = true',

@@ -1,6 +1,6 @@
 // Checks of CREATE INDEX: refuses keys that an index cannot have.
 import { sqlError } from '../errors/sql-error.ts';
-import { functionNamed } from '../functions/catalogue.ts';
+import { isRepeatable } from '../plan/conjuncts.ts';
 import { near } from '../plan/resolving.ts';
 import { some } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
@@ -12,22 +12,28 @@ export function checkIndexKeys(text: string, tree: CreateIndex): void {
     const [name, position] = [formatExpression(expression), near(text, expression.at)];
     if (!isIndexable(expression)) throw sqlError(3280, name, position);
     if (includesMissing && at > 0) throw sqlError(3281, name, position);
-    const { kind } = expression;
-    if (kind === 'all keys' && flattens(expression) && (includesMissing || isDescending))
+    const flattened = elementOf(expression);
+    if (flattens(expression, flattened)) throw sqlError(3283, name, position);
+    if (flattened?.kind === 'flatten keys' && (includesMissing || isDescending))
       throw sqlError(3282, name, position);
-    if (kind !== 'all keys' && some(expression, (node) => node.kind === 'flatten keys'))
-      throw sqlError(3283, name, position);
   });
   const { where } = tree;
-  if (where && !isIndexable(where)) throw sqlError(3280, formatExpression(where), near(text, where.at));
+  if (!where) return;
+  const [condition, position] = [formatExpression(where), near(text, where.at)];
+  if (flattens(where)) throw sqlError(3283, condition, position);
+  if (!isIndexable(where)) throw sqlError(3280, condition, position);
 }
 
-function flattens(node: Expression): boolean {
-  return some(node, (part) => part.kind === 'flatten keys');
+/** What an array key contains for each element: the only place of FLATTEN_KEYS. */
+function elementOf(key: Expression): Expression | undefined {
+  if (key.kind !== 'all keys' || key.of.kind !== 'comprehension') return undefined;
+  const { value } = key.of;
+  return value.kind === 'all keys' ? elementOf(value) : value;
 }
 
-function isDeterministic(name: string): boolean {
-  return (functionNamed(name)?.varies ?? 'never') === 'never';
+/** Whether FLATTEN_KEYS is anywhere else. */
+function flattens(node: Expression, except?: Expression): boolean {
+  return some(node, (part) => part.kind === 'flatten keys' && part !== except);
 }
 
 /** Whether the expression depends only on the document and is deterministic. */
@@ -40,14 +46,5 @@ function isIndexable(node: Expression): boolean {
     )
   )
     return false;
-  return !some(
-    node,
-    (part) =>
-      part.kind === 'subquery' ||
-      part.kind === 'aggregate' ||
-      part.kind === 'named parameter' ||
-      part.kind === 'positional parameter' ||
-      part.kind === 'user call' ||
-      (part.kind === 'call' && !isDeterministic(part.name)),
-  );
+  return isRepeatable(node);
 }
