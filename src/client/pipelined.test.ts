@@ -49,3 +49,15 @@ test('an error of the receiver rejects, and replies after it are ignored', async
   await assert.rejects(run, /cannot be inflated/);
   assert.equal(taken, 1);
 });
+
+test('a request that cannot be made rejects, also once replies have come', async () => {
+  const { connection, waiting, answer } = aSilentNode();
+  const bad = (index: number) => {
+    if (index === 2_000) throw new Error('no such time');
+    return request();
+  };
+  const run = pipelined(connection, { count: 5_000, request: bad, take: () => {} });
+  const rejected = assert.rejects(run, /no such time/);
+  while (waiting.length > 0) answer();
+  await rejected;
+});

@@ -13,7 +13,7 @@ const headBytes = 64;
 
 export interface PipelinedRequests {
   count: number;
-  /** Called once per request, when it can be sent. */
+  /** Called once per request, when it can be sent. What it throws, the promise rejects with. */
   request: (index: number) => RequestParts;
   /** Receives the reply as offsets that are valid during the call. What it throws, the promise rejects with. */
   take: (index: number, frame: Frame) => void;
@@ -79,12 +79,12 @@ class PipelinedRun {
       }
       try {
         this.work.take(index, frame);
+        // Sends more only when at most half of the window is in flight, so that requests are sent in batches.
+        if (this.next - this.answered <= inFlightMax / 2 || this.answered === this.work.count)
+          this.sendMore();
       } catch (error) {
         this.stop(error as Error);
-        return true;
       }
-      // Sends more only when at most half of the window is in flight, so that requests are sent in batches.
-      if (this.next - this.answered <= inFlightMax / 2 || this.answered === this.work.count) this.sendMore();
       return true;
     });
   }

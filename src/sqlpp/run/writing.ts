@@ -36,7 +36,8 @@ export class Writer {
   }
 
   /** RETURNING rows of the successful writes. */
-  async write(run: Run, writes: readonly RowWrite[]): Promise<Value[]> {
+  async write(run: Run, wanted: readonly RowWrite[]): Promise<Value[]> {
+    const writes = wanted.filter(({ write }) => this.#mayWrite(run, write));
     if (writes.length === 0) return [];
     const { documents } = run.context.datastore;
     const { durability, signal } = run.context;
@@ -63,6 +64,14 @@ export class Writer {
       done.push(row);
     }
     return this.#results(run, done);
+  }
+
+  /** Checked here because a transaction, which only stages the document now, could not store it once it is committed. */
+  #mayWrite(run: Run, write: DocumentWrite): boolean {
+    if (write.expiration === 'keep' || write.expiration <= expirationMax) return true;
+    const reason = `expiration: must be at most ${expirationMax} (seconds since 1970)`;
+    failRow(run, this.#errorOf(write, { status: 'failed', reason, retryable: false }));
+    return false;
   }
 
   async #results(run: Run, rows: readonly Row[]): Promise<Value[]> {
@@ -176,6 +185,8 @@ export function writeOptions(
   };
 }
 
+/** The data service stores expirations in 32 bits. */
+const expirationMax = 2 ** 32 - 1;
 /** 30 days: the most seconds of a relative expiration. */
 const relativeMax = 30 * 24 * 60 * 60;
 

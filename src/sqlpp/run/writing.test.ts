@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { query } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+
+test('a document with an expiration that the data service cannot store is not written, others are', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.put(datastore.add('t'), 'old', { a: 1 });
+  const errors: Error[] = [];
+  const values = '("late", {}, {"expiration": 4294967296}), ("fine", {}, {"expiration": 4294967295})';
+  await query(datastore, `UPSERT INTO t VALUES ${values}`, { errors });
+  await query(datastore, 'UPDATE t USE KEYS "old" SET a = 2, META().expiration = 1e20', { errors });
+  assert.equal(errors.length, 2);
+  for (const { message } of errors)
+    assert.match(message, /key (late|old) - cause: expiration: must be at most 4294967295/);
+  const found = 'SELECT a, META().expiration FROM t USE KEYS ["late", "fine", "old"]';
+  assert.deepEqual(await query(datastore, found), [{ expiration: 4294967295 }, { a: 1, expiration: 0 }]);
+});
