@@ -3,6 +3,7 @@ import type { Hints } from '../tree/query.ts';
 import type { Block } from './block.ts';
 import type { LogicalSelect, LogicalSubselect } from './logical.ts';
 import type { Planning } from './planning.ts';
+import type { NestableBounds } from './spans.ts';
 import type { Uses } from './uses.ts';
 
 export interface Access {
@@ -20,6 +21,8 @@ export interface Access {
   isOrdered: boolean;
   /** The scan applies LIMIT and OFFSET. */
   isLimited: boolean;
+  /** It does not if one of these bounds is an array or an object when the statement runs. */
+  nestableBounds: NestableBounds;
   /** Slots of expressions that a covering index provides, by expression key. */
   readonly covered: Map<string, number>;
 }

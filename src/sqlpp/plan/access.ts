@@ -14,6 +14,7 @@ import type { KeyspaceFrom, LogicalFrom, OrderTerm } from './logical.ts';
 import type { IndexScan, Operator } from './operators.ts';
 import { pushDown } from './pushdown.ts';
 import type { SargContext } from './sarg.ts';
+import { nestableBounds } from './spans.ts';
 
 export function accessTo(
   access: Access,
@@ -162,7 +163,10 @@ function scanOf(
       ? pushDown(access, match, conjuncts)
       : { isReverse: false, isOrdered: false, isLimited: false };
   if (pushed.isOrdered) access.isOrdered = true;
-  if (pushed.isLimited) access.isLimited = true;
+  if (pushed.isLimited) {
+    access.isLimited = true;
+    access.nestableBounds = nestableBounds(match.spans);
+  }
   const scan: IndexScan = {
     op: 'index scan',
     source,

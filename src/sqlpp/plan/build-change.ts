@@ -28,6 +28,7 @@ import { addSource } from './resolve-from.ts';
 import { projectionTerms } from './resolve-select.ts';
 import { type NameResolver, near } from './resolving.ts';
 import { Scope } from './scope.ts';
+import { nestableBounds } from './spans.ts';
 import { usesOfExpressions } from './uses.ts';
 
 export function planInsert(resolver: NameResolver, planning: Planning, node: Insert): InsertPlan {
@@ -158,6 +159,7 @@ export function changeAccess(planning: Planning, block: Block, expressions: read
     hints: undefined,
     isOrdered: false,
     isLimited: false,
+    nestableBounds: nestableBounds([]),
     covered: new Map(),
   };
 }

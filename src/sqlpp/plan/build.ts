@@ -16,6 +16,7 @@ import type {
 } from './logical.ts';
 import type { Operator, QueryPlan, WithPlan } from './operators.ts';
 import type { Planning } from './planning.ts';
+import { nestableBounds } from './spans.ts';
 import { usesOf } from './uses.ts';
 import { replace } from './walk.ts';
 
@@ -84,6 +85,7 @@ function planSubselect(
     hints: body.hints,
     isOrdered: false,
     isLimited: false,
+    nestableBounds: nestableBounds([]),
     covered: new Map(),
   };
   const pending = conjunctsOf(body.where).map((conjunct) => inlineLet(conjunct, body.let));
@@ -110,10 +112,11 @@ function finishSelect(
 ): Operator {
   const { projection } = body;
   const order = access.isOrdered ? [] : select.order;
-  const limit = access.isLimited ? undefined : select.limit;
-  const offset = access.isLimited ? undefined : select.offset;
+  const { limit, offset } = select;
   if (!projection.isDistinct) {
-    const sorted = orderedPlan(root, order, limit, offset);
+    const sorted = access.isLimited
+      ? limitedUnlessPushed(access, root, select)
+      : orderedPlan(root, order, limit, offset);
     return { op: 'project', input: sorted, projection };
   }
   const projected: Operator = { op: 'project', input: root, projection };
@@ -196,6 +199,19 @@ function termPlan(
     default:
       return joinPlan(access, from, pending, available, fromPlan, planSelect);
   }
+}
+
+/** OFFSET and LIMIT that a scan applies, but not for all values of its bounds. */
+function limitedUnlessPushed(
+  { nestableBounds: unlessNested }: Access,
+  input: Operator,
+  { limit, offset }: LogicalSelect,
+): Operator {
+  if (unlessNested.values.length + unlessNested.lists.length === 0) return input;
+  let root = input;
+  if (offset) root = { op: 'offset', input: root, offset, unlessNested };
+  if (limit) root = { op: 'limit', input: root, limit, unlessNested };
+  return root;
 }
 
 /** ORDER BY, OFFSET and LIMIT over an operator. */

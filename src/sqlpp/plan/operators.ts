@@ -13,7 +13,7 @@ import type {
   SlotBinding,
   WindowColumn,
 } from './logical.ts';
-import type { PlanSpan } from './spans.ts';
+import type { NestableBounds, PlanSpan } from './spans.ts';
 
 export type Operator =
   | { readonly op: 'start' }
@@ -42,10 +42,15 @@ export type Operator =
   | { readonly op: 'project'; readonly input: Operator; readonly projection: LogicalProjection }
   | { readonly op: 'distinct'; readonly input: Operator; readonly slot: number }
   | Order
-  | { readonly op: 'offset'; readonly input: Operator; readonly offset: Expression }
-  | { readonly op: 'limit'; readonly input: Operator; readonly limit: Expression }
+  | ({ readonly op: 'offset'; readonly input: Operator; readonly offset: Expression } & MaybePushed)
+  | ({ readonly op: 'limit'; readonly input: Operator; readonly limit: Expression } & MaybePushed)
   | SetOperator
   | { readonly op: 'with'; readonly input: Operator; readonly terms: readonly WithPlan[] };
+
+export interface MaybePushed {
+  /** A scan applies the clause, unless one of these bounds is an array or an object: then its spans are wider. */
+  readonly unlessNested?: NestableBounds;
+}
 
 export interface KeyScan {
   readonly op: 'key scan';

@@ -40,3 +40,37 @@ export function isNull(value: Expression): boolean {
 export function isEverything(range: PlanRange): boolean {
   return range.kind === 'range' && !range.low && !range.high;
 }
+
+/** What bounds of index scans have as values, of which some may be arrays or objects when the scan begins. */
+export interface NestableBounds {
+  readonly values: readonly Expression[];
+  /** Lists with one bound for each item. */
+  readonly lists: readonly Expression[];
+}
+
+/** An index orders NULL within arrays and objects, where a comparison is NULL: spans with such bounds are wider than their predicates. */
+export function nestableBounds(spans: readonly PlanSpan[]): NestableBounds {
+  const ranges = spans.flatMap((span) => span.ranges);
+  return {
+    values: ranges.flatMap(valuesOf).filter((value) => !isScalar(value)),
+    lists: ranges.flatMap((range) => (range.kind === 'each' ? [range.list] : [])).filter(hasNested),
+  };
+}
+
+/** The patterns of LIKE are strings, or allow nothing. */
+function valuesOf(range: PlanRange): Expression[] {
+  if (range.kind !== 'range') return [];
+  return [range.low?.value, range.high?.value].filter((value) => value !== undefined);
+}
+
+const scalarKinds: ReadonlySet<string> = new Set(['arithmetic', 'negation', 'concatenation']);
+
+function isScalar(value: Expression): boolean {
+  return value.kind === 'constant' ? !isNested(value.value) : scalarKinds.has(value.kind);
+}
+
+function hasNested(list: Expression): boolean {
+  return list.kind !== 'constant' || (Array.isArray(list.value) && list.value.some(isNested));
+}
+
+export const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null;

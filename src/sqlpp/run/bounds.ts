@@ -1,6 +1,12 @@
 // Evaluates the bounds of index scans, from the row with which a scan begins: the outer row, or the left row of a join.
 import type { Bound, Span } from '../datastore/indexes.ts';
-import type { PlanBound, PlanRange, PlanSpan } from '../plan/spans.ts';
+import {
+  isNested,
+  type NestableBounds,
+  type PlanBound,
+  type PlanRange,
+  type PlanSpan,
+} from '../plan/spans.ts';
 import type { Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import type { Row } from './row.ts';
@@ -21,6 +27,23 @@ export function compileSpans(compiler: BlockCompiler, spans: readonly PlanSpan[]
   const [only] = codes;
   if (only !== undefined && codes.length === 1) return (run, row) => spansOf(only, run, row);
   return (run, row) => codes.flatMap((ranges) => spansOf(ranges, run, row));
+}
+
+/** Whether a bound is an array or an object. */
+export function compileHasNested(
+  compiler: BlockCompiler,
+  { values, lists }: NestableBounds,
+): (run: Run, row: Row) => boolean {
+  const valueCodes = compiler.codes(values);
+  const listCodes = compiler.codes(lists);
+  return (run, row) => {
+    const evaluated = (code: Code): Value => run.resolve(code.run(row, run.evaluation));
+    if (valueCodes.some((code) => isNested(evaluated(code)))) return true;
+    return listCodes.some((code) => {
+      const list = evaluated(code);
+      return Array.isArray(list) && (list as Value[]).some((item) => isNested(run.resolve(item)));
+    });
+  };
 }
 
 function spansOf(codes: readonly RangeCode[], run: Run, row: Row): Span[] {

@@ -147,6 +147,94 @@ test(`LIMIT and OFFSET count the same rows with an index (seed ${seed})`, async 
   }
 });
 
+const scalarValues: readonly unknown[] = [null, false, true, -1, 0, 7, 20, 59, 1.5, '', 'b', '\uffff'];
+const nestedValues: readonly unknown[] = [
+  [],
+  [null],
+  [1],
+  [1, null],
+  [[null]],
+  {},
+  { k: null },
+  { k: 1 },
+  { k: [null] },
+];
+const parameterValues = scalarValues.concat(nestedValues);
+
+/** A predicate whose bounds are parameters, or values of the outer query. */
+function withParameters(random: Fraction, name: string): string {
+  const value = (): string => pick(random, ['$1', '$2', '$n', '[$1]', '{"k": $n}', 'o.v', 'ARRAY_MAX([$2])']);
+  const list = (): string => pick(random, ['$list', '[$1, $2]', 'o.list', '[$1, 1, 2, 3, 4, 5]']);
+  return pick(random, [
+    () => `${name} ${pick(random, ['=', '<', '<=', '>', '>='])} ${value()}`,
+    () => `${value()} ${pick(random, ['=', '<', '>='])} ${name}`,
+    () => `${name} BETWEEN ${value()} AND ${value()}`,
+    () => `${name} IN ${list()}`,
+  ])();
+}
+
+test(`LIMIT and OFFSET count the same rows for parameters of any type (seed ${seed})`, async () => {
+  const below = randomFrom(seed);
+  const random = (): number => below(1_000_000) / 1_000_000;
+  const values = nestedValues.concat('a', 'b', true);
+  const small = (): unknown => (random() < 0.5 ? below(60) : pick(random, values));
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (let at = 0; at < 80; at++) datastore.put(t, `t${at}`, { a: small(), b: small() });
+  const statements = Array.from({ length: 24 }, () => {
+    const both = random() < 0.4 ? ` AND ${withParameters(random, 'b')}` : '';
+    const where = `WHERE ${withParameters(random, 'a')}${both}`;
+    const limit = `LIMIT ${1 + below(9)} OFFSET ${below(3)}`;
+    const outer = (inner: string) => `SELECT RAW r FROM [{"v": $n, "list": $list}] o LET r = (${inner})`;
+    const [v1, v2, n] = [0, 1, 2].map(() => pick(random, parameterValues) as Value);
+    const list = Array.from({ length: below(4) }, () => pick(random, parameterValues) as Value);
+    return {
+      all: outer(`SELECT RAW META(t).id FROM t ${where}`),
+      limited: outer(`SELECT RAW META(t).id FROM t ${where} ${limit}`),
+      ordered: outer(`SELECT RAW a FROM t ${where} ORDER BY a ${limit}`),
+      parameters: {
+        positional: [v1, v2],
+        named: new Map<string, Value>([
+          ['n', n],
+          ['list', list],
+        ]),
+      },
+    };
+  });
+  type Parameters = (typeof statements)[0]['parameters'];
+  const answersOf = (run: (text: string, parameters: Parameters) => Promise<unknown[]>) =>
+    Promise.all(
+      statements.map(async ({ parameters, ...texts }) => {
+        const rows = async (text: string) => (await run(text, parameters))[0] as unknown[];
+        const [all, limited] = [await rows(texts.all), await rows(texts.limited)];
+        return { all: sorted(all), limited: sorted(limited), ordered: await rows(texts.ordered) };
+      }),
+    );
+  const adHoc = () => answersOf((text, parameters) => query(datastore, text, parameters));
+  const prepared = () =>
+    answersOf((text, parameters) => runPrepared(datastore, prepareOn(datastore, text), parameters));
+  const expected = await adHoc();
+  for (const keys of ['a', 'a, b', 'b DESC, a', 'a DESC INCLUDE MISSING, b']) {
+    await query(datastore, `CREATE INDEX i ON t(${keys})`);
+    for (const [how, answers] of [
+      ['ad hoc', await adHoc()],
+      ['prepared', await prepared()],
+    ] as const)
+      for (const [at, { all, limited, ordered }] of answers.entries()) {
+        const { limited: text, parameters } = statements[at] as (typeof statements)[0];
+        const note = `seed ${seed}, ${how}, (${keys})\n${text}\n${JSON.stringify([parameters.positional, ...parameters.named])}`;
+        assert.deepEqual(all, expected[at]?.all, note);
+        assert.equal(limited.length, expected[at]?.limited.length, note);
+        assert.ok(
+          limited.every((id) => all.includes(id)),
+          note,
+        );
+        assert.deepEqual(ordered, expected[at]?.ordered, note);
+      }
+    await query(datastore, 'DROP INDEX t.i');
+  }
+});
+
 const aliases = ['a', 'b', 'Z', 'é', 'a"b', '__proto__', 'x y', 'ab'];
 
 test(`rows formatted as text equal rows formatted from objects (seed ${seed})`, async () => {

@@ -170,9 +170,9 @@ function ownSteps(operator: Extract<Operator, { input: Operator }>, statsOf: Sta
         }),
       ];
     case 'offset':
-      return [node('Offset', { expr: formatExpression(operator.offset) })];
+      return operator.unlessNested ? [] : [node('Offset', { expr: formatExpression(operator.offset) })];
     case 'limit':
-      return [node('Limit', { expr: formatExpression(operator.limit) })];
+      return operator.unlessNested ? [] : [node('Limit', { expr: formatExpression(operator.limit) })];
     case 'with':
       return [
         node('With', {

@@ -2,10 +2,12 @@
 import type { StoredDocument } from '../datastore/documents.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { LogicalProjection, SlotBinding } from '../plan/logical.ts';
-import type { Fetch, Unnest } from '../plan/operators.ts';
+import type { Fetch, Operator, Unnest } from '../plan/operators.ts';
+import type { NestableBounds } from '../plan/spans.ts';
 import type { Expression } from '../tree/query.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
+import { compileHasNested } from './bounds.ts';
 import type { BlockCompiler } from './code.ts';
 import { DistinctRows } from './distinct-rows.ts';
 import { DocumentReader } from './document-reader.ts';
@@ -62,9 +64,16 @@ export function distinct(input: Pull, slot: number): Pull {
   };
 }
 
-export function offset(compiler: BlockCompiler, input: Pull, expression: Expression): Pull {
+type OffsetOperator = Extract<Operator, { op: 'offset' }>;
+type LimitOperator = Extract<Operator, { op: 'limit' }>;
+
+export function offset(
+  compiler: BlockCompiler,
+  input: Pull,
+  { offset: expression, unlessNested }: OffsetOperator,
+): Pull {
   const code = compiler.code(expression);
-  return async function* pullOffset(run, seed) {
+  return unlessPushed(compiler, input, unlessNested, async function* pullOffset(run, seed) {
     let skip = await run.count(code, seed, 'OFFSET');
     for await (const rows of input(run, seed)) {
       if (skip >= rows.length) {
@@ -74,12 +83,16 @@ export function offset(compiler: BlockCompiler, input: Pull, expression: Express
       yield skip > 0 ? rows.slice(skip) : rows;
       skip = 0;
     }
-  };
+  });
 }
 
-export function limit(compiler: BlockCompiler, input: Pull, expression: Expression): Pull {
+export function limit(
+  compiler: BlockCompiler,
+  input: Pull,
+  { limit: expression, unlessNested }: LimitOperator,
+): Pull {
   const code = compiler.code(expression);
-  return async function* pullLimit(run, seed) {
+  return unlessPushed(compiler, input, unlessNested, async function* pullLimit(run, seed) {
     let remaining = await run.count(code, seed, 'LIMIT');
     if (remaining <= 0) return;
     for await (const rows of input(run, seed)) {
@@ -90,7 +103,19 @@ export function limit(compiler: BlockCompiler, input: Pull, expression: Expressi
       remaining -= rows.length;
       yield rows;
     }
-  };
+  });
+}
+
+/** The clause, unless the scan below applies it. */
+function unlessPushed(
+  compiler: BlockCompiler,
+  input: Pull,
+  unlessNested: NestableBounds | undefined,
+  clause: Pull,
+): Pull {
+  if (!unlessNested) return clause;
+  const hasNested = compileHasNested(compiler, unlessNested);
+  return (run, seed) => (hasNested(run, seed) ? clause(run, seed) : input(run, seed));
 }
 
 export function unnest(compiler: BlockCompiler, input: Pull, node: Unnest): Pull {

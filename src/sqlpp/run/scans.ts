@@ -10,8 +10,9 @@ import type {
   KeyScan,
   UnionScan,
 } from '../plan/operators.ts';
+import { nestableBounds } from '../plan/spans.ts';
 import { newObject, type Value } from '../values/value.ts';
-import { compileSpans } from './bounds.ts';
+import { compileHasNested, compileSpans } from './bounds.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
 import { Batcher, batchRows, type Row } from './row.ts';
@@ -52,6 +53,8 @@ export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
   const offset = scan.offset && compiler.code(scan.offset);
   const { idSlot } = scan.source;
   const isUnbounded = scan.spans.length === 0;
+  const isPushed = limit !== undefined || offset !== undefined;
+  const isWider = compileHasNested(compiler, nestableBounds(isPushed ? scan.spans : []));
   const keys = scan.covers.map((cover) => cover.position);
   return async function* pullIndex(run, seed) {
     let found: StoredScan['spans'] = [];
@@ -60,7 +63,7 @@ export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
     });
     if (waiting !== undefined) await waiting;
     if (found.length === 0 && !isUnbounded) return;
-    const isLimited = limit !== undefined || offset !== undefined;
+    const isLimited = isPushed && !isWider(run, seed);
     const bounds = isLimited ? await limits(run, seed, limit, offset) : unlimited;
     if (bounds.limit <= 0) return;
     const asked = run.context.consistency(scan.keyspace.keyspace as Keyspace);

@@ -160,9 +160,9 @@ export class StatementCompiler {
       case 'order':
         return order(compiler, input, node);
       case 'offset':
-        return offset(compiler, input, node.offset);
+        return offset(compiler, input, node);
       case 'limit':
-        return limit(compiler, input, node.limit);
+        return limit(compiler, input, node);
       case 'with':
         return withTerms(input, this.#withCodes(compiler, node.terms));
     }
