@@ -1,4 +1,7 @@
 // Documents and indexes in memory, behind the interfaces that the query engine uses: for tests of the engine alone.
+import { compileDefinition } from '#index/entries/compile-definition.ts';
+import type { ArrayKey, IndexedDocument } from '#index/entries/compiled-definition.ts';
+import { positionsOf } from '#index/entries/key-positions.ts';
 import type {
   Documents,
   DocumentWrite,
@@ -19,17 +22,10 @@ import type {
 } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import { compile, type Evaluate } from '#sqlpp/expressions/compile.ts';
-import type { EvaluationContext } from '#sqlpp/expressions/context.ts';
-import type { Source } from '#sqlpp/plan/block.ts';
-import { overSource } from '#sqlpp/plan/index-keys.ts';
-import { metaOf } from '#sqlpp/run/documents.ts';
 import type { Catalog, Datastore } from '#sqlpp/run/engine.ts';
-import { parseExpression } from '#sqlpp/text/parser.ts';
 import { collate } from '#sqlpp/values/collation.ts';
 import { identityOf } from '#sqlpp/values/identity.ts';
-import { parseJson, resolveDeep } from '#sqlpp/values/json-parse.ts';
-import { isTrue } from '#sqlpp/values/types.ts';
+import { resolveDeep } from '#sqlpp/values/json-parse.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 
 const encoder = new TextEncoder();
@@ -193,56 +189,35 @@ interface Entry {
   readonly keys: readonly Value[];
 }
 
-const source: Source = {
-  alias: 'd',
-  isExplicit: true,
-  slot: 0,
-  idSlot: 1,
-  metaSlot: 2,
-  positionSlot: undefined,
-  kind: 'keyspace',
-  xattrs: new Set(),
-  usesMeta: true,
-  usesExpiration: true,
-};
-
-const evaluation = { positional: [], named: new Map(), special: () => null } as unknown as EvaluationContext;
-
+/** The rows that index files have, as values. */
 function compiled(definition: IndexDefinition): (document: StoredDocument) => Entry[] {
-  const keys = definition.keys.map((key) => {
-    const tree = overSource(parseExpression(key.expression), source);
-    return {
-      key,
-      code: compile(tree.kind === 'all keys' ? tree.of : tree),
-      nested: tree.kind === 'all keys',
-    };
-  });
-  const condition =
-    definition.condition && compile(overSource(parseExpression(definition.condition), source));
-  return (document) => {
-    const row: Value[] = [parseJson(document.bytes), document.id, metaOf(document)];
-    if (condition && !isTrue(condition(row, evaluation))) return [];
+  const { condition, keys } = compileDefinition(definition);
+  const [first] = keys;
+  const leading = first?.kind === 'array' ? first.positions[0] : first;
+  const includesMissing = leading?.includesMissing ?? true;
+  return (stored) => {
+    const document = { ...stored, body: stored.bytes, xattr: () => undefined };
+    if (condition && !condition(document)) return [];
     let entries: Value[][] = [[]];
-    for (const { key, code, nested } of keys) {
-      const values = nested
-        ? elements(code, row, key.array === 'distinct')
-        : [resolveDeep(code(row, evaluation))];
-      entries = entries.flatMap((each) => values.map((value) => [...each, value]));
+    for (const [at, key] of keys.entries()) {
+      const values = key.kind === 'array' ? elements(key, document, at === 0) : [[key.evaluate(document)]];
+      entries = entries.flatMap((each) => values.map((value) => [...each, ...value]));
     }
-    const first = definition.keys[0];
     return entries
-      .filter((each) => !first || first.includesMissing || each[0] !== undefined)
-      .map((each) => ({ id: document.id, keys: each }));
+      .filter(([leadingValue]) => includesMissing || leadingValue !== undefined)
+      .map((each) => ({ id: stored.id, keys: each }));
   };
 }
 
-function elements(code: Evaluate, row: readonly Value[], isDistinct: boolean): Value[] {
-  const array = resolveDeep(code(row, evaluation));
-  if (!Array.isArray(array)) return [undefined];
-  const flat = (array as Value[]).map(resolveDeep);
-  if (flat.length === 0) return [undefined];
-  if (!isDistinct) return flat;
-  return [...new Map(flat.map((value) => [identityOf(value), value])).values()];
+function elements(
+  key: ArrayKey,
+  document: IndexedDocument,
+  isLeading: boolean,
+): readonly (readonly Value[])[] {
+  const found = key.evaluate(document);
+  // A scan by the keys before it must find documents without elements, too.
+  if (found === 'missing' || (found.length === 0 && !isLeading)) return [key.positions.map(() => undefined)];
+  return key.isDistinct ? [...new Map(found.map((each) => [identityOf([...each]), each])).values()] : found;
 }
 
 function isIn(keys: readonly Value[], { ranges }: Span): boolean {
@@ -260,8 +235,8 @@ function isIn(keys: readonly Value[], { ranges }: Span): boolean {
   });
 }
 
-function compareEntries({ keys }: IndexDefinition, a: Entry, b: Entry): number {
-  for (const [at, key] of keys.entries()) {
+function compareEntries(definition: IndexDefinition, a: Entry, b: Entry): number {
+  for (const [at, key] of positionsOf(definition).entries()) {
     const order = collate(a.keys[at], b.keys[at]);
     if (order !== 0) return key.isDescending ? -order : order;
   }

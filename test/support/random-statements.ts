@@ -33,24 +33,23 @@ export function scalar(random: Fraction): unknown {
   ]);
 }
 
+const scalars = (random: Fraction): unknown[] =>
+  Array.from({ length: Math.floor(random() * 4) }, () => scalar(random));
+
 export function aDocument(random: Fraction): Record<string, unknown> {
   const document: Record<string, unknown> = {};
   for (const name of ['a', 'b', 'c']) if (random() < 0.85) document[name] = scalar(random);
-  if (random() < 0.8)
-    document['tags'] = Array.from({ length: Math.floor(random() * 4) }, () => scalar(random));
+  if (random() < 0.8) document['tags'] = scalars(random);
   if (random() < 0.5)
     document['items'] = Array.from({ length: Math.floor(random() * 3) }, () => ({
       k: scalar(random),
       n: Math.floor(random() * 4),
+      ...(random() < 0.7 && { vs: random() < 0.9 ? scalars(random) : scalar(random) }),
     }));
   if (random() < 0.1) document['tags'] = scalar(random);
   if (random() < 0.5) document['o'] = { x: scalar(random), y: { z: scalar(random) } };
   return document;
 }
-
-/** Definitions for index files only: indexes in memory do not support these keys. */
-export const flattenedIndex =
-  'CREATE INDEX i14 ON t(DISTINCT ARRAY FLATTEN_KEYS(i.k, i.n DESC) FOR i IN items END)';
 
 export const indexes = [
   'CREATE INDEX i1 ON t(a)',
@@ -67,6 +66,10 @@ export const indexes = [
   'CREATE PRIMARY INDEX ON t',
   'CREATE INDEX i12 ON t(a, meta().id)',
   'CREATE INDEX i13 ON t(b DESC, a DESC)',
+  'CREATE INDEX i14 ON t(DISTINCT ARRAY FLATTEN_KEYS(i.k, i.n DESC) FOR i IN items END)',
+  'CREATE INDEX i16 ON t(DISTINCT ARRAY (DISTINCT ARRAY v FOR v IN i.vs END) FOR i IN items END)',
+  'CREATE INDEX i17 ON t(ALL ARRAY (ALL ARRAY v FOR v IN i.vs WHEN v > 0 END) FOR i IN items WHEN i.n > 0 END, a)',
+  'CREATE INDEX i18 ON t(a, DISTINCT ARRAY (ALL i.vs) FOR i IN items END)',
   'CREATE INDEX i15 ON t(c DESC INCLUDE MISSING) WHERE b IS NOT MISSING',
 ];
 
@@ -90,6 +93,12 @@ function predicate(random: Fraction, alias: string, depth = 0): string {
     () => `${text(random)} IN ${alias}.tags`,
     () => `ANY i IN ${alias}.items SATISFIES i.n > 1 AND i.k = ${text(random)} END`,
     () => `ANY i IN ${alias}.items SATISFIES i.k = ${text(random)} AND i.n < ${Math.floor(random() * 4)} END`,
+    () => {
+      const inner = `ANY v IN i.vs SATISFIES v ${pick(random, ['=', '>', '<='])} ${text(random)}`;
+      const of = pick(random, ['END', 'AND v > 0 END']);
+      return `ANY i IN ${alias}.items SATISFIES ${pick(random, ['', 'i.n > 0 AND '])}(${inner} ${of}) END`;
+    },
+    () => `ANY i IN ${alias}.items SATISFIES ${text(random)} IN i.vs END`,
     () => `EVERY v IN ${alias}.tags SATISFIES v > ${text(random)} END`,
     () => `META(${alias}).id = "t${Math.floor(random() * 70)}"`,
     () => `NOT (${field} = ${text(random)})`,
@@ -114,6 +123,8 @@ export function statement(random: Fraction): string {
     () => `SELECT t.a, t.c FROM t${where}`,
     () =>
       `SELECT META(t).id, t.a FROM t${where} ORDER BY t.a, META(t).id LIMIT ${Math.floor(random() * 6)} OFFSET ${Math.floor(random() * 3)}`,
+    () =>
+      `SELECT META(t).id, g FROM t UNNEST t.items AS h UNNEST h.vs AS g${where ? `${where} AND` : ' WHERE'} g ${pick(random, ['=', '>'])} ${text(random)}`,
     () => `SELECT t.a, COUNT(*) AS n, COUNT(t.b) AS m FROM t${where} GROUP BY t.a`,
     () => `SELECT COUNT(*) AS n FROM t${where}`,
     () => `SELECT DISTINCT t.b FROM t${where}`,
