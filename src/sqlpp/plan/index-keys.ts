@@ -63,7 +63,7 @@ function flattened(node: Expression): readonly KeyTerm[] | undefined {
 }
 
 /** Binds plain names to fields of the document, and SELF to the document. */
-export function overSource(
+function overSource(
   node: Expression,
   source: Source,
   bound: ReadonlySet<string> = new Set(),
