@@ -55,10 +55,21 @@ export function launch(options: LaunchOptions): Launched {
   child.on('error', () => {});
   child.stdin?.on('error', () => {});
   if (child.pid === undefined) throw new Error('no process could be started: /bin/sh is needed');
-  const record = writeRecord(folder, child.pid);
+  const record = recordOrEnd(folder, child, child.pid);
   child.stdin?.end('go\n');
   child.unref();
   return { child, record };
+}
+
+/** Without a record the child ends: it would wait for its line as long as this process runs. */
+function recordOrEnd(folder: string, child: ChildProcess, pid: number): ProcessRecord {
+  try {
+    return writeRecord(folder, pid);
+  } catch (error) {
+    child.stdin?.destroy();
+    child.unref();
+    throw error;
+  }
 }
 
 /** The ready file of the node; a launch removes the previous one. */

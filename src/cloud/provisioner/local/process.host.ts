@@ -36,6 +36,7 @@ export class NodeProcess {
   private starting: Promise<void> | null = null;
   private timer: Timer | null = null;
   private watchMs = watchOtherMs;
+  private watchProblem: string | null = null;
   private deaths = 0;
   private readyAtMs = 0;
   /** False from `stop` until the next `start`. */
@@ -137,10 +138,22 @@ export class NodeProcess {
   /** A process started by an earlier cloud process is not our child: its end is detected by polling. */
   private watch(record: ProcessRecord): void {
     this.timer = this.options.clock.after(this.watchMs, () => {
-      if (!isRunning(record)) return this.ended(record, 'is gone');
-      truncateLog(this.options.folder);
+      try {
+        if (!isRunning(record)) return this.ended(record, 'is gone');
+        truncateLog(this.options.folder);
+        this.watchProblem = null;
+      } catch (error) {
+        this.reportWatch((error as Error).message);
+      }
       this.watch(record);
     });
+  }
+
+  /** The log of a node cannot be copied while the disk is full: it grows until it can. */
+  private reportWatch(reason: string): void {
+    if (reason !== this.watchProblem)
+      this.options.log.warn('node.log_not_truncated', { node: this.spec.id, reason });
+    this.watchProblem = reason;
   }
 
   private ended(record: ProcessRecord, reason: string): void {

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import { eventually } from '../../../../test/support/node-process.ts';
+import type { NodeSpec } from '../provisioner.ts';
+import { launch, readyFile } from './launch.host.ts';
+import { NodeProcess } from './process.host.ts';
+import { writeRecord } from './process-record.host.ts';
+
+const spec = {
+  id: 'n1',
+  clusterId: 'c1',
+  address: '127.0.0.1',
+  ports: {},
+  memoryMb: 256,
+  services: ['data'],
+  administrator: { username: 'a', password: 'secret' },
+} as unknown as NodeSpec;
+
+function aFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-node-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+const children = (): string => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
+
+test('a process that cannot be recorded ends', { skip: process.platform !== 'linux' }, async (t) => {
+  const folder = aFolder(t);
+  // The record cannot be written.
+  mkdirSync(join(folder, 'process.json.tmp'));
+  const before = children();
+  assert.throws(() => launch({ spec, folder, operatorAddress: undefined }), /EISDIR/);
+  await eventually(() => assert.equal(children(), before));
+});
+
+test('a node is watched on where its log cannot be copied', async (t) => {
+  const folder = aFolder(t);
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  t.after(() => child.kill());
+  writeRecord(folder, child.pid as number);
+  writeFileSync(readyFile(folder), '{}');
+  writeFileSync(join(folder, 'node.log'), Buffer.alloc((1 << 20) + 1));
+  mkdirSync(join(folder, 'node.log.1'));
+  const [clock, warnings] = [new ManualClock(), [] as string[]];
+  const log = { ...silentLog, warn: (event: string) => void warnings.push(event) };
+  const node = new NodeProcess({ spec, folder, home: folder, operatorAddress: undefined, clock, log });
+  await node.start();
+  clock.advance(10_000);
+  assert.deepEqual(warnings, ['node.log_not_truncated']);
+  rmSync(join(folder, 'node.log.1'), { recursive: true });
+  clock.advance(1_000);
+  assert.equal(readFileSync(join(folder, 'node.log')).length, 0);
+  assert.ok(readdirSync(folder).includes('node.log.1'));
+  child.kill();
+  await eventually(() => {
+    clock.advance(1_000);
+    assert.match(node.downReason ?? '', /is gone/);
+  });
+  await node.stop('SIGKILL');
+});
