@@ -247,3 +247,21 @@ test('shows in one value whether a vbucket has another history than before', asy
   assert.notDeepEqual(after, before);
   assert.deepEqual(await group(client, 'histories'), after);
 });
+
+test('a group of statistics ends with its connection, also while the client keeps its side open', async () => {
+  let turns = 0;
+  const soon = (fire: () => void) => {
+    turns++;
+    realClock.soon(fire);
+  };
+  await using service = await startService(undefined, { clock: { ...realClock, soon } });
+  const client = await service.ready();
+  client.socket.allowHalfOpen = true;
+  client.send({ opcode: 0x10, key: Buffer.from('vbucket-details') });
+  client.socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  for (let reply = await client.next(); reply?.status === Status.success; ) reply = await client.next();
+  const before = turns;
+  for (let at = 0; at < 100; at++) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(turns - before < 50, `${turns - before} turns of a closing connection`);
+  client.socket.destroy();
+});

@@ -92,10 +92,14 @@ function writeRest(request: Request, rest: Iterator<Figure>, last: HeldReply): v
   const go = (): void => {
     if (connection.isGone) return;
     if (connection.unsentBytes > unsentBytesMax) return void clock.after(pauseMs, go);
+    let isClosing = true;
     let isOver = false;
+    // A connection that is closing writes nothing more.
     connection.send(() => {
+      isClosing = false;
       isOver = writeBatch(request, rest);
     });
+    if (isClosing) return;
     if (isOver) last.resolve(Status.success);
     else clock.soon(go);
   };

@@ -84,7 +84,11 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   private partialFrameSinceMs = -1;
   /** The time of the turn is over; the connection continues in a later one. */
   private isPausing = false;
+  /** When the connection stopped reading, or bytes were last accepted since; negative while it reads. */
   private stalledAtMs = -1;
+  private writtenBytes = 0;
+  /** Written bytes that the operating system had accepted at the last sweep. */
+  private acceptedBytes = 0;
   /** Bytes arrived since the last sweep. The sweep records the time, so that requests need not read the clock. */
   private isUsed = false;
   private usedAtMs: number;
@@ -206,6 +210,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   push(bytes: Buffer): void {
     if (this.closed || this.closingAtMs >= 0 || this.stalledAtMs >= 0) return;
     this.host.traffic.writtenBytes += bytes.length;
+    this.writtenBytes += bytes.length;
     this.transport.write(bytes, bytes.length);
   }
 
@@ -213,11 +218,19 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   sweep(nowMs: number, idleMs = 0): void {
     const { authenticationMs, frameMs, lingerMs, stalledMs } = connectionLimits;
     const isLingering = this.closingAtMs >= 0 && nowMs - this.closingAtMs > lingerMs;
+    if (this.stalledAtMs >= 0 && this.hasProgressed()) this.stalledAtMs = nowMs;
     const isStalled = this.stalledAtMs >= 0 && nowMs - this.stalledAtMs > stalledMs;
     const isUnauthenticated = this.session.user === null && nowMs - this.openedMs > authenticationMs;
     const isSlow = this.partialFrameSinceMs >= 0 && nowMs - this.partialFrameSinceMs > frameMs;
     if (isLingering || isStalled || isUnauthenticated || isSlow) this.transport.destroy();
     else if (this.isIdle(nowMs, idleMs)) this.close();
+  }
+
+  /** Whether the client has accepted bytes since the last call. */
+  private hasProgressed(): boolean {
+    const before = this.acceptedBytes;
+    this.acceptedBytes = this.writtenBytes - this.transport.unsentBytes;
+    return this.acceptedBytes > before;
   }
 
   /** A client with a held reply or a change stream is not idle. */
@@ -358,6 +371,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     const { output, traffic } = this.host;
     if (output.end === 0) return;
     traffic.writtenBytes += output.bytes;
+    this.writtenBytes += output.bytes;
     this.session.user?.meter?.sent(output.bytes);
     const isReusable = this.closed || this.write(output);
     output.clear(!isReusable);
