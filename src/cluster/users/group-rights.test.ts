@@ -19,3 +19,23 @@ test("requires the right to grant a group's roles for adding a user to it", asyn
   assert.equal((await put('joe', { groups: 'readers,chiefs' })).status, 200);
   assert.equal((await put('joe', { roles: '' }, as)).status, 403, 'an administrator by the group');
 });
+
+test('requires the right to change external users for changing or deleting a group of the LDAP server', async () => {
+  const { request } = await aManager();
+  await request('/pools/default/buckets', { form: { name: 'travel', ramQuota: 100 } });
+  for (const domain of ['local', 'external'])
+    await request(`/settings/rbac/users/local/${domain}`, {
+      method: 'PUT',
+      form: { password: 'secret1', roles: `security_admin_${domain}` },
+    });
+  const form = { roles: 'data_reader[travel]', ldap_group_ref: 'cn=readers,dc=test' };
+  const readers = (method: 'PUT' | 'DELETE', as: string) =>
+    request('/settings/rbac/groups/readers', { method, ...(method === 'PUT' && { form }), as });
+  for (const [method, as, status] of [
+    ['PUT', 'local', 403],
+    ['PUT', 'external', 200],
+    ['DELETE', 'local', 403],
+    ['DELETE', 'external', 200],
+  ] as const)
+    assert.equal((await readers(method, `${as}:secret1`)).status, status, `${method} as ${as}`);
+});

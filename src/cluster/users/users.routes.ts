@@ -105,9 +105,7 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
       const id = params['group'] ?? '';
       const change = service.readGroup(id, body);
       requireChangeRight(context, [...rolesOf(id), ...change.roles]);
-      // Such a group gives its roles to users of the LDAP server.
-      if (change.ldapRef !== undefined || service.group(id)?.ldapRef !== undefined)
-        requireDomainRight('external', context);
+      if (isOfDirectory(change) || isOfDirectory(service.group(id))) requireDomainRight('external', context);
       await service.putGroup(id, change);
       return reply.json('');
     }),
@@ -115,11 +113,16 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
       requireEnterprise();
       const id = params['group'] ?? '';
       requireChangeRight(context, rolesOf(id));
+      if (isOfDirectory(service.group(id))) requireDomainRight('external', context);
       await service.deleteGroup(id);
       return reply.json('');
     }),
   ];
 }
+
+/** Such a group gives its roles to users of the LDAP server. */
+const isOfDirectory = (group: Pick<StoredGroup, 'ldapRef'> | undefined): boolean =>
+  group?.ldapRef !== undefined;
 
 const directoryGroups = (identities: Identities, user: contract.AnyUser): string[] =>
   contract.domainOf(user) === 'external' ? identities.directoryGroups(user.id) : [];
