@@ -25,7 +25,7 @@ export interface AlertsDeps {
   mailer: Mailer;
   /** Called with a mail that is not retried any more. */
   lost(event: AlertEvent, reason: string): void;
-  /** Called after each mail that was sent. */
+  /** Called after each mail that was sent, with the recipients that the server accepted. */
   mailed?(event: AlertEvent, recipients: readonly string[]): void;
   clock: Clock;
   log: Log;
@@ -96,7 +96,9 @@ export class AlertsService implements AlertSink {
     const settings = await this.#deps.store.read();
     if (!settings.enabled || !settings.alerts.includes(event.kind)) return notConfigured;
     const outcome = await this.#deps.mailer.send(settings.server, alertMail(settings, event), signal);
-    if (outcome.sent) this.#deps.mailed?.(event, settings.recipients);
+    if (!outcome.sent) return outcome;
+    const accepted = settings.recipients.filter((recipient) => !outcome.refused.includes(recipient));
+    this.#deps.mailed?.(event, accepted);
     return outcome;
   }
 }
