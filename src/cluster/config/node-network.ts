@@ -9,7 +9,11 @@ const initialNetwork: NodeNetwork = {
   listeners: [{ afamily: 'inet', nodeEncryption: false }],
 };
 
-export const networkOf = (node: NodeState): NodeNetwork => node.network ?? initialNetwork;
+export const networkOf = (node: Pick<NodeState, 'network'>): NodeNetwork => node.network ?? initialNetwork;
+
+/** Whether all traffic between these nodes is encrypted: only then does their cluster have an encryption level. */
+export const encryptsBetween = (nodes: readonly NodeState[]): boolean =>
+  nodes.every((node) => networkOf(node).nodeEncryption);
 
 export const sameListener = (a: NodeListener, b: NodeListener): boolean =>
   a.afamily === b.afamily && a.nodeEncryption === b.nodeEncryption;
@@ -18,6 +22,19 @@ export function withListener(network: NodeNetwork, { afamily, nodeEncryption }: 
   const added = { afamily, nodeEncryption };
   const isPresent = network.listeners.some((listener) => sameListener(listener, added));
   return isPresent ? network : { ...network, listeners: [...network.listeners, added] };
+}
+
+/**
+ * The network of a node that is added to these: it encrypts if they all do. Otherwise the cluster would lose its encryption level, and with
+ * the level `strict` all its nodes would open their plain ports to other machines.
+ */
+export function networkOfAdded(
+  network: NodeNetwork | undefined,
+  nodes: readonly NodeState[],
+): NodeNetwork | undefined {
+  if (!encryptsBetween(nodes)) return network;
+  const encrypted = { ...networkOf({ ...(network && { network }) }), nodeEncryption: true };
+  return withListener(encrypted, encrypted);
 }
 
 export const withoutListener = (network: NodeNetwork, removed: NodeListener): NodeNetwork => ({

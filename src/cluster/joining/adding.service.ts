@@ -9,6 +9,7 @@ import type { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterState, NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
+import { networkOfAdded } from '../config/node-network.ts';
 import { until } from '../config/until.ts';
 import { nodeAddressOf } from '../peers/inter-node.ts';
 import type { NodeCertificates } from '../peers/node-certificates.ts';
@@ -222,7 +223,7 @@ export class AddingService {
     localAddress: string,
   ): Promise<string> {
     const { cluster, identity, isLoopback, membership } = this.#deps;
-    const { nodeId, ports, paths, alternate, network, version, compatibility } = engaged;
+    const { nodeId, ports, paths, alternate, version, compatibility } = engaged;
     let otpNode = '';
     await cluster.change((before) => {
       const state = withName(before, identity.nodeId, isLoopback(localAddress) ? null : localAddress);
@@ -231,6 +232,7 @@ export class AddingService {
         throw joiningRefusals.onlyLoopback({ otpNode: unnamed.otpNode });
       if (state.nodes.some(({ uuid }) => uuid === nodeId)) throw joiningRefusals.alreadyMember();
       otpNode = freeOtpNode(state, host ?? '127.0.0.1');
+      const network = networkOfAdded(engaged.network, state.nodes);
       const entry: NodeState = {
         uuid: nodeId,
         otpNode,

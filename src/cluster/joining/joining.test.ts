@@ -69,6 +69,19 @@ async function aPair(
   return { first, second, store, calls, notes, refusal, nodes };
 }
 
+/** What an added node writes once it has started. */
+async function starts(store: ConfigStore): Promise<void> {
+  await update<ClusterState>(store, clusterKey, aCluster(), (state) => ({
+    ...state,
+    nodes: state.nodes.map(({ joining: _done, ...node }) => node),
+  }));
+}
+
+const plainListener = { afamily: 'inet' as const, nodeEncryption: false };
+const encryptedListener = { ...plainListener, nodeEncryption: true };
+const plain = { ...plainListener, afamilyOnly: false, listeners: [plainListener] };
+const encrypted = { ...plain, nodeEncryption: true, listeners: [plainListener, encryptedListener] };
+
 describe('addNode', () => {
   it('refuses wrong parameters without a call', async () => {
     const { refusal, calls } = await aPair();
@@ -132,6 +145,21 @@ describe('addNode', () => {
       400,
       ['http is prohibited due to security reasons, please use https'],
     ]);
+  });
+
+  it('encrypts the traffic of an added node where all nodes do, which keeps the encryption level', async (t) => {
+    for (const isEncrypted of [false, true]) {
+      const net = { connect: async () => answeringChannel(), channelOf: () => assert.fail() };
+      const { first, refusal, nodes } = await aPair({ net }, () => ({}), starts);
+      t.after(() => first.manager.stop());
+      await update<ClusterState>(first.store, clusterKey, aCluster(), (state) => ({
+        ...state,
+        nodes: state.nodes.map((node) => (isEncrypted ? { ...node, network: encrypted } : node)),
+      }));
+      assert.equal((await refusal({ ...memberForm, user: '', password: '' }))[0], 200);
+      const [, added] = (await nodes()).nodes;
+      assert.deepEqual(added?.network, isEncrypted ? encrypted : plain);
+    }
   });
 
   it('adds one node at a time', async () => {
@@ -254,16 +282,7 @@ describe('addNode', () => {
       let refused = 0;
       const connect = async () =>
         ++refused > refusals ? answeringChannel() : Promise.reject(new Error('refused 127.0.0.1'));
-      const pair = await aPair(
-        { net: { connect, channelOf: () => assert.fail() } },
-        () => ({}),
-        async (store) => {
-          await update<ClusterState>(store, clusterKey, aCluster(), (state) => ({
-            ...state,
-            nodes: state.nodes.map(({ joining: _done, ...node }) => node),
-          }));
-        },
-      );
+      const pair = await aPair({ net: { connect, channelOf: () => assert.fail() } }, () => ({}), starts);
       const waits = setInterval(() => pair.first.clock.advance(100), 1);
       t.after(() => clearInterval(waits));
       assert.deepEqual(await pair.refusal({ ...memberForm, user: '', password: '' }), outcome);

@@ -6,7 +6,7 @@ import { runtimeCiphers, type TlsSpec } from '#ports/tls.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { networkOf } from '../config/node-network.ts';
+import { encryptsBetween } from '../config/node-network.ts';
 import type { Changing } from '../config/until.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 import { CipherNames } from './cipher-names.ts';
@@ -48,7 +48,7 @@ export function createSecurity(options: SecurityOptions): SecurityParts {
     ciphers: new CipherNames(runtimeCiphers),
     offerRsa: () => options.certificates.offerRsa(),
     keyKinds: () => options.certificates.keyKinds(),
-    encryptsBetweenNodes: () => options.view.cluster.nodes.every((node) => networkOf(node).nodeEncryption),
+    encryptsBetweenNodes: () => encryptsBetween(options.view.cluster.nodes),
     demandsClientCertificates: () => options.certificates.current()?.clients?.demanded ?? false,
   });
   const tls = new ServiceTls(options.certificates, service);
