@@ -81,6 +81,10 @@ describe('the lease of the orchestrator', () => {
     for (const { store } of all) store.isDown = true;
     await clock.run(60_000);
     assert.deepEqual(holders(), []);
+    assert.ok(
+      all.every(({ lease }) => lease.holder === null),
+      'no node knows it meanwhile',
+    );
     for (const { store } of all) store.isDown = false;
     await clock.run(3_000);
     assert.deepEqual(holders(), [holder.node]);

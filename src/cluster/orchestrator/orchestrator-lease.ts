@@ -31,10 +31,12 @@ export interface LeaseDeps {
   changed?: () => void;
 }
 
-/** The key as this node saw it last, and since when it has not changed. */
+/** The key as this node saw it last. */
 interface Seen {
   readonly revision: number;
   readonly value: OrchestratorState;
+  readonly seenMs: number;
+  /** Since when answered calls prove that it has not changed. */
   sinceMs: number;
 }
 
@@ -73,7 +75,7 @@ export class OrchestratorLease {
   get holder(): string | null {
     const { identity, clock, activeNodes, isAlone } = this.#deps;
     if (isAlone()) return identity.nodeId;
-    if (this.#seen === null || clock.monotonicMs() - this.#seen.sinceMs >= vacancyMs) return null;
+    if (this.#seen === null || clock.monotonicMs() - this.#seen.seenMs >= vacancyMs) return null;
     const { node } = this.#seen.value;
     return activeNodes().includes(node) ? node : null;
   }
@@ -109,7 +111,8 @@ export class OrchestratorLease {
   #see(entry: Entry<OrchestratorState> | null): void {
     if (entry === null || entry.revision === this.#seen?.revision) return;
     const { value, revision } = entry;
-    this.#seen = { value, revision, sinceMs: this.#deps.clock.monotonicMs() };
+    const nowMs = this.#deps.clock.monotonicMs();
+    this.#seen = { value, revision, seenMs: nowMs, sinceMs: nowMs };
   }
 
   #isOver(): boolean {
@@ -125,7 +128,8 @@ export class OrchestratorLease {
     const value: OrchestratorState = { node: identity.nodeId, boot: identity.bootId, term };
     const revision = await store.put(orchestratorKey, value, expectedRevision);
     if (revision === null) return this.#lose();
-    this.#seen = { value, revision, sinceMs: clock.monotonicMs() };
+    const nowMs = clock.monotonicMs();
+    this.#seen = { value, revision, seenMs: nowMs, sinceMs: nowMs };
     this.#heldSinceMs = sentMs;
     this.#term = term;
   }
