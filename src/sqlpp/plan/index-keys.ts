@@ -63,11 +63,7 @@ function flattened(node: Expression): readonly KeyTerm[] | undefined {
 }
 
 /** Binds plain names to fields of the document, and SELF to the document. */
-function overSource(
-  node: Expression,
-  source: Source,
-  bound: ReadonlySet<string> = new Set(),
-): Expression {
+function overSource(node: Expression, source: Source, bound: ReadonlySet<string> = new Set()): Expression {
   const document: Expression = slotOf(source.slot, aliasOf(source));
   switch (node.kind) {
     case 'self':
