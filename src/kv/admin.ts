@@ -182,6 +182,8 @@ export interface CompactionReport {
 /** Progress of a bucket's warm-up. Clients can read and write from state `values` on. */
 export interface WarmUpReport {
   state: 'opening' | 'keys' | 'values' | 'done';
+  /** Set while the warm-up waits for disk space to open the files: which file, and the error. */
+  noSpace?: string;
   /** Documents and tombstones whose key is loaded, and how many of them have their value loaded. */
   keys: number;
   values: number;

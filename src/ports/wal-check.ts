@@ -7,33 +7,38 @@ import { closeSync, openSync, readSync } from 'node:fs';
 const headerBytes = 32;
 const frameHeaderBytes = 24;
 
-/** Throws if the log has acknowledged commits that SQLite would ignore. Only reads. */
-export function checkWal(path: string): void {
+/**
+ * Throws if the log has acknowledged commits that SQLite would ignore. Only reads. Returns the size that the database has after a checkpoint
+ * of the log; 0 without commits in the log.
+ */
+export function checkWal(path: string): number {
   let descriptor: number;
   try {
     descriptor = openSync(path, 'r');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
     throw error;
   }
   try {
-    checkFrames(descriptor);
+    return checkFrames(descriptor);
   } finally {
     closeSync(descriptor);
   }
 }
 
-function checkFrames(descriptor: number): void {
+function checkFrames(descriptor: number): number {
   const header = Buffer.alloc(headerBytes);
   // A torn header means that the log was just restarted: its previous content is in the database file.
-  if (readSync(descriptor, header, 0, headerBytes, 0) < headerBytes) return;
+  if (readSync(descriptor, header, 0, headerBytes, 0) < headerBytes) return 0;
   const sum = new WalChecksum((header.readUInt32BE(0) & 1) === 1);
   sum.add(header, 0, 24);
-  if (!sum.matches(header, 24)) return;
-  const frame = Buffer.alloc(frameHeaderBytes + header.readUInt32BE(8));
+  if (!sum.matches(header, 24)) return 0;
+  const pageBytes = header.readUInt32BE(8);
+  const frame = Buffer.alloc(frameHeaderBytes + pageBytes);
   let number = 0;
   let firstBad = 0;
   let commitsBehind = 0;
+  let pages = 0;
   for (
     let at = headerBytes;
     readSync(descriptor, frame, 0, frame.length, at) === frame.length;
@@ -42,11 +47,14 @@ function checkFrames(descriptor: number): void {
     number++;
     const isOfThisLog = header.compare(frame, 8, 16, 16, 24) === 0;
     if (firstBad === 0 && !(isOfThisLog && addsUp(sum, frame))) firstBad = number;
-    if (firstBad > 0 && isOfThisLog && frame.readUInt32BE(4) !== 0) commitsBehind++;
+    const pagesAfterCommit = frame.readUInt32BE(4);
+    if (firstBad === 0 && pagesAfterCommit > 0) pages = pagesAfterCommit;
+    if (firstBad > 0 && isOfThisLog && pagesAfterCommit !== 0) commitsBehind++;
   }
   if (commitsBehind > 1) {
     throw new Error(`its write-ahead log is damaged at frame ${firstBad}, before ${commitsBehind} commits`);
   }
+  return pages * pageBytes;
 }
 
 function addsUp(sum: WalChecksum, frame: Buffer): boolean {

@@ -38,7 +38,9 @@ const durableSet = async (to: KvConnection, key: string, value: string, vb = 0):
 const get = async (from: KvConnection, key: string, vb = 0) =>
   await from.ask({ opcode: 0, vb, key: Buffer.from(key) });
 
-test('refuses writes while the disk is full, and loses nothing', { skip: needs('mount') }, async () => {
+test('refuses writes while the disk is full, loses nothing, and opens its buckets after a kill once there is space', {
+  skip: needs('mount'),
+}, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-full-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'divan-test', dataDir]);
   const ballast = join(dataDir, 'ballast');
@@ -48,6 +50,7 @@ test('refuses writes while the disk is full, and loses nothing', { skip: needs('
     await using node = await NodeProcess.start({ dataDir, args });
     const b = await client(node);
     for (; stored < 20; stored++) assert.equal(await set(b, `k${stored}`, value), success);
+    assert.equal(await durableSet(b, 'durable', 'v'), success);
     fillDisk(ballast);
     await eventually(async () => {
       const status = await set(b, `k${stored}`, value);
@@ -61,10 +64,20 @@ test('refuses writes while the disk is full, and loses nothing', { skip: needs('
       assert.equal(await refused.text(), '["Nothing was changed: the disk of the data folder is full."]');
     });
     rmSync(ballast);
-    await eventually(async () => assert.equal(await set(b, 'after', value), success));
+    await eventually(async () => assert.equal(await durableSet(b, 'after', 'v'.repeat(50_000)), success));
     b.close();
-    assert.equal(await node.stop(), 0);
+    await node.stop('SIGKILL');
+    truncateSync(join(dataDir, 'reserve'), 1024 * 1024);
+    fillDisk(ballast);
     await using again = await NodeProcess.start({ dataDir, args });
+    await eventually(async () => assert.equal((await healthOf(again)).bucket, 'unhealthy'));
+    assert.match(
+      again.output,
+      /bucket "b" waits for disk space to open .*: \d+ KiB are needed, \d+ KiB are free/,
+    );
+    assert.doesNotMatch(again.output, /bucket\.damaged/);
+    rmSync(ballast);
+    await eventually(async () => assert.equal((await healthOf(again)).bucket, 'healthy'));
     const c = await client(again);
     for (let i = 0; i < stored; i++) assert.equal((await get(c, `k${i}`)).value.length, value.length);
     assert.equal((await get(c, 'after')).value.length, value.length);

@@ -105,11 +105,14 @@ function fragmentationPercent({ dataBytes, freeDiskBytes }: BucketReport): numbe
 const conditionOf = (report: BucketReport | undefined): string =>
   report ? [report.state, ...problemsOf(report)].join('\n') : '';
 
-function problemsOf({ name, damaged, writeFailure }: BucketReport): string[] {
+function problemsOf({ name, damaged, warmUp, writeFailure }: BucketReport): string[] {
   return [
     ...damaged.map(
       ({ path, reason }) => `Bucket "${name}" has a file that cannot be read: ${path}: ${reason}`,
     ),
+    ...(warmUp?.noSpace === undefined
+      ? []
+      : [`Bucket "${name}" waits for disk space to open ${warmUp.noSpace}`]),
     ...(writeFailure === null ? [] : [`Bucket "${name}" takes no writes: ${writeFailure}`]),
   ];
 }

@@ -48,8 +48,9 @@ export function nodeNames(node: NodeState, localAddress: string): [string, strin
 }
 
 export function statusOf(measured: MeasuredBucket | null | undefined): NodeStatus {
-  if (!measured || measured.state === 'warmup') return 'warmup';
-  return measured.state === 'failed' || measured.problems.length > 0 ? 'unhealthy' : 'healthy';
+  if (!measured) return 'warmup';
+  if (measured.state === 'failed' || measured.problems.length > 0) return 'unhealthy';
+  return measured.state === 'warmup' ? 'warmup' : 'healthy';
 }
 
 /** The worst bucket decides: one that failed, refuses writes or has a damaged file; then one that warms up. */

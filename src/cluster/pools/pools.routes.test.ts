@@ -105,6 +105,16 @@ describe('cluster reads', () => {
     );
   });
 
+  it('call a node unhealthy whose bucket waits for disk space, and say what it waits for', async () => {
+    const { request, kv } = await aManager();
+    await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
+    const waiting = { state: 'opening', keys: 0, values: 0, expected: 0, keysMs: 1, ms: 1 } as const;
+    kv.figures['b'] = { state: 'warmup', warmUp: { ...waiting, noSpace: '/data/b/2.db: disk full' } };
+    const { alerts, nodes } = (await request('/pools/default')).body;
+    assert.equal(alerts[0].msg, 'Bucket "b" waits for disk space to open /data/b/2.db: disk full');
+    assert.equal(nodes[0].status, 'unhealthy');
+  });
+
   it('wait for a change on request', async () => {
     const { request } = await aManager();
     const { etag } = (await request('/pools/default')).body;

@@ -114,3 +114,45 @@ test('a flush during the warm-up leaves an empty bucket that serves', async () =
   assert.equal(b.store('k'), Status.success);
   await b.bucket.stop();
 });
+
+test('waits for disk space to open its files, says so, and then has every document', async () => {
+  const stored = new MemoryDisk();
+  await fill(stored);
+  stored.hasNoSpaceToOpen = true;
+  const b = aBucketOn(stored.engine());
+  const started = b.bucket.start();
+  await eventually(() => assert.match(b.bucket.warmUpReport?.noSpace ?? '', /no space left/));
+  assert.deepEqual([b.bucket.state, b.bucket.damaged], ['warmup', []]);
+  assert.equal(b.find('k0'), Status.temporaryFailure);
+  stored.hasNoSpaceToOpen = false;
+  await eventually(() => {
+    b.tick(8_000);
+    assert.equal(b.bucket.state, 'ready');
+  });
+  await started;
+  assert.deepEqual([b.bucket.warmUpReport?.noSpace, b.bucket.stats().items], [undefined, 40]);
+  await b.bucket.stop();
+});
+
+for (const [end, title] of [
+  ['stop', 'stopped'],
+  ['destroy', 'removed'],
+  ['flush', 'flushed'],
+] as const)
+  test(`a bucket that waits for disk space can be ${title}`, async () => {
+    const stored = new MemoryDisk();
+    await fill(stored);
+    stored.hasNoSpaceToOpen = true;
+    const engine = stored.engine();
+    const b = aBucketOn(engine);
+    const started = b.bucket.start();
+    await eventually(() => assert.ok(b.bucket.warmUpReport?.noSpace));
+    if (end === 'flush') await b.bucket.flush(2);
+    else await b.bucket[end]();
+    await started;
+    assert.equal(b.bucket.state, end === 'flush' ? 'ready' : 'warmup');
+    assert.equal(b.bucket.warmUpReport?.noSpace, undefined);
+    stored.hasNoSpaceToOpen = false;
+    if (end === 'stop') assert.equal((await aBucketOn(engine).start()).bucket.stats().items, 40);
+    if (end === 'destroy') assert.equal(stored.buckets.size, 0);
+  });

@@ -26,6 +26,8 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 
 /** After a crash, clients may have CAS values that no file records: new values start above them. */
 const casJumpAfterCrash = 2 ** 24;
+/** Pauses between attempts to open the files while the disk has no space for that; each is twice as long as the one before. */
+const openRetryMs = { first: 500, max: 8_000 };
 /** Processes of one node that stop one after the other, before one of them is in the in-sync sets again. */
 const stoppedBootsMax = 8;
 
@@ -64,6 +66,7 @@ export class WarmUp {
   private readonly startedMs: number;
   private keysMs: number | null = null;
   private doneMs: number | null = null;
+  private noSpace: string | null = null;
   /** Live documents in the files, by the files' own counts. */
   expectedItems = 0;
   private expectedKeys = 0;
@@ -91,6 +94,7 @@ export class WarmUp {
       (endMs ?? this.options.clock.monotonicMs()) - this.startedMs;
     return {
       state: this.state,
+      ...(this.noSpace !== null && { noSpace: this.noSpace }),
       keys: loader.keys,
       values: loader.values,
       expected: this.expectedKeys,
@@ -101,12 +105,29 @@ export class WarmUp {
 
   /** Stops the warm-up; resolves when reads under way have ended. */
   async stop(): Promise<void> {
+    this.noSpace = null;
     this.stopping.abort(new Error('the bucket stops'));
     await this.running;
   }
 
-  open(): Promise<OpenResult> {
-    return this.options.disk.open(this.options.files);
+  /** Waits for disk space where that is missing. Throws when stopped meanwhile. */
+  async open(): Promise<OpenResult> {
+    const { clock, disk, files } = this.options;
+    for (let pauseMs = openRetryMs.first; ; pauseMs = Math.min(2 * pauseMs, openRetryMs.max)) {
+      const result = await disk.open(files);
+      if (result.noSpace) this.stopping.signal.throwIfAborted();
+      this.noteSpace(result);
+      if (result.noSpace === undefined) return result;
+      await clock.sleep(pauseMs, this.stopping.signal);
+    }
+  }
+
+  private noteSpace({ noSpace }: OpenResult): void {
+    const { bucketUuid } = this.options.files;
+    if (noSpace && this.noSpace === null)
+      this.options.log.error('bucket.open.disk_full', { bucketUuid, ...noSpace });
+    if (!noSpace && this.noSpace !== null) this.options.log.info('bucket.open.has_space', { bucketUuid });
+    this.noSpace = noSpace ? `${noSpace.path}: ${noSpace.reason}` : null;
   }
 
   /** Loads all keys. Throws when stopped meanwhile. */

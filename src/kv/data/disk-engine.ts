@@ -91,6 +91,8 @@ export class DiskFullError extends Error {
 export interface OpenResult {
   opened: OpenedFile[];
   damaged: DamagedFile[];
+  /** The disk had no space to open this file, which is as it was. The same `open` may be called again, and opens what is missing. */
+  noSpace?: { path: string; reason: string };
 }
 
 /** Which values a load returns: all, those stored in their rows, or none. */

@@ -14,12 +14,14 @@ import {
   type CutBuffer,
   DamagedFileError,
   type DiskEngine,
+  DiskFullError,
   type DiskSizes,
   type DiskThreads,
   type DroppedDocuments,
   type Fetched,
   type LargeItems,
   type LoadedValues,
+  type OpenedFile,
   type OpenResult,
 } from '../data/disk-engine.ts';
 import { type DocumentKey, decodeKeys, encodeKeys } from '../data/document-keys.ts';
@@ -45,6 +47,8 @@ export class LaneEngine implements DiskEngine {
   private readonly compactions: Compactions;
   private readonly pace: CopyPace;
   private readonly buckets = new Map<string, BucketFiles>();
+  /** The files that are open of buckets for which the disk had no space. */
+  private readonly incomplete = new Map<string, readonly OpenedFile[]>();
   /** By bucket, the lane of each file. */
   private readonly fileLanes = new Map<string, readonly LaneLease[]>();
   /** By bucket, its current files. Those of buckets in `readFrom` are open in reading lanes. */
@@ -74,18 +78,23 @@ export class LaneEngine implements DiskEngine {
   }
 
   async open(files: BucketFiles): Promise<OpenResult> {
-    if (this.buckets.has(files.bucketUuid)) throw new Error(`bucket ${files.bucketUuid} is open already`);
-    this.buckets.set(files.bucketUuid, files);
-    this.fileLanes.set(
-      files.bucketUuid,
-      Array.from({ length: files.fileCount }, () => this.writers.enter()),
-    );
+    const { bucketUuid, fileCount } = files;
+    const before = this.incomplete.get(bucketUuid);
+    if (this.buckets.has(bucketUuid) && !before) throw new Error(`bucket ${bucketUuid} is open already`);
+    this.buckets.set(bucketUuid, files);
+    if (!before)
+      this.fileLanes.set(
+        bucketUuid,
+        Array.from({ length: fileCount }, () => this.writers.enter()),
+      );
     try {
-      return await this.openFiles(files.bucketUuid, await this.writers.first().call('prepare', files));
+      return await this.openFiles(bucketUuid, await this.writers.first().call('prepare', files), before);
     } catch (error) {
       if (error instanceof DamagedFileError) return allDamaged(files, error);
-      this.buckets.delete(files.bucketUuid);
-      await this.leaveLanes(files.bucketUuid);
+      if (error instanceof DiskFullError) return this.noteNoSpace(files, error.message);
+      this.buckets.delete(bucketUuid);
+      this.incomplete.delete(bucketUuid);
+      await this.leaveLanes(bucketUuid);
       throw error;
     }
   }
@@ -165,9 +174,14 @@ export class LaneEngine implements DiskEngine {
     await this.compactions.cancel(bucketUuid);
     await this.closeReaders(bucketUuid);
     await this.eachLane(bucketUuid, (lane) => lane.call('close', bucketUuid, false));
-    const { damaged } = await this.openFiles(bucketUuid, await this.writers.first().call('renew', files));
+    this.incomplete.delete(bucketUuid);
+    const { damaged, noSpace } = await this.openFiles(
+      bucketUuid,
+      await this.writers.first().call('renew', files),
+    );
     this.buckets.set(bucketUuid, files);
     if (damaged[0] !== undefined) throw new DamagedFileError(damaged[0]);
+    if (noSpace !== undefined) throw new Error(`${noSpace.path}: ${noSpace.reason}`);
   }
 
   async sizes(bucketUuid: string): Promise<DiskSizes> {
@@ -190,6 +204,7 @@ export class LaneEngine implements DiskEngine {
   async close(bucketUuid: string, clean = true, by?: string): Promise<void> {
     this.filesOf(bucketUuid);
     this.buckets.delete(bucketUuid);
+    this.incomplete.delete(bucketUuid);
     await this.compactions.cancel(bucketUuid);
     await this.closeReaders(bucketUuid);
     try {
@@ -207,6 +222,7 @@ export class LaneEngine implements DiskEngine {
   async stop(): Promise<void> {
     const open = [...this.buckets.keys()];
     this.buckets.clear();
+    this.incomplete.clear();
     this.specs.clear();
     await Promise.all(open.map((bucketUuid) => this.compactions.cancel(bucketUuid)));
     this.fileLanes.clear();
@@ -214,18 +230,33 @@ export class LaneEngine implements DiskEngine {
     await this.writers.stop();
   }
 
-  private async openFiles(bucketUuid: string, specs: readonly DataFileSpec[]): Promise<OpenResult> {
+  /** `before` are open already. */
+  private async openFiles(
+    bucketUuid: string,
+    specs: readonly DataFileSpec[],
+    before: readonly OpenedFile[] = [],
+  ): Promise<OpenResult> {
     this.specs.set(bucketUuid, specs);
+    const missing = specs.filter(({ file }) => !before.some((opened) => opened.file === file));
     const results = await this.eachLane(bucketUuid, (lane) =>
       lane.call(
         'open',
-        specs.filter((spec) => this.laneOf(bucketUuid, spec.file) === lane),
+        missing.filter((spec) => this.laneOf(bucketUuid, spec.file) === lane),
       ),
     );
-    return {
-      opened: results.flatMap((result) => result.opened).sort((a, b) => a.file - b.file),
-      damaged: results.flatMap((result) => result.damaged).sort((a, b) => a.file - b.file),
-    };
+    const opened = [...before, ...results.flatMap((result) => result.opened)];
+    const damaged = results.flatMap((result) => result.damaged).sort((a, b) => a.file - b.file);
+    const noSpace = results.find((result) => result.noSpace !== undefined)?.noSpace;
+    if (noSpace === undefined) this.incomplete.delete(bucketUuid);
+    else this.incomplete.set(bucketUuid, opened);
+    return { opened: opened.sort((a, b) => a.file - b.file), damaged, ...(noSpace && { noSpace }) };
+  }
+
+  /** For the files of a bucket that is new, or was flushed while it was not open. */
+  private noteNoSpace({ bucketUuid, folder }: BucketFiles, reason: string): OpenResult {
+    const opened = this.incomplete.get(bucketUuid) ?? [];
+    this.incomplete.set(bucketUuid, opened);
+    return { opened: [...opened], damaged: [], noSpace: { path: folder, reason } };
   }
 
   /** From here on reads open the new file. Running reads may still use the old one, which is unlinked but open. */

@@ -46,6 +46,8 @@ export class MemoryDisk {
   private nextFailure: string | null = null;
   /** Commits find the disk full. */
   isFull = false;
+  /** No space is left to open files either. */
+  hasNoSpaceToOpen = false;
 
   constructor(options: MemoryDiskOptions = {}) {
     this.sync = options.sync ?? (() => Promise.resolve());
@@ -100,6 +102,8 @@ interface Handle {
 }
 
 interface OpenBucket {
+  /** The disk had no space to open the files. */
+  isIncomplete: boolean;
   files: BucketFiles;
   stored: StoredBucket;
   handles: Map<number, Handle>;
@@ -119,11 +123,17 @@ class MemoryEngine implements DiskEngine {
   async open(files: BucketFiles): Promise<OpenResult> {
     this.refuseWhenDead();
     const { bucketUuid } = files;
-    if (this.buckets.has(bucketUuid)) throw new Error(`bucket ${bucketUuid} is open already`);
+    if (this.buckets.get(bucketUuid)?.isIncomplete === false)
+      throw new Error(`bucket ${bucketUuid} is open already`);
     const stored = this.disk.buckets.get(files.folder) ?? emptyBucket(files);
     const conflict = conflictOf(stored, files);
-    const bucket = { files, stored, handles: new Map<number, Handle>() };
+    const isIncomplete = this.disk.hasNoSpaceToOpen;
+    const bucket = { files, stored, handles: new Map<number, Handle>(), isIncomplete };
     this.buckets.set(bucketUuid, bucket);
+    if (isIncomplete) {
+      const { path } = damagedOf(files, 0, '');
+      return { opened: [], damaged: [], noSpace: { path, reason: 'no space left on device' } };
+    }
     if (conflict !== null)
       return { opened: [], damaged: stored.files.map((_, file) => damagedOf(files, file, conflict)) };
     if (stored.incarnation < files.incarnation) Object.assign(stored, emptyBucket(files));

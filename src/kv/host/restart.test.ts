@@ -42,6 +42,8 @@ test('a bucket whose disk is full keeps its engine, and is restarted once there 
   await using service = await startService(aDesired(), { log });
   const client = await service.ready();
   const set = { opcode: 1, key: Buffer.from('\0k'), extras: Buffer.alloc(8), value: Buffer.from('kept') };
+  // What the start wrote would find the full disk before the client does.
+  await eventually(async () => assert.equal((await service.service.report()).buckets[0]?.dirtyItems, 0));
   service.disk.isFull = true;
   assert.equal((await client.ask(set)).status, Status.success);
   const failure = async () => (await service.service.report()).buckets[0]?.writeFailure ?? '';

@@ -17,6 +17,7 @@ import {
 import { connectionSql, formatVersion, pageBytes, shrinkSql, sql } from '../schema.ts';
 import { CutLog, cutLogBytes, cutLogPath, readCutLog, removeCutLog } from './cut-log.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
+import { checkSpace, isSqliteFull, lacksSpace } from './no-space.ts';
 import { PageCounts } from './page-counts.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
 import { RowWriter } from './row-writer.ts';
@@ -58,11 +59,11 @@ export class DataFile {
   /** The last commit found the disk full: its rows are not written. */
   private isFull = false;
 
-  /** Opens a file and marks it as in use. Throws DamagedFileError, leaving the file as it is. */
+  /** Opens a file and marks it as in use. Throws DamagedFileError, or DiskFullError, leaving the file as it is. */
   static open(spec: DataFileSpec, monotonicMs: () => number): { data: DataFile; opened: OpenedFile } {
     try {
       checkFormat(spec.path);
-      checkWal(`${spec.path}-wal`);
+      checkSpace(spec.path, checkWal(`${spec.path}-wal`));
       const hadWal = hasWal(spec.path);
       // Before it is opened for writing, which would truncate an unreadable log.
       if (hadWal) readOnly(spec.path, (db) => checkCommitsOf(spec, headerOf(db), hadWal));
@@ -70,7 +71,7 @@ export class DataFile {
       const data = new DataFile(spec);
       return { data, opened: data.start(monotonicMs, hadWal) };
     } catch (error) {
-      throw damageOf(spec, error);
+      throw openingErrorOf(spec, error);
     }
   }
 
@@ -163,7 +164,7 @@ export class DataFile {
       this.log ??= new CutLog(this.spec);
       this.log.write(this.commitsEver + 1, cuts);
     } catch (error) {
-      if (!hasNoSpace(error)) throw error;
+      if (!lacksSpace(error)) throw error;
       this.isFull = true;
       throw new DiskFullError(cuts, reasonOf(error), { cause: error });
     }
@@ -186,7 +187,7 @@ export class DataFile {
       this.isFull = false;
       return result;
     } catch (error) {
-      if (isDiskFull(error) && this.rollBack())
+      if (isSqliteFull(error) && this.rollBack())
         throw new DiskFullError(cuts, reasonOf(error), { cause: error });
       this.fail(error);
       throw error;
@@ -202,7 +203,7 @@ export class DataFile {
       else if (pages >= checkpointPages) this.walPages('passive');
     } catch (error) {
       // The log stays unchanged; the next commit tries again.
-      if (!isDiskFull(error)) this.fail(error);
+      if (!isSqliteFull(error)) this.fail(error);
     }
   }
 
@@ -256,7 +257,7 @@ export class DataFile {
       this.db.exec('pragma wal_checkpoint(truncate)');
       removeCutLog(this.spec);
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (!isSqliteFull(error)) throw error;
     }
   }
 
@@ -327,7 +328,7 @@ export class DataFile {
       this.walPages('truncate');
       return true;
     } catch (error) {
-      return isDiskFull(error);
+      return isSqliteFull(error);
     }
   }
 
@@ -378,14 +379,12 @@ function checkCommitsOf(spec: DataFileSpec, header: ReadonlyMap<unknown, unknown
   checkCommits(spec.path, { commits, isInUse: header.get('clean') !== CleanFlag.clean, hadWal });
 }
 
-/** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the log. Neither follows a failed fsync. */
-const isDiskFull = (error: unknown): boolean =>
-  [13, 4874].includes((error as { errcode?: number } | null)?.errcode ?? 0);
-
-const hasNoSpace = (error: unknown): boolean =>
-  ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
-
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const openingErrorOf = (spec: DataFileSpec, error: unknown): DamagedFileError | DiskFullError =>
+  lacksSpace(error)
+    ? new DiskFullError(new Uint8Array(0), reasonOf(error), { cause: error })
+    : damageOf(spec, error);
 
 function damageOf(spec: DataFileSpec, error: unknown): DamagedFileError {
   const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';

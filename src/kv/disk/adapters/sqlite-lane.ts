@@ -7,6 +7,7 @@ import {
   type BackfillRequest,
   type BucketFiles,
   DamagedFileError,
+  DiskFullError,
   type DiskSizes,
   type DroppedDocuments,
   type Fetched,
@@ -31,6 +32,7 @@ import { DataFile } from './data-file.ts';
 import { Fetcher } from './fetcher.ts';
 import { type CopyState, type CopyStep, FileCopy } from './file-copy.ts';
 import type { DataFileSpec } from './file-format.ts';
+import { lacksSpace } from './no-space.ts';
 import type { LoadCursor, LoadPage } from './page-reader.ts';
 
 /** A data file and the empty one to which its live rows are copied. */
@@ -67,12 +69,16 @@ export class SqliteLane {
     return asDamage(files, () => renewFolder(files));
   }
 
+  /** Ends at the first file for which the disk has no space. */
   open(specs: readonly DataFileSpec[]): OpenResult {
     const result: OpenResult = { opened: [], damaged: [] };
     for (const spec of specs) {
       try {
         result.opened.push(this.openFile(spec));
       } catch (error) {
+        if (error instanceof DiskFullError) {
+          return { ...result, noSpace: { path: spec.path, reason: error.message } };
+        }
         if (!(error instanceof DamagedFileError)) throw error;
         result.damaged.push({ file: error.file, path: error.path, reason: error.reason });
       }
@@ -314,12 +320,13 @@ function checkRoom(path: string, dataBytes: number): void {
 
 const mib = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
 
-/** An error of the folder becomes a DamagedFileError that names `files.json`. */
+/** An error of the folder becomes a DamagedFileError that names `files.json`; a lack of space is none of the folder. */
 function asDamage<T>(files: BucketFiles, act: () => T): T {
   try {
     return act();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    if (lacksSpace(error)) throw new DiskFullError(new Uint8Array(0), reason, { cause: error });
     const path = layoutPath(files.folder);
     throw new DamagedFileError({ file: 0, path, reason }, { cause: error });
   }
