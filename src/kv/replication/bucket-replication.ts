@@ -17,6 +17,7 @@ import { CopyReports } from './copy-reports.ts';
 import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import type { EarlyOpens } from './early-opens.ts';
+import { EpochWrites, isConfirmation } from './epoch-writes.ts';
 import type { CopyBatch, Empty, Open, Opened, PeerMessage } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 import { servedShardState } from './served-shard-state.ts';
@@ -67,6 +68,7 @@ export class BucketReplication {
   private readonly cuts = new CutWriter();
   private readonly delayed: DelayedWork;
   private readonly boots: ContinuedBoots;
+  private readonly epochWrites: EpochWrites;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
   private following: Promise<unknown> = Promise.resolve();
@@ -89,6 +91,7 @@ export class BucketReplication {
     this.reports = new CopyReports({ ...options, delayed, columns: options.bucket.columns });
     this.earlier = new EarlierActives(options.peers);
     this.boots = new ContinuedBoots({ ...options, own: options.bucket.stoppedBoots });
+    this.epochWrites = new EpochWrites({ ...options, boots: this.boots, vbsOf: this.vbsOf });
     options.bucket.servedUntilMs = (vb) => this.servedUntilMs(vb);
     options.bucket.progress.notifyPersisted((vb) => this.persisted(vb));
   }
@@ -222,20 +225,21 @@ export class BucketReplication {
     return [...this.actives.values()].flatMap((active) => active.wantedChange() ?? []);
   }
 
-  private async change(changes: readonly ShardChange[]): Promise<void> {
-    const { bucket, change, log, self, uuid } = this.options;
+  private async change(wanted: readonly ShardChange[]): Promise<void> {
+    const { change, log, self, uuid } = this.options;
     this.isChanging = true;
-    for (const shardChange of changes) this.actives.get(shardChange.shard)?.changing(shardChange);
-    const confirms = changes.filter(({ kind }) => kind === 'confirm');
-    for (const { epoch, shard } of confirms) this.raiseEpoch(shard, epoch, self.node);
-    // On disk before the map has it, so that no lower epoch is answered after a restart; a full disk keeps it in memory.
-    if (confirms.length > 0) await bucket.writeStates(confirms.flatMap(({ shard }) => this.vbsOf(shard)));
+    for (const shardChange of wanted) this.actives.get(shardChange.shard)?.changing(shardChange);
+    for (const { epoch, shard } of wanted.filter(isConfirmation)) this.raiseEpoch(shard, epoch, self.node);
+    // On disk before the map has it, so that no lower epoch is answered after a restart.
+    const changes = wanted.some(isConfirmation) ? await this.epochWrites.write(wanted, this.specs) : wanted;
+    if (changes.length === 0 && wanted.length > 0) return this.endUnsent(wanted);
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
     if (outcome.kind === 'unsent') return this.endUnsent(changes);
     if (outcome.kind === 'unknown' && !this.isMapUnknown)
       log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
     this.isMapUnknown = outcome.kind === 'unknown';
+    if (outcome.kind === 'done') this.epochWrites.made(changes);
     try {
       if (outcome.kind === 'unknown') return;
       // First the map, so that a shard that has stopped is not served again before `changed`.

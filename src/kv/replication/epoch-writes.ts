@@ -1,0 +1,98 @@
+// Brings epochs to disk before this process confirms them in the map. A shard whose epoch the disk does not take is passed on to another
+// member of its in-sync set, which has all that was acknowledged.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+import type { ContinuedBoots } from './continued-boots.ts';
+
+/** A process that has just started knows its peers after this time. */
+const unknownMaxMs = 1_000;
+
+export interface EpochWritesOptions {
+  readonly uuid: string;
+  readonly self: SyncMember;
+  readonly bucket: Pick<Bucket, 'writeStates'>;
+  readonly boots: Pick<ContinuedBoots, 'stateOf'>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly log: Log;
+  readonly vbsOf: (shard: number) => readonly number[];
+}
+
+export const isConfirmation = ({ kind }: ShardChange): boolean => kind === 'confirm';
+
+export class EpochWrites {
+  private readonly options: EpochWritesOptions;
+  /** Shards that this process passed on, and whose epochs its disk has not taken since: named again, it serves them. */
+  private readonly passed = new Set<number>();
+  /** What the last `write` returned in place of confirmations. */
+  private offers: readonly ShardChange[] = [];
+  /** Since when the disk takes no epochs; null: it takes them. */
+  private failingSinceMs: number | null = null;
+
+  constructor(options: EpochWritesOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Returns the changes to request: a confirmation whose epoch is not on disk passes its shard on where another member can serve it. While
+   * that is not known it is left out.
+   */
+  async write(changes: readonly ShardChange[], specs: readonly ShardSpec[]): Promise<readonly ShardChange[]> {
+    const { bucket, clock, vbsOf } = this.options;
+    const shards = changes.filter(isConfirmation).map(({ shard }) => shard);
+    const written = new Set(await bucket.writeStates(shards.flatMap((shard) => vbsOf(shard))));
+    const missing = shards.filter((shard) => !vbsOf(shard).every((vb) => written.has(vb)));
+    for (const shard of shards) if (!missing.includes(shard)) this.passed.delete(shard);
+    this.failingSinceMs = missing.length === 0 ? null : (this.failingSinceMs ?? clock.monotonicMs());
+    if (missing.length === 0) return changes;
+    this.offers = missing.flatMap((shard) => this.passedOn(shard, specs[shard]) ?? []);
+    const unknown = missing.filter((shard) => this.isUnknown(shard, specs[shard]));
+    this.report(missing.filter((shard) => !unknown.includes(shard)));
+    return changes
+      .filter(({ shard }) => !unknown.includes(shard))
+      .map((change) => this.offerOf(change.shard) ?? change);
+  }
+
+  /** The map has the changes that `write` returned. */
+  made(changes: readonly ShardChange[]): void {
+    for (const offer of this.offers) if (changes.includes(offer)) this.passed.add(offer.shard);
+  }
+
+  private offerOf(shard: number): ShardChange | undefined {
+    return this.offers.find((offer) => offer.shard === shard);
+  }
+
+  /**
+   * To the next member in the order of the set, so that it goes round where other disks are full too, and then returns. Undefined: no other
+   * member is known to have all that was acknowledged, or this one has passed it on before.
+   */
+  private passedOn(shard: number, spec: ShardSpec | undefined): ShardChange | undefined {
+    if (spec === undefined || this.passed.has(shard)) return undefined;
+    const successor = this.others(spec).find(
+      (member) => this.options.boots.stateOf(member) === 'whole',
+    )?.node;
+    return successor === undefined ? undefined : { shard, epoch: spec.epoch, kind: 'stop', successor };
+  }
+
+  private isUnknown(shard: number, spec: ShardSpec | undefined): boolean {
+    const { boots, clock } = this.options;
+    if (clock.monotonicMs() - (this.failingSinceMs ?? -Infinity) >= unknownMaxMs) return false;
+    if (spec === undefined || this.passed.has(shard) || this.offerOf(shard)) return false;
+    return this.others(spec).some((member) => boots.stateOf(member) === 'unknown');
+  }
+
+  /** The other members, beginning with the next one after this node. */
+  private others({ inSync = [] }: ShardSpec): SyncMember[] {
+    const own = inSync.findIndex(({ node }) => node === this.options.self.node);
+    return [...inSync.slice(own + 1), ...inSync.slice(0, Math.max(own, 0))];
+  }
+
+  private report(missing: readonly number[]): void {
+    if (missing.length === 0) return;
+    const { log, uuid } = this.options;
+    const inMemory = missing.filter((shard) => !this.offerOf(shard));
+    const passedOn = this.offers.map(({ shard }) => shard);
+    log.warn('replication.epochs_not_written', { bucket: uuid, passedOn, inMemory });
+  }
+}
