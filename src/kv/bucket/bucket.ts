@@ -145,7 +145,7 @@ export class Bucket {
    */
   handOver(vbs: readonly number[], isUnderWay: boolean): void {
     for (const vb of vbs) this.columns.handingOver[vb] = isUnderWay ? 1 : 0;
-    if (!isUnderWay && this.isServing) this.recordMissedEvents();
+    if (!isUnderWay && this.isServing) this.recordMissedEvents(vbs);
   }
 
   /** Whether no durable write of these vbuckets waits for its level. */
@@ -232,7 +232,7 @@ export class Bucket {
       vbuckets,
       random: this.options.random,
       shards: this.options.shards,
-      activated: () => this.recordMissedEvents(),
+      activated: (vbs) => this.recordMissedEvents(vbs),
       written: (vbs) => this.writeStates(vbs),
       deposed: (vb) => durableWrites.depose(vb),
       changed: (vb) => changes.stateChanged(vb),
@@ -240,10 +240,12 @@ export class Bucket {
     });
   }
 
-  /** Records the events that vbuckets missed while this node made no seqnos for them, and sweeps dropped collections again. */
-  private recordMissedEvents(): void {
-    this.recordManifest();
-    this.parts.events.whenRecorded(() => this.parts.background.sweepAgain());
+  /** Records the events that those of the vbuckets missed that are active now, and frees documents of dropped collections in them. */
+  private recordMissedEvents(vbs: readonly number[]): void {
+    const active = this.shards.active(vbs).filter((vb) => this.readable.includes(vb));
+    if (active.length === 0) return;
+    this.recordManifest(active);
+    this.parts.events.whenRecorded(() => this.parts.background.sweepAgain(active));
   }
 
   /** False: the disk did not take all changes. */
@@ -362,9 +364,9 @@ export class Bucket {
   }
 
   /** Records the manifest's changes as system events of active vbuckets. Caches keep no history. */
-  private recordManifest(): void {
+  private recordManifest(vbs = this.shards.active(this.readable)): void {
     if (this.options.type === 'cache') return;
-    this.parts.events.record(this.shards.active(this.readable), manifestState(this.manifest));
+    this.parts.events.record(vbs, manifestState(this.manifest));
   }
 
   /** Frees the documents of dropped collections. */

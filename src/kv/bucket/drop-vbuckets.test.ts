@@ -148,10 +148,10 @@ test('a bucket that stops ends its removals first, so that none of them concerns
   const gate = deferred<void>();
   const drop = engine.drop.bind(engine);
   const dropped: number[] = [];
-  engine.drop = async (uuid, file, vb) => {
+  engine.drop = async (uuid, file, vbs) => {
     await gate.promise;
-    dropped.push(vb);
-    return await drop(uuid, file, vb);
+    dropped.push(...vbs);
+    await drop(uuid, file, vbs);
   };
   const dropping = assert.rejects(b.bucket.drop([droppedVbucket, 6]), { message: 'the bucket stops' });
   await untilIdle(b);

@@ -3,6 +3,9 @@
 import { type BucketFiles, type DiskEngine, fileOf } from '../data/disk-engine.ts';
 import type { BucketParts } from './bucket-parts.ts';
 
+/** So many rows are removed within some milliseconds. */
+const rowsAtOnce = 2_000;
+
 export interface DropOptions {
   parts: Pick<BucketParts, 'events' | 'flusher' | 'residency' | 'vbuckets'>;
   /** Null and undefined where there is no disk. */
@@ -25,18 +28,39 @@ export async function dropVbuckets(vbs: readonly number[], options: DropOptions)
   if (isServing()) flusher?.resume();
   if (flusher?.isStuck === true) throw new Error('the disk takes no changes');
   try {
-    for (const vb of vbs) {
+    for (const group of groupsOf(vbs, options)) {
       if (!isServing()) throw new Error('the bucket stops');
-      await dropFromDisk(vb, options);
-      vbuckets.drop(vb);
-      events.discard(vb);
+      await dropFromDisk(group, options);
+      for (const vb of group) {
+        vbuckets.drop(vb);
+        events.discard(vb);
+      }
     }
   } finally {
     residency.discardAbsent();
   }
 }
 
-async function dropFromDisk(vb: number, { disk, files }: DropOptions): Promise<void> {
+/** Vbuckets of one file with few documents: each transaction has its own sync, for which commits of the file wait. */
+function groupsOf(vbs: readonly number[], { files, parts }: DropOptions): number[][] {
+  const { items, tombstones } = parts.vbuckets.columns;
+  const groups: number[][] = [];
+  let rows = 0;
+  const file = (vb: number): number => fileOf(vb, files?.fileCount ?? 1);
+  for (const vb of vbs.toSorted((a, b) => file(a) - file(b))) {
+    const last = groups.at(-1);
+    rows += (items[vb] as number) + (tombstones[vb] as number);
+    const continues = last !== undefined && rows <= rowsAtOnce && file(last[0] as number) === file(vb);
+    if (continues) last.push(vb);
+    else {
+      groups.push([vb]);
+      rows = (items[vb] as number) + (tombstones[vb] as number);
+    }
+  }
+  return groups;
+}
+
+async function dropFromDisk(vbs: readonly number[], { disk, files }: DropOptions): Promise<void> {
   if (disk === undefined || files === null) return;
-  await disk.drop(files.bucketUuid, fileOf(vb, files.fileCount), vb);
+  await disk.drop(files.bucketUuid, fileOf(vbs[0] as number, files.fileCount), vbs);
 }

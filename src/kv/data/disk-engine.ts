@@ -214,8 +214,8 @@ export interface DiskEngine {
     afterSeqno: number,
     targetBytes?: number,
   ): Promise<BackfillPage>;
-  /** Removes all rows of a vbucket and its state, in one transaction. Cancels compactions of the bucket. */
-  drop(bucketUuid: string, file: number, vb: number): Promise<DroppedDocuments>;
+  /** Removes all rows of vbuckets and their states, in one transaction. Cancels compactions of the bucket. */
+  drop(bucketUuid: string, file: number, vbs: readonly number[]): Promise<void>;
   /**
    * Removes every row (flush of the bucket) and raises the incarnation, in one atomic step. Replaces damaged files. Commits and
    * loads under way when it is called may reject.
@@ -238,9 +238,6 @@ export interface DiskEngine {
   /** Stops the engine. Buckets that were not closed count as not stopped cleanly. */
   stop(): Promise<void>;
 }
-
-/** How many live documents of each collection were removed. */
-export type DroppedDocuments = ReadonlyMap<number, number>;
 
 /** Bytes on disk (all files with their WAL), and bytes of live and of free pages in them. */
 export interface DiskSizes {

@@ -17,7 +17,6 @@ import {
   DiskFullError,
   type DiskSizes,
   type DiskThreads,
-  type DroppedDocuments,
   type Fetched,
   type LargeItems,
   type LoadedValues,
@@ -126,9 +125,9 @@ export class LaneEngine implements DiskEngine {
   }
 
   /** A copy for a compaction may have rows of the vbucket. */
-  async drop(bucketUuid: string, file: number, vb: number): Promise<DroppedDocuments> {
+  async drop(bucketUuid: string, file: number, vbs: readonly number[]): Promise<void> {
     while (this.compactions.isRunning(bucketUuid)) await this.compactions.cancel(bucketUuid);
-    return await this.laneOf(bucketUuid, file).call('drop', bucketUuid, file, vb);
+    await this.laneOf(bucketUuid, file).call('drop', bucketUuid, file, vbs);
   }
 
   async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<DocumentKey[]> {

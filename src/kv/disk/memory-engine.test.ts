@@ -63,7 +63,7 @@ test('makes no change after a crash that was requested before it', async () => {
   await engine.open(files);
   const first = engine.commit(files.bucketUuid, 0, commitOf('a', 1));
   await new Promise((resolve) => setImmediate(resolve));
-  const drop = engine.drop(files.bucketUuid, 0, 0);
+  const drop = engine.drop(files.bucketUuid, 0, [0]);
   disk.crash('kept');
   const next = disk.engine();
   await next.open(files);

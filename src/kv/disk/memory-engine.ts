@@ -12,7 +12,6 @@ import {
   type DiskEngine,
   DiskFullError,
   type DiskSizes,
-  type DroppedDocuments,
   type Fetched,
   type LargeItems,
   type LoadedValues,
@@ -167,19 +166,17 @@ class MemoryEngine implements DiskEngine {
     await written;
   }
 
-  async drop(bucketUuid: string, file: number, vb: number): Promise<DroppedDocuments> {
+  async drop(bucketUuid: string, file: number, vbs: readonly number[]): Promise<void> {
     const handle = this.usable(bucketUuid, file);
-    let dropped: DroppedDocuments = new Map();
     const removed = handle.last.then(() => {
       // A crash may have come while it waited.
       this.refuseWhenDead();
       return this.disk.write(() => {
-        dropped = handle.stored.drop(vb);
+        for (const vb of vbs) handle.stored.drop(vb);
       });
     });
     handle.last = removed.catch(() => {});
     await removed;
-    return dropped;
   }
 
   async expiredKeys(

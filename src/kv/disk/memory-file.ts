@@ -17,7 +17,6 @@ import {
   type BackfillPage,
   type CollectionKeysRequest,
   type CutBuffer,
-  type DroppedDocuments,
   type LargeItems,
   type LoadedValues,
   type PurgedVbucket,
@@ -25,7 +24,6 @@ import {
   type VbucketRecord,
 } from '../data/disk-engine.ts';
 import type { DocumentKey } from '../data/document-keys.ts';
-import { collectionIdOf } from '../vbucket/live-collections.ts';
 import { smallValueMax } from './schema.ts';
 import { recordOf, stateOf } from './vb-row.ts';
 
@@ -66,15 +64,8 @@ export class MemoryFile {
   }
 
   /** Removes the vbucket. */
-  drop(vb: number): DroppedDocuments {
-    const live = new Map<number, number>();
-    for (const { encoded } of this.vbuckets.get(vb)?.byKey.values() ?? []) {
-      if (isDeleted(encoded) || isEventKey(encoded, cutItemBytes)) continue;
-      const id = collectionIdOf(encoded, cutItemBytes);
-      live.set(id, (live.get(id) ?? 0) + 1);
-    }
+  drop(vb: number): void {
     this.vbuckets.delete(vb);
-    return live;
   }
 
   /** The newest items of these keys, each in a cut of its own. */

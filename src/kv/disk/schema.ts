@@ -75,7 +75,6 @@ export const sql = {
   /** Run before a key whose value is in `big` is replaced. */
   dropBig: `delete from big
     where id = (select vb * ${bigVbFactor} + seq from doc where vb = ? and key = ? and val is null)`,
-  liveKeys: 'select key from doc where vb = ? and del is null',
   dropRows: 'delete from doc where vb = ?',
   dropBigs: `delete from big where id >= ? * ${bigVbFactor} and id < (? + 1) * ${bigVbFactor}`,
   dropCollections: 'delete from coll where vb = ?',

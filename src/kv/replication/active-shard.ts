@@ -10,6 +10,7 @@ import type { Opened, ReportedPosition, ShardRef } from './frames.ts';
 import { Handover } from './handover.ts';
 import { JoiningCopy } from './joining-copy.ts';
 import type { PeerConnections } from './peers.ts';
+import { hasSameSet } from './same-set.ts';
 
 export interface ActiveShardOptions {
   ref: ShardRef;
@@ -101,8 +102,9 @@ export class ActiveShard {
   }
 
   follow(spec: ShardSpec): void {
+    const isSame = this.change === null && hasSameSet(spec, this.spec);
     this.spec = spec;
-    this.updateMembers();
+    if (!isSame) this.updateMembers();
   }
 
   /** Starts to feed the copies of connected nodes, and stops feeding copies that the map does not have. */
@@ -234,8 +236,9 @@ export class ActiveShard {
   }
 
   changed(): void {
+    if (this.change === null) return;
     // The position of a copy that left is requested again.
-    if (this.change?.kind === 'leave') this.connectionLost(this.change.node);
+    if (this.change.kind === 'leave') this.connectionLost(this.change.node);
     this.change = null;
     this.updateMembers();
   }

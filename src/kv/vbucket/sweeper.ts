@@ -28,22 +28,32 @@ export class Sweeper {
   private slot = 0;
   /** Length of the vbucket's hash table when the walk entered it: if it has grown, the vbucket is walked again. */
   private end = 0;
+  /** Some item of the vbucket could not be freed yet. */
   private hasSkipped = false;
+  /** 1: the walk goes through this vbucket. */
+  private readonly wanted: Uint8Array;
 
   constructor(options: SweeperOptions) {
     this.options = options;
+    this.wanted = new Uint8Array(options.vbuckets.columns.count);
   }
 
-  /** Starts over, since collections were dropped. */
-  begin(): void {
-    this.hasSkipped = false;
-    this.enter(0);
+  /** Starts over, since collections were dropped: through all vbuckets, or through these and those that are left. */
+  begin(vbs?: readonly number[]): void {
+    if (vbs === undefined) this.wanted.fill(1);
+    else for (const vb of vbs) this.wanted[vb] = 1;
+    this.restart();
+  }
+
+  /** Walks again through the vbuckets that are left. */
+  restart(): void {
+    this.enterNext(0);
   }
 
   /** Visits up to `slots` slots. `again`: the walk is over but some items could not be freed yet. */
   slice(slots: number): 'more' | 'again' | 'done' {
     for (let left = slots; left > 0; left--) {
-      if (this.vb === this.options.vbuckets.columns.count) return this.hasSkipped ? 'again' : 'done';
+      if (this.vb === this.wanted.length) return this.wanted.includes(1) ? 'again' : 'done';
       this.step();
     }
     return 'more';
@@ -52,14 +62,25 @@ export class Sweeper {
   private enter(vb: number): void {
     this.vb = vb;
     this.slot = 0;
-    this.end = vb < this.options.vbuckets.columns.count ? this.options.vbuckets.index.end(vb) : 0;
+    this.hasSkipped = false;
+    this.end = vb < this.wanted.length ? this.options.vbuckets.index.end(vb) : 0;
+  }
+
+  private enterNext(from: number): void {
+    const found = this.wanted.indexOf(1, from);
+    this.enter(found < 0 ? this.wanted.length : found);
+  }
+
+  private leave(): void {
+    if (!this.hasSkipped) this.wanted[this.vb] = 0;
+    this.enterNext(this.vb + 1);
   }
 
   private step(): void {
     const { index } = this.options.vbuckets;
     if (index.continueRehash(this.vb)) return;
     if (index.end(this.vb) !== this.end) this.enter(this.vb);
-    else if (this.slot >= this.end) this.enter(this.vb + 1);
+    else if (this.slot >= this.end) this.leave();
     else this.visit(index.address(this.vb, this.slot));
   }
 

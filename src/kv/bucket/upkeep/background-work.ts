@@ -75,9 +75,9 @@ export class BackgroundWork {
     if (removed.length > 0) this.sweep.begin(removed);
   }
 
-  /** Frees what earlier sweeps skipped in memory, since its vbuckets were not active. */
-  sweepAgain(): void {
-    this.sweep.begin([]);
+  /** Frees what earlier sweeps skipped in the memory of these vbuckets, since they were not active. */
+  sweepAgain(vbs: readonly number[]): void {
+    this.sweep.begin([], vbs);
   }
 
   /** Sets the interval of the expiry pager. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import type { ShardSpec } from '../../admin.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 
@@ -53,5 +54,30 @@ test('the sweep removes documents of a dropped collection that are on disk only,
     assert.equal(await b.whenResident(() => b.find(`k${i}`, vbOf(i))), Status.success);
   }
   assert.ok(b.bucket.stats().nonResident <= 3000);
+  await b.bucket.stop();
+});
+
+test('a vbucket that becomes active is swept of what was dropped while it was a copy', async () => {
+  const copy = 5;
+  const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
+    Array.from({ length: 64 }, (_, shard) => ({
+      state: shard === copy ? state : 'active',
+      epoch: shard === copy ? epoch : 1,
+      replicas: [],
+    }));
+  const storage = { disk: new MemoryDisk().engine(), files };
+  const manifest = manifestOf('1', '0', '8');
+  const b = await new BucketUnderTest({ storage, rules, manifest, shards: shards('active', 1) }).start();
+  await fill(b, '8', 128);
+  await fill(b, '0', 64);
+  const isLeft = (vb: number): boolean => (b.bucket.columns.items[vb] as number) > 1;
+  await b.bucket.followShards(shards('replica', 2));
+  b.bucket.applyManifest(manifestOf('2', '0'));
+  await until(b, () => !isLeft(copy - 1) && !isLeft(copy + 1));
+  assert.ok(isLeft(copy), 'its active makes the tombstones');
+  const promoted = b.bucket.followShards(shards('active', 3));
+  await until(b, () => !isLeft(copy));
+  await promoted;
+  await until(b, () => b.bucket.stats().dirtyItems === 0);
   await b.bucket.stop();
 });

@@ -39,11 +39,11 @@ export class CollectionSweep {
     this.options = options;
   }
 
-  /** Starts over for these dropped collections; without ids, for documents in memory only. */
-  begin(removed: readonly number[]): void {
+  /** Starts over for these dropped collections; without ids, for documents in memory only, in all vbuckets or in these. */
+  begin(removed: readonly number[], vbs?: readonly number[]): void {
     for (const id of removed) this.onDisk.add(id);
     this.run++;
-    this.options.sweeper.begin();
+    this.options.sweeper.begin(vbs);
     this.schedule(0, () => this.sweepMemory());
   }
 
@@ -56,7 +56,7 @@ export class CollectionSweep {
   private sweepMemory(): void {
     const { sweeper } = this.options;
     const outcome = sweeper.slice(slotsPerSlice);
-    if (outcome === 'again') sweeper.begin();
+    if (outcome === 'again') sweeper.restart();
     if (outcome !== 'done') this.schedule(outcome === 'more' ? pauseMs : retryMs, () => this.sweepMemory());
     else if (this.options.disk && this.onDisk.size > 0) void this.sweepDisk(this.run);
   }

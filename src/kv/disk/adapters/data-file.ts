@@ -10,7 +10,6 @@ import {
   DamagedFileError,
   DiskFullError,
   type DiskSizes,
-  type DroppedDocuments,
   type LoadedValues,
   type OpenedFile,
 } from '../../data/disk-engine.ts';
@@ -92,9 +91,11 @@ export class DataFile {
     else this.transact(() => this.writer.write(cuts), cuts);
   }
 
-  /** Removes all rows of a vbucket. */
-  drop(vb: number): DroppedDocuments {
-    return this.transact(() => this.writer.drop(vb));
+  /** Removes all rows of vbuckets. */
+  drop(vbs: readonly number[]): void {
+    this.transact(() => {
+      for (const vb of vbs) this.writer.drop(vb);
+    });
   }
 
   /** Some commits are only in the log of cuts. */

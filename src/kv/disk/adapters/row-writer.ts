@@ -2,9 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { type CutItem, CutReader, type CutState, cutItemBytes } from '#kv/data/cut.ts';
-import type { DroppedDocuments, VbucketRecord } from '../../data/disk-engine.ts';
-import { isEventKey } from '../../data/system-events.ts';
-import { collectionIdOf } from '../../vbucket/live-collections.ts';
+import type { VbucketRecord } from '../../data/disk-engine.ts';
 import { metaBytes, writeMeta } from '../row.ts';
 import { bigVbFactor, smallValueMax, sql } from '../schema.ts';
 import { vbRow } from '../vb-row.ts';
@@ -78,20 +76,11 @@ export class RowWriter {
   }
 
   /** Removes all rows of the vbucket and its state. */
-  drop(vb: number): DroppedDocuments {
-    const live = new Map<number, number>();
-    const keys = this.db.prepare(sql.liveKeys);
-    keys.setReturnArrays(true);
-    for (const [key] of keys.iterate(vb) as unknown as Iterable<[Uint8Array]>) {
-      if (isEventKey(key, 0)) continue;
-      const id = collectionIdOf(key, 0);
-      live.set(id, (live.get(id) ?? 0) + 1);
-    }
+  drop(vb: number): void {
     this.db.prepare(sql.dropBigs).run(vb, vb);
     for (const text of [sql.dropRows, sql.dropCollections, sql.dropState]) this.db.prepare(text).run(vb);
     this.purgeSeqnos.delete(vb);
     this.highSeqnos.delete(vb);
-    return live;
   }
 
   private writeState(state: CutState): void {

@@ -9,7 +9,6 @@ import {
   DamagedFileError,
   DiskFullError,
   type DiskSizes,
-  type DroppedDocuments,
   type Fetched,
   type LargeItems,
   type LoadedValues,
@@ -105,11 +104,10 @@ export class SqliteLane {
     this.uncheckpointed.add(data);
   }
 
-  drop(bucketUuid: string, file: number, vb: number): DroppedDocuments {
+  drop(bucketUuid: string, file: number, vbs: readonly number[]): void {
     const data = this.find(bucketUuid, file);
-    const dropped = data.drop(vb);
+    data.drop(vbs);
     this.uncheckpointed.add(data);
-    return dropped;
   }
 
   /** Work after a commit for which its caller need not wait. */
