@@ -33,6 +33,8 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   /** Path with parameters: `/pools/default/buckets/:bucket`. A HEAD request is served as GET. */
   readonly path: string;
   readonly access: Access;
+  /** The parameter `:bucket` may also be a section of the statistics, like `@query`, which no bucket is named; the handler refuses unknown ones. */
+  readonly acceptsSections?: boolean;
   /**
    * Open until the first administrator's credentials are set (any `Authorization` is ignored). If those credentials were given at the
    * start, changes require them even before. Without this flag the route answers 401 until then.

@@ -294,7 +294,8 @@ export class Pipeline {
     const { query } = exchange.target;
     const { hooks } = this.#options;
     const bucket = match.params['bucket'];
-    if (bucket !== undefined) {
+    const isSection = match.bound.route.acceptsSections && bucket?.startsWith('@');
+    if (bucket !== undefined && !isSection) {
       const uuid = await hooks.bucketUuid(bucket);
       if (uuid === null) throw generalRefusals.notFound();
       if ('bucket_uuid' in query && query['bucket_uuid'] !== uuid) throw httpRefusals.otherBucket();

@@ -133,6 +133,7 @@ export const BucketStats = defineRoute({
   method: 'GET',
   path: `${bucket}/stats`,
   access: readStats,
+  acceptsSections: true,
   answer: { json: seriesShape },
   doc: 'Sample series of a bucket, over all nodes, for a `zoom` (minute, hour, day, week, month or year), after `haveTStamp` if it is sent; with `resampleForUI` about sixty samples. In place of the bucket: `@system`, `@query`, `@index`, and for a bucket `@index-<bucket>` and `@xdcr-<bucket>`.',
 });
@@ -142,6 +143,7 @@ export const BucketStat = defineRoute({
   method: 'GET',
   path: `${bucket}/stats/:stat`,
   access: readStats,
+  acceptsSections: true,
   answer: { json: oneSeriesShape },
   doc: 'One sample series of a bucket by node, over a `zoom`; empty for a name that is not sampled.',
 });
@@ -151,6 +153,7 @@ export const BucketNodeStats = defineRoute({
   method: 'GET',
   path: `${bucket}/nodes/:node/stats`,
   access: readStats,
+  acceptsSections: true,
   answer: { json: nodeSeriesShape },
   doc: 'Sample series of a bucket on one node over a `zoom`.',
 });

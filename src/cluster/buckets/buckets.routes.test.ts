@@ -377,4 +377,18 @@ describe('bucket requests', () => {
       assert.equal((await request(`${buckets}/${name}/stats/ops`)).body.isPersistent, isPersistent);
     }
   });
+
+  it('can be replaced by a section of services in calls for statistics only', async () => {
+    const { request } = await aBucket();
+    for (const [path, status] of [
+      ['@query/stats', 200],
+      ['@query/stats/query_selects', 200],
+      ['@system/nodes/127.0.0.1%3A8091/stats', 200],
+      ['@index-b/stats', 200],
+      ['@index-none/stats', 404],
+      ['@none/stats', 404],
+      ['@query', 404],
+    ] as const)
+      assert.equal((await request(`${buckets}/${path}`)).status, status, path);
+  });
 });
