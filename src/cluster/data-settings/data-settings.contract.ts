@@ -22,6 +22,7 @@ export const SetGlobal = defineRoute({
   method: 'POST',
   path: `${base}/global`,
   access: writing,
+  openBeforeProvisioning: true,
   bodyKind: 'form',
   answer: { status: 202, json: settings },
   doc: 'Sets settings of the data service on all nodes, at once; omitted ones stay unchanged.',

@@ -114,6 +114,16 @@ describe("the data service's settings", () => {
     assert.deepEqual([status, body], [202, { verbosity: 1, max_connections: 3000 }]);
   });
 
+  it('can be chosen for the cluster while the node is set up, without credentials', async (t) => {
+    const { request, manager } = await aManager({ provisioned: false });
+    t.after(() => manager.stop());
+    assert.equal((await request(path, { form: { num_reader_threads: '4' }, as: null })).status, 202);
+    const account = { username: 'Administrator', password: 'password' };
+    assert.equal((await request('/settings/web', { form: account, as: null })).status, 200);
+    assert.equal((await request(path, { form: { num_reader_threads: '5' }, as: null })).status, 401);
+    assert.deepEqual((await request(path)).body, { num_reader_threads: 4 });
+  });
+
   it('refuse unknown names without changing anything', async () => {
     const { request } = await aManager();
     const { status, body } = await request(path, { form: { verbosity: 1, x: 1 } });
