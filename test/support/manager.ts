@@ -36,6 +36,7 @@ import type { System } from '../../src/cluster/nodes/system.ts';
 import type { NodeNet } from '../../src/cluster/peers/inter-node.ts';
 import type { ServiceAddress } from '../../src/cluster/service-proxy.ts';
 import type { CallTarget } from '../../src/cluster/xdcr/target-cluster.ts';
+import type { XdcrAdmin } from '../../src/xdcr/xdcr.contract.ts';
 import { aCluster, ownNodeId } from './cluster.ts';
 import { aBucketReport, aKvReport } from './kv-reports.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -171,6 +172,8 @@ export interface ManagerOptions {
   /** Default: there is no other node. */
   callRemote?: CallRemote;
   callTarget?: CallTarget;
+  /** Default: replications are not executed. */
+  xdcr?: XdcrAdmin;
   nodeId?: string;
   membership?: NodeMembership;
   /** Default: every port of another node can be reached. */
@@ -241,6 +244,7 @@ export async function aManager(options: ManagerOptions = {}) {
     bundleFiles: options.bundleFiles ?? noBundles,
     inbox: options.inbox ?? emptyInbox,
     dataPort: options.dataPort ?? (() => Promise.reject(new DataPortError('there is no data port'))),
+    ...(options.xdcr && { xdcr: options.xdcr }),
     ...(options.queryPort && { queryPort: options.queryPort }),
     ...(options.backupPort && { backupPort: options.backupPort }),
     passphrases: noPassphrases,

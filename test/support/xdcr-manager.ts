@@ -1,5 +1,5 @@
 // A manager whose REST calls to another cluster are answered by a target of `xdcr-target`.
-import { aManager } from './manager.ts';
+import { aManager, type ManagerOptions } from './manager.ts';
 import { aTarget, type Target, targetUuid } from './xdcr-target.ts';
 
 export const reference = { name: 'there', hostname: 'far:8091', username: 'u', password: 'pw' };
@@ -11,10 +11,11 @@ export const replication = {
 };
 export const replicationId = `${targetUuid}/b/taken`;
 
-export async function aNodeWithTarget(target: Target = {}) {
+export async function aNodeWithTarget(target: Target = {}, options: ManagerOptions = {}) {
   const current = { target };
   const manager = await aManager({
     callTarget: (...call) => aTarget(current.target)(...call),
+    ...options,
   });
   await manager.request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
   const post = (path: string, form: Record<string, string>, as?: string) =>

@@ -110,7 +110,7 @@ const settings = [
     '`true`, `false`',
     'live',
     'effective',
-    'sent with each change of `filterExpression`: `false` replicates from the start, `true` continues',
+    'sent with each change of `filterExpression`: `false` replicates from the start, `true` continues; a new replication has nothing to skip',
   ),
   ...refusedSettings.map((name) => setting(name, 'none', 'nothing: it is refused', 'live', 'fixed')),
 ];
@@ -208,10 +208,10 @@ export const xdcrParameters: readonly SettingGroup[] = [
       setting(
         'network_type',
         'that of the reference',
-        'only the default',
+        '`default`, `external`',
         'creation only',
-        'fixed',
-        'the reference decides',
+        'effective',
+        '`external`: documents are sent to the alternate addresses of the nodes, where they have some',
       ),
       ...settings,
     ],

@@ -72,9 +72,6 @@ export class ReplicationsService {
    */
   async create(form: Form, isTrial: boolean, authorize: (bucket: string) => void): Promise<string> {
     const { changes, problems } = await readSettings(form);
-    const skips = booleanOf(form['filterSkipRestream'] ?? 'false') === true;
-    if (skips)
-      problems['filterSkipRestream'] = 'A new replication has nothing to skip; the only value is false';
     const names = readNames(form, problems);
     const source = this.#deps.view.liveBucket(names.fromBucket);
     if (source === undefined)
@@ -88,7 +85,6 @@ export class ReplicationsService {
       throw invalid({
         toCluster: `cannot find remote cluster\n err = unknown remote cluster : refName - ${names.toCluster}`,
       });
-    checkNetwork(names.network, reference);
     const { mapping, problems: wrong } = await readMapping(form, implicitMapping, this.#collections(source));
     const after = { ...this.defaults(), ...changes };
     const allWrong = { ...wrong, ...(await removalFilterProblems(after)) };
@@ -102,6 +98,7 @@ export class ReplicationsService {
       fromBucket: source.name,
       fromBucketUuid: source.uuid,
       toBucket: names.toBucket,
+      ...(names.network !== '' && { isExternal: names.network === 'external' }),
       pauseRequested: booleanOf(form['pauseRequested'] ?? 'false') ?? false,
       mapping,
       formerMappings: [],
@@ -232,14 +229,6 @@ const isSameFilter = ({ settings }: StoredReplication, changes: Partial<Replicat
 
 const invalid = (fields: Readonly<Record<string, string>>) => xdcrRefusals.invalidFields(fields);
 
-function checkNetwork(requested: string, { name, isExternal }: StoredReference): void {
-  const network = isExternal ? 'external' : 'default';
-  if (requested !== '' && requested !== network)
-    throw invalid({
-      network_type: `Remote cluster ${name} is reached by the network ${network}; change it there`,
-    });
-}
-
 /** @throws AppError with all wrong fields, those of settings included */
 function readNames(form: Form, problems: Readonly<Record<string, string>>): ReplicationNames {
   const { fromBucket = '', toCluster = '', toBucket = '', replicationType = '', pauseRequested } = form;
@@ -252,6 +241,8 @@ function readNames(form: Form, problems: Readonly<Record<string, string>>): Repl
   if (toBucket === '') allProblems['toBucket'] = 'target bucket cannot be empty';
   if (pauseRequested !== undefined && booleanOf(pauseRequested) === undefined)
     allProblems['pauseRequested'] = 'The value must be a boolean';
+  if (!['', 'default', 'external'].includes(network))
+    allProblems['network_type'] = 'network_type specified is invalid';
   if (Object.keys(allProblems).length > 0) throw invalid(allProblems);
   return { fromBucket, toCluster, toBucket, network };
 }

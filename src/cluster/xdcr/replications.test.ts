@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { WantedReplication, XdcrAdmin } from '#xdcr/xdcr.contract.ts';
 import {
   aNodeWithTarget,
   replicationId as id,
@@ -127,17 +128,8 @@ test('refuses each wrong field of a replication by its name', async () => {
       'This setting is not available in this version; leave it out',
     ],
     [{ pauseRequested: 'x' }, 'pauseRequested', 'The value must be a boolean'],
-    [
-      { filterSkipRestream: 'true' },
-      'filterSkipRestream',
-      'A new replication has nothing to skip; the only value is false',
-    ],
     [{ filterSkipRestream: 'x' }, 'filterSkipRestream', 'The value must be a boolean'],
-    [
-      { network_type: 'external' },
-      'network_type',
-      'Remote cluster there is reached by the network default; change it there',
-    ],
+    [{ network_type: 'x' }, 'network_type', 'network_type specified is invalid'],
   ] as const) {
     const answer = await post('/controller/createReplication', { ...replication, ...fields });
     assert.equal(answer.status, 400, JSON.stringify(fields));
@@ -290,6 +282,35 @@ test('changes the settings of one replication, and the defaults of replications 
   for (const method of ['GET', 'POST'] as const) {
     const answer = await request('/settings/replications/x', { method });
     assert.deepEqual([answer.status, answer.body.errors._], [400, 'requested resource not found']);
+  }
+});
+
+test('a replication can use another network than its reference', async (t) => {
+  let wanted: readonly WantedReplication[] = [];
+  const xdcr: XdcrAdmin = {
+    useCheckpoints: () => {},
+    apply: (replications) => {
+      wanted = replications;
+    },
+    reports: () => [],
+  };
+  for (const [network, own, isExternal] of [
+    ['default', undefined, false],
+    ['default', 'external', true],
+    ['external', undefined, true],
+    ['external', 'default', false],
+  ] as const) {
+    const { post, request, manager } = await aNodeWithTarget({}, { xdcr });
+    t.after(() => manager.stop());
+    await post(referencesPath, { ...reference, network_type: network });
+    const fields = { ...replication, ...(own && { network_type: own }), filterSkipRestream: 'true' };
+    assert.equal((await post('/controller/createReplication', fields)).status, 200);
+    assert.deepEqual(
+      wanted.map(({ target }) => target.access.isExternal),
+      [isExternal],
+    );
+    const { body } = await request(`/settings/replications/${encodeURIComponent(id)}`);
+    assert.equal(body.network_type, own);
   }
 });
 

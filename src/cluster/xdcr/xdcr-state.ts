@@ -31,6 +31,8 @@ export interface StoredReplication {
   readonly fromBucket: string;
   readonly fromBucketUuid: string;
   readonly toBucket: string;
+  /** Whether it uses the alternate addresses of the target; absent: as its reference does. */
+  readonly isExternal?: boolean;
   readonly settings: ReplicationSettings;
   readonly pauseRequested: boolean;
   /** Which checkpoints count; see `filter-epochs.ts`. */

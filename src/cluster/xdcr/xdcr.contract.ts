@@ -51,19 +51,24 @@ const settingsShape = {
   filterExpression: shape.string,
   ...fixedShapes,
 };
+/** Only of replications that chose it; others use the network of their reference. */
+const networkShape = { network_type: shape.oneOf('default', 'external') };
 const defaultsAnswer = shape.named('ReplicationDefaults', shape.object(settingsShape));
 const settingsAnswer = shape.named(
   'ReplicationSettings',
-  shape.object({ ...settingsShape, pauseRequested: shape.boolean }),
+  shape.object({ ...settingsShape, pauseRequested: shape.boolean }, networkShape),
 );
 const replicationShape = shape.named(
   'Replication',
-  shape.object({
-    ...shape.each(shape.string, 'id', 'source', 'target'),
-    ...shape.each(shape.boolean, 'continuous', 'pauseRequested'),
-    ...settingsShape,
-    type: shape.oneOf('xdc-xmem'),
-  }),
+  shape.object(
+    {
+      ...shape.each(shape.string, 'id', 'source', 'target'),
+      ...shape.each(shape.boolean, 'continuous', 'pauseRequested'),
+      ...settingsShape,
+      type: shape.oneOf('xdc-xmem'),
+    },
+    networkShape,
+  ),
 );
 const nothingDone = shape.array(shape.any);
 
@@ -223,10 +228,9 @@ export function shownReference(reference: StoredReference) {
 }
 
 export function shownReplication(replication: StoredReplication) {
-  const { id, fromBucket, clusterUuid, toBucket, settings, pauseRequested, mapping } = replication;
+  const { id, fromBucket, clusterUuid, toBucket, pauseRequested } = replication;
   return {
-    ...shownDataPathSettings(settings),
-    ...shownMapping(mapping),
+    ...shownReplicationSettings(replication),
     id,
     source: fromBucket,
     target: targetUri(clusterUuid, toBucket),
@@ -241,10 +245,13 @@ export const shownDefaults = (settings: ReplicationSettings) => ({
   ...shownMapping(implicitMapping),
 });
 
-export const shownReplicationSettings = ({ settings, pauseRequested, mapping }: StoredReplication) => ({
-  ...shownDataPathSettings(settings),
-  ...shownMapping(mapping),
-  pauseRequested,
+export const shownReplicationSettings = (replication: StoredReplication) => ({
+  ...shownDataPathSettings(replication.settings),
+  ...shownMapping(replication.mapping),
+  ...(replication.isExternal !== undefined && {
+    network_type: replication.isExternal ? 'external' : 'default',
+  }),
+  pauseRequested: replication.pauseRequested,
 });
 
 export const targetUri = (clusterUuid: string, bucket: string): string =>

@@ -140,7 +140,7 @@ export class Xdcr {
     return {
       id,
       source: { bucket: fromBucket, uuid: fromBucketUuid },
-      target: { bucket: toBucket, access: this.#accessTo(reference) },
+      target: { bucket: toBucket, access: this.#accessTo(reference, replication.isExternal) },
       conflictResolution: bucket.conflictResolutionType,
       settings,
       isPaused: replication.pauseRequested,
@@ -150,8 +150,8 @@ export class Xdcr {
     };
   }
 
-  #accessTo(reference: StoredReference): TargetAccess {
-    const { nodes, isExternal, secureType } = reference;
+  #accessTo(reference: StoredReference, isExternal = reference.isExternal): TargetAccess {
+    const { nodes, secureType } = reference;
     const { username, password, certificate, clientCertificate, clientKey } =
       this.references.accountOf(reference);
     return {
