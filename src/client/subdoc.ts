@@ -68,5 +68,17 @@ export function decodeFailedWrite({ buffer, valueStart, end }: Frame): { index: 
   return { index: buffer[valueStart] as number, status: buffer.readUInt16BE(valueStart + 1) };
 }
 
+const attributeNameBytesMax = 15;
+const punctuation = /^[!-/:-@[-`{-~\u007f]/;
+const separators = /[.[\]`"\\]/;
+
+/** What `isAttributeName` requires, for an error. */
+export const attributeNameRule = `must have 1 to ${attributeNameBytesMax} bytes, begin with a letter, a digit, _ or $, and have none of . [ ] \` " \\`;
+
 /** Whether a path of the protocol can name this attribute: it takes a dot or a bracket as the end of the name, and no quotes. */
-export const isAttributeName = (name: string): boolean => !/[.[\]`"\\]/.test(name);
+export function isAttributeName(name: string): boolean {
+  if (name === '' || Buffer.byteLength(name) > attributeNameBytesMax) return false;
+  // Attributes of the system begin with _, virtual ones with $.
+  if (punctuation.test(name) && !/^[_$]./.test(name)) return false;
+  return !separators.test(name) && [...name].every((character) => character >= ' ');
+}

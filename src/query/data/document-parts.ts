@@ -20,10 +20,11 @@ export async function readParts(
   client: BucketClient,
   keyspace: Keyspace,
   ids: readonly string[],
-  { xattrs: names = [], signal }: ReadOptions,
+  { xattrs = [], signal }: ReadOptions,
 ): Promise<(StoredDocument | undefined)[]> {
-  // Other names are not read: no attribute can have them, and the data service would read them as paths into other attributes.
-  const requests = requestsFor(names.filter(isAttributeName));
+  // Other names are not read: no attribute can have them, and the data service would refuse them, or read them as paths into others.
+  const names = xattrs.filter(isAttributeName);
+  const requests = requestsFor(names);
   const found = new Array<StoredDocument | undefined>(ids.length);
   let pending = [...ids.keys()];
   for (let attempt = 0; pending.length > 0; attempt++) {

@@ -104,9 +104,19 @@ test('names of attributes are not paths into others', () =>
     const [first] = outcomes;
     assert.match(
       first?.status === 'failed' ? first.reason : '',
-      /attribute "a\.b" has one of the characters/,
+      /attribute "a\.b" must have 1 to 15 bytes, begin with/,
     );
-    const [one, two] = await documents.read(orders, ['one', 'two'], { ...never, xattrs: ['a', 'a.b'] });
+    const impossible = ['a.b', '', '_', '@a', 'x'.repeat(16), 'ä'.repeat(8), 'n'.repeat(70_000), 'a\tb'];
+    for (const name of impossible) {
+      const xattrs = new Map([[name, Buffer.from('1')]]);
+      const [outcome] = await documents.write(orders, [write('upsert', 'no', '{}', { xattrs })], durable);
+      assert.match(outcome?.status === 'failed' ? outcome.reason : '', /^the name of the attribute/);
+    }
+    const possible = new Map(['x'.repeat(15), '_s', ' b', '9'].map((name) => [name, Buffer.from('1')]));
+    const others = [write('upsert', 'four', '{}', { xattrs: possible })];
+    assert.equal((await documents.write(orders, others, durable))[0]?.status, 'done');
+    const xattrs = ['a', ...impossible];
+    const [one, two] = await documents.read(orders, ['one', 'two'], { ...never, xattrs });
     assert.equal(one, undefined);
     assert.deepEqual([...(two?.xattrs?.keys() ?? [])], ['a']);
   }));

@@ -1,6 +1,6 @@
 // Documents of the engine over the data port: pipelined reads, writes with CAS and durability, scans by vbucket.
 import type { BucketClient, StoreRequest } from '#client/bucket-client.ts';
-import { isAttributeName, type PathWrite } from '#client/subdoc.ts';
+import { attributeNameRule, isAttributeName, type PathWrite } from '#client/subdoc.ts';
 import type {
   Documents,
   DocumentWrite,
@@ -196,12 +196,15 @@ async function readSingles(
   for (const [index, at] of singles.entries()) found[at] = rest[index];
 }
 
-/** The refusal of an attribute name that the data service would read as a path; null: the write can be sent. */
+const shownNameMax = 50;
+
+/** The refusal of an attribute name that the data service would refuse or read as a path; null: the write can be sent. */
 function refusalOf({ xattrs }: DocumentWrite): WriteOutcome | null {
   if (xattrs === undefined) return null;
   const wrong = [...xattrs.keys()].find((name) => !isAttributeName(name));
   if (wrong === undefined) return null;
-  const reason = `the name of the attribute ${JSON.stringify(wrong)} has one of the characters . [ ] \` " \\`;
+  const shown = JSON.stringify(wrong.slice(0, shownNameMax));
+  const reason = `the name of the attribute ${shown} ${attributeNameRule}`;
   return { status: 'failed', reason, retryable: false };
 }
 

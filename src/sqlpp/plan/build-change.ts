@@ -222,6 +222,11 @@ function pathTerm(resolver: NameResolver, term: UnsetTerm, bound: BoundFor, sour
   return { path: pathOf(resolver.expression(term.path, bound.scope)), isMeta: false, for: bound.for };
 }
 
+/** Whether the value cannot be MISSING, which removes what it is assigned to. */
+const isPresent = (value: Expression): boolean =>
+  ['object', 'array', 'named parameter', 'positional parameter'].includes(value.kind) ||
+  (value.kind === 'constant' && value.value !== undefined);
+
 /** A statement may set two parts of the metadata: `expiration`, and single attributes (`xattrs.name`). */
 function metaSteps(resolver: NameResolver, term: UnsetTerm, scope: Scope, source: Source): PathStep[] {
   const steps = namesOf(resolver, term.path, scope);
@@ -229,10 +234,11 @@ function metaSteps(resolver: NameResolver, term: UnsetTerm, scope: Scope, source
     step.kind === 'name' && step.name.kind === 'constant' ? step.name.value : undefined,
   );
   const isSet = 'value' in term;
+  const keeps = isSet && isPresent(term.value as Expression);
   if (first === 'expiration' && steps.length === 1 && isSet) return steps;
   if (first === 'xattrs' && steps.length === 2 && typeof attribute === 'string') {
-    // The scan reads the attribute: an attribute that a document does not have cannot be removed.
-    if (!isSet) source.xattrs.add(attribute);
+    // The scan reads an attribute that may be removed: one that a document does not have cannot be.
+    if (!keeps) source.xattrs.add(attribute);
     return steps;
   }
   const clause = isSet ? 'SET' : 'UNSET';

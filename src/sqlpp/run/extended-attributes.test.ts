@@ -48,3 +48,20 @@ test('every clause of a statement reads extended attributes', async () => {
   ] as const)
     assert.deepEqual(await query(aStore(), statement), rows, statement);
 });
+
+test('SET to MISSING removes the attribute of the documents that have it', async () => {
+  for (const value of ['MISSING', 'y.none', 'CASE WHEN FALSE THEN 1 ELSE MISSING END']) {
+    const datastore = aStore();
+    const removed: string[] = [];
+    const { write } = datastore.documents;
+    const documents: Documents = {
+      ...datastore.documents,
+      write: (keyspace, writes, options) => {
+        for (const { id, xattrs } of writes) if (xattrs?.get('foo') === null) removed.push(id);
+        return write(keyspace, writes, options);
+      },
+    };
+    await query(Object.assign(datastore, { documents }), `UPDATE t SET META().xattrs.foo = ${value}`);
+    assert.deepEqual(removed, ['with'], value);
+  }
+});
