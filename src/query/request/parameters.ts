@@ -139,9 +139,9 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   durability_level: {
     read(request, sent) {
-      const level = durabilities[textOf(sent).toLowerCase()];
-      if (level === undefined) throw sqlError(1030, sent.name, textOf(sent));
-      request.durability = level;
+      const level = textOf(sent).toLowerCase();
+      if (!Object.hasOwn(durabilities, level)) throw sqlError(1030, sent.name, textOf(sent));
+      request.durability = durabilities[level] ?? null;
     },
     doc: 'Durability of writes: `none`, `majority`, `majorityAndPersistActive` or `persistToMajority`.',
   },

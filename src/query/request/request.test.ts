@@ -146,6 +146,7 @@ test('each refusal names the wrong parameter', () => {
     [of({ format: 'YAML' }), 1030, /format/],
     [of({ compression: 'ZIP' }), 1020, /compression/],
     [of({ durability_level: 'some' }), 1030, /durability_level/],
+    [of({ durability_level: 'constructor' }), 1030, /durability_level/],
     [of({ query_context: 'a.b.c' }), 10201, /a\.b\.c/],
     [of({ query_context: 'system:x.y' }), 10201, /system/],
     [of({ memory_quota: 'much' }), 1040, /memory_quota/],
