@@ -20,6 +20,7 @@ import { aMembership } from '../../test/support/a-membership.ts';
 import { aCluster } from '../../test/support/cluster.ts';
 import { node, recordOf, secrets, someServers } from '../../test/support/engine-node.ts';
 import { laterPlace } from './later-place.ts';
+import { StartError } from './start-error.ts';
 
 const issued = { certificate: 'certificate', key: 'key' };
 const issue = async () => ({ authority: issued, node: issued, rsa: null });
@@ -53,12 +54,14 @@ interface Other {
   /** It uses NATS servers of the nodes. */
   isOnServers?: boolean;
   founderNotice?: FounderNotice;
+  /** The sealed login of those servers, where the key of the cluster is another one. */
+  source?: string;
 }
 
 /** Accepts connections as the node `nodeId`. */
-async function otherNode(nodeId: string, { cluster, isOnServers = false, founderNotice }: Other) {
+async function otherNode(nodeId: string, { cluster, isOnServers = false, founderNotice, source }: Other) {
   const store = await storeWith(nodeId, cluster);
-  if (isOnServers) await store.put(engineKey, recordOf(['b', 'c']), 0);
+  if (isOnServers) await store.put(engineKey, { ...recordOf(['b', 'c']), ...(source && { source }) }, 0);
   const view = new ClusterView(store, nodeId);
   await view.start();
   let accepted: Channel | null = null;
@@ -113,6 +116,15 @@ test('a founder that was failed over uses the servers to which the configuration
     [place.clusterUuid, place.credentials.cert, place.clusterKey],
     [aCluster().uuid, 'certificate', Buffer.alloc(32).toString('base64')],
   );
+});
+
+test('a founder whose key does not decrypt the login of the servers does not start, and says what to do', async () => {
+  const b = { cluster: member, isOnServers: true, source: 'of another key' };
+  await assert.rejects(found({ b }), (error) => {
+    assert.ok(error instanceof StartError);
+    assert.match(error.message, /epoch 5.*does not decrypt: put the secret.key of the cluster back/);
+    return true;
+  });
 });
 
 test('a founder that was removed since is told so, and nothing about the servers', async () => {

@@ -4,6 +4,7 @@ import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
 import { type ClusterState, clusterKey, type NodeState } from '#cluster/config/cluster-state.ts';
 import { engineSecret } from '#cluster/engine/engine-record.ts';
 import type { JoinParameters, LaterPlace, NatsSource, PlaceRequest } from '#cluster/joining/join-messages.ts';
+import { latestPlace, placeTerm } from '#cluster/joining/latest-place.ts';
 import { nodeAddressOf, termRequest } from '#cluster/peers/inter-node.ts';
 import { NodeCertificates } from '#cluster/peers/node-certificates.ts';
 import { Peers } from '#cluster/peers/peers.ts';
@@ -13,6 +14,7 @@ import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';
 import { connectToNode, type NodeCredentials, nodeProtocols } from '#replog/served/node-connect.adapter.ts';
+import { StartError } from './start-error.ts';
 
 export interface FounderParts {
   store: ConfigStore;
@@ -41,36 +43,30 @@ export async function laterPlace(parts: FounderParts): Promise<JoinParameters | 
   const credentials = await credentialsOf(parts);
   if (credentials === null) return null;
   const term = { epoch: cluster.revEpoch ?? 1, founder: nodeId };
-  const latest = latestOf(await answersOf(others, term, credentials, parts));
-  if (latest === null || !supersedes(termOf(latest), term)) return null;
-  log.error('founder.steps_down', { epoch: term.epoch, later: termOf(latest) });
+  const latest = latestPlace(await answersOf(others, term, credentials, parts));
+  if (latest === null || !supersedes(placeTerm(latest), term)) return null;
+  log.error('founder.steps_down', { epoch: term.epoch, later: placeTerm(latest) });
   if ('isRemoved' in latest) return 'removed';
   const key = Buffer.from(parts.clusterKey).toString('base64');
   const member = { clusterUuid: cluster.uuid, clusterKey: key, credentials };
   if ('founder' in latest) return { ...member, founder: latest.founder };
-  return { ...member, nats: JSON.parse(secrets.open(engineSecret, latest.record.source)) as NatsSource };
+  return { ...member, nats: sourceOf(secrets, latest) };
 }
 
-/**
- * Of the highest epoch. In one epoch a place counts rather than a removal: the place itself says whether this node is a member, and a node that
- * was down may not know that it became one again.
- */
-function latestOf(places: readonly LaterPlace[]): LaterPlace | null {
-  const isRemoval = (place: LaterPlace): number => ('isRemoved' in place ? 1 : 0);
-  const isBefore = (a: LaterPlace, b: LaterPlace): boolean =>
-    a.epoch === b.epoch && isRemoval(a) !== isRemoval(b)
-      ? isRemoval(a) < isRemoval(b)
-      : supersedes(termOf(a), termOf(b));
-  return places.reduce<LaterPlace | null>(
-    (latest, place) => (latest === null || isBefore(place, latest) ? place : latest),
-    null,
-  );
+/** A founder that cannot read the login must not serve what it had instead. */
+function sourceOf(
+  secrets: SecretBox,
+  { epoch, record }: Extract<LaterPlace, { record: unknown }>,
+): NatsSource {
+  try {
+    return JSON.parse(secrets.open(engineSecret, record.source)) as NatsSource;
+  } catch (error) {
+    throw new StartError(
+      `the configuration of the cluster is on NATS servers of its nodes (epoch ${epoch}), whose login the key of this node does not decrypt: put the secret.key of the cluster back, or remove the node from the cluster`,
+      { cause: error },
+    );
+  }
 }
-
-const termOf = (place: LaterPlace): StoreTerm => ({
-  epoch: place.epoch,
-  ...('founder' in place && { founder: place.founder.nodeId }),
-});
 
 async function credentialsOf({ store, secrets, nodeId }: FounderParts): Promise<NodeCredentials | null> {
   const certificates = new NodeCertificates({

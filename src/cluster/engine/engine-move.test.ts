@@ -130,6 +130,33 @@ test('a founder that was lost leaves a cluster that removed it since, and steps 
   await replaced.move.stop();
 });
 
+test('a founder that was lost follows the newest answer, and tries again where it cannot decrypt it', async () => {
+  const nodes = [node('a'), node('b'), node('c')];
+  const placeOf = (place: object) => (name: string) => (name === termRequest ? place : null);
+  const lost = (b: object, c: object) =>
+    aNode({ nodes, answers: { b: placeOf(b), c: placeOf(c) }, state: { founder: 'a', revEpoch: 2 } });
+  // Node `b` was down while `a` became a member again.
+  for (const epoch of [3, 4]) {
+    const stays = await lost({ epoch: 3, isRemoved: true }, { epoch, record: recordOf(['c']) });
+    await stays.clock.run(3_000);
+    assert.deepEqual([stays.events, stays.used.length], [[], 1]);
+    await stays.move.stop();
+  }
+  const removed = await lost({ epoch: 3, record: recordOf(['b']) }, { epoch: 4, isRemoved: true });
+  await removed.clock.run(3_000);
+  assert.deepEqual([removed.events, removed.used], [['removed'], []]);
+  await removed.move.stop();
+  const record = { ...recordOf(['b']), source: 'of another key' };
+  const place = { epoch: 3, record };
+  const locked = await lost(place, place);
+  await locked.clock.run(3_000);
+  assert.deepEqual(locked.used, []);
+  Object.assign(record, recordOf(['b']));
+  await locked.clock.run(10_000);
+  assert.equal(locked.used.length, 1);
+  await locked.move.stop();
+});
+
 test('servers on one machine get ports of their own', async () => {
   const nodes = ['a', 'b', 'c'].map((uuid) => node(uuid, { hostname: null }));
   const taken: unknown[] = [];

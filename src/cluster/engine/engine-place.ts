@@ -11,12 +11,14 @@ import type { FounderChange } from '../founder/founder-change.ts';
 import type {
   EnginePlace,
   EngineRecord,
+  EngineTransfer,
   LaterPlace,
   NatsJoinParameters,
   NatsSource,
   NodeMembership,
   PlaceRequest,
 } from '../joining/join-messages.ts';
+import { latestPlace } from '../joining/latest-place.ts';
 import { nodeAddressOf, termRequest } from '../peers/inter-node.ts';
 import type { NodeCertificates } from '../peers/node-certificates.ts';
 import type { Peers } from '../peers/peers.ts';
@@ -66,13 +68,21 @@ export class EnginePlaces {
     const { cluster, revisionEpoch: epoch } = this.#deps.view;
     const { founder = this.#deps.identity.nodeId } = cluster;
     const request: PlaceRequest = { epoch, founder, takesAnyPlace: true };
-    for (const id of this.#others) {
-      if (!isUnreachable && this.#answered.has(id)) continue;
-      const place = await this.#deps.peers
-        .ask<LaterPlace | null>(id, termRequest, request, noticeMs)
-        .catch(() => undefined);
+    const asked = this.#others.filter((id) => isUnreachable || !this.#answered.has(id));
+    // All of them, since the first one may know less than the next.
+    const places = await Promise.all(asked.map((id) => this.#ask(id, request)));
+    const latest = latestPlace(places.filter((place) => place !== null));
+    if (latest !== null) this.#follow(latest);
+  }
+
+  /** Null: it does not answer, or knows no later place. */
+  async #ask(id: string, request: PlaceRequest): Promise<LaterPlace | null> {
+    try {
+      const place = await this.#deps.peers.ask<LaterPlace | null>(id, termRequest, request, noticeMs);
       if (place !== undefined) this.#answered.add(id);
-      if (place && this.#follow(place)) return;
+      return place ?? null;
+    } catch {
+      return null;
     }
   }
 
@@ -132,7 +142,7 @@ export class EnginePlaces {
 
   /** False: it is not later than the place that this node knows, or this node is following one already. */
   #follow(place: LaterPlace): boolean {
-    const { founderChange, identity, membership, secrets, view, log } = this.#deps;
+    const { founderChange, identity, membership, view, log } = this.#deps;
     const { engineTransfer } = membership;
     if ('founder' in place && membership.natsSource() === null) {
       founderChange.noticed(place);
@@ -149,9 +159,7 @@ export class EnginePlaces {
     const following =
       'founder' in place
         ? engineTransfer.followFounder(place.founder, place.epoch)
-        : engineTransfer.useServers(
-            this.parameters(JSON.parse(secrets.open(engineSecret, place.record.source)) as NatsSource),
-          );
+        : this.#useServers(engineTransfer, place.record);
     following
       .then(() => log.info('engine.followed', { epoch: place.epoch }))
       .catch((error: Error) => {
@@ -162,5 +170,11 @@ export class EnginePlaces {
         this.#isFollowing = false;
       });
     return true;
+  }
+
+  /** Rejects where the key of this node does not decrypt the login. */
+  async #useServers(transfer: EngineTransfer, record: EngineRecord): Promise<void> {
+    const source = JSON.parse(this.#deps.secrets.open(engineSecret, record.source)) as NatsSource;
+    await transfer.useServers(this.parameters(source));
   }
 }

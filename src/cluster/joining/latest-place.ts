@@ -1,0 +1,24 @@
+// Which of several answers to the question where the configuration is counts.
+import { type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';
+import type { LaterPlace } from './join-messages.ts';
+
+/**
+ * The one of the highest epoch. In one epoch a place counts rather than a removal: the place itself says whether this node is a member, and a node
+ * that was down may not know that it became one again.
+ */
+export function latestPlace(places: readonly LaterPlace[]): LaterPlace | null {
+  const isRemoval = (place: LaterPlace): number => ('isRemoved' in place ? 1 : 0);
+  const isBefore = (a: LaterPlace, b: LaterPlace): boolean =>
+    a.epoch === b.epoch && isRemoval(a) !== isRemoval(b)
+      ? isRemoval(a) < isRemoval(b)
+      : supersedes(placeTerm(a), placeTerm(b));
+  return places.reduce<LaterPlace | null>(
+    (latest, place) => (latest === null || isBefore(place, latest) ? place : latest),
+    null,
+  );
+}
+
+export const placeTerm = (place: LaterPlace): StoreTerm => ({
+  epoch: place.epoch,
+  ...('founder' in place && { founder: place.founder.nodeId }),
+});
