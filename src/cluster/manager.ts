@@ -26,6 +26,7 @@ import type {
   StatisticsStore,
 } from '#query/query.contract.ts';
 import type { Agent } from './agent/agent.ts';
+import type { AlertWatch } from './alerts/alert-watch.ts';
 import type { AlertSink } from './alerts/alerts.service.ts';
 import { auditRoutes } from './audit/audit.routes.ts';
 import { recordStatement, statementAuditing } from './audit/statements.ts';
@@ -127,6 +128,8 @@ export interface ClusterManager {
   readonly product: Product;
   /** Takes reports of problems that operators get by mail. */
   readonly alerts: AlertSink;
+  /** Takes reports of failed backups, which operators get by mail and in the list of alerts. */
+  readonly alertWatch: Pick<AlertWatch, 'backupFailed'>;
   /** Takes reports of events. */
   readonly events: Events['log'];
   /** The data service reports each failed login here. */
@@ -195,6 +198,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     statistics: features.statistics,
     product,
     alerts,
+    alertWatch: features.alertWatch,
     events: events.log,
     loginRefused: (login) => events.audit.loginRefused(login),
     verifyExternal: (name, password) => features.ldap.verify(name, password),

@@ -58,7 +58,7 @@ export class NodeBackupService {
         return { host, port: restPort(), ...account, localAddress, ownCluster };
       },
       authorities: async () => [...rootCertificates, ...(await manager.certificates.trusted())].join('\n'),
-      failed: (text) => manager.alerts.raise({ kind: 'backup_task_failed', text }),
+      failed: (repository, text) => manager.alertWatch.backupFailed(repository, text),
     });
     this.routes = backupRoutes(this.service);
   }

@@ -110,7 +110,7 @@ export class BackupPlanning {
       bucketUuid: () => this.bucketUuid,
       ownAccess: async () => ({ host: 'h', port: 1, username: 'u', password: 'p' }),
       authorities: async () => '',
-      failed: (text) => this.failures.push(text),
+      failed: (repository, text) => this.failures.push(`${repository}: ${text}`),
     });
   }
 }

@@ -30,8 +30,8 @@ export interface BackupServiceDeps {
   readonly ownAccess: () => Promise<NodeAccess>;
   /** PEM of the authorities by which a target with TLS is known: those of the machine and of the cluster. */
   readonly authorities: () => Promise<string>;
-  /** Takes the text of a failure, for a mail to operators. */
-  readonly failed: (text: string) => void;
+  /** Takes the text of a failure in a repository, for an alert. */
+  readonly failed: (repository: string, text: string) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -103,7 +103,10 @@ export class BackupService {
 
   #ended({ record, repository }: RunningTask, { failed }: BackupServiceDeps): void {
     if (record.status === 'failed' && record.type !== 'RESTORE')
-      failed(`Task ${record.name} of the backup repository ${repository.id} failed: ${record.error}`);
+      failed(
+        repository.id,
+        `Task ${record.name} of the backup repository ${repository.id} failed: ${record.error}`,
+      );
     if (record.status === 'failed') void this.health.check();
     this.#scheduler.wake();
   }

@@ -184,7 +184,10 @@ describe('the schedule of a repository', () => {
     await untilJobs(planning, 1);
     planning.finish('the disk is full');
     await untilIdle(planning);
-    assert.match(planning.failures[0] ?? '', /of the backup repository travel failed: the disk is full$/);
+    assert.match(
+      planning.failures[0] ?? '',
+      /^travel: Task .* of the backup repository travel failed: the disk is full$/,
+    );
     const samples = [...planning.service.metrics.collect()].map(({ name, labels, value }) => [
       name,
       labels['result'],

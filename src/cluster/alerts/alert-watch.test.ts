@@ -115,6 +115,23 @@ describe('conditions that raise alerts', () => {
     assert.deepEqual(raised.slice(4), ['overhead', 'ip']);
   });
 
+  it('include failed tasks of backups, one alert of a repository in ten minutes', async () => {
+    const { watch, raised, list, clock } = aWatch();
+    for (const repository of ['travel', 'travel', 'other'])
+      watch.backupFailed(repository, `${repository} failed`);
+    assert.deepEqual(raised, ['backup_task_failed', 'backup_task_failed']);
+    assert.deepEqual(
+      list.all().map(({ key, text }) => [key, text]),
+      [
+        ['backup travel', 'travel failed'],
+        ['backup other', 'other failed'],
+      ],
+    );
+    clock.advance(quietMs);
+    watch.backupFailed('travel', 'travel failed again');
+    assert.equal(raised.length, 3);
+  });
+
   it('include writes too far ahead of the clock, in a bucket in which the last write wins', async () => {
     const { watch, machine, raised, list, clock } = aWatch();
     machine.resolution = 'seqno';

@@ -61,6 +61,11 @@ export class AlertWatch {
     this.#auditFailures++;
   }
 
+  /** A task of a repository of the backup service failed. */
+  backupFailed(repository: string, text: string): void {
+    this.#note(`backup ${repository}`, 'backup_task_failed', text);
+  }
+
   async check(): Promise<void> {
     const { data, system, limits, list } = this.#deps;
     const [bounds, figures] = await Promise.all([limits(), system.figures(), data.refresh()]);

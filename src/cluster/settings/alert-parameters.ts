@@ -35,7 +35,7 @@ export const alertParameters: readonly SettingGroup[] = [
         kinds,
         'live',
         'effective',
-        'the events that send mail, each for one subject at most once in ten minutes, for one disk once in twelve hours. This version never raises `auto_failover_disabled`, `indexer_ram_max_usage` and `disk_usage_analyzer_stuck`',
+        'the events that send mail: those of auto-failover each time, others for one subject (a node, a bucket, a backup repository) at most once in ten minutes, for one disk once in twelve hours. This version never raises `auto_failover_disabled`, `indexer_ram_max_usage` and `disk_usage_analyzer_stuck`',
       ),
       setting(
         'pop_up_alerts',
@@ -43,7 +43,7 @@ export const alertParameters: readonly SettingGroup[] = [
         kinds,
         'live',
         'effective',
-        'others have `disableUIPopUp` in the list of `/pools/default`',
+        'others have `disableUIPopUp` in the list of `/pools/default`. That list has no alerts of auto-failover, which are in the list of events',
       ),
       setting('sender', '`divan@localhost`', address, 'live', 'effective'),
       setting('emailHost', '`localhost`', 'a name or address', 'live', 'effective'),
