@@ -1,7 +1,7 @@
 // A repository: a folder with `repository.json` and one folder per backup. A backup with `manifest.json` is complete; one with
 // `partial.json` only was interrupted. The manifest is written last, so that an incomplete backup is recognized.
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
 import {
@@ -135,6 +135,15 @@ export class Repository {
   /** Names of complete backups, the oldest first. */
   complete(): string[] {
     return this.folders().filter((name) => existsSync(join(this.path, name, manifestFile)));
+  }
+
+  /** Changes when a backup is completed, merged or removed. */
+  fingerprint(): string {
+    const manifests = this.complete().map((name) => {
+      const { ino, mtimeMs } = statSync(join(this.path, name, manifestFile), { throwIfNoEntry: false }) ?? {};
+      return `${name} ${ino} ${mtimeMs}`;
+    });
+    return manifests.join('\n');
   }
 
   /** The complete backup of this name; without a name the newest. @throws ArchiveError when there is none */
@@ -307,7 +316,9 @@ function lockedOrExplained<T>(folder: string, lock: (folder: string) => T): T {
       throw new ArchiveError(`${folder} cannot be locked: ${(error as Error).message}`);
     const { pid, isShared } = error;
     const holder = pid === null ? 'another process' : `process ${pid}`;
-    throw new ArchiveError(`${folder} is in use: ${holder} ${isShared ? 'reads it' : 'writes there'}`);
+    throw new ArchiveError(`${folder} is in use: ${holder} ${isShared ? 'reads it' : 'writes there'}`, {
+      cause: error,
+    });
   }
 }
 

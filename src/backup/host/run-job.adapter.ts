@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { Repository } from '../archive/repository.adapter.ts';
+import { isInUse, readUnlocked } from '../archive/unlocked-reads.adapter.ts';
 import { runBackup } from '../capture/run-backup.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BackupManifest } from '../format/manifest.ts';
@@ -50,7 +51,7 @@ export function runJob(job: Job, context: JobContext): Promise<unknown> {
     case 'removeRepository':
       return withoutResult(() => removeRepository(job.folder));
     case 'info':
-      return Promise.resolve().then(() => repositoryInfo(Repository.open(job.folder)));
+      return Promise.resolve().then(() => readUnlocked(job.folder, repositoryInfo));
     case 'check':
       return withoutResult(() => checkNewest(job.folder));
     case 'examine':
@@ -119,7 +120,7 @@ async function restoreTargets(
   { request, node }: RestoreTargetsJob,
   { signal }: JobContext,
 ): Promise<JobResults['restoreTargets']> {
-  const buckets = bucketsWritten(request);
+  const buckets = readUnlocked(request.folder, () => bucketsWritten(request));
   return { cluster: (await new BackupNode(node, signal).identity()).cluster, buckets };
 }
 
@@ -138,7 +139,7 @@ async function merge(
   );
   if (merged === null) return null;
   const { manifest, backups } = merged;
-  return { backup: manifest.name, merged: backups, size: repositoryInfo(Repository.open(folder)).size };
+  return { backup: manifest.name, merged: backups, size: readUnlocked(folder, repositoryInfo).size };
 }
 
 /** Under the lock, so that no task of another node writes there. */
@@ -152,9 +153,19 @@ function removeRepository(folder: string): void {
   }
 }
 
-/** @throws ArchiveError unless the manifest of the newest backup can be read, and its data files are as large as it states */
+/**
+ * While a task writes there, what cannot be read says nothing. @throws ArchiveError unless the manifest of the newest backup can be read, and its
+ * data files are as large as it states
+ */
 function checkNewest(folder: string): void {
-  const repository = Repository.open(folder);
+  try {
+    readUnlocked(folder, checkFiles);
+  } catch (error) {
+    if (!isInUse(error as Error)) throw error;
+  }
+}
+
+function checkFiles(repository: Repository): void {
   const newest = repository.complete().at(-1);
   if (newest === undefined) return;
   const manifest = repository.manifest(newest);
