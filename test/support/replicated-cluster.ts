@@ -5,6 +5,7 @@ import { DurabilityLevel, emptyItemView } from '#kv/data/documents.ts';
 import type { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import type { BucketReplication, BucketReplicationOptions } from '#kv/replication/bucket-replication.ts';
 import { Replication } from '#kv/replication/replication.ts';
+import type { WarmingBucket } from '#kv/replication/warming-bucket.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { silentLog } from '#ports/log.ts';
 import { Status } from '#wire/status.ts';
@@ -87,7 +88,11 @@ export class ReplicatedNode {
   /** Called in the moment in which a durable write is answered. */
   onResolved: (token: number, status: Status) => void = () => {};
   #shards: BucketReplication | null = null;
+  #warming: WarmingBucket | null = null;
+  /** The map that it saw last. */
+  #seen: [specs: readonly ShardSpec[], revision: number] | null = null;
   #watch: { stop(): void } | null = null;
+  #isOver = false;
   #hasMap = true;
   /** False: it changes the map, but does not learn the outcome, and sees no map. */
   receivesMap = true;
@@ -116,6 +121,7 @@ export class ReplicatedNode {
       clock,
       ...(expiryPagerSeconds !== undefined && { expiryPagerSeconds }),
       ...(disk && { storage: { disk: disk.engine(), files } }),
+      filesOpened: (stoppedBoots) => this.#filesOpened(stoppedBoots),
     });
     this.bucket.documents.onResolved = (token, status) => {
       this.resolved.set(token, status);
@@ -153,17 +159,31 @@ export class ReplicatedNode {
 
   async start(earlier: 'none' | 'process' = 'process'): Promise<void> {
     this.tick();
-    await this.bucket.start();
     const { bucket, cluster } = this;
-    this.#shards = this.replication.add({ uuid: 'b', incarnation: 1, bucket, changed: () => {}, earlier });
+    const loaded = bucket.start();
     this.#watch = await cluster.map.watch(this.name, (specs, revision) => {
-      const follow = (): void => {
-        this.tick();
-        if (this.receivesMap) void this.#shards?.follow(specs, revision);
-      };
+      const follow = (): void => this.#follow(specs, revision);
       if (this.mapDelayMs === 0) follow();
       else cluster.clock.after(this.mapDelayMs, follow);
     });
+    await loaded;
+    if (this.#isOver) return;
+    this.#warming = null;
+    this.#shards = this.replication.add({ uuid: 'b', incarnation: 1, bucket, changed: () => {}, earlier });
+    if (this.#seen !== null) this.#follow(...this.#seen);
+  }
+
+  /** As the host of a bucket does. */
+  #filesOpened(stoppedBoots: readonly string[]): void {
+    if (stoppedBoots.length === 0) this.#warming = this.replication.warm('b');
+  }
+
+  #follow(specs: readonly ShardSpec[], revision: number): void {
+    this.tick();
+    if (!this.receivesMap) return;
+    this.#seen = [specs, revision];
+    this.#warming?.follow(specs, revision);
+    void this.#shards?.follow(specs, revision);
   }
 
   /** It does not change the map from now on. */
@@ -179,6 +199,7 @@ export class ReplicatedNode {
 
   /** The process ends; its memory is lost. */
   crash(): void {
+    this.#isOver = true;
     this.#watch?.stop();
     this.cluster.links.detach(this.name);
     this.replication.close();
@@ -186,6 +207,7 @@ export class ReplicatedNode {
 
   /** The process ends cleanly, as a data service does. */
   async stop(): Promise<void> {
+    this.#isOver = true;
     this.#watch?.stop();
     this.replication.stop();
     try {

@@ -22,6 +22,8 @@ import { SimulatedLinks } from './simulated-links.ts';
 const key = mapKey('b');
 /** A process that is cut off from the store retries after this time. */
 const retryMs = 200;
+/** The longest time that a process loads the documents of its bucket. */
+const loadMsMax = 4_000;
 
 /** A running process of a node. */
 export interface Process {
@@ -133,7 +135,7 @@ export class ScheduledCluster implements NodeHost {
     if (this.running.has(name)) return;
     const boot = (this.boots.get(name) ?? 0) + 1;
     this.boots.set(name, boot);
-    const disk = this.disks.get(name) ?? new MemoryDisk({ sync: () => this.sync() });
+    const disk = this.disks.get(name) ?? new MemoryDisk({ sync: () => this.sync(), load: () => this.load() });
     this.disks.set(name, disk);
     const bootId = `${name} ${boot}`;
     const store = this.storeOf(bootId);
@@ -197,6 +199,11 @@ export class ScheduledCluster implements NodeHost {
   isWhole([at, boot]: readonly [position: number, boot: string]): boolean {
     const name = this.current.nodes[at] ?? '';
     return this.running.get(name)?.node.boot === boot || (this.stoppedBoots.get(name) ?? []).includes(boot);
+  }
+
+  /** Most processes load quickly; some take longer than the others wait for them. */
+  private async load(): Promise<void> {
+    if (this.random(3) === 0) await this.clock.sleep(this.random(loadMsMax));
   }
 
   private async sync(): Promise<void> {

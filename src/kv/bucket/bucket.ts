@@ -21,7 +21,7 @@ import type { BucketRules } from './rules.ts';
 import { ShardStates } from './shard-states.ts';
 import type { Timings } from './timings.ts';
 import type { Compaction } from './upkeep/compaction.ts';
-import { addFailoverEntry, closedBy, type WarmUp, type WarmUpResult } from './warm-up.ts';
+import { addFailoverEntry, closedBy, stoppedBootsOf, type WarmUp, type WarmUpResult } from './warm-up.ts';
 
 export class Bucket {
   readonly documents: MemoryDocuments;
@@ -295,8 +295,9 @@ export class Bucket {
   /** Ends all work except commits, removals and reads under way, for which it waits. */
   private async halt(): Promise<void> {
     this.refuseAll();
+    const stopped = this.parts.warmUp?.stop();
     await this.dropping;
-    await this.parts.warmUp?.stop();
+    await stopped;
     await this.starting;
     await this.compaction.stop();
     await this.parts.flusher?.pause();
@@ -339,6 +340,8 @@ export class Bucket {
     this.isOpen = true;
     this.hasOpenedFiles = found.opened.length > 0;
     this.isRecovered = found.opened.every(({ clean }) => clean);
+    this.stoppedBoots = stoppedBootsOf(found);
+    if (!warmUp.isStopped) this.options.filesOpened?.(this.stoppedBoots);
     const { changed, damaged, readable, stoppedBoots } = await warmUp.readKeys(found);
     Object.assign(this, { damaged, readable, stoppedBoots });
     await this.parts.flusher?.writeStates(changed);

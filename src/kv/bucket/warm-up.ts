@@ -139,7 +139,7 @@ export class WarmUp {
     const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [], stoppedBoots: [] };
     const read = Promise.all(opened.map((file) => this.readFile(file, result))).then(() => {
       this.keysMs = this.options.clock.monotonicMs();
-      if (result.damaged.length === 0) result.stoppedBoots = stoppedBoots(opened);
+      result.stoppedBoots = stoppedBootsOf({ opened, damaged: result.damaged });
       return result;
     });
     this.running = read.catch(() => {});
@@ -216,9 +216,11 @@ export function closedBy(boot: string | undefined, earlier: readonly string[]): 
   return [...new Set([boot, ...earlier])].slice(0, stoppedBootsMax).join(',');
 }
 
-function stoppedBoots(opened: readonly OpenedFile[]): string[] {
+/** The boots of the process that closed all of the files cleanly, and of those that it continued; empty: no process did. */
+export function stoppedBootsOf({ damaged, opened }: Pick<OpenResult, 'damaged' | 'opened'>): string[] {
   const by = opened[0]?.closedBy ?? null;
-  return by !== null && opened.every(({ clean, closedBy }) => clean && closedBy === by) ? by.split(',') : [];
+  const isClean = damaged.length === 0 && opened.every(({ clean, closedBy }) => clean && closedBy === by);
+  return by !== null && isClean ? by.split(',') : [];
 }
 
 /**

@@ -32,6 +32,8 @@ export interface MemoryDiskOptions {
   sync?: () => Promise<void>;
   /** Awaited by each fetch. */
   read?: () => Promise<void>;
+  /** Awaited before all documents of a file are read. */
+  load?: () => Promise<void>;
 }
 
 export class MemoryDisk {
@@ -40,6 +42,7 @@ export class MemoryDisk {
   /** Number of crashes: an engine started before one is stopped. */
   crashes = 0;
   readonly read: () => Promise<void>;
+  readonly load: () => Promise<void>;
   private readonly sync: () => Promise<void>;
   private readonly unsynced = new Set<() => void>();
   private nextFailure: string | null = null;
@@ -51,6 +54,7 @@ export class MemoryDisk {
   constructor(options: MemoryDiskOptions = {}) {
     this.sync = options.sync ?? (() => Promise.resolve());
     this.read = options.read ?? (() => Promise.resolve());
+    this.load = options.load ?? (() => Promise.resolve());
   }
 
   /** Starts an engine, which stands for a process that uses this disk. */
@@ -148,6 +152,7 @@ class MemoryEngine implements DiskEngine {
   ): Promise<void> {
     const handle = this.usable(bucketUuid, file);
     const { damage } = handle.stored;
+    await this.disk.load();
     if (damage !== null) {
       handle.failure = damage;
       throw new DamagedFileError({ file, path: handle.path, reason: damage });

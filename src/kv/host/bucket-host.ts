@@ -3,27 +3,18 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type {
-  BucketReport,
-  BucketSpec,
-  CompactionRequest,
-  DurabilityMinLevel,
-  ShardPosition,
-  ShardSpec,
-} from '../admin.ts';
+import type { BucketReport, BucketSpec, CompactionRequest, ShardPosition, ShardSpec } from '../admin.ts';
 import { Bucket } from '../bucket/bucket.ts';
-import type { BucketRules } from '../bucket/rules.ts';
 import { shardPositions } from '../bucket/shard-positions.ts';
 import { expiryPagerSecondsDefault } from '../bucket/upkeep/expiry-pager.ts';
-import { type BucketFiles, type DiskEngine, type DiskSizes, noSizes } from '../data/disk-engine.ts';
-import { DurabilityLevel } from '../data/documents.ts';
+import { type DiskEngine, type DiskSizes, noSizes } from '../data/disk-engine.ts';
 import type { BucketReplication } from '../replication/bucket-replication.ts';
 import type { Replication } from '../replication/replication.ts';
 import { isUnclaimed } from '../replication/unclaimed.ts';
+import type { WarmingBucket } from '../replication/warming-bucket.ts';
 import { type EngineFigures, ServedBucket } from '../served/served-bucket.ts';
 import type { Now } from '../vbucket/now.ts';
-
-export const filesPerBucket = 4;
+import { rulesOf, storageOf } from './bucket-spec.ts';
 
 export interface BucketHostOptions {
   clock: Clock;
@@ -46,22 +37,6 @@ export interface BucketHostOptions {
 /** Pause between checks whether a disk that was full takes changes again. */
 const restartCheckMs = 500;
 
-const levels: Record<DurabilityMinLevel, DurabilityLevel> = {
-  none: DurabilityLevel.none,
-  majority: DurabilityLevel.majority,
-  majorityAndPersistActive: DurabilityLevel.majorityAndPersistActive,
-  persistToMajority: DurabilityLevel.persistToMajority,
-};
-
-const rulesOf = (spec: BucketSpec): BucketRules => ({
-  quotaBytes: spec.quotaBytes,
-  maxTtl: spec.maxTtl,
-  durabilityMinLevel: levels[spec.durabilityMinLevel],
-  replicaNumber: spec.replicaNumber,
-  clockDriftMs: spec.clockDriftMs,
-  compresses: spec.compressionMode === 'active',
-});
-
 export class BucketHost {
   readonly served: ServedBucket;
   private bucket: Bucket;
@@ -80,6 +55,8 @@ export class BucketHost {
   private restartCheck: Timer | null = null;
   /** The replication of the bucket in its present engine and incarnation; null without other nodes. */
   private shards: BucketReplication | null = null;
+  /** While the documents of files are loaded that were not closed cleanly. */
+  private warming: WarmingBucket | null = null;
   /** Which engine of the bucket may have made promises to other nodes. */
   private earlier: 'none' | 'process' | 'engine';
 
@@ -170,6 +147,7 @@ export class BucketHost {
       return;
     }
     if (this.bucket.state !== 'ready') {
+      this.warming?.follow(shards, mapRevision);
       this.sayFailed();
       return;
     }
@@ -187,6 +165,14 @@ export class BucketHost {
       this.options.replication?.()?.failed(served.uuid, bucket.stoppedBoots);
   }
 
+  /** Before the documents are loaded. A process that stopped cleanly is continued by this one, which then serves the same shards. */
+  private filesOpened(stoppedBoots: readonly string[]): void {
+    const { mapRevision = 0, shards = [] } = this.served.spec;
+    if (stoppedBoots.length > 0) return;
+    this.warming = this.options.replication?.()?.warm(this.served.uuid) ?? null;
+    this.warming?.follow(shards, mapRevision);
+  }
+
   private async beginReplication(): Promise<void> {
     if (this.options.replication?.()) await this.followShards(this.served.spec);
   }
@@ -194,6 +180,7 @@ export class BucketHost {
   private replicate(replication: Replication): BucketReplication {
     const { bucket, earlier, incarnation, served } = this;
     this.earlier = 'engine';
+    this.warming = null;
     return replication.add({
       uuid: served.uuid,
       incarnation,
@@ -206,6 +193,7 @@ export class BucketHost {
   private endReplication(): void {
     this.options.replication?.()?.remove(this.served.uuid);
     this.shards = null;
+    this.warming = null;
   }
 
   positions(): (ShardPosition | null)[] {
@@ -248,6 +236,7 @@ export class BucketHost {
       manifest: spec.manifest,
       shards: this.firstStates(spec),
       ...(spec.type === 'native' ? { storage: storageOf(spec, this.options) } : {}),
+      filesOpened: (stoppedBoots) => this.filesOpened(stoppedBoots),
       now,
       clock,
       spend,
@@ -377,20 +366,3 @@ function isRestartNeeded(before: BucketSpec, after: BucketSpec): boolean {
   if (before.type !== 'native') return false;
   return before.evictionPolicy !== after.evictionPolicy || before.threadsNumber !== after.threadsNumber;
 }
-
-const storageOf = (spec: BucketSpec, { disk, folder, lock }: BucketHostOptions) => ({
-  disk,
-  files: {
-    ...bucketFiles(folder, spec.uuid, spec.incarnation),
-    filesExisted: spec.filesExisted ?? false,
-    ...(lock && { lock }),
-  },
-});
-
-/** The files of a bucket in the parent folder. */
-export const bucketFiles = (folder: string, uuid: string, incarnation: number): BucketFiles => ({
-  folder: `${folder}/${uuid}`,
-  bucketUuid: uuid,
-  incarnation,
-  fileCount: filesPerBucket,
-});

@@ -11,9 +11,10 @@ import {
 } from '../admin.ts';
 import { BucketReplication, type BucketReplicationOptions } from './bucket-replication.ts';
 import { EarlyOpens } from './early-opens.ts';
-import type { PeerMessage } from './frames.ts';
+import type { Continued, PeerMessage } from './frames.ts';
 import type { LinkHost } from './link.ts';
 import { PeerConnections } from './peers.ts';
+import { WarmingBucket } from './warming-bucket.ts';
 
 export interface ReplicationOptions {
   self: SyncMember;
@@ -34,6 +35,8 @@ export class Replication {
   private readonly startedMs: number;
   private readonly peers: PeerConnections;
   private readonly buckets = new Map<string, BucketReplication>();
+  /** Buckets that load their documents, and may not serve their shards afterwards either. */
+  private readonly warming = new Map<string, WarmingBucket>();
   private readonly early: EarlyOpens;
   /** Which processes this one continues in buckets that it has opened and cannot serve. */
   private readonly failedBoots = new Map<string, readonly string[]>();
@@ -50,10 +53,14 @@ export class Replication {
       log,
       connect: (peer) => links.connect(peer),
       events: {
-        connected: (node) => this.each((bucket) => bucket.connected(node)),
+        connected: (node) => {
+          this.each((bucket) => bucket.connected(node));
+          this.eachWarming((bucket) => bucket.connected(node));
+        },
         disconnected: (node) => {
           this.early.discard(node);
           this.each((bucket) => bucket.disconnected(node));
+          this.eachWarming((bucket) => bucket.disconnected(node));
         },
         hasRoom: (node) => this.each((bucket) => bucket.hasRoom(node)),
         arrived: tick,
@@ -97,6 +104,15 @@ export class Replication {
     return replication;
   }
 
+  /** The files of the bucket, whose documents are loaded now, were not closed cleanly: members with their memory serve its shards. */
+  warm(uuid: string): WarmingBucket {
+    const { peers, warming } = this;
+    warming.get(uuid)?.close();
+    const bucket = new WarmingBucket({ ...this.options, peers, uuid });
+    warming.set(uuid, bucket);
+    return bucket;
+  }
+
   /** Until when promises that were made before may be valid. */
   private promisedBefore(earlier: BucketPart['earlier']): number {
     if (earlier === 'none') return -Infinity;
@@ -106,6 +122,8 @@ export class Replication {
   remove(uuid: string): void {
     this.buckets.get(uuid)?.close();
     this.buckets.delete(uuid);
+    this.warming.get(uuid)?.close();
+    this.warming.delete(uuid);
     this.failedBoots.delete(uuid);
   }
 
@@ -125,7 +143,7 @@ export class Replication {
   /** Nothing is replicated from now on; the connections stay open for `release`. */
   stop(): void {
     this.peers.stop();
-    for (const uuid of [...this.buckets.keys()]) this.remove(uuid);
+    for (const uuid of [...this.buckets.keys(), ...this.warming.keys()]) this.remove(uuid);
   }
 
   /** Call it when this process no longer answers clients: another node may then serve in its place at once. */
@@ -142,12 +160,22 @@ export class Replication {
     for (const bucket of this.buckets.values()) act(bucket);
   }
 
+  private eachWarming(act: (bucket: WarmingBucket) => void): void {
+    for (const bucket of this.warming.values()) act(bucket);
+  }
+
+  private receiveContinued(node: string, message: Continued): void {
+    const warming = this.warming.get(message.bucket);
+    if (warming !== undefined) warming.received(node, message);
+    else if (message.asks) this.sayFailed(node, message.bucket);
+  }
+
   private receive(node: string, message: PeerMessage, body: Buffer, bytes: number): void {
     if (!('bucket' in message)) return;
     const bucket = this.buckets.get(message.bucket);
     if (bucket !== undefined) bucket.received(node, message, body, bytes);
     else if (message.kind === 'open') this.early.add(node, message);
-    else if (message.kind === 'continued' && message.asks) this.sayFailed(node, message.bucket);
+    else if (message.kind === 'continued') this.receiveContinued(node, message);
     else if (message.kind === 'batch') {
       const { bucket: uuid, epoch, shard } = message;
       this.peers.send(node, { kind: 'failed', bucket: uuid, shard, epoch, rows: [], bytes });

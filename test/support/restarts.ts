@@ -1,0 +1,85 @@
+// Nodes in one process that are stopped, killed and started again, over disks that keep what was synced.
+import assert from 'node:assert/strict';
+import { DurabilityLevel } from '#kv/data/documents.ts';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
+import { Status } from '#wire/status.ts';
+import type { aSeed } from './random.ts';
+import { type ReplicatedNode as Node, ReplicatedCluster } from './replicated-cluster.ts';
+
+export const majority = { durability: DurabilityLevel.majority } as const;
+export const persisted = { durability: DurabilityLevel.persistToMajority } as const;
+
+/** Nodes with disks, each of which is started again as another process. */
+export class Restarts {
+  readonly cluster: ReplicatedCluster;
+  readonly nodes = new Map<string, Node>();
+  private readonly disks = new Map<string, MemoryDisk>();
+  private boots = 0;
+  /** Awaited before a process has loaded the documents of its bucket. */
+  loaded: Promise<void> = Promise.resolve();
+
+  constructor(seed: ReturnType<typeof aSeed>, names: readonly string[]) {
+    this.cluster = new ReplicatedCluster(seed, names, names.length - 1);
+  }
+
+  async begin(): Promise<void> {
+    for (const name of this.cluster.names) await this.start(name);
+    await this.cluster.clock.run(14_000);
+  }
+
+  async start(name: string): Promise<Node> {
+    const disk = this.disks.get(name) ?? new MemoryDisk({ load: () => this.loaded });
+    this.disks.set(name, disk);
+    const node = await this.cluster.start(name, `${name} ${++this.boots}`, disk);
+    this.nodes.set(name, node);
+    return node;
+  }
+
+  node(name: string): Node {
+    return this.nodes.get(name) as Node;
+  }
+
+  async stop(name: string): Promise<void> {
+    await this.cluster.clock.until(this.node(name).stop());
+  }
+
+  kill(name: string): void {
+    this.node(name).crash();
+    this.disks.get(name)?.crash();
+    void this.node(name)
+      .bucket.stop()
+      .catch(() => {});
+  }
+
+  end(): void {
+    for (const node of this.nodes.values()) node.crash();
+  }
+
+  /** The write is acknowledged; shard 0 is of node a. */
+  async write(name: string, key: string, change: typeof majority | typeof persisted): Promise<void> {
+    const node = this.node(name);
+    assert.equal(node.store(key, 0, { ...change, value: key }), Status.success);
+    const token = node.result.pending;
+    for (let i = 0; i < 100 && !node.resolved.has(token); i++) await this.cluster.clock.run(20);
+    assert.equal(node.resolved.get(token), Status.success);
+  }
+
+  serves(name: string): boolean {
+    const node = this.node(name);
+    node.tick();
+    return node.bucket.documents.isActive(0);
+  }
+
+  has(name: string, key: string): boolean {
+    return typeof this.node(name).read(key, 0) === 'string';
+  }
+
+  async members(): Promise<string[]> {
+    const { nodes, names } = { nodes: this.nodes, names: this.cluster.names };
+    const inSync = (await this.cluster.map.shards())[0]?.inSync ?? [];
+    return inSync.map(([at, boot]) => {
+      const name = names[at] ?? '';
+      return nodes.get(name)?.boot === boot ? name : `${name} before`;
+    });
+  }
+}
