@@ -1,4 +1,5 @@
-// Rows of CSV (RFC 4180): a quoted cell may contain separators, line ends and doubled quotes. Empty lines are skipped.
+// Rows of CSV (RFC 4180): a quoted cell may contain separators, line ends and doubled quotes. Lines end with a line feed, a carriage return, or
+// both. Empty lines are skipped.
 import { isUtf8 } from 'node:buffer';
 import {
   byteOrderMark,
@@ -24,6 +25,8 @@ export class CsvParser implements SourceParser {
   private bytes = 0;
   private state: 'start' | 'plain' | 'quoted' | 'closed' = 'start';
   private problem: string | null = null;
+  /** The last byte was a carriage return: the row ends with it, or with the line feed that follows. */
+  private isReturned = false;
 
   constructor({ offset, line }: StartPosition, separator: string) {
     this.offset = offset;
@@ -34,12 +37,18 @@ export class CsvParser implements SourceParser {
 
   *push(chunk: Buffer): Iterable<SourceRecord> {
     for (const byte of chunk) {
+      if (this.isReturned && byte !== lineFeed) {
+        this.line++;
+        yield* this.row();
+      }
+      this.isReturned = false;
       const at = this.offset++;
       if (at < byteOrderMark.length && byte === byteOrderMark[at]) continue;
       if (byte === lineFeed) this.line++;
       // A row that is too long may have a quote that is never closed: it ends with its line.
-      const isRowEnd = byte === lineFeed && (this.state !== 'quoted' || this.problem === tooLong);
-      if (isRowEnd) yield* this.row();
+      const mayEnd = this.state !== 'quoted' || this.problem === tooLong;
+      if (mayEnd && byte === lineFeed) yield* this.row();
+      else if (mayEnd && byte === carriageReturn) this.isReturned = true;
       else this.take(byte);
     }
   }
@@ -64,7 +73,7 @@ export class CsvParser implements SourceParser {
     else if (byte === quote && this.state === 'closed') {
       this.state = 'quoted';
       this.append(byte);
-    } else if (byte !== carriageReturn) this.takePlain(byte);
+    } else this.takePlain(byte);
   }
 
   private takePlain(byte: number): void {

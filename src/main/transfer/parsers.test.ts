@@ -108,6 +108,14 @@ describe('CSV', () => {
     ]);
   });
 
+  it('ends rows at carriage returns, also without a line feed', () => {
+    check(csv, '\ufeffa,b\rc,"d\re"\r\r\nf,g\r', [
+      [1, ['a', 'b']],
+      [2, ['c', 'd\re']],
+      [4, ['f', 'g']],
+    ]);
+  });
+
   it('reports broken rows and reads the next one', () => {
     check(csv, '"a"b,c\nd,e\n', [
       [1, 'there is text after a closing quote'],
