@@ -46,6 +46,8 @@ export function checkDisk(dataDir: string): Finding[] {
 export function holderOf(dataDir: string): number | null {
   try {
     const pid = Number(readFileSync(join(resolve(dataDir), 'lock.pid'), 'utf8'));
+    // Signals to 0 and below go to groups of processes.
+    if (!(pid > 0)) return null;
     process.kill(pid, 0);
     return pid;
   } catch (error) {
@@ -89,6 +91,15 @@ function checkKind(folder: string): Finding {
 
 /** A durable write waits for one sync. */
 function checkSync(folder: string): Finding {
+  try {
+    return measuredSync(folder);
+  } catch (error) {
+    const advice = 'free space on the disk, or give another folder: --data-dir PATH';
+    return problem('durable writes', `a file cannot be written: ${(error as Error).message}`, advice);
+  }
+}
+
+function measuredSync(folder: string): Finding {
   const scratch = mkdtempSync(join(folder, '.divan-doctor-'));
   try {
     const times = Array.from({ length: syncs }, () => syncMs(join(scratch, 'file'))).sort((a, b) => a - b);
