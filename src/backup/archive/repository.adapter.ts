@@ -25,6 +25,7 @@ import {
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 import { readJson, readSmall, writeWhole } from './archive-file.adapter.ts';
 import { DataReader } from './data-file.adapter.ts';
+import { manifestBytesMax, manifestText, manifestTextInTurns } from './manifest-text.ts';
 import { isSameCode, RepositoryKeys } from './repository-keys.adapter.ts';
 
 const repositoryFile = 'repository.json';
@@ -34,8 +35,6 @@ const plainVersion = 1;
 const encryptedVersion = 2;
 const partialFile = 'partial.json';
 const formatName = 'divan-backup-repository';
-/** Above the manifest of 1,000 buckets, which have about 150 kB each for their vbuckets. */
-const manifestBytesMax = 256 << 20;
 
 /** The description of an interrupted backup, in `partial.json`. */
 export interface InterruptedBackup {
@@ -262,10 +261,18 @@ export class Repository {
     }
   }
 
+  /** What `finish` and `replaceManifest` write, made in turns. @throws ArchiveError for a manifest that could not be read */
+  manifestText(manifest: BackupManifest, clock: Pick<Clock, 'soon'>): Promise<string> {
+    return manifestTextInTurns(manifest, this.manifestPath(manifest), clock);
+  }
+
+  private manifestPath({ name }: Pick<BackupManifest, 'name'>): string {
+    return join(this.path, name, manifestFile);
+  }
+
   /** Completes a backup whose data files are synced. @throws ArchiveError for a manifest that could not be read */
-  finish(manifest: BackupManifest): void {
+  finish(manifest: BackupManifest, text = manifestText(manifest, this.manifestPath(manifest))): void {
     const folder = join(this.path, manifest.name);
-    const text = manifestText(manifest, join(folder, manifestFile));
     writeWhole(join(folder, this.checksumFile), this.checksumLine(text));
     writeWhole(join(folder, manifestFile), text);
     rmSync(join(folder, partialFile), { force: true });
@@ -275,9 +282,11 @@ export class Repository {
    * Replaces the manifest of a complete backup: after a crash there is the old one or the new one.
    * @throws ArchiveError for a manifest that could not be read
    */
-  replaceManifest(manifest: BackupManifest): void {
+  replaceManifest(
+    manifest: BackupManifest,
+    text = manifestText(manifest, this.manifestPath(manifest)),
+  ): void {
     const folder = join(this.path, manifest.name);
-    const text = manifestText(manifest, join(folder, manifestFile));
     const before = readSmall(join(folder, manifestFile), manifestBytesMax);
     writeWhole(join(folder, this.checksumFile), `${this.checksumLine(before)}${this.checksumLine(text)}`);
     writeWhole(join(folder, manifestFile), text);
@@ -320,15 +329,6 @@ function lockedOrExplained<T>(folder: string, lock: (folder: string) => T): T {
       cause: error,
     });
   }
-}
-
-/** Checked as a reader checks it: a backup that nobody can read must not be completed. */
-function manifestText(manifest: BackupManifest, path: string): string {
-  const text = `${JSON.stringify(manifest)}\n`;
-  if (Buffer.byteLength(text) > manifestBytesMax)
-    throw new ArchiveError(`${path} would have more than ${manifestBytesMax} bytes: back up fewer buckets`);
-  parseManifest(text, path);
-  return text;
 }
 
 /** Years in names have four digits. */

@@ -64,6 +64,34 @@ describe('the manifest of a backup', () => {
     assert.deepEqual(repository.complete(), [manifest.name]);
   });
 
+  it('is made in turns, one for each bucket, as a reader reads it', async () => {
+    const repository = aRepository();
+    const manifest = withBuckets(repository, 3);
+    let turns = 0;
+    const soon = (act: () => void): void => {
+      turns++;
+      setImmediate(act);
+    };
+    const clock = { soon };
+    const text = await repository.manifestText(manifest, clock);
+    assert.deepEqual([turns, JSON.parse(text)], [3, manifest]);
+    repository.finish(manifest, text);
+    assert.deepEqual(repository.manifest(manifest.name), manifest);
+    const [bucket] = manifest.buckets as [BucketRecord];
+    for (const [wrong, reason] of [
+      [{ ...bucket, bytes: -1 }, /buckets\.3\.bytes: must be an integer/],
+      [
+        { ...bucket, vbuckets: bucket.vbuckets.map((vb) => ({ ...vb, from: 2, to: 1 })) },
+        /do not fit together/,
+      ],
+      [bucket, /buckets: two have the same name/],
+    ] as const)
+      await assert.rejects(
+        repository.manifestText({ ...manifest, buckets: [...manifest.buckets, wrong] }, clock),
+        reason,
+      );
+  });
+
   it('is not written where it could not be read', () => {
     const repository = aRepository();
     const manifest = withBuckets(repository, 1);

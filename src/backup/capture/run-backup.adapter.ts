@@ -244,7 +244,7 @@ class BackupTask {
       source,
       buckets: records,
     };
-    repository.finish(manifest);
+    repository.finish(manifest, await repository.manifestText(manifest, this.context.clock));
     return manifest;
   }
 

@@ -186,6 +186,27 @@ export function parseManifest(text: string, path: string): BackupManifest {
   return checked(json as BackupManifest, path);
 }
 
+/** Reads one bucket of a manifest. @throws ArchiveError that names the field */
+export function parseBucket(text: string, index: number, path: string): BucketRecord {
+  const json: unknown = JSON.parse(text);
+  const place = `buckets.${index}`;
+  try {
+    bucket(json, place);
+  } catch (error) {
+    if (error instanceof ShapeError) throw new ArchiveError(`${path}: ${error.message}`);
+    throw error;
+  }
+  checkVbuckets(json as BucketRecord, path);
+  return json as BucketRecord;
+}
+
+/** Checks buckets that were read one by one. @throws ArchiveError */
+export function checkBuckets(buckets: readonly BucketRecord[], path: string): void {
+  if (buckets.length > bucketsMax)
+    throw new ArchiveError(`${path}: buckets: must be a list of at most ${bucketsMax} elements`);
+  checkNames(buckets, path);
+}
+
 /** A reader of the manifest accepts it. */
 export function isIndexRecord(json: unknown): boolean {
   try {
@@ -212,20 +233,23 @@ export function vbucketRecord(json: unknown): CountedVbucket {
 function checked(read: BackupManifest, path: string): BackupManifest {
   if ((read.type === 'incremental') !== (read.after !== null))
     throw new ArchiveError(`${path}: after: only an incremental backup names the one before it`);
-  checkNames(read, path);
-  for (const { name, bytes, vbuckets } of read.buckets)
-    for (const [vb, { from, to, last, blocks, documents, deletions }] of vbuckets.entries()) {
-      const isEmpty = last === 0 && blocks === 0 && documents === 0 && deletions === 0;
-      if (from > to || last >= Math.max(1, bytes) || (last === 0 && !isEmpty) || blocks > bytes)
-        throw new ArchiveError(
-          `${path}: buckets.${name}.vbuckets.${vb}: from, to, last, blocks and bytes do not fit together`,
-        );
-    }
+  checkNames(read.buckets, path);
+  for (const record of read.buckets) checkVbuckets(record, path);
   return read;
 }
 
+function checkVbuckets({ name, bytes, vbuckets }: BucketRecord, path: string): void {
+  for (const [vb, { from, to, last, blocks, documents, deletions }] of vbuckets.entries()) {
+    const isEmpty = last === 0 && blocks === 0 && documents === 0 && deletions === 0;
+    if (from > to || last >= Math.max(1, bytes) || (last === 0 && !isEmpty) || blocks > bytes)
+      throw new ArchiveError(
+        `${path}: buckets.${name}.vbuckets.${vb}: from, to, last, blocks and bytes do not fit together`,
+      );
+  }
+}
+
 /** A node has no two buckets whose names differ in case only, and no two collections of one id or name. */
-function checkNames({ buckets }: BackupManifest, path: string): void {
+function checkNames(buckets: readonly BucketRecord[], path: string): void {
   const isTwice = (values: readonly unknown[]): boolean => new Set(values).size < values.length;
   if (isTwice(buckets.map(({ name }) => name.toLowerCase())))
     throw new ArchiveError(`${path}: buckets: two have the same name`);

@@ -84,8 +84,9 @@ class Merge {
       for (const [index, record] of newest.buckets.entries())
         buckets.push(await this.bucket(draft, record, index));
       const bucketsLeftOut = this.missingBuckets();
-      repository.replaceManifest({ ...draft, buckets });
-      return { manifest: { ...draft, buckets }, backups, bucketsLeftOut };
+      const manifest = { ...draft, buckets };
+      repository.replaceManifest(manifest, await repository.manifestText(manifest, this.context.clock));
+      return { manifest, backups, bucketsLeftOut };
     } finally {
       finishMerge(repository);
     }
