@@ -163,6 +163,7 @@ export class Bucket {
     const dropped = dropVbuckets(vbs, { parts, files, disk: options.storage?.disk, isServing });
     this.dropping = Promise.allSettled([this.dropping, dropped]);
     await dropped;
+    // Their rows had the epochs that this node has promised to keep; `dropVbuckets` wrote states for another reason.
     if ((await this.writeStates(vbs)).length < vbs.length) throw new Error('the disk takes no changes');
   }
 

@@ -134,6 +134,36 @@ test('a vbucket that the disk does not remove stays as it is, after a restart to
   await again.bucket.stop();
 });
 
+test('a vbucket is not removed while its last changes wait for disk space, and does not come back', async () => {
+  const disk = new MemoryDisk();
+  const start = (state: ShardSpec['state']) =>
+    new BucketUnderTest({
+      storage: { disk: disk.engine(), files },
+      manifest,
+      rules,
+      shards: shards(state, 1),
+    }).start();
+  const b = await start('active');
+  await untilIdle(b);
+  disk.isFull = true;
+  fill(b, 'v');
+  await untilIdle(b);
+  await b.bucket.followShards(shards('dead', 2));
+  const refused = assert.rejects(b.bucket.drop([droppedVbucket]), { message: 'the disk takes no changes' });
+  await Promise.all([untilIdle(b), refused]);
+  assert.notEqual(b.bucket.columns.highSeqno[droppedVbucket], 0);
+  disk.isFull = false;
+  // Before the flusher has tried again.
+  const dropping = b.bucket.drop([droppedVbucket]);
+  await dropping;
+  await untilIdle(b);
+  await b.bucket.stop();
+  const again = await start('dead');
+  const { epoch, highSeqno } = again.bucket.columns;
+  assert.deepEqual([highSeqno[droppedVbucket], epoch[droppedVbucket]], [0, 2]);
+  await again.bucket.stop();
+});
+
 test('a bucket that stops ends its removals first, so that none of them concerns an engine after it', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();

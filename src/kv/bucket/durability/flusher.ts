@@ -118,11 +118,6 @@ export class Flusher {
     return this.files.reduce((sum, { writer }) => sum + writer.bytes, this.inFlightBytes);
   }
 
-  /** Some file could not take its last commit, which waits, or takes none any more. */
-  get isStuck(): boolean {
-    return this.files.some(({ failure, isFull }) => failure !== null || isFull);
-  }
-
   /** Called at every change. */
   noteDirty(vb: number, isUrgent: boolean): void {
     this.queued++;
