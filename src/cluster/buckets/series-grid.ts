@@ -8,6 +8,8 @@ export interface GridSteps {
   readonly stepMs: number;
 }
 
+/** Samples further apart than this many steps, such as those of every ten seconds while nobody reads, leave steps without one. */
+const sparseSteps = 1.5;
 /** Samples come every second or ten seconds, old ones every five minutes; a value is stale after this time. */
 const staleAfterMs = { fine: 25_000, coarse: 660_000 };
 const coarseStepMs = 300_000;
@@ -47,11 +49,14 @@ export class SeriesGrid {
   rate(name: string, labels: Labels = {}): Column {
     return this.#sum(name, labels, (series) => {
       const grown = growthOf(series.values);
+      const between = (timesMs: Float64Array, from: number, to: number): number => {
+        const seconds = ((timesMs[to] as number) - (timesMs[from] as number)) / 1000;
+        return ((grown[to] as number) - (grown[from] as number)) / seconds;
+      };
       return this.#read(series, ({ timesMs }, at, timeMs) => {
+        if (this.#isWithinGap(timesMs, at, timeMs)) return between(timesMs, at, at + 1);
         const before = this.#baseOf(timesMs, at, timeMs - this.#steps.stepMs);
-        if (before < 0) return Number.NaN;
-        const seconds = ((timesMs[at] as number) - (timesMs[before] as number)) / 1000;
-        return ((grown[at] as number) - (grown[before] as number)) / seconds;
+        return before < 0 ? Number.NaN : between(timesMs, before, at);
       });
     });
   }
@@ -71,6 +76,14 @@ export class SeriesGrid {
       const isFresh = at >= 0 && timeMs - (series.timesMs[at] as number) <= this.#maxAgeMs;
       return isFresh ? value(series, at, timeMs) : Number.NaN;
     });
+  }
+
+  /** Whether the time is between two samples that are further apart than steps: the growth between them belongs to all steps between them. */
+  #isWithinGap(timesMs: Float64Array, at: number, timeMs: number): boolean {
+    const [before, after] = [timesMs[at] as number, timesMs[at + 1]];
+    if (after === undefined || before === timeMs) return false;
+    const gapMs = after - before;
+    return gapMs > sparseSteps * this.#steps.stepMs && gapMs <= this.#maxAgeMs;
   }
 
   /** The index of the sample against which growth up to index `at` is computed: the last one up to `fromMs`, else the first; -1: none. */
