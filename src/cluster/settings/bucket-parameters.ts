@@ -129,7 +129,7 @@ export const bucketParameters: SettingGroup = {
       '`true`, `false`',
       'live',
       'effective',
-      'the parameters below apply only with `true`; ignored for ephemeral and cache buckets',
+      'the parameters below apply only with `true`; refused for ephemeral buckets, ignored for cache buckets',
     ),
     setting(
       'parallelDBAndViewCompaction',

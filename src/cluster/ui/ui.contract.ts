@@ -22,6 +22,13 @@ export const GetRoot = defineRoute({
   doc: 'Redirects browsers to the page of this node.',
 });
 
+/** The published address of the console, which bookmarks and tools have. */
+export const GetPublishedPage = defineRoute({
+  ...GetRoot,
+  id: 'ui.published_page',
+  path: '/ui/index.html',
+});
+
 export const GetConsole = file('page', '/ui/', 'The web console of this node.', 'text/html');
 export const GetAsset = file(
   'asset',

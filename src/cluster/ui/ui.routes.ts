@@ -5,7 +5,7 @@ import { type BoundRoute, bind, type Context, type Reply, reply } from '#contrac
 import { type Sessions, sessionCookie } from '#http/sessions.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import type { SecurityState } from '../security/security-state.ts';
-import { EndSession, GetAsset, GetConsole, GetRoot, OpenSession } from './ui.contract.ts';
+import { EndSession, GetAsset, GetConsole, GetPublishedPage, GetRoot, OpenSession } from './ui.contract.ts';
 
 export interface UiDeps {
   security: { readonly state: Pick<SecurityState, 'disableUIOverHttp' | 'disableUIOverHttps'> };
@@ -15,7 +15,7 @@ export interface UiDeps {
 
 export function uiRoutes(deps: UiDeps): BoundRoute[] {
   return [
-    bind(GetRoot, () => reply.empty(301, { Location: '/ui/' })),
+    ...[GetRoot, GetPublishedPage].map((route) => bind(route, () => reply.empty(301, { Location: '/ui/' }))),
     bind(GetConsole, async (_, context) => {
       checkEnabled(deps, context);
       const answer = await deps.site.page('index', accepted(context));

@@ -30,10 +30,12 @@ async function delayed<T>(clock: ManualClock, login: Promise<T>): Promise<T> {
   return await login;
 }
 
-it('redirects the root to the console', async () => {
+it('redirects the root and the published address to the console', async () => {
   const { request } = await aManager();
-  const root = await request('/', { as: null });
-  assert.deepEqual([root.status, root.headers.location], [301, '/ui/']);
+  for (const path of ['/', '/ui/index.html']) {
+    const { status, headers } = await request(path, { as: null });
+    assert.deepEqual([status, headers.location], [301, '/ui/'], path);
+  }
 });
 
 it('disables the console for plain connections by its setting, but not the API', async () => {
