@@ -260,6 +260,14 @@ export class BucketParts {
     });
   }
 
+  /** Ends the wait of all requests for durability, persistence and reads from disk. */
+  failWaiters(): void {
+    this.durableWrites.clear();
+    this.progress.failWaits();
+    this.fetches?.clear();
+    this.residency.discardAbsent();
+  }
+
   private makeChanges(): ChangeFeed {
     const { clock, storage } = this.options;
     const { durableWrites, progress, vbuckets } = this;

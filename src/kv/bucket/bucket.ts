@@ -97,7 +97,7 @@ export class Bucket {
   async stop(boot?: string): Promise<void> {
     await this.halt();
     await this.parts.flusher?.drain();
-    this.failWaiters();
+    this.parts.failWaiters();
     if (!this.files || !this.isOpen) return;
     const by = closedBy(boot, this.stoppedBoots);
     await this.options.storage?.disk.close(this.files.bucketUuid, this.isRecovered, by);
@@ -106,7 +106,7 @@ export class Bucket {
   /** Stops without writing, and deletes the files. */
   async destroy(): Promise<void> {
     await this.halt();
-    this.failWaiters();
+    this.parts.failWaiters();
     this.parts.vbuckets.clear();
     if (this.files) await this.options.storage?.disk.destroy(this.files);
   }
@@ -114,7 +114,7 @@ export class Bucket {
   /** Removes every document, in memory and on disk. */
   async flush(incarnation: number): Promise<void> {
     await this.halt();
-    this.failWaiters();
+    this.parts.failWaiters();
     await this.nextTurn();
     this.parts.vbuckets.clear();
     this.parts.events.clear();
@@ -391,12 +391,5 @@ export class Bucket {
     this.parts.background.pause();
     this.parts.events.stop();
     this.shards.close();
-  }
-
-  private failWaiters(): void {
-    this.parts.durableWrites.clear();
-    this.parts.progress.failWaits();
-    this.parts.fetches?.clear();
-    this.parts.residency.discardAbsent();
   }
 }
