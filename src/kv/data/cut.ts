@@ -99,6 +99,38 @@ export const stateOfVbucket = (vb: number): CutState => ({
 });
 const noFailover = new Uint8Array(0);
 
+/** The encoded size of an item. */
+export const itemBytes = ({ keyEnd, keyStart, valueEnd, valueStart }: CutItem): number =>
+  cutItemBytes + keyEnd - keyStart + valueEnd - valueStart;
+
+/** Writes an item, for which there must be room. Returns the offset after it. */
+export function writeItem(target: Buffer, at: number, item: CutItem): number {
+  const { buffer, keyEnd, keyStart, valueStart, valueEnd } = item;
+  const keyBytes = keyEnd - keyStart;
+  const valueBytes = valueEnd - valueStart;
+  writeItemHeader(target, at, item, keyBytes, valueBytes);
+  // In memory and in cuts the value follows the key, so that one copy does for both.
+  const isJoined = keyEnd === valueStart;
+  const keyAt = at + cutItemBytes;
+  buffer.copy(target, keyAt, keyStart, isJoined ? valueEnd : keyEnd);
+  if (!isJoined) buffer.copy(target, keyAt + keyBytes, valueStart, valueEnd);
+  return keyAt + keyBytes + valueBytes;
+}
+
+function writeItemHeader(buffer: Buffer, at: number, item: CutItem, keyBytes: number, valueBytes: number) {
+  writeU48(buffer, at, item.seqno);
+  writeU32(buffer, at + 6, item.casHi);
+  writeU32(buffer, at + 10, item.casLo);
+  writeU48(buffer, at + 14, item.rev);
+  writeU32(buffer, at + 20, item.flags);
+  writeU32(buffer, at + itemExpiryAt, item.expiry);
+  buffer[at + 28] = item.datatype;
+  buffer[at + itemBitsAt] = item.bits;
+  buffer[at + 30] = keyBytes >>> 8;
+  buffer[at + 31] = keyBytes;
+  writeU32(buffer, at + itemValueBytesAt, valueBytes);
+}
+
 const smallestBuffer = 65536;
 const noBytes = Buffer.alloc(0);
 /** From this size, `take` returns the writer's buffer itself if the cuts fill nearly all of it: copying 20 MB takes longer than a turn. */
@@ -138,20 +170,19 @@ export class CutWriter {
   }
 
   item(item: CutItem): void {
-    const keyBytes = item.keyEnd - item.keyStart;
-    const valueBytes = item.valueEnd - item.valueStart;
-    this.itemHeader(item, keyBytes, valueBytes);
-    const { buffer, keyEnd, valueStart, valueEnd } = item;
-    // In memory and in cuts the value follows the key, so that one copy does for both.
-    const isJoined = keyEnd === valueStart;
-    buffer.copy(this.buffer, this.end, item.keyStart, isJoined ? valueEnd : keyEnd);
-    if (!isJoined) buffer.copy(this.buffer, this.end + keyBytes, valueStart, valueEnd);
-    this.end += keyBytes + valueBytes;
+    this.reserve(itemBytes(item));
+    this.itemStart = this.end;
+    this.end = writeItem(this.buffer, this.end, item);
+    this.count++;
   }
 
   /** As `item`, with key and value in separate buffers. */
   itemOf(item: CutItem, key: Uint8Array, value: Uint8Array): void {
-    this.itemHeader(item, key.length, value.length);
+    this.reserve(cutItemBytes + key.length + value.length);
+    this.itemStart = this.end;
+    writeItemHeader(this.buffer, this.end, item, key.length, value.length);
+    this.end += cutItemBytes;
+    this.count++;
     this.buffer.set(key, this.end);
     this.buffer.set(value, this.end + key.length);
     this.end += key.length + value.length;
@@ -251,25 +282,6 @@ export class CutWriter {
     this.buffer = noBytes;
   }
 
-  private itemHeader(item: CutItem, keyBytes: number, valueBytes: number): void {
-    this.reserve(cutItemBytes + keyBytes + valueBytes);
-    const { buffer, end: at } = this;
-    writeU48(buffer, at, item.seqno);
-    writeU32(buffer, at + 6, item.casHi);
-    writeU32(buffer, at + 10, item.casLo);
-    writeU48(buffer, at + 14, item.rev);
-    writeU32(buffer, at + 20, item.flags);
-    writeU32(buffer, at + itemExpiryAt, item.expiry);
-    buffer[at + 28] = item.datatype;
-    buffer[at + itemBitsAt] = item.bits;
-    buffer[at + 30] = keyBytes >>> 8;
-    buffer[at + 31] = keyBytes;
-    writeU32(buffer, at + itemValueBytesAt, valueBytes);
-    this.itemStart = at;
-    this.end = at + cutItemBytes;
-    this.count++;
-  }
-
   private reserve(bytes: number): void {
     if (this.end + bytes <= this.buffer.length) return;
     const old = this.buffer;
@@ -288,6 +300,8 @@ export class CutReader {
   private at = 0;
   private cutEnd = 0;
   private left = 0;
+  /** What is read are the items of one cut, without its header. */
+  private isHeadless = false;
 
   constructor(bytes: Uint8Array) {
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -299,14 +313,38 @@ export class CutReader {
   read(cuts: Buffer): void {
     this.buffer = this.item.buffer = cuts;
     this.at = this.cutEnd = this.left = 0;
+    this.isHeadless = false;
   }
 
-  /** The caller reuses the memory of the cuts: what is left is read from a copy. */
+  /** Continues with the items of one cut, without its header: `nextItem` reads them, and `nextCut` returns false. */
+  readItems(bytes: Buffer, start: number, end: number, count: number): void {
+    this.buffer = this.item.buffer = bytes;
+    this.at = start;
+    this.cutEnd = end;
+    this.left = count;
+    this.isHeadless = true;
+  }
+
+  /** The caller reuses the memory of the cuts: what is left is read from a copy, and so is the current item. */
   keep(): void {
-    this.buffer = this.item.buffer = Buffer.from(this.buffer);
+    const { item } = this;
+    const [from, to] = this.isHeadless
+      ? [item.keyStart - cutItemBytes, this.cutEnd]
+      : [0, this.buffer.length];
+    this.buffer = item.buffer = Buffer.from(this.buffer.subarray(from, to));
+    this.at -= from;
+    this.cutEnd -= from;
+    item.keyStart -= from;
+    item.keyEnd -= from;
+    item.valueStart -= from;
+    item.valueEnd -= from;
   }
 
   nextCut(): boolean {
+    if (this.isHeadless) {
+      assert(this.at === this.cutEnd, 'bytes follow the last item');
+      return false;
+    }
     this.at = this.cutEnd;
     if (this.at >= this.buffer.length) return false;
     const { buffer, at, state } = this;

@@ -18,8 +18,9 @@ import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import type { EarlyOpens } from './early-opens.ts';
 import { EpochWrites, isConfirmation } from './epoch-writes.ts';
-import type { CopyBatch, Empty, Open, Opened, PeerMessage } from './frames.ts';
+import type { BatchBody, CopyBatch, Empty, Open, Opened, PeerMessage } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
+import { eachPosition } from './position-rows.ts';
 import { servedShardState } from './served-shard-state.ts';
 import { ShardDrops } from './shard-drops.ts';
 import { UnappliedBytes } from './unapplied-bytes.ts';
@@ -103,12 +104,12 @@ export class BucketReplication {
     return done;
   }
 
-  received(node: string, message: PeerMessage, body: Buffer, bytes: number): void {
-    if (message.kind === 'open') this.openIntake(node, message);
-    else if (message.kind === 'batch') this.takeBatch(node, message, body, bytes);
+  received(node: string, message: PeerMessage, body: BatchBody, bytes: number): void {
+    if (message.kind === 'batch') this.takeBatch(node, message, body, bytes);
+    else if (message.kind === 'open') this.openIntake(node, message);
     else if (message.kind === 'empty') this.empty(node, message);
     else if (message.kind === 'got')
-      for (const row of message.rows) this.activeOf(row)?.positionReported(node, row);
+      eachPosition(message.rows, (row) => this.activeOf(row)?.positionReported(node, row));
     else if (message.kind === 'continued') this.boots.received(node, message);
     else if (message.kind === 'opened' || message.kind === 'failed')
       this.activeOf(message)?.received(node, message);
@@ -334,7 +335,7 @@ export class BucketReplication {
     if (earlier !== undefined && earlier !== active) this.sendEpoch('refused', earlier, shard, epoch);
   }
 
-  private takeBatch(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
+  private takeBatch(node: string, batch: CopyBatch, body: BatchBody, bytes: number): void {
     const { epoch, shard, vb } = batch;
     const current = this.intakes.get(shard);
     const isOlder = this.refusesOlder(node, shard, epoch);
@@ -383,9 +384,8 @@ export class BucketReplication {
 
   private persisted(vb: number): void {
     const shard = this.intakes.size === 0 ? -1 : vb % this.specs.length;
-    const intake = this.intakes.get(shard);
-    if (intake !== undefined)
-      this.reports.add(intake.node, { shard, epoch: intake.epoch, vb: vb, isAwaited: true }, 0);
+    const fed = this.intakes.get(shard);
+    if (fed !== undefined) this.reports.add(fed.node, { shard, epoch: fed.epoch, vb, isAwaited: true }, 0);
   }
 
   private readonly servedUntilMs = (vb: number): number =>

@@ -4,6 +4,7 @@ import type { SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
 import type { FailoverEntry } from '../data/documents.ts';
+import { CopyBatches } from './copy-batches.ts';
 import type { DelayedWork } from './delayed-work.ts';
 import type { CopyPosition, Opened, ReportedPosition, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
@@ -41,6 +42,7 @@ export class CopyFeed {
   boot: string | null = null;
   private readonly options: CopyFeedOptions;
   private readonly feeds = new Map<number, VbucketFeed>();
+  private readonly sink: CopyBatches;
   /** How many vbuckets of the copy have reached the end of their feed. */
   private following = 0;
   /** The key of the copy that answered. */
@@ -50,6 +52,7 @@ export class CopyFeed {
 
   constructor(options: CopyFeedOptions) {
     this.options = options;
+    this.sink = new CopyBatches(options);
   }
 
   /** Asks the copy for its position in each vbucket. */
@@ -128,39 +131,12 @@ export class CopyFeed {
   }
 
   private feed(vb: number, position: number): void {
-    const { bucket, clock, diverged, failed, node, peers, shard } = this.options;
+    const { bucket, clock, delayed, diverged, failed } = this.options;
     const tooOld = (): void => diverged([vb]);
     const source = bucket.changes;
-    let isHistorySent = false;
-    const feed = new VbucketFeed({
-      source,
-      vb,
-      position,
-      clock,
-      failed,
-      tooOld,
-      cuts: this.options.cuts,
-      delayed: this.options.delayed,
-      hasRoom: () => peers.mayFeed(node),
-      send: (batch, body) => {
-        const { bucket: uuid, epoch, shard: number } = shard;
-        const { end, isAwaited, live, start, to } = batch;
-        const head = {
-          kind: 'batch',
-          bucket: uuid,
-          shard: number,
-          epoch,
-          vb,
-          start,
-          to,
-          end,
-          live,
-          isAwaited,
-        } as const;
-        peers.send(node, isHistorySent ? head : { ...head, failover: bucket.history(vb) }, body);
-        isHistorySent = true;
-      },
-    });
+    const { sink } = this;
+    const history = (): Uint8Array => bucket.history(vb);
+    const feed = new VbucketFeed({ source, vb, position, clock, failed, tooOld, delayed, sink, history });
     this.feeds.set(vb, feed);
     // A copy that has every change is following at once: the feed sends nothing until the next change.
     if (position === source.highSeqno(vb)) this.noteFollowing(feed);

@@ -6,7 +6,7 @@ import type { Applier } from '../bucket/documents/applier.ts';
 import { CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
 import { type DocumentResult, notResident, type WhenFetched } from '../data/documents.ts';
 import { CopyIntake } from './copy-intake.ts';
-import type { CopyBatch } from './frames.ts';
+import type { BatchBody, CopyBatch } from './frames.ts';
 
 const batch: CopyBatch = {
   kind: 'batch',
@@ -57,35 +57,59 @@ function anIntake(apply: (seqno: number) => DocumentResult) {
   return { clock, fetches, intake, seen };
 }
 
-function cutsOf(...seqnos: number[]): Buffer {
+const noBody = { bytes: Buffer.alloc(0), start: 0, end: 0, items: 0 };
+const asCuts = (bytes: Buffer): BatchBody => ({ bytes, start: 0, end: bytes.length, items: -1 });
+
+/** As a frame of several batches has them: without the header of a cut, between other bytes. */
+function itemsOf(...seqnos: number[]): BatchBody {
+  const writer = new CutWriter();
+  writer.begin(0);
+  writer.finish(stateOfVbucket(0));
+  const headerBytes = writer.take().length;
+  writer.begin(0);
+  for (const seqno of seqnos)
+    writer.itemOf({ ...emptyCutItem(), seqno }, Buffer.from('key'), Buffer.from(`value ${seqno}`));
+  writer.finish(stateOfVbucket(0));
+  const around = Buffer.alloc(7, 0xff);
+  const bytes = Buffer.concat([around, writer.takeAll().subarray(headerBytes), around]);
+  return { bytes, start: 7, end: bytes.length - 7, items: seqnos.length };
+}
+
+function cutsOf(...seqnos: number[]): BatchBody {
   const writer = new CutWriter();
   for (const seqno of seqnos) {
     writer.begin(0);
     writer.itemOf({ ...emptyCutItem(), seqno }, Buffer.from('key'), Buffer.from('value'));
     writer.finish(stateOfVbucket(0));
   }
-  return Buffer.from(writer.takeAll());
+  return asCuts(Buffer.from(writer.takeAll()));
 }
 
 test('a batch that does not continue the copy fails it, since the changes between would be missing', () => {
   for (const start of [5, 6, 7]) {
     const { intake, seen } = anIntake(() => Status.success);
-    intake.take({ ...batch, start }, Buffer.alloc(0), 10);
+    intake.take({ ...batch, start }, noBody, 10);
     const expected =
       start === 6 ? '10 bytes of 0' : `failed: status ${Status.outOfRange} at seqno ${start} of vbucket 0`;
     assert.deepEqual(seen, [expected], `from ${start}`);
   }
 });
 
-test('batches are applied at once, in order; those behind an item that waits for the disk or for memory wait with it', async () => {
+for (const [form, of] of Object.entries({ cuts: cutsOf, items: itemsOf }))
+  test(`batches of ${form} are applied at once, in order; those behind an item that waits for the disk or for memory wait with it`, () =>
+    waits(of));
+
+async function waits(of: typeof cutsOf): Promise<void> {
   const answers: DocumentResult[] = [Status.success, notResident, Status.temporaryFailure];
   const { clock, fetches, intake, seen } = anIntake(() => answers.shift() ?? Status.success);
-  const bodies = [cutsOf(6, 7, 8), cutsOf(9, 10)] as const;
-  intake.take(batch, bodies[0], 10);
+  const bodies = [of(6, 7, 8), of(9, 10)] as const;
+  const head = { ...batch };
+  intake.take(head, bodies[0], 10);
   const failover = Buffer.from('uuid');
   intake.take({ ...batch, start: 9, to: 10, end: 10, failover }, bodies[1], 20);
   // Its caller reads the next bytes of the connection into the same memory.
-  for (const bytes of [...bodies, failover]) bytes.fill(0xff);
+  for (const bytes of [...bodies.map(({ bytes }) => bytes), failover]) bytes.fill(0xff);
+  Object.assign(head, { vb: 9, start: 0, to: 0 });
   assert.deepEqual(seen.splice(0), ['6: applied', '7: later']);
   for (const done of fetches) done(Status.success);
   assert.deepEqual(seen.splice(0), ['7: later']);
@@ -100,6 +124,15 @@ test('batches are applied at once, in order; those behind an item that waits for
     '20 bytes of 0',
   ];
   assert.deepEqual(seen, expected);
+}
+
+test('items that end before their batch, or run over its end, are refused', () => {
+  const body = itemsOf(6, 7);
+  for (const bad of [{ items: 1 }, { items: 3 }, { end: body.end - 1 }]) {
+    const { intake, seen } = anIntake(() => Status.success);
+    assert.throws(() => intake.take(batch, { ...body, ...bad }, 10), /item/);
+    assert.ok(!seen.some((line) => line.includes('bytes')));
+  }
 });
 
 test('a copy that is closed while an item waits applies nothing more', async () => {
@@ -112,16 +145,16 @@ test('a copy that is closed while an item waits applies nothing more', async () 
 });
 
 test('a batch whose changes are not readable fails the copy, also after an item that waited', async () => {
-  const cuts = cutsOf(6);
+  const cuts = cutsOf(6).bytes;
   for (const bad of [Buffer.alloc(80), cuts.subarray(0, 90), Buffer.alloc(3)]) {
     const { intake, seen } = anIntake(() => Status.success);
-    assert.throws(() => intake.take(batch, bad, 10));
+    assert.throws(() => intake.take(batch, asCuts(bad), 10));
     assert.ok(!seen.some((line) => line.includes('bytes')));
   }
   const { clock, intake, seen } = anIntake((seqno) =>
     seqno === 6 && seen.length === 0 ? Status.outOfMemory : Status.success,
   );
-  intake.take(batch, Buffer.concat([cuts, Buffer.alloc(80)]), 10);
+  intake.take(batch, asCuts(Buffer.concat([cuts, Buffer.alloc(80)])), 10);
   await clock.run(100);
   assert.deepEqual(seen.slice(0, 2), ['6: later', '6: applied']);
   assert.match(seen[2] ?? '', /^failed: /);

@@ -6,7 +6,7 @@ import type { Applier } from '../bucket/documents/applier.ts';
 import { CutReader } from '../data/cut.ts';
 import { type DocumentResult, notResident } from '../data/documents.ts';
 import { CopyPhase } from '../data/vbucket-state.ts';
-import type { CopyBatch } from './frames.ts';
+import type { BatchBody, CopyBatch } from './frames.ts';
 
 const retryMs = 20;
 
@@ -23,14 +23,30 @@ export interface CopyIntakeOptions {
 }
 
 interface QueuedBatch {
-  readonly batch: CopyBatch;
-  readonly body: Buffer;
-  readonly bytes: number;
+  batch: CopyBatch;
+  body: BatchBody;
+  bytes: number;
 }
+
+const noBody: BatchBody = { bytes: Buffer.alloc(0), start: 0, end: 0, items: 0 };
+const noBatch: CopyBatch = {
+  kind: 'batch',
+  bucket: '',
+  shard: 0,
+  epoch: 0,
+  vb: 0,
+  start: 0,
+  to: 0,
+  end: 0,
+  live: false,
+  isAwaited: false,
+};
 
 export class CopyIntake {
   private readonly options: CopyIntakeOptions;
   private readonly queue: QueuedBatch[] = [];
+  /** In the queue while a batch is taken: nearly all are applied at once. */
+  private readonly arrived: QueuedBatch = { batch: noBatch, body: noBody, bytes: 0 };
   private readonly reader = new CutReader(Buffer.alloc(0));
   /** Some items of the first batch in the queue are applied already; the reader is at the next one. */
   private isBegun = false;
@@ -43,16 +59,23 @@ export class CopyIntake {
     this.options = options;
   }
 
-  /** The caller may then reuse the memory of the batch. The queue is bounded by the sender's limit on unconfirmed bytes. */
-  take(batch: CopyBatch, body: Buffer, bytes: number): void {
+  /** The caller may then reuse the batch and its memory. The queue is bounded by the sender's limit on unconfirmed bytes. */
+  take(batch: CopyBatch, body: BatchBody, bytes: number): void {
     this.waitingBytes += bytes;
     if (this.isWaiting) {
-      this.queue.push({ batch: copyOf(batch), body: Buffer.from(body), bytes });
+      this.queue.push({ batch: copyOf(batch), body: copyOfBody(body), bytes });
       return;
     }
-    this.queue.push({ batch, body, bytes });
+    const { arrived } = this;
+    arrived.batch = batch;
+    arrived.body = body;
+    arrived.bytes = bytes;
+    this.queue.push(arrived);
     this.run();
-    if (this.isWaiting) this.reader.keep();
+    if (!this.isWaiting) return;
+    // What is left of its body is in the reader.
+    this.reader.keep();
+    this.queue[0] = { batch: copyOf(batch), body: noBody, bytes };
   }
 
   /** Returns the bytes of the batches that will not be applied. */
@@ -67,15 +90,15 @@ export class CopyIntake {
   /** Without a promise for each batch: nearly all are applied at once. */
   private run(): void {
     for (let first = this.queue[0]; first !== undefined && !this.isClosed; first = this.queue[0]) {
+      const { batch, bytes } = first;
       const status = this.apply(first);
       if (this.retriesLater(status)) return;
       this.isBegun = false;
       this.queue.shift();
       if (status === Status.success) {
-        this.waitingBytes -= first.bytes;
-        this.options.applied(first.batch, first.bytes);
-      } else
-        this.options.failed(`status ${status} at seqno ${first.batch.start} of vbucket ${first.batch.vb}`);
+        this.waitingBytes -= bytes;
+        this.options.applied(batch, bytes);
+      } else this.options.failed(`status ${status} at seqno ${batch.start} of vbucket ${batch.vb}`);
     }
   }
 
@@ -113,7 +136,7 @@ export class CopyIntake {
     return advanced === Status.success && live ? applier.setPhase(vb, CopyPhase.following) : advanced;
   }
 
-  private begin({ end, failover, start, vb }: CopyBatch, body: Buffer): DocumentResult {
+  private begin({ end, failover, start, vb }: CopyBatch, body: BatchBody): DocumentResult {
     const { applier, highSeqno } = this.options;
     if (failover !== undefined) {
       const status = applier.takeHistory(vb, failover);
@@ -121,7 +144,8 @@ export class CopyIntake {
     }
     // Each batch continues the one before: where one is missing, the copy would lack its changes and report that it has them.
     if (start !== highSeqno(vb) + 1) return Status.outOfRange;
-    this.reader.read(body);
+    if (body.items < 0) this.reader.read(body.bytes);
+    else this.reader.readItems(body.bytes, body.start, body.end, body.items);
     return applier.begin(vb, { start, end });
   }
 
@@ -141,5 +165,12 @@ export class CopyIntake {
   }
 }
 
-const copyOf = (batch: CopyBatch): CopyBatch =>
-  batch.failover === undefined ? batch : { ...batch, failover: Buffer.from(batch.failover) };
+const copyOf = (batch: CopyBatch): CopyBatch => ({
+  ...batch,
+  failover: batch.failover === undefined ? undefined : Buffer.from(batch.failover),
+});
+
+function copyOfBody({ bytes, end, items, start }: BatchBody): BatchBody {
+  const copy = Buffer.from(bytes.subarray(start, end));
+  return { bytes: copy, start: 0, end: copy.length, items };
+}

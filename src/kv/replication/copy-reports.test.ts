@@ -6,17 +6,20 @@ import type { VbucketColumns } from '../vbucket/columns.ts';
 import { CopyReports } from './copy-reports.ts';
 import { DelayedWork, delayMs } from './delayed-work.ts';
 import type { PeerMessage } from './frames.ts';
+import { positionsIn } from './position-rows.ts';
 
+const read = (message: PeerMessage): object =>
+  message.kind === 'got' ? { ...message, rows: positionsIn(message.rows) } : message;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function aCopy() {
   const clock = new ManualClock();
-  const sent: PeerMessage[] = [];
-  const columns = { copy: [0, 0], highSeqno: [0, 0], persistedSeqno: [0, 0] };
+  const sent: object[] = [];
+  const columns = { count: 2, copy: [0, 0], highSeqno: [0, 0], persistedSeqno: [0, 0] };
   const reports = new CopyReports({
     uuid: 'u',
     columns: columns as unknown as VbucketColumns,
-    peers: { send: (_, message) => void sent.push(message) },
+    peers: { send: (_, message) => void sent.push(read(message)) },
     delayed: new DelayedWork(clock),
   });
   return { clock, reports, columns, sent };

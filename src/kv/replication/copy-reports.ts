@@ -2,16 +2,21 @@
 // event loop.
 import type { VbucketColumns } from '../vbucket/columns.ts';
 import type { DelayedWork } from './delayed-work.ts';
-import type { CopyBatch, ReportedPosition } from './frames.ts';
+import type { CopyBatch } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
+import { PositionRows } from './position-rows.ts';
 
+/** What is to be sent to one node. */
 interface Report {
   bytes: number;
-  /** By vbucket. */
-  readonly rows: Map<number, ReportedPosition>;
+  readonly rows: PositionRows;
+  /** Something was added since it was sent. */
+  isBegun: boolean;
   /** It is sent at the end of the turn. */
   isDue: boolean;
   isDelayed: boolean;
+  /** Raised with each sending: what was scheduled for an earlier one does nothing. */
+  number: number;
 }
 
 type Reported = Pick<CopyBatch, 'epoch' | 'isAwaited' | 'shard' | 'vb'>;
@@ -36,30 +41,27 @@ export class CopyReports {
   add(node: string, { epoch, isAwaited, shard, vb }: Reported, bytes: number): void {
     const { copy, highSeqno, persistedSeqno } = this.options.columns;
     const report = this.reportTo(node);
+    report.isBegun = true;
     this.sendLater(node, report, isAwaited);
     report.bytes += bytes;
-    report.rows.set(vb, {
-      shard,
-      epoch,
-      vb,
-      received: highSeqno[vb] as number,
-      persisted: persistedSeqno[vb] as number,
-      following: copy[vb] === 0,
-    });
+    const [received, persisted] = [highSeqno[vb] as number, persistedSeqno[vb] as number];
+    report.rows.set(shard, epoch, vb, received, persisted, copy[vb] === 0);
   }
 
   private reportTo(node: string): Report {
     const existing = this.reports.get(node);
     if (existing !== undefined) return existing;
-    const report = { bytes: 0, rows: new Map<number, ReportedPosition>(), isDue: false, isDelayed: false };
+    const rows = new PositionRows(this.options.columns.count);
+    const report = { bytes: 0, rows, isBegun: false, isDue: false, isDelayed: false, number: 0 };
     this.reports.set(node, report);
     return report;
   }
 
   private sendLater(node: string, report: Report, isAwaited: boolean): void {
     if (report.isDue || (report.isDelayed && !isAwaited)) return;
+    const { number } = report;
     const send = (): void => {
-      if (this.reports.get(node) === report) this.send(node);
+      if (report.number === number) this.send(node);
     };
     if (isAwaited) {
       report.isDue = true;
@@ -73,15 +75,24 @@ export class CopyReports {
   /** Sends the report: before messages that must not overtake it, otherwise at the end of the turn. */
   send(node: string): void {
     const report = this.reports.get(node);
-    if (report === undefined) return;
-    this.reports.delete(node);
+    if (report === undefined || !report.isBegun) return;
     const { peers, uuid } = this.options;
-    const { bytes, rows } = report;
-    peers.send(node, { kind: 'got', bucket: uuid, bytes, rows: [...rows.values()] });
+    const { bytes } = report;
+    const rows = this.begunAnew(report);
+    peers.send(node, { kind: 'got', bucket: uuid, bytes, rows });
   }
 
   /** The connection to the node was lost, and with it what it would confirm. */
   discard(node: string): void {
-    this.reports.delete(node);
+    const report = this.reports.get(node);
+    if (report !== undefined) this.begunAnew(report);
+  }
+
+  /** Returns the rows that the report had, valid until it gets others. */
+  private begunAnew(report: Report): Buffer {
+    report.bytes = 0;
+    report.isBegun = report.isDue = report.isDelayed = false;
+    report.number++;
+    return report.rows.take();
   }
 }

@@ -5,6 +5,7 @@ import { aPeer, RecordingLink } from '../../../test/support/peer-connections.ts'
 import { earlierForm, isEarlierFrame } from './earlier-frames.ts';
 import { encodeFrame } from './frame-writer.ts';
 import { lengthBytes, type PeerMessage } from './frames.ts';
+import { positionsIn, rowsOf } from './position-rows.ts';
 
 const shard = { bucket: 'b', shard: 3, epoch: 7 };
 const history = Buffer.alloc(16, 1);
@@ -35,7 +36,7 @@ const recorded: readonly (readonly [PeerMessage, string])[] = [
     'AAAAiwCGeyJraW5kIjoiYmF0Y2giLCJidWNrZXQiOiJiIiwic2hhcmQiOjMsImVwb2NoIjo3LCJ2YiI6Mywic3RhcnQiOjEwLCJ0byI6MTEsImVuZCI6MTIsImxpdmUiOnRydWUsImZhaWxvdmVyIjoiQVFFQkFRRUJBUUVCQVFFQkFRRUJBUT09In1jdXQ=',
   ],
   [
-    { kind: 'got', bucket: 'b', bytes: 100, rows: [got] },
+    { kind: 'got', bucket: 'b', bytes: 100, rows: rowsOf([got]) },
     'AAAAcQBveyJraW5kIjoiZ290IiwiYnVja2V0IjoiYiIsInNoYXJkIjozLCJlcG9jaCI6NywidmIiOjMsInJlY2VpdmVkIjoxMSwicGVyc2lzdGVkIjo5LCJmb2xsb3dpbmciOnRydWUsImJ5dGVzIjoxMDB9',
   ],
 ];
@@ -66,12 +67,16 @@ it('reads what 0.2.0 wrote, and writes what reads as the same', () => {
 
 it('writes one position a message, confirms every byte once, and omits what 0.2 does not know', () => {
   const rows = [got, { ...got, vb: 67 }];
-  assert.deepEqual(decoded(earlierForm.encode({ kind: 'got', bucket: 'b', bytes: 100, rows })), [
-    { kind: 'got', bucket: 'b', bytes: 100, rows: [got] },
-    { kind: 'got', bucket: 'b', bytes: 0, rows: [{ ...got, vb: 67 }] },
-  ]);
-  const [onlyBytes] = decoded(earlierForm.encode({ kind: 'got', bucket: 'b', bytes: 7, rows: [] }));
-  assert.ok(onlyBytes?.kind === 'got' && onlyBytes.bytes === 7 && onlyBytes.rows[0]?.epoch === 0);
+  assert.deepEqual(
+    decoded(earlierForm.encode({ kind: 'got', bucket: 'b', bytes: 100, rows: rowsOf(rows) })),
+    [
+      { kind: 'got', bucket: 'b', bytes: 100, rows: rowsOf([got]) },
+      { kind: 'got', bucket: 'b', bytes: 0, rows: rowsOf([{ ...got, vb: 67 }]) },
+    ],
+  );
+  const [onlyBytes] = decoded(earlierForm.encode({ kind: 'got', bucket: 'b', bytes: 7, rows: rowsOf([]) }));
+  assert.ok(onlyBytes?.kind === 'got' && onlyBytes.bytes === 7);
+  assert.equal(positionsIn(onlyBytes.rows)[0]?.epoch, 0);
   const failed = { kind: 'failed', ...shard, rows: [], bytes: 9 } as const;
   const [confirmed, message] = decoded(earlierForm.encode(failed));
   assert.ok(confirmed?.kind === 'got' && confirmed.bytes === 9);

@@ -10,6 +10,7 @@ import {
   type PeerMessage,
   peerFrameBytesMax,
 } from './frames.ts';
+import { positionsIn, rowsOf } from './position-rows.ts';
 import { decodeEarlierText } from './text-messages.ts';
 
 const headBytes = 2;
@@ -29,7 +30,7 @@ function encode(message: PeerMessage, body: Uint8Array = noBytes): Buffer {
   if (message.kind === 'got') {
     const { bucket, bytes, rows } = message;
     // One message says how far one vbucket is. Those of vbuckets that no feed has only confirm bytes.
-    const [first = noPosition, ...others] = rows;
+    const [first = noPosition, ...others] = positionsIn(rows);
     const got = (row: object, confirmed: number): Buffer =>
       frameOf({ kind: 'got', bucket, ...row, bytes: confirmed });
     return Buffer.concat([got(first, bytes), ...others.map((row) => got(row, 0))]);
@@ -81,7 +82,7 @@ function presentForm(message: EarlierMessage): PeerMessage {
   }
   if (message.kind !== 'got') return message;
   const { bucket, bytes, kind, ...row } = message;
-  return { kind, bucket, bytes, rows: [row] };
+  return { kind, bucket, bytes, rows: rowsOf([row]) };
 }
 
 export const earlierForm = { encode, decode };

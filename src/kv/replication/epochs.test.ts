@@ -10,10 +10,12 @@ import { DurabilityLevel } from '../data/documents.ts';
 import { BucketReplication } from './bucket-replication.ts';
 import { copyKey } from './copy-feed.ts';
 import { EarlyOpens } from './early-opens.ts';
-import type { CopyBatch, Open, PeerMessage, ReportedPosition } from './frames.ts';
+import type { BatchBody, CopyBatch, Open, PeerMessage, ReportedPosition } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
+import { rowsOf } from './position-rows.ts';
 
-const noBody = Buffer.alloc(0);
+const cuts = (bytes: Buffer): BatchBody => ({ bytes, start: 0, end: bytes.length, items: -1 });
+const noBody = cuts(Buffer.alloc(0));
 const majority = { durability: DurabilityLevel.majority } as const;
 const self = { node: 'a', boot: 'a 1' };
 
@@ -65,7 +67,7 @@ async function replicated(spec: ShardSpec) {
   });
   await replication.follow([spec], 1);
   const received = (node: string, message: PeerMessage, body = noBody): void =>
-    replication.received(node, message, body, body.length);
+    replication.received(node, message, body, 0);
   return { b, sent, opens, changes, replication, received };
 }
 
@@ -121,7 +123,7 @@ test('a batch of an earlier epoch changes nothing', async () => {
     live: true,
     isAwaited: false,
   };
-  received('c', batch, Buffer.from(writer.takeAll()));
+  received('c', batch, cuts(Buffer.from(writer.takeAll())));
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(b.bucket.columns.highSeqno[0], 0);
   const last = sent.at(-1);
@@ -144,7 +146,7 @@ test('reports of an earlier epoch do not count: what they say may have been roll
   const got = (node: string, epoch: number): void => {
     const high = b.bucket.columns.highSeqno[0] as number;
     const row: ReportedPosition = { shard: 0, epoch, vb: 0, received: high, persisted: 0, following: true };
-    received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: [row] });
+    received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: rowsOf([row]) });
   };
   b.tick(200);
   for (const node of ['c', 'd']) {
@@ -180,7 +182,7 @@ test('a copy joins the set once it has what the active has committed', async () 
       persisted: 0,
       following: true,
     };
-    received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: [row] });
+    received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: rowsOf([row]) });
   };
   for (const node of ['c', 'd'])
     received(node, {

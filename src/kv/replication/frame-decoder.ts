@@ -2,13 +2,14 @@
 import { readU32, readU48 } from '#wire/bytes.ts';
 import {
   BatchBit,
+  type BatchBody,
   batchHeadBytes,
   type CopyBatch,
   FrameForm,
   lengthBytes,
   type PeerMessage,
   type PositionReport,
-  type ReportedPosition,
+  partHeadBytes,
   reportedPositionBytes,
 } from './frames.ts';
 import { decodeText } from './text-messages.ts';
@@ -19,12 +20,48 @@ export interface DecodedFrame {
   readonly body: Buffer;
 }
 
+/** Called with each batch of a frame, and its size; batch and body are valid during the call. */
+export type TakeBatch = (batch: CopyBatch, body: BatchBody, bytes: number) => void;
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 const noBody = Buffer.alloc(0);
 const textAt = lengthBytes + 1;
 
 export class FrameDecoder {
   /** The bucket of the last frame: nearly all frames name the same one, so that no string is made for each. */
   private bucket = '';
+  /** Filled for each batch of a frame. */
+  private readonly part = emptyBatch();
+  private readonly partBody: Mutable<BatchBody> = { bytes: noBody, start: 0, end: 0, items: 0 };
+
+  /** Whether the frame has batches, which `batches` reads. */
+  static hasBatches(bytes: Buffer, start: number): boolean {
+    return bytes[start + lengthBytes] === FrameForm.batches;
+  }
+
+  /** Reads the batches of the frame from `start` to `end`. @throws Error when one is not whole. */
+  batches(bytes: Buffer, start: number, end: number, take: TakeBatch): void {
+    const { part, partBody } = this;
+    let at = endOfBucket(bytes, start, end, 0);
+    part.bucket = this.bucketOf(bytes, start + textAt + 1, at);
+    while (at < end) {
+      if (at + partHeadBytes > end) throw new Error('a batch is too short for its header');
+      const next = at + lengthBytes + readU32(bytes, at);
+      const head = at + lengthBytes;
+      const historyAt = at + partHeadBytes;
+      readHead(bytes, head, part);
+      const itemsAt = historyAt + readUint16(bytes, head + batchHeadBytes - 2);
+      if (itemsAt > next || next > end) throw new Error('a batch runs over the end of its frame');
+      part.failover = itemsAt > historyAt ? bytes.subarray(historyAt, itemsAt) : undefined;
+      partBody.bytes = bytes;
+      partBody.start = itemsAt;
+      partBody.end = next;
+      partBody.items = readUint16(bytes, historyAt - 2);
+      take(part, partBody, next - at);
+      at = next;
+    }
+  }
 
   /** Reads the frame from `start` to `end`. @throws Error when it is none. */
   decode(bytes: Buffer, start = 0, end = bytes.length): DecodedFrame {
@@ -41,20 +78,10 @@ export class FrameDecoder {
     const historyAt = at + batchHeadBytes;
     const bodyAt = historyAt + readUint16(bytes, at + batchHeadBytes - 2);
     if (bodyAt > end) throw new Error('the failover log of a frame runs over its end');
-    const bits = bytes[at + 10] as number;
-    const head: CopyBatch = {
-      kind: 'batch',
-      bucket: this.bucketOf(bytes, start + textAt + 1, at),
-      shard: readUint16(bytes, at),
-      epoch: readU48(bytes, at + 2),
-      vb: readUint16(bytes, at + 8),
-      live: (bits & BatchBit.live) !== 0,
-      isAwaited: (bits & BatchBit.awaited) !== 0,
-      start: readU48(bytes, at + 11),
-      to: readU48(bytes, at + 17),
-      end: readU48(bytes, at + 23),
-    };
-    const message = bodyAt > historyAt ? { ...head, failover: bytes.subarray(historyAt, bodyAt) } : head;
+    const message = emptyBatch();
+    message.bucket = this.bucketOf(bytes, start + textAt + 1, at);
+    readHead(bytes, at, message);
+    if (bodyAt > historyAt) message.failover = bytes.subarray(historyAt, bodyAt);
     return { message, body: bytes.subarray(bodyAt, end) };
   }
 
@@ -63,14 +90,11 @@ export class FrameDecoder {
     const rowsAt = at + 4;
     if ((end - rowsAt) % reportedPositionBytes !== 0)
       throw new Error('the positions of a frame are incomplete');
-    const rows: ReportedPosition[] = [];
-    for (let rowAt = rowsAt; rowAt < end; rowAt += reportedPositionBytes)
-      rows.push(decodePosition(bytes, rowAt));
     return {
       kind: 'got',
       bucket: this.bucketOf(bytes, start + textAt + 1, at),
       bytes: readU32(bytes, at),
-      rows,
+      rows: bytes.subarray(rowsAt, end),
     };
   }
 
@@ -93,14 +117,31 @@ function endOfBucket(bytes: Buffer, start: number, end: number, length: number):
   return at;
 }
 
-const decodePosition = (bytes: Buffer, at: number): ReportedPosition => ({
-  shard: readUint16(bytes, at),
-  epoch: readU48(bytes, at + 2),
-  vb: readUint16(bytes, at + 8),
-  received: readU48(bytes, at + 10),
-  persisted: readU48(bytes, at + 16),
-  following: bytes[at + 22] === 1,
+const emptyBatch = (): Mutable<CopyBatch> => ({
+  kind: 'batch',
+  bucket: '',
+  shard: 0,
+  epoch: 0,
+  vb: 0,
+  start: 0,
+  to: 0,
+  end: 0,
+  live: false,
+  isAwaited: false,
+  failover: undefined,
 });
+
+function readHead(bytes: Buffer, at: number, batch: Mutable<CopyBatch>): void {
+  const bits = bytes[at + 10] as number;
+  batch.shard = readUint16(bytes, at);
+  batch.epoch = readU48(bytes, at + 2);
+  batch.vb = readUint16(bytes, at + 8);
+  batch.live = (bits & BatchBit.live) !== 0;
+  batch.isAwaited = (bits & BatchBit.awaited) !== 0;
+  batch.start = readU48(bytes, at + 11);
+  batch.to = readU48(bytes, at + 17);
+  batch.end = readU48(bytes, at + 23);
+}
 
 const readUint16 = (bytes: Buffer, at: number): number =>
   ((bytes[at] as number) << 8) | (bytes[at + 1] as number);

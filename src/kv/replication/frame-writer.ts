@@ -1,6 +1,7 @@
 // Frames that wait to be sent on a connection, one after the other: those of one turn are one write.
 import { assert } from '#base/assert.ts';
 import { writeU32, writeU48 } from '#wire/bytes.ts';
+import { type CutItem, itemBytes, writeItem } from '../data/cut.ts';
 import {
   BatchBit,
   batchHeadBytes,
@@ -9,19 +10,32 @@ import {
   lengthBytes,
   type PeerMessage,
   type PositionReport,
+  partHeadBytes,
   peerFrameBytesMax,
-  reportedPositionBytes,
+  type ShardRef,
 } from './frames.ts';
 
 /** Memory is allocated in pieces of this size, so that few writes need an allocation. */
 const pieceBytes = 64 * 1024;
+/** A frame of batches gets no further one from this size on, so that its receiver can begin with it. */
+const batchesBytes = 32 * 1024;
 const noBytes = Buffer.alloc(0);
+const none = -1;
+
+/** What a batch contains: see `CopyBatch`. */
+export type BatchRange = Pick<CopyBatch, 'start' | 'to' | 'end' | 'live' | 'isAwaited'>;
 
 export class FrameWriter {
   private buffer = noBytes;
   /** The offset of the first byte that `take` has not returned. */
   private start = 0;
   private end = 0;
+  /** The frame of batches that may get another one, if it is the last frame, and the bucket that it names. */
+  private batchesAt = none;
+  private batchesOf = '';
+  /** The batch that was begun and not ended. */
+  private partAt = none;
+  private partItems = 0;
 
   /** The size of the frames that `take` has not returned. */
   get bytes(): number {
@@ -31,6 +45,7 @@ export class FrameWriter {
   /** Returns the size of the frame. */
   add(message: PeerMessage, body: Uint8Array = noBytes): number {
     const before = this.bytes;
+    this.batchesAt = none;
     if (message.kind === 'batch') this.batch(message, body);
     else if (message.kind === 'got') this.got(message);
     else {
@@ -44,12 +59,78 @@ export class FrameWriter {
   /** Whole frames of another form. Returns their size. */
   addEncoded(frames: Uint8Array): number {
     this.reserve(frames.length);
+    this.batchesAt = none;
     this.append(frames);
     return frames.length;
   }
 
+  /** Begins a batch of changes; `item` for each, then `endBatch` or `abandonBatch`. Those of one turn share a frame. */
+  beginBatch(shard: ShardRef, vb: number, failover: Uint8Array = noBytes): void {
+    assert(this.partAt === none, 'a batch is open');
+    const { bucket, epoch } = shard;
+    const isOpen =
+      this.batchesAt !== none && this.batchesOf === bucket && this.end - this.batchesAt < batchesBytes;
+    if (!isOpen) this.beginBatches(bucket);
+    this.reserve(partHeadBytes + failover.length);
+    this.partAt = this.end;
+    this.partItems = 0;
+    this.end += lengthBytes;
+    this.u16(shard.shard);
+    this.u48(epoch);
+    this.u16(vb);
+    this.end = this.partAt + partHeadBytes - 4;
+    this.u16(failover.length);
+    this.end += 2;
+    this.append(failover);
+  }
+
+  item(item: CutItem): void {
+    this.reserve(itemBytes(item));
+    this.end = writeItem(this.buffer, this.end, item);
+    this.partItems++;
+  }
+
+  /** The size of the batch that was begun. */
+  get batchBytes(): number {
+    return this.end - this.partAt;
+  }
+
+  /** Returns the size of the batch. */
+  endBatch({ end: snapshotEnd, isAwaited, live, start, to }: BatchRange): number {
+    const { batchBytes, buffer, end, partAt } = this;
+    writeU32(buffer, partAt, batchBytes - lengthBytes);
+    this.end = partAt + lengthBytes + 10;
+    this.u8((live ? BatchBit.live : 0) | (isAwaited ? BatchBit.awaited : 0));
+    this.u48(start);
+    this.u48(to);
+    this.u48(snapshotEnd);
+    this.end += 2;
+    this.u16(this.partItems);
+    this.end = end;
+    this.partAt = none;
+    const length = end - this.batchesAt - lengthBytes;
+    assert(length <= peerFrameBytesMax, 'a message fits a frame');
+    writeU32(buffer, this.batchesAt, length);
+    return batchBytes;
+  }
+
+  /** Discards the batch that was begun. */
+  abandonBatch(): void {
+    this.end = this.partAt;
+    this.partAt = none;
+  }
+
+  private beginBatches(bucket: string): void {
+    this.begin(FrameForm.batches, 1 + bucket.length);
+    this.batchesAt = this.end - 1 - lengthBytes;
+    this.batchesOf = bucket;
+    this.text(bucket);
+  }
+
   /** The frames since the last call. */
   take(): Buffer {
+    assert(this.partAt === none, 'a batch is open');
+    this.batchesAt = none;
     const taken = this.buffer.subarray(this.start, this.end);
     this.start = this.end;
     return taken;
@@ -72,17 +153,10 @@ export class FrameWriter {
   }
 
   private got({ bucket, bytes, rows }: PositionReport): void {
-    this.begin(FrameForm.got, 1 + bucket.length + 4 + rows.length * reportedPositionBytes);
+    this.begin(FrameForm.got, 1 + bucket.length + 4 + rows.length);
     this.text(bucket);
     this.end = writtenU32(this.buffer, this.end, bytes);
-    for (const { epoch, following, persisted, received, shard, vb } of rows) {
-      this.u16(shard);
-      this.u48(epoch);
-      this.u16(vb);
-      this.u48(received);
-      this.u48(persisted);
-      this.u8(following ? 1 : 0);
-    }
+    this.append(rows);
   }
 
   private begin(form: number, contentBytes: number): void {
@@ -99,6 +173,8 @@ export class FrameWriter {
     const { bytes: kept } = this;
     const next = Buffer.allocUnsafeSlow(Math.max(pieceBytes, 2 * kept + bytes));
     this.buffer.copy(next, 0, this.start, this.end);
+    if (this.batchesAt !== none) this.batchesAt -= this.start;
+    if (this.partAt !== none) this.partAt -= this.start;
     this.buffer = next;
     this.start = 0;
     this.end = kept;

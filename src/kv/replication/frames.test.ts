@@ -12,6 +12,7 @@ import {
   type PositionReport,
   peerFrameBytesMax,
 } from './frames.ts';
+import { positionsIn, rowsOf } from './position-rows.ts';
 
 const beat: PeerMessage = { kind: 'beat', sentMs: 12.5, wallMs: 1 };
 const bucket = '0123456789abcdef0123456789abcdef';
@@ -26,15 +27,16 @@ const batch: CopyBatch = {
   end: 2 ** 47,
   live: true,
   isAwaited: false,
+  failover: undefined,
 };
 const got: PositionReport = {
   kind: 'got',
   bucket,
   bytes: 2 ** 31,
-  rows: [
+  rows: rowsOf([
     { shard: 1, epoch: 2 ** 34, vb: 65, received: 2 ** 35, persisted: 7, following: false },
     { shard: 2, epoch: 1, vb: 2, received: 0, persisted: 0, following: true },
-  ],
+  ]),
 };
 const body = Buffer.from('a cut');
 const decoder = new FrameDecoder();
@@ -44,7 +46,7 @@ const messages: readonly [PeerMessage, Buffer?][] = [
   [batch, body],
   [{ ...batch, live: false, failover: Buffer.alloc(48, 7) }, Buffer.alloc(200_000, 1)],
   [got],
-  [{ ...got, rows: [] }],
+  [{ ...got, rows: rowsOf([]) }],
 ];
 
 /** Takes the frames out of the bytes, in pieces whose memory is then overwritten. */
@@ -150,7 +152,9 @@ describe('frames between nodes', () => {
         if (read === null || form === 1) return;
         const { message } = read;
         const numbers =
-          message.kind === 'got' ? message.rows.flatMap((row) => Object.values(row)) : Object.values(message);
+          message.kind === 'got'
+            ? positionsIn(message.rows).flatMap((row) => Object.values(row))
+            : Object.values(message);
         for (const value of numbers)
           if (typeof value === 'number') assert.ok(Number.isSafeInteger(value) && value >= 0);
       }),

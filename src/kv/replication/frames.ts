@@ -2,17 +2,21 @@
 //
 //   frame:  u32 bytes that follow, u8 form, then by its form
 //   text:   the message in JSON
-//   batch:  u8 bucket bytes, bucket, u16 shard, u48 epoch, u16 vb, u8 bits (1: live, 2: awaited), u48 start, u48 to, u48 end, u16 failover bytes, failover log,
-//           the changes as cuts
+//   batch:  u8 bucket bytes, bucket, the head of a batch, failover log, the changes as cuts
 //   got:    u8 bucket bytes, bucket, u32 bytes received, then rows: u16 shard, u48 epoch, u16 vb, u48 received, u48 persisted,
 //           u8 bits (1: following)
+//   batches: u8 bucket bytes, bucket, then batches: u32 bytes that follow, the head of a batch, u16 items, failover log, the items of a cut
+//
+//   the head of a batch: u16 shard, u48 epoch, u16 vb, u8 bits (1: live, 2: awaited), u48 start, u48 to, u48 end, u16 failover bytes
 
 /** A document of the largest size with its key, and the header. */
 export const peerFrameBytesMax = 32 * 1024 * 1024;
 export const lengthBytes = 4;
-export const FrameForm = { text: 1, batch: 2, got: 3 } as const;
+export const FrameForm = { text: 1, batch: 2, got: 3, batches: 4 } as const;
 export const BatchBit = { live: 1, awaited: 2 } as const;
 export const batchHeadBytes = 31;
+/** What one of several batches of a frame has before its failover log. */
+export const partHeadBytes = lengthBytes + batchHeadBytes + 2;
 export const reportedPositionBytes = 23;
 
 /** A shard of a bucket, under an epoch of its active. */
@@ -110,7 +114,16 @@ export interface CopyBatch extends ShardRef {
   /** A durable write waits for the answer; otherwise the answer may contain the positions after later batches, too. */
   readonly isAwaited: boolean;
   /** With the first batch: the active's failover log, as its file has it. */
-  readonly failover?: Uint8Array;
+  readonly failover?: Uint8Array | undefined;
+}
+
+/** The changes of a batch: what `bytes` has from `start` to `end`, as cuts, or as `items` of one cut without its header. */
+export interface BatchBody {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  /** -1: cuts. */
+  readonly items: number;
 }
 
 /** How far the copies of the sender are. `bytes` were received since the last such message. */
@@ -118,7 +131,8 @@ export interface PositionReport {
   readonly kind: 'got';
   readonly bucket: string;
   readonly bytes: number;
-  readonly rows: readonly ReportedPosition[];
+  /** As the frame has them; `position-rows.ts` reads them. */
+  readonly rows: Buffer;
 }
 
 export interface ReportedPosition {

@@ -6,7 +6,7 @@ import { earlierForm, isEarlierFrame } from './earlier-frames.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 import { FrameSplitter } from './frame-splitter.ts';
 import { FrameWriter } from './frame-writer.ts';
-import type { Beat, PeerHello, PeerMessage } from './frames.ts';
+import type { BatchBody, Beat, PeerHello, PeerMessage } from './frames.ts';
 import type { Link } from './link.ts';
 
 export const beatMs = 200;
@@ -24,7 +24,8 @@ export interface PeerEvents {
   disconnected(node: string): void;
   /** Called before messages that arrived together. */
   arrived(): void;
-  received(node: string, message: PeerMessage, body: Buffer, bytes: number): void;
+  /** Batches and their bodies are valid during the call. */
+  received(node: string, message: PeerMessage, body: BatchBody, bytes: number): void;
   /** More may be sent to the node again. */
   hasRoom(node: string): void;
 }
@@ -166,6 +167,20 @@ export class PeerConnections {
     this.writeSoon(connection);
   }
 
+  /** Where a batch to the node is written change by change; null: it must be sent as a message. */
+  batchFrames(node: string): FrameWriter | null {
+    const connection = this.connections.get(node);
+    return connection === undefined || connection.isEarlier ? null : connection.outgoing;
+  }
+
+  /** A batch of this size was written there. */
+  batchWritten(node: string, bytes: number): void {
+    const connection = this.connections.get(node);
+    if (connection === undefined) return;
+    connection.inFlight += bytes;
+    this.writeSoon(connection);
+  }
+
   private writeSoon(connection: Connection): void {
     if (connection.outgoing.bytes >= writeBytes) this.write(connection);
     else if (!connection.isWriteDue) {
@@ -271,6 +286,12 @@ export class PeerConnections {
     const { node } = link;
     if (this.connections.get(node) !== connection) return;
     const isEarlier = connection.boot === null ? isEarlierFrame(frames, start) : connection.isEarlier;
+    if (!isEarlier && connection.boot !== null && FrameDecoder.hasBatches(frames, start)) {
+      connection.decoder.batches(frames, start, end, (batch, body, bytes) =>
+        events.received(node, batch, body, bytes),
+      );
+      return;
+    }
     const form = isEarlier ? earlierForm : connection.decoder;
     const { message, body } = form.decode(frames, start, end);
     if (message.kind === 'hello') {
@@ -295,7 +316,7 @@ export class PeerConnections {
     } else if (message.kind === 'beaten') this.answered(node, message);
     else {
       if ('bytes' in message) this.release(connection, message.bytes ?? 0);
-      events.received(node, message, body, end - start);
+      events.received(node, message, bodyOfCuts(body), end - start);
     }
   }
 
@@ -349,6 +370,8 @@ export class PeerConnections {
     return times;
   }
 }
+
+const bodyOfCuts = (cuts: Buffer): BatchBody => ({ bytes: cuts, start: 0, end: cuts.length, items: -1 });
 
 const newConnection = (link: Link): Connection => ({
   link,

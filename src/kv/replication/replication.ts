@@ -11,7 +11,7 @@ import {
 } from '../admin.ts';
 import { BucketReplication, type BucketReplicationOptions } from './bucket-replication.ts';
 import { EarlyOpens } from './early-opens.ts';
-import type { Continued, PeerMessage } from './frames.ts';
+import type { BatchBody, Continued, PeerMessage } from './frames.ts';
 import type { LinkHost } from './link.ts';
 import { PeerConnections } from './peers.ts';
 import { WarmingBucket } from './warming-bucket.ts';
@@ -170,7 +170,7 @@ export class Replication {
     else if (message.asks) this.sayFailed(node, message.bucket);
   }
 
-  private receive(node: string, message: PeerMessage, body: Buffer, bytes: number): void {
+  private receive(node: string, message: PeerMessage, body: BatchBody, bytes: number): void {
     if (!('bucket' in message)) return;
     const bucket = this.buckets.get(message.bucket);
     if (bucket !== undefined) bucket.received(node, message, body, bytes);

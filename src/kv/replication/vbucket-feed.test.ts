@@ -6,10 +6,20 @@ import type { ChangeSource } from '../data/change-source.ts';
 import { CutWriter, stateOfVbucket } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { DelayedWork, delayMs } from './delayed-work.ts';
-import { type VbucketBatch, VbucketFeed } from './vbucket-feed.ts';
+import { type BatchSink, type VbucketBatch, VbucketFeed } from './vbucket-feed.ts';
 
 const vb = 5;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const aSink = (send: (batch: VbucketBatch) => void): BatchSink => ({
+  hasRoom: true,
+  bytes: 0,
+  begin: () => {},
+  item: () => {},
+  end: send,
+  abandon: () => {},
+  page: (_, batch) => send(batch),
+});
 
 function aPage(toSeqno: number): BackfillPage {
   const writer = new CutWriter();
@@ -34,10 +44,9 @@ test('a page is read again when its rows reached the disk while it was read', as
     vb,
     position: 0,
     clock: new ManualClock(),
-    cuts: new CutWriter(),
     delayed: new DelayedWork(new ManualClock()),
-    hasRoom: () => true,
-    send: (batch) => sent.push(batch),
+    sink: aSink((batch) => sent.push(batch)),
+    history: () => new Uint8Array(0),
     tooOld: () => assert.fail('nothing was purged'),
     failed: assert.fail,
   });
@@ -76,10 +85,9 @@ test('a page without new rows is not read again before something changes', async
     vb,
     position: 0,
     clock,
-    cuts: new CutWriter(),
     delayed: new DelayedWork(clock),
-    hasRoom: () => true,
-    send: () => assert.fail('there is nothing to send'),
+    sink: aSink(() => assert.fail('there is nothing to send')),
+    history: () => new Uint8Array(0),
     tooOld: assert.fail,
     failed: assert.fail,
   });
@@ -110,10 +118,9 @@ test('changes that no client waits for are sent together after a short time, a d
     vb,
     position: 0,
     clock,
-    cuts: new CutWriter(),
     delayed: new DelayedWork(clock),
-    hasRoom: () => true,
-    send: (batch) => sent.push(batch),
+    sink: aSink((batch) => sent.push(batch)),
+    history: () => new Uint8Array(0),
     tooOld: assert.fail,
     failed: assert.fail,
   });

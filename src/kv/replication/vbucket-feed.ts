@@ -2,7 +2,7 @@
 // or the content of memory, is the state at one time; if it is sent in several batches, a later batch may move the end of the snapshot.
 import type { Clock } from '#ports/clock.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
-import { type CutState, type CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+import { type CutItem, emptyCutItem } from '../data/cut.ts';
 import type { DelayedWork } from './delayed-work.ts';
 
 const batchBytes = 256 * 1024;
@@ -15,18 +15,30 @@ export interface VbucketBatch {
   readonly isAwaited: boolean;
 }
 
+/** Where the batches of a vbucket go. */
+export interface BatchSink {
+  /** Whether the connection takes more at present; `resume` is called when it does again. */
+  readonly hasRoom: boolean;
+  /** Begins a batch of changes from memory: `item` for each, then `end` or `abandon`. With the first one: the active's failover log. */
+  begin(vb: number, failover?: Uint8Array): void;
+  item(item: CutItem): void;
+  /** The size of the batch so far. */
+  readonly bytes: number;
+  end(batch: VbucketBatch): void;
+  abandon(): void;
+  /** A batch whose changes are encoded already, as cuts. */
+  page(vb: number, batch: VbucketBatch, cuts: Uint8Array, failover?: Uint8Array): void;
+}
+
 export interface VbucketFeedOptions {
   source: ChangeSource;
   vb: number;
   /** The copy has everything up to here. */
   position: number;
   clock: Clock;
-  /** Whether the connection takes more at present; `resume` is called when it does again. */
-  hasRoom: () => boolean;
-  /** The bytes are valid during the call. */
-  send: (batch: VbucketBatch, body: Uint8Array) => void;
-  /** Shared by all feeds: used within one call. */
-  cuts: CutWriter;
+  sink: BatchSink;
+  /** The failover log of the vbucket, which the first batch has. */
+  history: (vb: number) => Uint8Array;
   /** For changes that no client waits for. */
   delayed: DelayedWork;
   /** The copy lacks deletions whose tombstones the active has purged: it must be rebuilt. */
@@ -42,7 +54,7 @@ export class VbucketFeed implements Follower {
   readonly seesPending = true;
   private readonly options: VbucketFeedOptions;
   private readonly item = emptyCutItem();
-  private readonly state: CutState;
+  private isHistorySent = false;
   private isReading = false;
   /** Something changed since the page that is being read was requested. */
   private isChanged = false;
@@ -53,7 +65,6 @@ export class VbucketFeed implements Follower {
   constructor(options: VbucketFeedOptions) {
     this.options = options;
     this.position = options.position;
-    this.state = stateOfVbucket(options.vb);
   }
 
   start(): void {
@@ -100,8 +111,8 @@ export class VbucketFeed implements Follower {
   }
 
   resume(): void {
-    const { hasRoom, source, vb } = this.options;
-    while (!this.isClosed && !this.isReading && this.position < source.highSeqno(vb) && hasRoom()) {
+    const { sink, source, vb } = this.options;
+    while (!this.isClosed && !this.isReading && this.position < source.highSeqno(vb) && sink.hasRoom) {
       if (source.hasRecent(vb, this.position) && this.sendRecent()) continue;
       void this.sendPage();
     }
@@ -109,29 +120,33 @@ export class VbucketFeed implements Follower {
 
   /** False when the next change must be read from disk. */
   private sendRecent(): boolean {
-    const { source, vb } = this.options;
+    const { sink, source, vb } = this.options;
     const end = source.highSeqno(vb);
     const start = this.position + 1;
-    const { cuts: writer } = this.options;
-    writer.begin(0);
+    sink.begin(vb, this.history());
     let to = this.position;
-    while (to < end && writer.bytes < batchBytes) {
+    while (to < end && sink.bytes < batchBytes) {
       const seqno = source.nextForCopy(vb, to, end, this.item);
       if (seqno < 0) break;
-      if (seqno > 0) writer.item(this.item);
+      if (seqno > 0) sink.item(this.item);
       to = seqno === 0 ? end : seqno;
     }
-    writer.finish(this.state);
-    if (to >= start) {
-      this.position = to;
-      this.options.send({ start, to, end, live: to === end, isAwaited: this.isAwaited() }, writer.written());
+    if (to < start) {
+      sink.abandon();
+      return false;
     }
-    writer.discard();
-    return to >= start;
+    this.position = to;
+    this.isHistorySent = true;
+    sink.end({ start, to, end, live: to === end, isAwaited: this.isAwaited() });
+    return true;
+  }
+
+  private history(): Uint8Array | undefined {
+    return this.isHistorySent ? undefined : this.options.history(this.options.vb);
   }
 
   private async sendPage(): Promise<void> {
-    const { failed, send, source, tooOld, vb } = this.options;
+    const { failed, sink, source, tooOld, vb } = this.options;
     this.isReading = true;
     this.isChanged = false;
     try {
@@ -148,16 +163,10 @@ export class VbucketFeed implements Follower {
         return;
       }
       this.position = page.toSeqno;
-      send(
-        {
-          start,
-          to: page.toSeqno,
-          end: Math.max(page.endSeqno, page.toSeqno),
-          live: false,
-          isAwaited: false,
-        },
-        page.batch,
-      );
+      const end = Math.max(page.endSeqno, page.toSeqno);
+      const batch = { start, to: page.toSeqno, end, live: false, isAwaited: false };
+      sink.page(vb, batch, page.batch, this.history());
+      this.isHistorySent = true;
       this.resumeSoon();
     } catch (error) {
       if (!this.isClosed) failed((error as Error).message);
