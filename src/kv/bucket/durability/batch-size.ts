@@ -4,7 +4,7 @@
 const targetCommitMs = { low: 50, high: 100 } as const;
 export const firstBatch = 1024 * 1024;
 const smallestBatch = 64 * 1024;
-const largestBatch = 4 * 1024 * 1024;
+export const largestBatch = 4 * 1024 * 1024;
 
 /** Adapts the batch size towards commits of the target time. */
 export function adapt(

@@ -58,6 +58,25 @@ test('under load changes are written together after 500 ms, and 20 ms after the 
   assert.equal(persisted(b), 1600 + 48 * 16);
 });
 
+test('under load more than a batch waits too, and then all of it is written', async () => {
+  const b = await aBucket();
+  const vbs = [3, 7, 11];
+  const value = Buffer.alloc(64 * 1024);
+  const onDisk = (): number[] => vbs.map((each) => b.bucket.documents.persistedSeqno(each));
+  const storeFor = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 5) {
+      for (let i = 0; i < 48; i++) b.store(`k${i}`, { vb: vbs[i % 3] as number, value });
+      await advance(b, 5);
+    }
+  };
+  await storeFor(495);
+  assert.deepEqual(onDisk(), [0, 0, 0]);
+  await storeFor(5);
+  assert.deepEqual(onDisk(), [1600, 1600, 1600]);
+  await storeFor(240);
+  assert.deepEqual(onDisk(), [1600, 1600, 1600], 'what changed meanwhile waits for the next delay');
+});
+
 test('a bucket with a larger share of the disk writes after 5 ms', async () => {
   const b = await aBucket({ priority: 'high' });
   b.store('k', { vb });

@@ -9,24 +9,10 @@ import type { VbucketColumns } from '../../vbucket/columns.ts';
 import type { Cutter } from '../../vbucket/cutter.ts';
 import type { Timings } from '../timings.ts';
 import { adapt, firstBatch } from './batch-size.ts';
+import { type DirtyBytes, delayMs, hasBatch, isLoad, mayDelayAgain } from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
 import { UrgentEnd } from './urgent-end.ts';
 
-/** Delay for collecting more changes of the same keys when no client waits for the disk. */
-const lingerMs = { low: 20, high: 5 } as const;
-/**
- * The delay is repeated this often while there is less than a batch: many changes of one vbucket cost little more on disk than
- * one, and a key that was changed again is written once.
- */
-const lingersMax = { low: 4, high: 1 } as const;
-/**
- * Under load it is repeated longer: at most changes of keys that are dirty already arrive then, and each commit writes the same rows. So
- * many changes of a file in one delay are load.
- */
-const loadedLingersMax = { low: 25, high: 1 } as const;
-const loadedChanges = 64;
-/** And while dirty items, which cannot be evicted, take less than this share of the free memory. */
-const lingeringShare = 1 / 8;
 /** Interval of retries while the disk is full. */
 const fullRetryMs = 500;
 /** Bytes of cuts encoded before clients are served again: about a millisecond. */
@@ -71,6 +57,9 @@ interface FileState {
   lingers: number;
   /** Changes since the delay began. */
   changes: number;
+  isLoaded: boolean;
+  /** After a delay under load: how many vbuckets are still to be written before the next delay. */
+  unvisited: number;
   isUrgent: boolean;
   readonly urgentEnd: UrgentEnd;
   running: Promise<void> | null;
@@ -102,6 +91,8 @@ export class Flusher {
       timer: null,
       lingers: 0,
       changes: 0,
+      isLoaded: false,
+      unvisited: 0,
       isUrgent: false,
       urgentEnd: new UrgentEnd(options.clock, async () => options.disk.endUrgent?.(options.bucketUuid, file)),
       running: null,
@@ -197,25 +188,29 @@ export class Flusher {
   private linger(file: FileState): void {
     if (this.paused || file.failure !== null) return;
     file.changes = 0;
-    const delayMs = file.isFull ? fullRetryMs : lingerMs[this.options.priority];
-    file.timer = this.options.clock.after(delayMs, () => this.lingered(file));
+    const ms = file.isFull ? fullRetryMs : delayMs[this.options.priority];
+    file.timer = this.options.clock.after(ms, () => this.lingered(file));
   }
 
   private lingered(file: FileState): void {
     file.lingers++;
+    file.isLoaded = isLoad(file.changes);
     if (this.mayLinger(file)) this.linger(file);
-    else this.run(file);
+    else {
+      file.unvisited = file.isLoaded ? file.vbs.length : 0;
+      this.run(file);
+    }
   }
 
   private mayLinger(file: FileState): boolean {
-    const { priority, roomBytes } = this.options;
-    const most = (file.changes < loadedChanges ? lingersMax : loadedLingersMax)[priority];
-    if (file.lingers >= most || file.isFull) return false;
-    const bytes = this.dirtyBytes(file);
-    return (
-      bytes < Math.max(file.batchBytes, firstBatch) &&
-      bytes * this.files.length < roomBytes() * lingeringShare
-    );
+    return !file.isFull && mayDelayAgain(file, this.options.priority, this.dirty(file));
+  }
+
+  private dirty(file: FileState): DirtyBytes {
+    let bytes = 0;
+    for (const vb of file.vbs) bytes += this.options.columns.dirtyBytes[vb] as number;
+    const room = this.options.roomBytes();
+    return { bytes, ofRoom: room > 0 ? (bytes * this.files.length) / room : Infinity };
   }
 
   /** A client waits: commit after the current input is processed, so that its writes share one commit. */
@@ -240,7 +235,11 @@ export class Flusher {
   private async commitWhileNeeded(file: FileState): Promise<void> {
     do {
       await (file.isUrgent ? this.commitInTurn(file) : this.commitNext(file, false));
-    } while (!this.paused && file.failure === null && !file.isFull && (file.isUrgent || this.hasBatch(file)));
+    } while (!this.paused && file.failure === null && !file.isFull && this.continues(file));
+  }
+
+  private continues(file: FileState): boolean {
+    return file.isUrgent || file.unvisited > 0 || hasBatch(file, this.dirty(file));
   }
 
   private async commitInTurn(file: FileState): Promise<void> {
@@ -284,6 +283,7 @@ export class Flusher {
       // A vbucket that was cut short continues in the next slice, or batch.
       if (cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
       file.cursor = (file.cursor + 1) % vbs.length;
+      file.unvisited = Math.max(0, file.unvisited - 1);
       remaining--;
     }
     return remaining;
@@ -368,16 +368,6 @@ export class Flusher {
 
   private hasWork(file: FileState): boolean {
     return file.isFull || file.statesDue.size > 0 || this.hasDirty(file);
-  }
-
-  private hasBatch(file: FileState): boolean {
-    return this.dirtyBytes(file) >= file.batchBytes;
-  }
-
-  private dirtyBytes(file: FileState): number {
-    let bytes = 0;
-    for (const vb of file.vbs) bytes += this.options.columns.dirtyBytes[vb] as number;
-    return bytes;
   }
 
   private stopTimer(file: FileState): void {
