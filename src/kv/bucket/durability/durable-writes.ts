@@ -104,10 +104,14 @@ export class DurableWrites {
   private commitReached(vb: number): void {
     const queue = this.byVbucket.get(vb);
     if (!queue) return;
+    const { progress } = this;
+    if (queue.every((write) => progress.reaches(vb, write.seqno, write.level))) {
+      this.commitAll(vb, queue, []);
+      return;
+    }
     const reached: DurableWrite[] = [];
     const left: DurableWrite[] = [];
-    for (const write of queue)
-      (this.progress.reaches(vb, write.seqno, write.level) ? reached : left).push(write);
+    for (const write of queue) (progress.reaches(vb, write.seqno, write.level) ? reached : left).push(write);
     if (reached.length > 0) this.commitAll(vb, reached, left);
   }
 

@@ -18,10 +18,13 @@ interface Positions {
 }
 
 const alone = 1;
+const noMembers: readonly Positions[] = [];
 
 export class SyncSets {
   private readonly columns: VbucketColumns;
   private readonly sets: (SyncSet | null)[];
+  /** By vbucket: what the other members of its set have. Looked up once, since each report needs it. */
+  private readonly members: (readonly Positions[])[];
   private readonly positions = new Map<string, Positions>();
   /** The committed seqno of vbuckets with other members. */
   private readonly committed: Float64Array;
@@ -29,6 +32,7 @@ export class SyncSets {
   constructor(columns: VbucketColumns) {
     this.columns = columns;
     this.sets = new Array<SyncSet | null>(columns.count).fill(null);
+    this.members = new Array<readonly Positions[]>(columns.count).fill(noMembers);
     this.committed = new Float64Array(columns.count);
   }
 
@@ -36,6 +40,7 @@ export class SyncSets {
   set(vb: number, set: SyncSet | null): void {
     this.committed[vb] = this.seqno(vb);
     this.sets[vb] = set;
+    this.members[vb] = set === null ? noMembers : set.others.map((node) => this.positionsOf(node));
     this.advance(vb);
   }
 
@@ -47,8 +52,7 @@ export class SyncSets {
   }
 
   hasOthers(vb: number): boolean {
-    const set = this.sets[vb];
-    return set != null && set.others.length > 0;
+    return (this.members[vb] ?? noMembers).length > 0;
   }
 
   size(vb: number): number {
@@ -71,7 +75,7 @@ export class SyncSets {
     const positions = this.positionsOf(node);
     positions.received[vb] = Math.max(positions.received[vb] as number, received);
     positions.persisted[vb] = Math.max(positions.persisted[vb] as number, persisted);
-    if (!this.sets[vb]?.others.includes(node)) return false;
+    if (!this.members[vb]?.includes(positions)) return false;
     this.advance(vb);
     return true;
   }
@@ -93,8 +97,8 @@ export class SyncSets {
   isPersistedBy(vb: number, seqno: number, members: number): boolean {
     if ((this.columns.persistedSeqno[vb] as number) < seqno) return false;
     let count = 1;
-    for (const node of this.sets[vb]?.others ?? [])
-      if ((this.positions.get(node)?.persisted[vb] ?? 0) >= seqno) count++;
+    for (const { persisted } of this.members[vb] ?? noMembers)
+      if ((persisted[vb] as number) >= seqno) count++;
     return count >= members;
   }
 
@@ -102,7 +106,8 @@ export class SyncSets {
     const set = this.sets[vb];
     if (!set || set.isFrozen) return;
     let reached = this.columns.highSeqno[vb] as number;
-    for (const node of set.others) reached = Math.min(reached, this.received(vb, node));
+    for (const { received } of this.members[vb] ?? noMembers)
+      reached = Math.min(reached, received[vb] as number);
     this.committed[vb] = Math.max(this.committed[vb] as number, reached);
   }
 
