@@ -6,9 +6,8 @@ export function vitals(service: QueryParts): Record<string, unknown> {
   const { deps, counters, startedMs, active } = service;
   const nowMs = deps.clock.wallMs();
   const { usedBytes, heapBytes, residentBytes, processors, userShare, systemShare } = deps.processFigures();
-  const { times, values } = counters;
-  const minutes = Math.max((nowMs - startedMs) / 60_000, 1 / 60);
-  const perSecond = values.requests / (minutes * 60);
+  const { times, rates, values } = counters;
+  const monotonicMs = deps.clock.monotonicMs();
   return {
     uptime: durationText(nowMs - startedMs),
     'local.time': new Date(nowMs).toISOString(),
@@ -26,9 +25,9 @@ export function vitals(service: QueryParts): Record<string, unknown> {
     'cpu.sys.percent': systemShare,
     'request.completed.count': values.requests,
     'request.active.count': active.count,
-    'request.per.sec.1min': perSecond,
-    'request.per.sec.5min': perSecond,
-    'request.per.sec.15min': perSecond,
+    'request.per.sec.1min': rates.perSecond(1, monotonicMs),
+    'request.per.sec.5min': rates.perSecond(5, monotonicMs),
+    'request.per.sec.15min': rates.perSecond(15, monotonicMs),
     'request_time.mean': durationText(times.meanMs),
     'request_time.median': durationText(times.quantileMs(0.5)),
     'request_time.80percentile': durationText(times.quantileMs(0.8)),

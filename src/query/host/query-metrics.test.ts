@@ -33,7 +33,7 @@ test('the counters of the service are reported as metrics', async () => {
 test('every counter metric has a counter; all are zero before the first request', () => {
   const samples = [...queryMetrics({ counters: {}, active: 0, queued: 0, prepareds: 0 })];
   assert.ok(samples.length > 20);
-  const counted = new Set<string>(Object.keys(new Counters().values).map((name) => `n1ql_${name}`));
+  const counted = new Set<string>(Object.keys(new Counters(0).values).map((name) => `n1ql_${name}`));
   for (const { name, kind, value } of samples) {
     assert.equal(value, 0, name);
     if (kind === 'counter') assert.ok(counted.has(name), name);

@@ -23,18 +23,21 @@ export function recordEnd(
   const warnings = execution?.outcome.warnings.length ?? 0;
   auditStatement(service.deps, { active, elapsedMs, serviceMs, warnings });
   if (prepared !== null) countUse(prepared, { endedMs: clock.wallMs(), elapsedMs, serviceMs });
-  service.counters.completed({
-    kind: active.kind,
-    consistency: request?.consistency ?? 'not_bounded',
-    isPrepared: prepared !== null,
-    isCancelled: active.state === 'cancelled' || active.state === 'closed',
-    elapsedMs,
-    serviceMs,
-    rows: writer.rows,
-    bytes: writer.bytes,
-    errors: active.errors.length,
-    warnings,
-    mutations: execution?.outcome.mutations ?? 0,
-    phases: execution?.outcome.phases ?? new Map(),
-  });
+  service.counters.completed(
+    {
+      kind: active.kind,
+      consistency: request?.consistency ?? 'not_bounded',
+      isPrepared: prepared !== null,
+      isCancelled: active.state === 'cancelled' || active.state === 'closed',
+      elapsedMs,
+      serviceMs,
+      rows: writer.rows,
+      bytes: writer.bytes,
+      errors: active.errors.length,
+      warnings,
+      mutations: execution?.outcome.mutations ?? 0,
+      phases: execution?.outcome.phases ?? new Map(),
+    },
+    nowMs,
+  );
 }

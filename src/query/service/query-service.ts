@@ -27,7 +27,7 @@ export class QueryService implements QueryParts {
   readonly completed = new CompletedRequests();
   readonly prepared = new PreparedCache();
   readonly plans = new PlanCache();
-  readonly counters = new Counters();
+  readonly counters: Counters;
   readonly signedPlans: SignedPlans;
   readonly admission: Admission;
   readonly transactions: Transactions;
@@ -41,6 +41,7 @@ export class QueryService implements QueryParts {
   constructor(deps: QueryServiceDeps) {
     this.deps = deps;
     this.startedMs = deps.clock.wallMs();
+    this.counters = new Counters(deps.clock.monotonicMs());
     this.signedPlans = new SignedPlans(deps.random.bytes(32));
     this.meters = new UserMeters(deps.clock);
     const { settings, clients, keyspaces, clock, random, log } = deps;

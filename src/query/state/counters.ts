@@ -1,4 +1,5 @@
 // Counters of the service since its start, by the published names.
+import { RequestRates } from './request-rates.ts';
 import { RequestTimes } from './request-times.ts';
 
 export type CounterName =
@@ -65,13 +66,18 @@ export interface RequestFigures {
 export class Counters {
   readonly values = Object.fromEntries(counterNames.map((name) => [name, 0])) as Record<CounterName, number>;
   readonly times = new RequestTimes();
+  readonly rates: RequestRates;
+
+  constructor(nowMs: number) {
+    this.rates = new RequestRates(nowMs);
+  }
 
   add(name: CounterName, by = 1): void {
     this.values[name] += by;
   }
 
   /** Counts a finished request. Times are in nanoseconds, as on published servers. */
-  completed(figures: RequestFigures): void {
+  completed(figures: RequestFigures, nowMs: number): void {
     // Named members instead of `add`: the engine reads them by a fixed offset in the object.
     const { values } = this;
     values.requests++;
@@ -94,5 +100,6 @@ export class Counters {
     values.index_scans += figures.phases.get('indexScan')?.operators ?? 0;
     values.primary_scans += figures.phases.get('primaryScan')?.operators ?? 0;
     this.times.add(figures.elapsedMs);
+    this.rates.add(nowMs);
   }
 }
