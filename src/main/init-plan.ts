@@ -1,4 +1,5 @@
 // The plan of a first start, from `--bucket` flags and the `--init` file: users, buckets, documents and statements.
+import type { PlannedCollections } from '#query/host/awaited-keyspaces.ts';
 import { UsageError } from './options.ts';
 
 export const bucketTypes = ['couchbase', 'membase', 'native', 'ephemeral', 'memcached', 'cache'] as const;
@@ -109,3 +110,13 @@ function distinctNames(
 
 export const isEmptyPlan = ({ restore, ...lists }: InitPlan): boolean =>
   restore === null && Object.values(lists).every(({ length }) => length === 0);
+
+/** The buckets of a plan, with the names of their scopes and collections. */
+export const plannedCollections = ({ buckets }: InitPlan): PlannedCollections[] =>
+  buckets.map(({ name: bucket, scopes }) => ({
+    bucket,
+    scopes: scopes.map(({ name, collections }) => ({
+      name,
+      collections: collections.map((each) => (typeof each === 'string' ? each : each.name)),
+    })),
+  }));

@@ -44,6 +44,10 @@ export interface NodeQueryServiceOptions {
   readonly onLost: (reason: Error) => void;
 }
 
+export interface QueryStartEnvironment extends QueryEnvironment {
+  readonly planned: QueryStart['planned'];
+}
+
 export interface QueryEnvironment {
   readonly tls: TlsSpec | null;
   readonly plainForThisMachineOnly: boolean;
@@ -92,7 +96,7 @@ export class NodeQueryService {
     });
   }
 
-  async start(environment: QueryEnvironment): Promise<QueryPorts> {
+  async start(environment: QueryStartEnvironment): Promise<QueryPorts> {
     const { options, kv } = this.deps;
     const { port1: dataEnd, port2: queryEnd } = new MessageChannel();
     await kv.serveBatches(dataEnd);

@@ -21,6 +21,7 @@ import { realClock } from '#ports/clock.ts';
 import type { FilePlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import type { PlannedCollections } from '#query/host/awaited-keyspaces.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { type BucketHealth, bucketHealthOf } from './bucket-health.ts';
 import { machineOf, serveNodes } from './node-net.ts';
@@ -109,8 +110,8 @@ export class Node {
     this.nodeId = deps.identity.nodeId;
   }
 
-  /** Opens every port, REST first, then each one when its dependencies are up. */
-  async start(): Promise<void> {
+  /** Opens every port, REST first, then each one when its dependencies are up. Queries wait for the `planned` collections. */
+  async start(planned: readonly PlannedCollections[] = []): Promise<void> {
     const { manager, ports } = this;
     manager.certificates.ready.catch(() => {}); // awaited below, after parts that take longer
     await Promise.all([manager.open(), this.services.prepare()]);
@@ -123,7 +124,7 @@ export class Node {
     const dist = this.distPorts();
     ports.mgmt = (await this.listenPlain(rest, 'rest-port')).port;
     // Starts threads one after the other: loading them at once would delay the first answer.
-    const query = data.then(() => this.startQuery());
+    const query = data.then(() => this.startQuery(planned));
     query.catch(() => {}); // awaited below, after parts that may fail first
     ports.capi = (await this.listenPlain(capi, 'capi-port')).port;
     for (const { server, option, port } of services)
@@ -262,7 +263,7 @@ export class Node {
   }
 
   /** Runs concurrently with the rest of the start. The engine's modules are loaded with the first statement. */
-  private async startQuery(): Promise<void> {
+  private async startQuery(planned: readonly PlannedCollections[]): Promise<void> {
     const { options, manager, log, services, kv } = this;
     if (!this.runs('n1ql')) return;
     const parts = { options, services, kv, onLost: this.onLost, log: log.child('query') };
@@ -279,6 +280,7 @@ export class Node {
     this.metrics.registry.add('query', { collect: () => query.metrics() });
     await manager.certificates.ready;
     const started = query.start({
+      planned,
       tls: manager.queryTls.current(),
       plainForThisMachineOnly: manager.listening.isPlainForThisMachineOnly,
       clients: this.withServices(this.admitted(manager.clients.admitted)),

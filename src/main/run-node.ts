@@ -13,7 +13,7 @@ import { DataFolder } from './data-folder.ts';
 import { DiskReserveFile } from './disk-reserve-file.ts';
 import { checkFirstStart } from './first-options.ts';
 import { applyPlan, type FirstStart, provision } from './first-start.ts';
-import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
+import { type InitPlan, isEmptyPlan, plannedCollections, planOf } from './init-plan.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { jsonLog } from './log.adapter.ts';
 import { NodeLogFile } from './log-file.adapter.ts';
@@ -24,7 +24,8 @@ import { openNode } from './open-node.ts';
 import { UsageError } from './options.ts';
 import { makeOwnAccount } from './own-account.ts';
 import { OwnNatsServer } from './own-nats-server.ts';
-import { checkReadyFile, type NodeAddresses, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
+import { checkReadyFile, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
+import { readyFileOf } from './ready-addresses.ts';
 import { type OpenedNode, RunningNode } from './running-node.ts';
 import type { Shutdown } from './signals.ts';
 import { StartError } from './start-error.ts';
@@ -61,7 +62,8 @@ async function startNodeProcess(
 ): Promise<void> {
   const plan = planOf(options.bucket, await initFile(options.init), options.init);
   const wanted = credentialsOf(options);
-  const isJoining = options.join !== undefined && DataFolder.awaitsFirstStart(options['data-dir']);
+  const isFirst = DataFolder.awaitsFirstStart(options['data-dir']);
+  const isJoining = options.join !== undefined && isFirst;
   await checkOptions(options, { plan, wanted, isJoining, makePassword });
   const reserve = new DiskReserveFile(options['data-dir'], realClock);
   reserve.useForStart();
@@ -95,7 +97,7 @@ async function startNodeProcess(
     const credentials = wanted ?? folder.generatedAdministrator() ?? (makePassword ? generated() : null);
     // The port opens before the administrator is set: no other client may set one meanwhile.
     if (credentials !== null && !isJoining) opened.node.manager.reserveFor(credentials);
-    await opened.node.start();
+    await opened.node.start(isFirst && !isJoining ? plannedCollections(plan) : []);
     if (isJoining && credentials !== null) opened = await joined(running, opened.node, options, credentials);
     const { node, identity, description, store } = opened;
     const given = { options, folder, plan, credentials, isGenerated: wanted === null, companion, log };
@@ -234,7 +236,7 @@ async function becomeReady(started: StartedNode): Promise<void> {
   await checkReady(node, options['operator-address'], started.store);
   const login = await stillValid(node, options['operator-address'], credentials);
   if (login === 'refused' && !isGenerated) throw new StartError(wrongLogin(options));
-  const ready = readyFile(node, login === 'refused' ? null : login);
+  const ready = readyFileOf(node, login === 'refused' ? null : login);
   await node.endStart();
   // Last: the next start prints the generated password again unless this one has ended.
   if (isFirst) folder.endFirstStart();
@@ -368,33 +370,3 @@ async function stillValid(
   if (status === 401) return 'refused';
   return status === 200 ? credentials : null;
 }
-
-function readyFile(node: Node, credentials: Credentials | null): ReadyFile & { node: NodeAddresses } {
-  const host = bracketed(node.localHost);
-  const { ports } = node;
-  return {
-    node: {
-      rest: `http://${host}:${ports.mgmt}`,
-      restTls: `https://${host}:${ports.mgmtSSL}`,
-      kv: `${host}:${ports.kv}`,
-      kvTls: `${host}:${ports.kvSSL}`,
-      capi: `http://${host}:${ports.capi}`,
-      capiTls: `https://${host}:${ports.capiSSL}`,
-      ...(ports.n1ql !== undefined && {
-        query: `http://${host}:${ports.n1ql}`,
-        queryTls: `https://${host}:${ports.n1qlSSL}`,
-      }),
-      ...(ports.indexHttp !== undefined && {
-        index: `http://${host}:${ports.indexHttp}`,
-        indexTls: `https://${host}:${ports.indexHttps}`,
-      }),
-      ...(ports.backupAPI !== undefined && {
-        backup: `http://${host}:${ports.backupAPI}`,
-        backupTls: `https://${host}:${ports.backupAPIHTTPS}`,
-      }),
-    },
-    ...credentials,
-  };
-}
-
-const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);

@@ -1,4 +1,4 @@
-// The REST port opens shortly before the administrator is set: no other client may set up the node meanwhile.
+// Ports open shortly before the first start is complete: no other client may set up the node meanwhile, and statements wait for its bucket.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,18 +6,20 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { freePort } from '../support/free-port.ts';
+import { freePorts } from '../support/free-port.ts';
 import { launcher, portFlags } from '../support/node-process.ts';
 
 const basic = (name: string) => `Basic ${Buffer.from(`${name}:password`).toString('base64')}`;
 
-test('a node started with credentials can be set up only with them', {
+test('a node can be set up only with its credentials, and answers early statements once its bucket exists', {
   timeout: 600_000,
 }, async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-first-'));
   const ready = join(dataDir, 'ready.json');
-  const port = await freePort();
-  const flags = portFlags.map((flag, at) => (portFlags[at - 1] === '--rest-port' ? String(port) : flag));
+  const [port, queryPort] = await freePorts(2);
+  const ports: Readonly<Record<string, unknown>> = { '--rest-port': port, '--query-port': queryPort };
+  const flags = portFlags.map((flag, at) => String(ports[portFlags[at - 1] ?? ''] ?? flag));
+  flags.push('--services', 'kv,index,n1ql', '--bucket', 'shop');
   const options = ['--username', 'Administrator', '--password', 'password', '--ready-file', ready];
   const child = spawn(process.execPath, [launcher, 'node', '--data-dir', dataDir, ...flags, ...options], {
     stdio: 'ignore',
@@ -39,8 +41,21 @@ test('a node started with credentials can be set up only with them', {
       else await new Promise((resolve) => setImmediate(resolve));
     }
   };
+  const earlyStatement = async () => {
+    const headers = { authorization: basic('Administrator') };
+    const body = new URLSearchParams({ statement: 'SELECT COUNT(*) AS n FROM shop' });
+    for (;;) {
+      const url = `http://127.0.0.1:${queryPort}/query/service`;
+      const answer = await fetch(url, { method: 'POST', body, headers }).catch(() => null);
+      if (answer) return [answer.status, ((await answer.json()) as { results: unknown }).results];
+      if (child.exitCode !== null) return null;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const early = earlyStatement();
   await Promise.all([...Array.from({ length: 6 }, () => attack(null)), attack(basic('intruder'))]);
   assert.equal(child.exitCode, null, 'the node ended');
+  assert.deepEqual(await early, [200, [{ n: 0 }]]);
   assert.ok(answers.length > 0);
   assert.deepEqual([...new Set(answers)], [401]);
   const whoami = async (name: string) =>

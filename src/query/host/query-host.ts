@@ -8,6 +8,7 @@ import { type Listener, openListener } from '#http/listener.host.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
 import { hasAttemptCollections } from './attempt-collections.adapter.ts';
+import { AwaitedKeyspaces } from './awaited-keyspaces.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type {
   QueryCall,
@@ -32,6 +33,7 @@ export class QueryHost {
   private start: QueryStart | null = null;
   private documents: MessagePort | null = null;
   private state: QueryState | null = null;
+  private awaited = new AwaitedKeyspaces(realClock, []);
   /** The newest of each kind that came while the runtime was loaded. */
   private readonly early = new Map<StoredCall['kind'], StoredCall>();
   private loading: Promise<QueryRuntime> | null = null;
@@ -81,6 +83,7 @@ export class QueryHost {
 
   private async open(start: QueryStart): Promise<QueryPorts> {
     this.start = start;
+    this.awaited = new AwaitedKeyspaces(realClock, start.planned);
     this.gate.admitOnly(start.clients);
     const serve = (request: IncomingMessage, response: ServerResponse): void => {
       this.serve(request, response).catch((error: unknown) => {
@@ -108,6 +111,8 @@ export class QueryHost {
       response.end(ping);
       return;
     }
+    const made = this.awaited.whenMade();
+    if (made !== null) await made;
     const { start, state } = this;
     if (start === null || state === null) {
       response.writeHead(503).end();
@@ -136,6 +141,7 @@ export class QueryHost {
     const before = this.state;
     this.state = state;
     this.runtime?.follow(state);
+    this.awaited.follow(state.buckets);
     this.cleanUpAfterCrash(state);
     this.gate.admitOnly(state.clients);
     if (state.tls !== null && before !== null && before.tls !== state.tls) this.secure?.replaceTls(state.tls);

@@ -21,6 +21,7 @@ import type {
   StatisticsOutcome,
   StoredStatistics,
 } from '../query.contract.ts';
+import type { PlannedCollections } from './awaited-keyspaces.ts';
 
 export interface QueryStart {
   readonly host: string;
@@ -33,6 +34,8 @@ export interface QueryStart {
   readonly sequentialScans: boolean;
   readonly edition: 'enterprise' | 'community';
   readonly indexFolder: string;
+  /** The collections that a first start makes; else empty. */
+  readonly planned: readonly PlannedCollections[];
 }
 
 export interface QueryPorts {

@@ -1,0 +1,53 @@
+// The collections that a first start makes (`--bucket`, `--init`). A request that comes before they exist waits for them: the port is open by
+// then, and a client that was started beside the node would be told that its bucket does not exist.
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { BucketState } from '../data/keyspaces.ts';
+
+export interface PlannedCollections {
+  readonly bucket: string;
+  readonly scopes: readonly { readonly name: string; readonly collections: readonly string[] }[];
+}
+
+/** Then requests are answered, whatever exists: making a bucket takes tenths of a second. */
+export const awaitedMs = 30_000;
+
+export class AwaitedKeyspaces {
+  private readonly clock: Clock;
+  private planned: readonly PlannedCollections[];
+  private waiting: { readonly made: Deferred<void>; readonly timer: Timer } | null = null;
+
+  constructor(clock: Clock, planned: readonly PlannedCollections[]) {
+    this.clock = clock;
+    this.planned = planned;
+  }
+
+  /** null: nothing is awaited. */
+  whenMade(): Promise<void> | null {
+    if (this.planned.length === 0) return null;
+    this.waiting ??= { made: deferred(), timer: this.clock.after(awaitedMs, () => this.end()) };
+    return this.waiting.made.promise;
+  }
+
+  follow(buckets: readonly BucketState[]): void {
+    if (this.planned.every((planned) => exists(planned, buckets))) this.end();
+  }
+
+  /** For good: what is dropped later does not exist. */
+  private end(): void {
+    this.planned = [];
+    this.waiting?.timer.cancel();
+    this.waiting?.made.resolve();
+    this.waiting = null;
+  }
+}
+
+function exists({ bucket: name, scopes }: PlannedCollections, buckets: readonly BucketState[]): boolean {
+  const bucket = buckets.find((each) => each.name === name);
+  if (bucket === undefined) return false;
+  return scopes.every((planned) => {
+    const scope = bucket.scopes.find((each) => each.name === planned.name);
+    const names = new Set(scope?.collections.map((collection) => collection.name));
+    return scope !== undefined && planned.collections.every((collection) => names.has(collection));
+  });
+}
