@@ -80,6 +80,79 @@ test('ADVISOR gives a user no advice for statements that the user may not run', 
   assert.match(report.errors[0]?.error ?? '', /does not have credentials/);
 });
 
+interface TaskRow {
+  readonly tasks_cache: Readonly<Record<string, string>>;
+}
+
+test('a session of ADVISOR advises on the statements that ran in it', async () => {
+  const call = async (given: object) => (await advice(given)) as unknown;
+  const { session } = (await call({ action: 'start', duration: '1h', profile: 'Administrator' })) as {
+    session: string;
+  };
+  const [inside, prepared] = ['SELECT * FROM shop WHERE z = 7', 'SELECT * FROM shop WHERE y = $1'];
+  await node.queries.rows(inside);
+  await node.queries.rows(inside);
+  await node.queries.rows(`PREPARE p FROM ${prepared}`);
+  await node.queries.rows('EXECUTE p USING [1]');
+  await node.queries.rows('SELECT 1 FROM system:dual');
+  assert.deepEqual(await call({ action: 'get', session }), []);
+  const listed = async (status: string) =>
+    ((await call({ action: 'list', status })) as TaskRow[]).map(({ tasks_cache: row }) => [
+      row['name'],
+      row['state'],
+    ]);
+  assert.deepEqual(await listed('active'), [[session, 'scheduled']]);
+  assert.deepEqual(await call({ action: 'stop', session }), []);
+  await node.queries.rows('SELECT * FROM shop WHERE after = 1');
+  assert.deepEqual([await listed('all'), await listed('completed')], [[[session, 'cancelled']], []]);
+  const [[report]] = (await call({ action: 'get', session })) as [[Awaited<ReturnType<typeof advice>>]];
+  const recommended = report['recommended_indexes'] ?? [];
+  assert.deepEqual(
+    recommended.flatMap(({ statements }) => statements),
+    [
+      { statement: inside, run_count: 2 },
+      { statement: prepared, run_count: 1 },
+    ],
+  );
+  const tasks = await node.queries.rows('SELECT t.name, t.class, t.delay FROM system:tasks_cache t');
+  assert.deepEqual(tasks, [{ name: session, class: 'advisor', delay: '1h0m0s' }]);
+  assert.deepEqual(await call({ action: 'purge', session }), []);
+  assert.equal(await node.queries.code(`SELECT ADVISOR({"action": "get", "session": "${session}"})`), 10500);
+});
+
+test('a session of ADVISOR ends at its time, and is deleted with its row', async () => {
+  const { session } = (await advice({ action: 'start', duration: '1ms' })) as unknown as { session: string };
+  const named = `system:tasks_cache t WHERE t.name = "${session}"`;
+  const states = async () => await node.queries.rows(`SELECT RAW t.state FROM ${named}`);
+  await eventually(async () => assert.deepEqual(await states(), ['completed']));
+  await node.queries.rows(`DELETE FROM ${named}`);
+  assert.deepEqual(await states(), []);
+});
+
+test('ADVISOR refuses wrong calls about sessions, and users without the right to the catalog', async () => {
+  const codeOf = (given: object) => node.queries.code(`SELECT ADVISOR(${JSON.stringify(given)})`);
+  const start = { action: 'start', duration: '1h' };
+  assert.equal(await codeOf({ session: 'x' }), 10502);
+  assert.equal(await codeOf({ action: 'dance' }), 10501);
+  assert.equal(await codeOf({ ...start, color: 'red' }), 10503);
+  for (const wrong of [
+    { duration: '169h' },
+    { duration: 5 },
+    { response: '-1s' },
+    { query_count: '5' },
+    { profile: 1 },
+  ])
+    assert.equal(await codeOf({ ...start, ...wrong }), 5010, JSON.stringify(wrong));
+  assert.equal(await codeOf({ action: 'start' }), 5010);
+  assert.equal(await codeOf({ action: 'list', status: 'odd' }), 5010);
+  assert.equal(await codeOf({ action: 'stop' }), 5010);
+  const nobody = new QueryClient(node.process.ready.node.query ?? '', {
+    username: 'nobody',
+    password: 'password',
+  });
+  assert.equal(await nobody.code(`SELECT ADVISOR(${JSON.stringify(start)})`), 13014);
+});
+
 test('INFER_VALUE answers the schema of a value and of a sample', async () => {
   const infer = async (value: unknown) => {
     const [schema] = await node.queries.rows('SELECT RAW INFER_VALUE($value)', { $value: value });

@@ -6,6 +6,7 @@ import { errorEntry, statusOf } from '../answer/error-entry.ts';
 import { dictionaryCacheRows } from '../catalog/dictionary-rows.ts';
 import { functionRows } from '../catalog/function-rows.ts';
 import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts';
+import { removeTask, taskRows } from '../catalog/task-rows.ts';
 import { transactionRow } from '../catalog/transaction-rows.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { shownNameOf } from '../state/prepared-cache.ts';
@@ -81,7 +82,7 @@ const routes: Readonly<Record<string, Route>> = {
   'GET /admin/indexes/functions_cache': () => [],
   'GET /admin/indexes/dictionary_cache': (service, _names, { session }) =>
     dictionaryCacheRows({ service, session }).map(({ id }) => id),
-  'GET /admin/indexes/tasks_cache': () => [],
+  'GET /admin/indexes/tasks_cache': (service) => taskRows(service).map(({ id }) => id),
   'GET /admin/indexes/transactions': ({ transactions }) => transactions.all().map(({ start }) => start.id),
   'GET /admin/functions_cache': () => [],
   'GET /admin/functions_cache/*': () => notFound,
@@ -89,8 +90,9 @@ const routes: Readonly<Record<string, Route>> = {
     dictionaryCacheRows({ service, session }).map(({ value }) => value),
   'GET /admin/dictionary_cache/*': (service, [name], { session }) =>
     found(dictionaryCacheRows({ service, session }), name),
-  'GET /admin/tasks_cache': () => [],
-  'GET /admin/tasks_cache/*': () => notFound,
+  'GET /admin/tasks_cache': (service) => taskRows(service).map(({ value }) => value),
+  'GET /admin/tasks_cache/*': (service, [id]) => found(taskRows(service), id),
+  'DELETE /admin/tasks_cache/*': (service, [id = '']) => removeTask(service, id) || notFound,
   'GET /admin/transactions': ({ transactions }) =>
     transactions.all().map((transaction) => transactionRow(transaction).value),
   'GET /admin/transactions/*': ({ transactions }, [id]) => found(transactions.all().map(transactionRow), id),

@@ -11,6 +11,7 @@ import { indexRows } from './index-rows.ts';
 import { bucketRows, keyspaceRows, scopeRows } from './keyspace-rows.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';
 import { activeRow, completedRow, preparedRow } from './request-rows.ts';
+import { removeTask, taskRows } from './task-rows.ts';
 import { transactionRow } from './transaction-rows.ts';
 import { roleRows, userRows } from './user-rows.ts';
 
@@ -53,7 +54,7 @@ const keyspaces: Readonly<Record<string, Rows>> = {
   },
   prepareds: ({ service }) => service.prepared.all().map((entry) => preparedRow(entry)),
   scopes: (source) => scopeRows(source, { all: false }),
-  tasks_cache: noRows,
+  tasks_cache: ({ service }) => taskRows(service),
   transactions: ({ service }) => service.transactions.all().map(transactionRow),
   user_info: (source) => userRows(source, { onlyOwn: false }),
 };
@@ -95,6 +96,7 @@ const removers: Readonly<Record<string, (service: QueryParts, id: string) => voi
     service.active.find(id)?.cancel(sqlError(5011, 'the request was cancelled by an administrator')),
   completed_requests: (service, id) => void service.completed.delete(id),
   prepareds: (service, id) => void service.prepared.remove(id),
+  tasks_cache: (service, id) => void removeTask(service, id),
   transactions: (service, id) => void service.transactions.end(id),
 };
 

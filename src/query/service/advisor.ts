@@ -1,15 +1,19 @@
 // ADVISOR(): advice for one or several statements, as ADVISE answers for each, grouped by index.
-import { SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ExecuteContext } from '#sqlpp/run/engine.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
+import { AdvisorSession, type CollectedStatement } from '../state/advisor-sessions.ts';
+import type { QueryParts } from '../state/parts.ts';
+import { answerSessionCall } from './advisor-session-calls.ts';
 import type { StatementChoice } from './statement-choice.ts';
 
-interface Advised {
-  readonly statement: string;
-  readonly query_context?: string;
-  run_count: number;
+type Advised = CollectedStatement;
+
+interface AdvisorParts {
+  readonly service: QueryParts;
+  readonly choice: StatementChoice;
 }
 
 type Report = Record<
@@ -19,22 +23,33 @@ type Report = Record<
 /** The statements that an index serves, by its CREATE INDEX statement. */
 type Indexes = Map<string, Advised[]>;
 
-/** `given`: a statement, or an array of statements and of objects with `statement` and `query_context`. */
+/** `given`: a statement, an array of statements and of objects with `statement` and `query_context`, or a call about a session. */
 export async function adviseStatements(
   given: Value,
-  choice: StatementChoice,
+  { service, choice }: AdvisorParts,
   context: ExecuteContext,
 ): Promise<Value> {
   if (given === undefined) return undefined;
   const plain = JSON.parse(jsonText(given)) as unknown;
-  if (isObject(plain)) return answerSession(plain);
+  if (!isObject(plain)) return asValue(await reportOn(statementsOf(plain), choice, context));
+  await context.authorize([{ action: 'catalog' }]);
+  const answer = answerSessionCall(service, plain);
+  if (!(answer instanceof AdvisorSession)) return asValue(answer);
+  const report = answer.isRunning ? {} : await reportOn(answer.statements(), choice, context);
+  return asValue(Object.keys(report).length === 0 ? [] : [[report]]);
+}
+
+async function reportOn(
+  statements: readonly Advised[],
+  choice: StatementChoice,
+  context: ExecuteContext,
+): Promise<object> {
   const report: Report = {
     current_used_indexes: new Map(),
     recommended_indexes: new Map(),
     recommended_covering_indexes: new Map(),
   };
   const errors: object[] = [];
-  const statements = statementsOf(plain);
   for (const advised of statements) {
     await context.pause();
     context.signal.throwIfAborted();
@@ -45,7 +60,7 @@ export async function adviseStatements(
       errors.push({ error: error.message, ...advised });
     }
   }
-  return asValue(statements.length === 0 ? [] : shown(report, errors));
+  return statements.length === 0 ? [] : shown(report, errors);
 }
 
 async function adviceRows(
@@ -114,34 +129,8 @@ function statementsOf(given: unknown): Advised[] {
 }
 
 /** Statements about statements, and those that read the catalog, have no advice. */
-const isAdvisable = (statement: string): boolean =>
+export const isAdvisable = (statement: string): boolean =>
   !/^\s*(advise|explain|prepare|execute)\b/i.test(statement) && !/system:/i.test(statement);
-
-const sessionMembers = ['action', 'profile', 'response', 'duration', 'query_count', 'status', 'session'];
-
-/** Sessions, which collect the statements of a period, are not kept: ADVISOR takes the statements themselves. */
-function answerSession(given: Readonly<Record<string, unknown>>): Value {
-  const unknown = Object.keys(given).filter((name) => !sessionMembers.includes(name.toLowerCase()));
-  if (unknown.length > 0) throw sqlErrorWith(10503, { cause: { args: unknown } });
-  const { action, session } = given;
-  if (action === undefined) throw sqlError(10502);
-  switch (String(action).toLowerCase()) {
-    case 'list':
-      return [];
-    case 'get':
-    case 'stop':
-    case 'purge':
-    case 'abort':
-      throw sqlErrorWith(10500, { cause: { unknown_session: String(session) } });
-    case 'start':
-      throw sqlError(16003, advisorSessions);
-    default:
-      throw sqlErrorWith(10501, { cause: { invalid_action: String(action) } });
-  }
-}
-
-const advisorSessions =
-  'ADVISOR({"action": "start"}): sessions are not kept; pass statements, as in ADVISOR((SELECT RAW statement FROM system:completed_requests))';
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,10 @@
 // What remains of a request after its answer: the list of completed requests, the audit event and the figures.
+import { shownStatement } from '../catalog/without-passwords.ts';
 import type { ActiveRequest } from '../state/active-requests.ts';
+import type { AdvisorSessions } from '../state/advisor-sessions.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { countUse, type PreparedEntry } from '../state/prepared-cache.ts';
+import { isAdvisable } from './advisor.ts';
 import type { RequestAnswer } from './request-answer.ts';
 import { auditStatement } from './statement-audit.ts';
 
@@ -20,6 +23,7 @@ export function recordEnd(
   active.rows.bytes = writer.bytes;
   if (settings.completedThresholdMs >= 0 && elapsedMs >= settings.completedThresholdMs)
     service.completed.add({ active, elapsedMs, serviceMs }, settings.completedLimit);
+  if (service.advisorSessions.areCollecting) collect(service.advisorSessions, active, prepared, elapsedMs);
   const warnings = execution?.outcome.warnings.length ?? 0;
   auditStatement(service.deps, { active, elapsedMs, serviceMs, warnings });
   if (prepared !== null) countUse(prepared, { endedMs: clock.wallMs(), elapsedMs, serviceMs });
@@ -40,4 +44,19 @@ export function recordEnd(
     },
     nowMs,
   );
+}
+
+const advisedKinds: ReadonlySet<string | null> = new Set(['SELECT', 'UPDATE', 'DELETE', 'MERGE']);
+
+/** Passes statements of the kinds that ADVISE knows to the sessions of ADVISOR, but none that calls it. */
+function collect(
+  sessions: AdvisorSessions,
+  { request, users, kind }: ActiveRequest,
+  prepared: PreparedEntry | null,
+  elapsedMs: number,
+): void {
+  const text = prepared?.prepared.text ?? request?.statement ?? '';
+  if (!advisedKinds.has(kind) || !isAdvisable(text) || /\badvisor\s*\(/i.test(text)) return;
+  const queryContext = prepared?.queryContext ?? request?.queryContextText ?? '';
+  sessions.add({ text: shownStatement(text), queryContext, users, elapsedMs });
 }

@@ -72,7 +72,7 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     special: (name) => requestFunction(name, node(), session.users),
     isProfiled: parts.isProfiled,
     authorize: (privileges) => checkPrivileges(session.callers, privileges),
-    advisor: (statements) => adviseStatements(statements, choice, context),
+    advisor: (statements) => adviseStatements(statements, { service, choice }, context),
     command: (command, within) =>
       runCommand(command, { service, request, session, choice, context: within, transaction, prepared }),
   };

@@ -9,6 +9,7 @@ import { parseDuration } from '../request/duration.ts';
 import type { SentRequest } from '../request/read-parameters.ts';
 import { ActiveRequests } from '../state/active-requests.ts';
 import { Admission } from '../state/admission.ts';
+import { AdvisorSessions } from '../state/advisor-sessions.ts';
 import { CompletedRequests } from '../state/completed-requests.ts';
 import { Counters } from '../state/counters.ts';
 import type { QueryParts, QueryServiceDeps } from '../state/parts.ts';
@@ -25,6 +26,7 @@ export class QueryService implements QueryParts {
   readonly deps: QueryServiceDeps;
   readonly active = new ActiveRequests();
   readonly completed = new CompletedRequests();
+  readonly advisorSessions: AdvisorSessions;
   readonly prepared = new PreparedCache();
   readonly plans = new PlanCache();
   readonly counters: Counters;
@@ -59,6 +61,7 @@ export class QueryService implements QueryParts {
       log,
       ending: { data, clock, random, lost: this.lost },
     });
+    this.advisorSessions = new AdvisorSessions(clock, random);
     this.slices = new TimeSlices(clock);
     this.timers = new SharedTimers(clock);
     this.admission = new Admission(() => ({ running: settings.servicers, waiting: settings.queueLimit }));
@@ -91,6 +94,7 @@ export class QueryService implements QueryParts {
     this.isStopping = true;
     this.transactions.stop();
     this.lost.stop();
+    this.advisorSessions.stop();
     for (const request of this.active.all()) request.cancel(sqlErrorWith(1180, { isRetryable: true }));
   }
 }

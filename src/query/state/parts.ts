@@ -28,6 +28,7 @@ import type { AttemptCollections } from '../transactions/lost-attempts.ts';
 import type { Transactions } from '../transactions/transactions.ts';
 import type { ActiveRequests } from './active-requests.ts';
 import type { Admission } from './admission.ts';
+import type { AdvisorSessions } from './advisor-sessions.ts';
 import type { CompletedRequests } from './completed-requests.ts';
 import type { Counters } from './counters.ts';
 import type { Engine } from './engine-port.ts';
@@ -97,6 +98,7 @@ export interface QueryParts {
   readonly deps: QueryServiceDeps;
   readonly active: ActiveRequests;
   readonly completed: CompletedRequests;
+  readonly advisorSessions: AdvisorSessions;
   readonly prepared: PreparedCache;
   readonly plans: PlanCache;
   readonly transactions: Transactions;

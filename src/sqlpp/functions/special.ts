@@ -47,7 +47,7 @@ export const specials = new Declarations('meta')
   .add(
     'advisor',
     'statements',
-    'The indexes that a statement, or an array of statements, uses and needs, as ADVISE answers for one.',
+    'The indexes that a statement, or an array of statements, uses and needs, as ADVISE answers for one. An object with `action` (`start`, `list`, `stop`, `get`, `purge`) is about a session, which collects the statements of a period.',
     elsewhere,
     perCall,
   )
