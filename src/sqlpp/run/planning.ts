@@ -38,7 +38,7 @@ export function planningOf(text: string, context: PrepareContext): StatementPlan
     parse: parsed,
     compare: (a, b) => collate(resolveDeep(a as Value), resolveDeep(b as Value)),
     constantOf: (expression) => constantOf(expression, values),
-    parameters: parametersOf,
+    parameters: (tree) => (mayHaveParameters(text) ? parametersOf(tree) : []),
     releaseValues: () => {
       values = {};
     },
@@ -73,6 +73,9 @@ export function parsed(text: string): Expression {
   }
   return tree;
 }
+
+/** Searching the text takes far less time than visiting the tree, which is large for long statements. */
+export const mayHaveParameters = (text: string): boolean => text.includes('$') || text.includes('?');
 
 /** Names of all parameters in a tree, without `$`; positions as numbers. */
 function parametersOf(tree: Statement): string[] {

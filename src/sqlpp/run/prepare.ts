@@ -31,7 +31,7 @@ import { insert } from './inserting.ts';
 import { merge } from './merging.ts';
 import { metaStatement } from './meta-statements.ts';
 import { plainPrepared } from './plain-statement.ts';
-import { constantOf, planningOf, type StatementPlanning } from './planning.ts';
+import { constantOf, mayHaveParameters, planningOf, type StatementPlanning } from './planning.ts';
 import { StatementCompiler } from './statement-compiler.ts';
 import { remove, update } from './updating.ts';
 
@@ -49,7 +49,8 @@ export function prepareStatement(text: string, context: PrepareContext): Prepare
 
 function prepareTree(tree: StatementTree, text: string, context: PrepareContext): Prepared {
   const isPlain = tree.kind !== 'explain' && tree.kind !== 'advise' && tree.kind !== 'prepare';
-  if (isPlain && namesKeyspaceLater(tree, context)) return prepareLater(tree, text, context);
+  if (isPlain && mayHaveParameters(text) && namesKeyspaceLater(tree, context))
+    return prepareLater(tree, text, context);
   switch (tree.kind) {
     case 'select':
       return prepareSelect(tree, text, context);

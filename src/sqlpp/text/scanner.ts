@@ -67,6 +67,10 @@ for (const range of [65, 97]) {
 }
 wordStart[95] = wordPart[95] = 1;
 
+/** The first characters of tokens of several characters. */
+const startsLonger = new Uint8Array(128);
+for (const character of '=!<>|].') startsLonger[character.charCodeAt(0)] = 1;
+
 const singles: ReadonlyMap<number, TokenKind> = new Map(
   (['.', ',', ':', ';', '(', ')', '[', ']', '{', '}', '+', '-', '*', '/', '%', '=', '<', '>'] as const).map(
     (character): [number, TokenKind] => [character.charCodeAt(0), character],
@@ -201,6 +205,13 @@ class Scanner implements Tokens {
   }
 
   private punctuation(code: number): void {
+    if (code < 128 && startsLonger[code] === 0) {
+      const kind = singles.get(code);
+      if (kind !== undefined) {
+        this.add(kind, this.at + 1, undefined);
+        return;
+      }
+    }
     const pair = this.text.slice(this.at, this.at + 2);
     if (pair === '==') {
       this.add('=', this.at + 2, undefined);
