@@ -209,7 +209,7 @@ export const xdcrParameters: readonly SettingGroup[] = [
         'network_type',
         'that of the reference',
         '`default`, `external`',
-        'creation only',
+        'live',
         'effective',
         '`external`: documents are sent to the alternate addresses of the nodes, where they have some',
       ),

@@ -43,7 +43,6 @@ interface ReplicationNames {
   readonly fromBucket: string;
   readonly toCluster: string;
   readonly toBucket: string;
-  readonly network: string;
 }
 
 export class ReplicationsService {
@@ -98,7 +97,7 @@ export class ReplicationsService {
       fromBucket: source.name,
       fromBucketUuid: source.uuid,
       toBucket: names.toBucket,
-      ...(names.network !== '' && { isExternal: names.network === 'external' }),
+      ...networkOf(form),
       pauseRequested: booleanOf(form['pauseRequested'] ?? 'false') ?? false,
       mapping,
       formerMappings: [],
@@ -140,6 +139,7 @@ export class ReplicationsService {
     const allProblems = {
       ...(settingsBefore !== undefined && (await removalFilterProblems({ ...settingsBefore, ...changes }))),
       ...problems,
+      ...networkProblem(form),
       ...mapping?.problems,
       ...(lacksSkip && { filterExpression: 'Filter skip restream flag is required along with a filter' }),
       ...(pause !== undefined && isPaused === undefined && { pauseRequested: 'The value must be a boolean' }),
@@ -150,6 +150,7 @@ export class ReplicationsService {
         throw xdcrRefusals.unknownReplication();
       const changed = (replication: StoredReplication): StoredReplication => ({
         ...(mapping === null ? replication : withMapping(replication, mapping.mapping)),
+        ...networkOf(form),
         settings: { ...replication.settings, ...changes },
         filterEpochs: isSameFilter(replication, changes)
           ? replication.filterEpochs
@@ -169,7 +170,7 @@ export class ReplicationsService {
   /** Changes the defaults of replications that are created later. */
   async changeDefaults(form: Form, isTrial: boolean): Promise<ReplicationSettings> {
     const { changes, problems } = await readSettings(form);
-    for (const name of ['filterExpression', 'filterSkipRestream', ...mappingNames])
+    for (const name of ['filterExpression', 'filterSkipRestream', 'network_type', ...mappingNames])
       if ((form[name] ?? '').trim() !== '')
         problems[name] = 'This is a setting of each replication, without a default; leave it out';
     Object.assign(problems, missingSwitches({ ...this.defaults(), ...changes }));
@@ -229,11 +230,17 @@ const isSameFilter = ({ settings }: StoredReplication, changes: Partial<Replicat
 
 const invalid = (fields: Readonly<Record<string, string>>) => xdcrRefusals.invalidFields(fields);
 
+/** The choice of a form; without one the network stays as it is, or that of the reference. */
+const networkOf = ({ network_type: network = '' }: Form): Pick<StoredReplication, 'isExternal'> =>
+  network === '' ? {} : { isExternal: network === 'external' };
+
+const networkProblem = ({ network_type: network = '' }: Form): Record<string, string> =>
+  ['', 'default', 'external'].includes(network) ? {} : { network_type: 'network_type specified is invalid' };
+
 /** @throws AppError with all wrong fields, those of settings included */
 function readNames(form: Form, problems: Readonly<Record<string, string>>): ReplicationNames {
   const { fromBucket = '', toCluster = '', toBucket = '', replicationType = '', pauseRequested } = form;
-  const network = form['network_type'] ?? '';
-  const allProblems: Record<string, string> = { ...problems };
+  const allProblems: Record<string, string> = { ...problems, ...networkProblem(form) };
   if (replicationType === '') allProblems['replicationType'] = 'replication type cannot be empty';
   else if (replicationType !== 'continuous') allProblems['replicationType'] = 'replicationType is invalid';
   if (fromBucket === '') allProblems['fromBucket'] = 'source bucket cannot be empty';
@@ -241,8 +248,6 @@ function readNames(form: Form, problems: Readonly<Record<string, string>>): Repl
   if (toBucket === '') allProblems['toBucket'] = 'target bucket cannot be empty';
   if (pauseRequested !== undefined && booleanOf(pauseRequested) === undefined)
     allProblems['pauseRequested'] = 'The value must be a boolean';
-  if (!['', 'default', 'external'].includes(network))
-    allProblems['network_type'] = 'network_type specified is invalid';
   if (Object.keys(allProblems).length > 0) throw invalid(allProblems);
-  return { fromBucket, toCluster, toBucket, network };
+  return { fromBucket, toCluster, toBucket };
 }

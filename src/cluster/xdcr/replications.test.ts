@@ -309,8 +309,16 @@ test('a replication can use another network than its reference', async (t) => {
       wanted.map(({ target }) => target.access.isExternal),
       [isExternal],
     );
-    const { body } = await request(`/settings/replications/${encodeURIComponent(id)}`);
-    assert.equal(body.network_type, own);
+    const path = `/settings/replications/${encodeURIComponent(id)}`;
+    assert.equal((await request(path)).body.network_type, own);
+    const wrong = await post(path, { network_type: 'x' });
+    assert.deepEqual([wrong.status, Object.keys(wrong.body)], [400, ['network_type']]);
+    const changed = await post(path, { network_type: isExternal ? 'default' : 'external' });
+    assert.equal(changed.body.network_type, isExternal ? 'default' : 'external');
+    assert.deepEqual(
+      wanted.map(({ target }) => target.access.isExternal),
+      [!isExternal],
+    );
   }
 });
 
@@ -348,6 +356,8 @@ test('a filter expression belongs to one replication, and is changed only togeth
   assert.deepEqual([defaults.status, defaults.body], [400, { filterExpression: text }]);
   const skip = await post('/settings/replications', { filterSkipRestream: 'true' });
   assert.deepEqual([skip.status, skip.body], [400, { filterSkipRestream: text }]);
+  const network = await post('/settings/replications', { network_type: 'external' });
+  assert.deepEqual([network.status, network.body], [400, { network_type: text }]);
 });
 
 test('lets roles of the source bucket pause its replication, and only replication administrators change it', async () => {
