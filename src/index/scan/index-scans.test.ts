@@ -176,6 +176,15 @@ test('a scan has all rows of its intervals once, in order, for every number of r
           // Only the first page may be read outside of the snapshot, and only if the answer has no other.
           assert.ok(pages.slice(1).every(({ isOnly }) => !isOnly));
           if (pages.length > 1) assert.equal(pages[1]?.after, null);
+          const now = scans.scanNow(scan);
+          const few = count < 64 || (limit <= 64 && !isDistinct);
+          assert.deepEqual(Array.isArray(now) ? now.map(({ id }) => id) : now, few ? ids : 'many');
+          pages.length = 0;
+          for await (const _rows of scans.scan({ ...scan, hasManyRows: true }));
+          assert.ok(pages.every(({ isOnly }) => !isOnly));
+          const vector = { kind: 'at', vector: new Map() } as const;
+          assert.equal(scans.scanNow({ ...scan, consistency: vector }), 'waits');
+          assert.equal(scans.scanNow({ ...scan, changed: new Map([['d', null]]) }), 'many');
         }
     scans.close();
   }

@@ -33,6 +33,7 @@ import { waitFor } from './consistency.ts';
 import type { IndexCatalogue } from './index-catalogue.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { RowDecoder } from './row-decoder.ts';
+import { onePage, pageRows, ScanRows } from './scan-rows.ts';
 
 export interface IndexScansOptions {
   readonly catalogue: IndexCatalogue;
@@ -46,7 +47,6 @@ export interface IndexScansOptions {
 
 type ScanBasis = Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>;
 
-const pageRows = { first: 64, most: 1_024 } as const;
 /** The writer's log cannot shrink while a scan holds its snapshot: after this time the scan continues with a newer one. */
 const snapshotMsMax = 30_000;
 /** Spans that are encoded without a pause. */
@@ -76,24 +76,63 @@ export class IndexScans implements Indexes {
     return this.options.catalogue.indexesOf(keyspace);
   }
 
+  scanNow(scan: IndexScan): readonly IndexRow[] | 'many' | 'waits' {
+    const progress = this.progressNow(scan);
+    if (progress === undefined) return 'waits';
+    if (scan.spans.length > 1 || hasChanges(scan)) return 'many';
+    return this.fewRows(scan, this.intervalsOf(scan), progress) ?? 'many';
+  }
+
   async *scan(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
-    const { clock } = this.options;
     const progress = this.progressNow(scan) ?? (await this.ready(scan));
-    const startedMs = clock.monotonicMs();
-    const rows = new ScanRows(scan, new RowDecoder(scan.keys, this.directionsOf(scan.index)));
     const many = scan.spans.length > encodedSpans;
     const intervals = many ? await this.manyIntervalsOf(scan) : this.intervalsOf(scan);
+    const few = scan.hasManyRows || hasChanges(scan) ? null : this.fewRows(scan, intervals, progress);
+    if (few === null) yield* this.allRows(scan, intervals, progress);
+    else if (few.length > 0) yield few;
+  }
+
+  /**
+   * The rows of an interval with few rows, read without a transaction: to begin and end one takes longer than the page. null: there may
+   * be more, which must be read from the start in one snapshot.
+   */
+  private fewRows(
+    scan: IndexScan,
+    intervals: readonly KeyInterval[],
+    progress: IndexProgress,
+  ): readonly IndexRow[] | null {
+    const [interval] = intervals;
+    if (intervals.length > 1) return null;
+    const { clock } = this.options;
+    const startedMs = clock.monotonicMs();
+    const rows = this.rowsOf(scan);
+    const { reader, generation } = this.open(scan.index);
+    let found: readonly IndexRow[] | null;
+    try {
+      found = interval === undefined ? [] : onePage(reader, interval, scan, rows);
+    } catch (error) {
+      reader.close();
+      this.countScan(progress, startedMs, rows.answered);
+      throw this.readFailure(scan.index, error);
+    }
+    this.pool.putBack(scan.index.id, generation, reader);
+    if (found !== null) this.countScan(progress, startedMs, rows.answered);
+    return found;
+  }
+
+  private async *allRows(
+    scan: IndexScan,
+    intervals: KeyInterval[],
+    progress: IndexProgress,
+  ): AsyncGenerator<readonly IndexRow[]> {
+    const startedMs = this.options.clock.monotonicMs();
+    const rows = this.rowsOf(scan);
     if (scan.isReverse) intervals.reverse();
     const { reader, generation } = this.open(scan.index);
     let snapshotAge: { end(): void } | null = null;
     let isBroken = false;
     try {
       const view = withChanges(reader, scan.index, scan.changed);
-      const singlePage = view === reader ? onePage(reader, intervals, scan, rows) : null;
-      if (singlePage !== null) {
-        if (singlePage.length > 0) yield singlePage;
-        return;
-      }
       snapshotAge = this.limitSnapshotAge(reader);
       for (const interval of intervals) {
         if (rows.isDone) break;
@@ -108,9 +147,18 @@ export class IndexScans implements Indexes {
       snapshotAge?.end();
       if (isBroken) reader.close();
       else this.pool.putBack(scan.index.id, generation, reader);
-      const micros = (clock.monotonicMs() - startedMs) * 1_000;
-      progress.addScan({ rows: rows.answered, micros, atMs: clock.wallMs() });
+      this.countScan(progress, startedMs, rows.answered);
     }
+  }
+
+  private rowsOf(scan: IndexScan): ScanRows {
+    return new ScanRows(scan, new RowDecoder(scan.keys, this.directionsOf(scan.index)));
+  }
+
+  private countScan(progress: IndexProgress, startedMs: number, rows: number): void {
+    const { clock } = this.options;
+    const micros = (clock.monotonicMs() - startedMs) * 1_000;
+    progress.addScan({ rows, micros, atMs: clock.wallMs() });
   }
 
   async count(scan: ScanBasis): Promise<number> {
@@ -125,8 +173,7 @@ export class IndexScans implements Indexes {
         ? distinctCount(view, intervals)
         : intervals.reduce((total, interval) => total + view.count(interval), 0);
       this.pool.putBack(scan.index.id, generation, reader);
-      const micros = (clock.monotonicMs() - startedMs) * 1_000;
-      progress.addScan({ rows: 1, micros, atMs: clock.wallMs() });
+      this.countScan(progress, startedMs, 1);
       return count;
     } catch (error) {
       reader.close();
@@ -257,60 +304,7 @@ export class IndexScans implements Indexes {
   }
 }
 
-/** Selects the rows that a scan returns: accepted ones, each document once if requested, after the offset, up to the limit. */
-class ScanRows {
-  answered = 0;
-  private readonly decoder: RowDecoder;
-  private readonly seen: Set<string> | null;
-  private readonly isFiltered: boolean;
-  private toSkip: number;
-  private toAnswer: number;
-
-  constructor({ offset, limit, isDistinct }: IndexScan, decoder: RowDecoder) {
-    this.decoder = decoder;
-    this.seen = isDistinct ? new Set() : null;
-    this.isFiltered = isDistinct;
-    this.toSkip = offset;
-    this.toAnswer = limit;
-  }
-
-  get isDone(): boolean {
-    return this.toAnswer <= 0;
-  }
-
-  /** How many rows a first page needs at most. */
-  get rowsNeeded(): number {
-    return this.isFiltered ? Number.POSITIVE_INFINITY : Math.max(1, this.toSkip + this.toAnswer);
-  }
-
-  /** Whether the scan needs no more than this number of rows of an interval. */
-  isComplete(rows: number, { accepts }: KeyInterval): boolean {
-    return accepts === null && rows >= this.rowsNeeded;
-  }
-
-  take(page: readonly StoredRow[], { accepts }: KeyInterval): IndexRow[] {
-    const rows: IndexRow[] = [];
-    for (const { key, id } of page) {
-      if (this.isDone) break;
-      if (accepts !== null && !accepts(key)) continue;
-      if (this.seen !== null && !this.isNew(this.seen, id)) continue;
-      if (this.toSkip > 0) {
-        this.toSkip--;
-        continue;
-      }
-      this.toAnswer--;
-      rows.push({ id, keys: this.decoder.keysOf(key) });
-    }
-    this.answered += rows.length;
-    return rows;
-  }
-
-  private isNew(seen: Set<string>, id: string): boolean {
-    const before = seen.size;
-    seen.add(id);
-    return seen.size > before;
-  }
-}
+const hasChanges = ({ changed }: IndexScan): boolean => changed !== undefined && changed.size > 0;
 
 const withChanges = (
   reader: IndexReader,
@@ -318,22 +312,6 @@ const withChanges = (
   changed: Changed | undefined,
 ): IndexReader =>
   changed === undefined || changed.size === 0 ? reader : new ChangedRowsReader(reader, index, changed);
-
-/**
- * The rows of an interval with few rows, read without a transaction: to begin and end one takes longer than the page. null: there may
- * be more, which must be read from the start in one snapshot.
- */
-function onePage(
-  reader: IndexReader,
-  [interval, ...further]: readonly KeyInterval[],
-  scan: IndexScan,
-  rows: ScanRows,
-): IndexRow[] | null {
-  if (interval === undefined || further.length > 0) return null;
-  const limit = Math.min(pageRows.first, rows.rowsNeeded);
-  const page = reader.page(interval, { after: null, isReverse: scan.isReverse, limit, isOnly: true });
-  return page.length < limit || rows.isComplete(limit, interval) ? rows.take(page, interval) : null;
-}
 
 function distinctCount(reader: IndexReader, intervals: readonly KeyInterval[]): number {
   if (intervals.length <= countedIntervalsMax) return reader.countDistinct(intervals);

@@ -293,6 +293,11 @@ test('the pages of a reader show one snapshot until it is refreshed, in both dir
     textsOf([...last, ...before]),
     ['8', '7', '6', '5', '3', '2', '1', '0'].map((id) => `k=${id}`).concat('a=4'),
   );
+  for (const isReverse of [false, true]) {
+    const page = { after: null, isReverse, limit: 20, isOnly: true };
+    const idsOf = (idsOnly: boolean) => reader.page(everything, { ...page, idsOnly }).map(({ id }) => id);
+    assert.deepEqual(idsOf(true), idsOf(false));
+  }
   reader.close();
   file.close();
 });

@@ -14,6 +14,7 @@ const limitText = 'limit ? + 0';
 const packedFrom = 256;
 /** Rows per page of a count that checks each key. */
 const countPageRows = 1_024;
+const noKey = Buffer.alloc(0);
 
 export class SqliteIndexReader implements IndexReader {
   private readonly db: DatabaseSync;
@@ -28,7 +29,10 @@ export class SqliteIndexReader implements IndexReader {
     this.db.exec(`pragma cache_size = -${readerCacheKib}; pragma temp_store = file`);
   }
 
-  page({ start, end }: KeyInterval, { after, isReverse, limit, isOnly = false }: Page): StoredRow[] {
+  page(
+    { start, end }: KeyInterval,
+    { after, isReverse, limit, isOnly = false, idsOnly = false }: Page,
+  ): StoredRow[] {
     // A page that is the only one of its snapshot needs no transaction.
     if (!isOnly) this.begin();
     const values: SQLInputValue[] = [];
@@ -39,15 +43,20 @@ export class SqliteIndexReader implements IndexReader {
     if (hasEnd) values.push(end);
     values.push(limit);
     const isPacked = limit >= packedFrom;
-    const statement = this.pageStatement({ isAfter: after !== null, hasStart, hasEnd, isReverse, isPacked });
+    const shape = { isAfter: after !== null, hasStart, hasEnd, isReverse, isPacked, idsOnly };
+    const statement = this.pageStatement(shape);
     if (isPacked) return unpacked(statement.get(...values) as unknown as PackedIndexRows);
-    const rows = statement.all(...values) as unknown as [Uint8Array, string][];
-    return rows.map(([k, id]) => ({ key: Buffer.from(k.buffer, k.byteOffset, k.length), id }));
+    const rows = statement.all(...values) as unknown[];
+    if (idsOnly) return (rows as [string][]).map(([id]) => ({ key: noKey, id }));
+    return (rows as [Uint8Array, string][]).map(([k, id]) => ({
+      key: Buffer.from(k.buffer, k.byteOffset, k.length),
+      id,
+    }));
   }
 
   private pageStatement(shape: PageShape): StatementSync {
-    const { isAfter, hasStart, hasEnd, isReverse, isPacked } = shape;
-    const bits = [isAfter, hasStart, hasEnd, isReverse, isPacked];
+    const { isAfter, hasStart, hasEnd, isReverse, isPacked, idsOnly } = shape;
+    const bits = [isAfter, hasStart, hasEnd, isReverse, isPacked, idsOnly];
     const number = bits.reduce((sum, bit) => 2 * sum + Number(bit), 0);
     const prepared = this.pages.get(number);
     if (prepared !== undefined) return prepared;
@@ -126,9 +135,10 @@ interface PageShape {
   readonly hasEnd: boolean;
   readonly isReverse: boolean;
   readonly isPacked: boolean;
+  readonly idsOnly: boolean;
 }
 
-function pageText({ isAfter, hasStart, hasEnd, isReverse, isPacked }: PageShape): string {
+function pageText({ isAfter, hasStart, hasEnd, isReverse, isPacked, idsOnly }: PageShape): string {
   const conditions = [
     ...(isAfter ? [`(k, id) ${isReverse ? '<' : '>'} (?, cast(? as blob))`] : []),
     ...(hasStart ? ['k >= ?'] : []),
@@ -136,9 +146,8 @@ function pageText({ isAfter, hasStart, hasEnd, isReverse, isPacked }: PageShape)
   ];
   const order = isReverse ? 'order by k desc, id desc' : 'order by k, id';
   const part = `from entry${whereText(conditions)} ${order} ${limitText}`;
-  return isPacked
-    ? `select ${packedColumns} from (select k, id ${part})`
-    : `select k, cast(id as text) ${part}`;
+  if (isPacked) return `select ${packedColumns} from (select k, id ${part})`;
+  return `select ${idsOnly ? '' : 'k, '}cast(id as text) ${part}`;
 }
 
 function withinOf({ start, end }: KeyInterval): [string, SQLInputValue[]] {

@@ -92,6 +92,8 @@ export interface Page {
   readonly limit: number;
   /** The caller reads no other page of the same snapshot. */
   readonly isOnly?: boolean;
+  /** The keys of the rows may be empty. */
+  readonly idsOnly?: boolean;
 }
 
 export interface IndexReaders {

@@ -167,8 +167,10 @@ test('what batches cannot read fails as through the data port, and leaving a sca
   const { documents } = both.batched;
   const ids = Array.from({ length: 2_000 }, (_, at) => `k${at}`);
   const missingKeyspace = { ...orders, collectionId: 77 };
-  await assert.rejects(documents.read(missingKeyspace, ids, { signal }), { code: 12003 });
-  await assert.rejects(both.quick.documents.read(missingKeyspace, ['k1'], { signal }), { code: 12003 });
+  await assert.rejects(async () => await documents.read(missingKeyspace, ids, { signal }), { code: 12003 });
+  await assert.rejects(async () => await both.quick.documents.read(missingKeyspace, ['k1'], { signal }), {
+    code: 12003,
+  });
   const writes = ids.map((id): DocumentWrite => {
     return { kind: 'upsert', id, bytes: Buffer.from('1'), cas: 0n, expiration: 0 };
   });

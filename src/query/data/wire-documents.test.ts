@@ -178,7 +178,7 @@ test('a dropped collection is an error that names it', () =>
   withDocuments(async (documents) => {
     const missingKeyspace = { ...orders, collectionId: 77 };
     const isMissing = (error: unknown) => error instanceof SqlError && error.code === 12003;
-    await assert.rejects(documents.read(missingKeyspace, ['a'], never), isMissing);
+    await assert.rejects(async () => await documents.read(missingKeyspace, ['a'], never), isMissing);
     const bucket = { ...orders, name: { ...orders.name, bucket: 'nowhere' } };
     await assert.rejects(documents.count(bucket), isMissing);
   }));

@@ -4,6 +4,7 @@ import { attributeNameRule, isAttributeName, type PathWrite } from '#client/subd
 import type {
   Documents,
   DocumentWrite,
+  FoundDocuments,
   ReadOptions,
   ScanOptions,
   StoredDocument,
@@ -39,7 +40,7 @@ export class WireDocuments implements Documents {
     keyspace: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
-  ): Promise<(StoredDocument | undefined)[]> {
+  ): FoundDocuments | Promise<FoundDocuments> {
     const isPlain = !needsParts(options);
     const entries = isPlain && ids.length < batchedFrom ? this.quickEntries(keyspace, ids) : null;
     if (entries !== null) return this.withSingles(entries, keyspace, ids, options);
@@ -60,19 +61,20 @@ export class WireDocuments implements Documents {
     return clients.quick.read(name.bucket, collectionId, ids);
   }
 
-  private async withSingles(
+  /** The documents of a reply, and those that it leaves out. */
+  private withSingles(
     entries: Buffer,
     keyspace: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
-  ): Promise<(StoredDocument | undefined)[]> {
-    const found: (StoredDocument | undefined)[] = [];
+  ): FoundDocuments | Promise<FoundDocuments> {
+    const found: FoundDocuments = [];
     const singles = takeEntries(entries, ids, found);
     if (singles.length === 0) return found;
-    await this.withClient(keyspace, (client) =>
-      readSingles(client, keyspace, ids, options, { found, singles }),
-    );
-    return found;
+    return this.withClient(keyspace, async (client) => {
+      await readSingles(client, keyspace, ids, options, { found, singles });
+      return found;
+    });
   }
 
   /** In a cluster of several nodes: batches have only the documents of this node, the others come through the data port. */
@@ -82,7 +84,7 @@ export class WireDocuments implements Documents {
     keyspace: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
-  ): Promise<(StoredDocument | undefined)[]> {
+  ): Promise<FoundDocuments> {
     const { bucket } = keyspace.name;
     const isHere = ids.map((id) => this.clients.isHere(bucket, id));
     const localIds = ids.filter((_, at) => isHere[at]);
@@ -153,8 +155,8 @@ async function readBatched(
   keyspace: Keyspace,
   ids: readonly string[],
   options: ReadOptions,
-): Promise<(StoredDocument | undefined)[]> {
-  const found: (StoredDocument | undefined)[] = [];
+): Promise<FoundDocuments> {
+  const found: FoundDocuments = [];
   const singles: number[] = [];
   for (let from = 0; from < ids.length; from += batchKeys) {
     const part = ids.slice(from, from + batchKeys);
@@ -168,11 +170,7 @@ async function readBatched(
 }
 
 /** Appends the documents of a reply; returns the indexes of the ids whose documents it leaves out. */
-function takeEntries(
-  entries: Uint8Array,
-  ids: readonly string[],
-  found: (StoredDocument | undefined)[],
-): number[] {
+function takeEntries(entries: Uint8Array, ids: readonly string[], found: FoundDocuments): number[] {
   const reader = new EntryReader(entries);
   const singles: number[] = [];
   for (let at = 0; at < ids.length; at++) {
@@ -189,7 +187,7 @@ async function readSingles(
   keyspace: Keyspace,
   ids: readonly string[],
   options: ReadOptions,
-  { found, singles }: { readonly found: (StoredDocument | undefined)[]; readonly singles: readonly number[] },
+  { found, singles }: { readonly found: FoundDocuments; readonly singles: readonly number[] },
 ): Promise<void> {
   const singleIds = singles.map((at) => ids[at] as string);
   const rest = await readWhole(client, keyspace, singleIds, options);

@@ -1,4 +1,5 @@
 // Reads rows until the request is aborted, without waiting for an engine that is blocked.
+import { nextStepOf } from '#sqlpp/run/stepped.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 
 type Rows = readonly Value[];
@@ -13,16 +14,20 @@ export class AbortableRows {
     this.iterator = rows[Symbol.asyncIterator]();
   }
 
-  /** The next batch; null: there is none. Rejects as soon as `abort` is called. */
-  next(): Promise<Rows | null> {
+  /** The next batch, at once if it is there; null: there is none. A promise of it rejects as soon as `abort` is called. */
+  next(): Rows | null | Promise<Rows | null> {
+    const next = nextStepOf(this.iterator);
+    if (!(next instanceof Promise)) return this.rowsOf(next);
     // Not Promise.race: a promise that stays pending would keep a reaction for each batch.
     return new Promise((resolve, reject) => {
       this.reject = reject;
-      this.iterator.next().then((step) => {
-        this.isOver = step.done === true;
-        resolve(step.done ? null : step.value);
-      }, reject);
+      next.then((step) => resolve(this.rowsOf(step)), reject);
     });
+  }
+
+  private rowsOf(step: IteratorResult<Rows>): Rows | null {
+    this.isOver = step.done === true;
+    return step.done ? null : step.value;
   }
 
   abort(reason: Error): void {

@@ -250,7 +250,8 @@ export class RequestRun {
     try {
       signal.throwIfAborted();
       for (;;) {
-        const batch = await rows.next();
+        const next = rows.next();
+        const batch = next instanceof Promise ? await next : next;
         if (batch === null) break;
         if (batch.length === 0) continue;
         open();

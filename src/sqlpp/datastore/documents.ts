@@ -58,13 +58,19 @@ export type WriteOutcome =
   /** `reason` is a sentence; `retryable`: the same write may succeed later. */
   | { readonly status: 'failed'; readonly reason: string; readonly retryable: boolean };
 
+/** By the position of the id; undefined for a missing document. */
+export type FoundDocuments = (StoredDocument | undefined)[];
+
 export interface Documents {
-  /** undefined for a missing document. Rejects when the keyspace was dropped or the data service does not answer. */
+  /**
+   * In the order of the ids. Without a promise if the documents are there at once. Throws or rejects when the keyspace was
+   * dropped or the data service does not answer.
+   */
   read(
     keyspace: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
-  ): Promise<(StoredDocument | undefined)[]>;
+  ): FoundDocuments | Promise<FoundDocuments>;
   /** All documents that exist at the call, unordered, in batches. Leaving the loop early frees all resources. */
   scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]>;
   count(keyspace: Keyspace, signal: AbortSignal): Promise<number>;

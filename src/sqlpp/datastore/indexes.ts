@@ -101,6 +101,8 @@ export interface IndexScan {
   /** Documents that a transaction has changed, by id, which replace the stored ones; null: removed. */
   readonly changed?: ReadonlyMap<string, StoredDocument | null>;
   readonly signal: AbortSignal;
+  /** `scanNow` has found that there are many rows. */
+  readonly hasManyRows?: boolean;
   /** Called between spans, of which there may be very many without a row; a promise when other requests are due. */
   yieldIfDue?(): Promise<void> | undefined;
 }
@@ -122,6 +124,8 @@ export interface Indexes {
   indexesOf(keyspace: Keyspace): readonly IndexStatus[];
   /** Rows in index order, in batches. Leaving the loop early frees all resources. */
   scan(scan: IndexScan): AsyncIterable<readonly IndexRow[]>;
+  /** All rows of a scan of one span, if they are few and it need not wait. Absent: only `scan` has the rows. */
+  scanNow?(scan: IndexScan): readonly IndexRow[] | 'many' | 'waits';
   /** The number of rows in the spans. */
   count(scan: Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>): Promise<number>;
   figures(index: IndexDefinition): Promise<IndexFigures>;

@@ -8,6 +8,7 @@ import type { Statement } from './inserting.ts';
 import { addPhases, type Meter } from './meter.ts';
 import { type Batch, emptyRow } from './row.ts';
 import { type Programs, Run, type SubqueryProgram } from './run.ts';
+import { ended, nextStepOf, type Step, Stepped } from './stepped.ts';
 
 export interface Compiled {
   readonly statement: Statement;
@@ -48,32 +49,29 @@ export function selectStatement({ block, pull, resultSlot }: SubqueryProgram): S
   return (run) => new ResultRows(pull(run, emptyRow(block.size)), resultSlot);
 }
 
-/** The results in the rows of a SELECT. Not a generator, which takes several promises for each batch: most statements have one small batch. */
-class ResultRows implements AsyncIterableIterator<readonly Value[]> {
+/** The results in the rows of a SELECT. */
+class ResultRows extends Stepped<readonly Value[]> {
   readonly #batches: AsyncIterator<Batch>;
   readonly #slot: number;
 
   constructor(batches: AsyncIterable<Batch>, slot: number) {
+    super();
     this.#batches = batches[Symbol.asyncIterator]();
     this.#slot = slot;
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
+  step(): Step<readonly Value[]> | Promise<Step<readonly Value[]>> {
+    const next = nextStepOf(this.#batches);
+    return next instanceof Promise ? next.then(this.#resultsOf) : this.#resultsOf(next);
   }
 
-  next(): Promise<IteratorResult<readonly Value[]>> {
-    return this.#batches.next().then(this.#resultsOf);
-  }
-
-  /** Ends the input, as leaving a loop over it does. */
-  async return(): Promise<IteratorResult<readonly Value[]>> {
+  async return(): Promise<Step<readonly Value[]>> {
     await this.#batches.return?.();
-    return { done: true, value: undefined };
+    return ended;
   }
 
-  readonly #resultsOf = (step: IteratorResult<Batch>): IteratorResult<readonly Value[]> =>
-    step.done ? step : { done: false, value: step.value.map((row) => row[this.#slot]) };
+  readonly #resultsOf = (next: IteratorResult<Batch>): Step<readonly Value[]> =>
+    next.done ? ended : { done: false, value: next.value.map((row) => row[this.#slot]) };
 }
 
 /** The evaluation context of a request's expressions. */

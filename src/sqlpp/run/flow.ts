@@ -157,28 +157,22 @@ export function fetchDocuments(compiler: BlockCompiler, input: Pull, node: Fetch
 }
 
 /** Adds documents to rows; drops rows without a document. */
-export async function readRows(
+export function readRows(
   run: Run,
   reader: DocumentReader,
   keyspace: Keyspace,
   rows: readonly Row[],
   idSlot: number,
-): Promise<Batch> {
+): Batch | Promise<Batch> {
   const ids = rows.map((row) => row[idSlot] as string);
-  const documents = await readDocuments(run, reader, keyspace, ids);
-  run.phase('fetch').items += ids.length;
-  return rows.filter((row, at) => {
-    const document = documents[at];
-    if (document) reader.fill(row, document);
-    return document !== undefined;
-  });
-}
-
-function readDocuments(
-  run: Run,
-  reader: DocumentReader,
-  keyspace: Keyspace,
-  ids: readonly string[],
-): Promise<(StoredDocument | undefined)[]> {
-  return run.context.datastore.documents.read(keyspace, ids, reader.options(run));
+  const add = (documents: readonly (StoredDocument | undefined)[]): Batch => {
+    run.phase('fetch').items += ids.length;
+    return rows.filter((row, at) => {
+      const document = documents[at];
+      if (document) reader.fill(row, document);
+      return document !== undefined;
+    });
+  };
+  const documents = run.context.datastore.documents.read(keyspace, ids, reader.options(run));
+  return documents instanceof Promise ? documents.then(add) : add(documents);
 }

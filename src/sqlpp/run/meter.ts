@@ -104,7 +104,7 @@ export class Meter {
     const serve = <T>(act: () => Promise<T>): Promise<T> => this.wait('servMs', act);
     const each = <T>(batches: AsyncIterable<T>): AsyncIterable<T> => eachMeasured(batches, serve);
     const measured: Documents = {
-      read: (...args) => serve(() => documents.read(...args)),
+      read: (...args) => serve(async () => await documents.read(...args)),
       scan: (...args) => each(documents.scan(...args)),
       count: (...args) => serve(() => documents.count(...args)),
       write: (...args) => serve(() => documents.write(...args)),

@@ -10,7 +10,6 @@ import {
 } from '../plan/resolving.ts';
 import type { FunctionName, Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
-import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
 import { CallNeeded, CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
@@ -19,6 +18,7 @@ import type { ExecuteContext, Outcome, Phase } from './engine.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { type Batch, emptyRow, type Row } from './row.ts';
+import { rowCountOf } from './row-count.ts';
 import { NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
 /** Results that a row got while it waited, and what it needs next. */
@@ -362,22 +362,24 @@ export class Run {
   }
 
   /** LIMIT or OFFSET: a whole number; negative ones count as zero. */
-  async count(code: Code, row: Row, clause: 'LIMIT' | 'OFFSET'): Promise<number> {
-    const value = await this.value(() => resolve(code.run(row, this.evaluation)));
-    if (typeof value === 'number' && Number.isInteger(value)) return Math.max(0, value);
-    if (typeof value === 'bigint') return value > 0n ? Number.MAX_SAFE_INTEGER : 0;
-    throw sqlError(5030, `Invalid ${clause} value ${value === undefined ? 'missing' : jsonText(value)}.`);
+  count(code: Code, row: Row, clause: 'LIMIT' | 'OFFSET'): number | Promise<number> {
+    const value = this.value(() => resolve(code.run(row, this.evaluation)));
+    return value instanceof Promise
+      ? value.then((known) => rowCountOf(known, clause))
+      : rowCountOf(value, clause);
   }
 
-  /** Evaluates an expression that may need subqueries. */
-  async value(evaluate: () => Value): Promise<Value> {
+  /** Evaluates an expression; a promise if it needs subqueries. */
+  value(evaluate: () => Value): Value | Promise<Value> {
     let result: Value;
-    await this.each([0], () => {
+    const waiting = this.each(once, () => {
       result = evaluate();
     });
-    return result;
+    return waiting === undefined ? result : waiting.then(() => result);
   }
 }
+
+const once = [null];
 
 const tooManyCalls = (): Error =>
   sqlError(

@@ -1,41 +1,83 @@
-// Sources of rows: keys, indexes, collections, the catalog and expressions.
-import type { IndexRow, IndexScan as StoredScan } from '../datastore/indexes.ts';
+// Sources of rows: keys, unions of index scans, collections, the catalog and expressions.
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Source } from '../plan/block.ts';
-import type {
-  CatalogScan,
-  CollectionScan,
-  CountScan,
-  IndexScan,
-  KeyScan,
-  UnionScan,
-} from '../plan/operators.ts';
-import { nestableBounds } from '../plan/spans.ts';
+import type { CatalogScan, CollectionScan, CountScan, KeyScan, UnionScan } from '../plan/operators.ts';
 import { newObject, type Value } from '../values/value.ts';
-import { compileHasNested, compileSpans } from './bounds.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
-import { Batcher, batchRows, type Row } from './row.ts';
+import { indexScan, limitOf, offsetOf } from './index-scanning.ts';
+import { type Batch, Batcher, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
+import { ended, type Step, Stepped } from './stepped.ts';
 
 export function keyScan(compiler: BlockCompiler, scan: KeyScan): Pull {
   const keys = compiler.code(scan.keys);
-  const { idSlot } = scan.source;
-  return async function* pullKeys(run, seed) {
-    const batcher = new Batcher();
-    const found = await keysOf(run, keys, seed, scan.isDistinct);
-    run.phase('keyScan').items += found.length;
-    for (const key of found) {
-      const full = batcher.add(withSlot(seed, idSlot as number, key));
-      if (full) yield full;
-    }
-    if (batcher.size > 0) yield batcher.take();
-  };
+  const idSlot = scan.source.idSlot as number;
+  return (run, seed) => new KeyRows(run, seed, idSlot, () => keysOf(run, keys, seed, scan.isDistinct));
+}
+
+class KeyRows extends Stepped<Batch> {
+  readonly #run: Run;
+  readonly #seed: Row;
+  readonly #idSlot: number;
+  /** Null once it was called. */
+  #find: (() => readonly string[] | Promise<readonly string[]>) | null;
+  #keys: readonly string[] = [];
+  #at = 0;
+
+  constructor(
+    run: Run,
+    seed: Row,
+    idSlot: number,
+    find: () => readonly string[] | Promise<readonly string[]>,
+  ) {
+    super();
+    this.#run = run;
+    this.#seed = seed;
+    this.#idSlot = idSlot;
+    this.#find = find;
+  }
+
+  step(): Step<Batch> | Promise<Step<Batch>> {
+    const find = this.#find;
+    if (find === null) return this.#batch();
+    this.#find = null;
+    const keys = find();
+    return keys instanceof Promise ? keys.then((found) => this.#first(found)) : this.#first(keys);
+  }
+
+  return(): Promise<Step<Batch>> {
+    this.#find = null;
+    this.#keys = [];
+    return Promise.resolve(ended);
+  }
+
+  #first(keys: readonly string[]): Step<Batch> {
+    this.#keys = keys;
+    this.#run.phase('keyScan').items += keys.length;
+    return this.#batch();
+  }
+
+  #batch(): Step<Batch> {
+    const end = Math.min(this.#keys.length, this.#at + batchRows);
+    if (this.#at >= end) return ended;
+    const rows: Batch = [];
+    for (; this.#at < end; this.#at++)
+      rows.push(withSlot(this.#seed, this.#idSlot, this.#keys[this.#at] as string));
+    return { done: false, value: rows };
+  }
 }
 
 /** The keys in a string or an array of strings; other values have none. */
-export async function keysOf(run: Run, code: Code, row: Row, isDistinct: boolean): Promise<string[]> {
-  const value = run.resolve(await run.value(() => code.run(row, run.evaluation)));
+export function keysOf(run: Run, code: Code, row: Row, isDistinct: boolean): string[] | Promise<string[]> {
+  const value = run.value(() => code.run(row, run.evaluation));
+  return value instanceof Promise
+    ? value.then((known) => keysIn(run, known, isDistinct))
+    : keysIn(run, value, isDistinct);
+}
+
+function keysIn(run: Run, unresolved: Value, isDistinct: boolean): string[] {
+  const value = run.resolve(unresolved);
   const list = Array.isArray(value) ? (value as Value[]) : [value];
   const keys = list.map((item) => run.resolve(item)).filter((item) => typeof item === 'string');
   return isDistinct ? [...new Set(keys)] : keys;
@@ -45,77 +87,6 @@ function withSlot(row: Row, slot: number, value: Value): Row {
   const next = row.slice();
   next[slot] = value;
   return next;
-}
-
-export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
-  const spans = compileSpans(compiler, scan.spans);
-  const limit = scan.limit && compiler.code(scan.limit);
-  const offset = scan.offset && compiler.code(scan.offset);
-  const { idSlot } = scan.source;
-  const isUnbounded = scan.spans.length === 0;
-  const isPushed = limit !== undefined || offset !== undefined;
-  const isWider = compileHasNested(compiler, nestableBounds(isPushed ? scan.spans : []));
-  const keys = scan.covers.map((cover) => cover.position);
-  return async function* pullIndex(run, seed) {
-    let found: StoredScan['spans'] = [];
-    const waiting = run.each(once, () => {
-      found = spans(run, seed);
-    });
-    if (waiting !== undefined) await waiting;
-    if (found.length === 0 && !isUnbounded) return;
-    const isLimited = isPushed && !isWider(run, seed);
-    const bounds = isLimited ? await limits(run, seed, limit, offset) : unlimited;
-    if (bounds.limit <= 0) return;
-    const asked = run.context.consistency(scan.keyspace.keyspace as Keyspace);
-    const consistency = asked instanceof Promise ? await asked : asked;
-    const batches = run.context.datastore.indexes.scan({
-      index: scan.index,
-      spans: found,
-      keys,
-      isReverse: scan.isReverse,
-      isDistinct: scan.isDistinct,
-      offset: bounds.offset,
-      limit: bounds.limit,
-      consistency,
-      waitMs: run.context.scanWaitMs,
-      signal: run.context.signal,
-      yieldIfDue: () => run.yieldIfDue(),
-    });
-    const phase = run.phase('indexScan');
-    for await (const rows of batches) {
-      phase.items += rows.length;
-      for (let at = 0; at < rows.length; at += batchRows) {
-        yield rows.slice(at, at + batchRows).map((entry) => indexRow(seed, idSlot as number, scan, entry));
-        const pause = run.yieldIfDue();
-        if (pause !== undefined) await pause;
-      }
-    }
-  };
-}
-
-function indexRow(seed: Row, idSlot: number, scan: IndexScan, entry: IndexRow): Row {
-  const row = seed.slice();
-  row[idSlot] = entry.id;
-  const { covers } = scan;
-  for (let at = 0; at < covers.length; at++)
-    row[(covers[at] as (typeof covers)[number]).slot] = entry.keys[at];
-  for (const { slot, constant } of scan.constants) row[slot] = constant;
-  return row;
-}
-
-const once = [null];
-const unlimited = { limit: Number.POSITIVE_INFINITY, offset: 0 };
-
-async function limits(
-  run: Run,
-  seed: Row,
-  limit: Code | undefined,
-  offset: Code | undefined,
-): Promise<{ limit: number; offset: number }> {
-  return {
-    limit: limit ? await run.count(limit, seed, 'LIMIT') : Number.POSITIVE_INFINITY,
-    offset: offset ? await run.count(offset, seed, 'OFFSET') : 0,
-  };
 }
 
 /** Each document key of the scans once. */
@@ -147,11 +118,10 @@ export function collectionScan(compiler: BlockCompiler, scan: CollectionScan): P
   const keyspace = scan.keyspace.keyspace as Keyspace;
   return async function* pullCollection(run, seed) {
     const { documents } = run.context.datastore;
-    const bounds = await limits(run, seed, limit, offset);
+    let remaining = await limitOf(limit, run, seed);
+    let skip = await offsetOf(offset, run, seed);
     const options = { ...reader.options(run), keysOnly: scan.keysOnly };
     const phase = run.phase('primaryScan');
-    let skip = bounds.offset;
-    let remaining = bounds.limit;
     if (remaining <= 0) return;
     for await (const found of documents.scan(keyspace, options)) {
       phase.items += found.length;

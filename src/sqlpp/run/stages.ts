@@ -2,6 +2,7 @@
 // would spend more time in the generators than in most operators.
 import type { Batch } from './row.ts';
 import type { Pull, Run } from './run.ts';
+import { ended, nextStepOf, type Step, Stepped } from './stepped.ts';
 
 /** May change the rows that it gets, and return some of them or none. */
 export type Stage = (run: Run, rows: Batch) => Batch | Promise<Batch>;
@@ -22,8 +23,8 @@ export function staged(input: Pull, stage: Stage): Pull {
   // A meter measures each operator by itself.
   const pull: Pull = (run, seed) =>
     run.meter === undefined
-      ? throughStages(run, source(run, seed), stages)
-      : throughStages(run, input(run, seed), [stage]);
+      ? new StagedRows(run, source(run, seed), stages)
+      : new StagedRows(run, input(run, seed), [stage]);
   chains.set(pull, { source, stages });
   return pull;
 }
@@ -36,21 +37,107 @@ export function measured(operator: object, pull: Pull): Pull {
   return measuredPull;
 }
 
-async function* throughStages(
-  run: Run,
-  batches: AsyncIterable<Batch>,
-  stages: readonly Stage[],
-): AsyncGenerator<Batch> {
-  for await (const rows of batches) {
+/** The rows of a source after some stages, without promises until the source or a stage waits for something. A source that fails has ended by itself. */
+class StagedRows extends Stepped<Batch> {
+  readonly #run: Run;
+  readonly #source: AsyncIterator<Batch>;
+  readonly #stages: readonly Stage[];
+  #isOver = false;
+
+  constructor(run: Run, source: AsyncIterable<Batch>, stages: readonly Stage[]) {
+    super();
+    this.#run = run;
+    this.#source = source[Symbol.asyncIterator]();
+    this.#stages = stages;
+  }
+
+  step(): Step<Batch> | Promise<Step<Batch>> {
+    while (!this.#isOver) {
+      const next = nextStepOf(this.#source);
+      if (next instanceof Promise) return this.#later(next);
+      if (next.done) break;
+      let batch: Batch | Promise<Batch>;
+      try {
+        batch = this.#through(next.value);
+      } catch (error) {
+        return this.#fail(error);
+      }
+      if (batch instanceof Promise) return this.#afterStages(batch);
+      if (batch.length > 0) return { done: false, value: batch };
+    }
+    return this.#end();
+  }
+
+  async return(): Promise<Step<Batch>> {
+    this.#isOver = true;
+    await this.#source.return?.();
+    return ended;
+  }
+
+  #end(): Step<Batch> {
+    this.#isOver = true;
+    return ended;
+  }
+
+  /** Ends the source after an error of a stage. */
+  async #fail(error: unknown): Promise<never> {
+    await this.return();
+    throw error;
+  }
+
+  async #later(pending: IteratorResult<Batch> | Promise<IteratorResult<Batch>>): Promise<Step<Batch>> {
+    let next = await pending;
+    while (!next.done) {
+      const batch = await this.#throughOrEnd(next.value);
+      if (batch.length > 0) return { done: false, value: batch };
+      next = await nextStepOf(this.#source);
+    }
+    return this.#end();
+  }
+
+  async #throughOrEnd(rows: Batch): Promise<Batch> {
+    try {
+      return await this.#through(rows);
+    } catch (error) {
+      return this.#fail(error);
+    }
+  }
+
+  async #afterStages(pending: Promise<Batch>): Promise<Step<Batch>> {
+    let batch: Batch;
+    try {
+      batch = await pending;
+    } catch (error) {
+      return this.#fail(error);
+    }
+    return batch.length > 0 ? { done: false, value: batch } : await this.#later(nextStepOf(this.#source));
+  }
+
+  #through(rows: Batch): Batch | Promise<Batch> {
     let batch = rows;
-    for (const stage of stages) {
-      const next = stage(run, batch);
-      batch = next instanceof Promise ? await next : next;
-      const pause = run.yieldIfDue();
-      if (pause !== undefined) await pause;
+    for (let at = 0; at < this.#stages.length; ) {
+      const next = (this.#stages[at++] as Stage)(this.#run, batch);
+      if (next instanceof Promise) return this.#throughFrom(at, next);
+      batch = next;
+      const pause = this.#run.yieldIfDue();
+      if (pause !== undefined) return this.#throughFrom(at, batch, pause);
       if (batch.length === 0) break;
     }
-    if (batch.length > 0) yield batch;
+    return batch;
+  }
+
+  /** Continues once a stage or a pause has ended. */
+  async #throughFrom(from: number, pending: Batch | Promise<Batch>, pause?: Promise<void>): Promise<Batch> {
+    let at = from;
+    let batch = await pending;
+    let waiting = pause ?? this.#run.yieldIfDue();
+    for (;;) {
+      if (waiting !== undefined) await waiting;
+      if (batch.length === 0 || at === this.#stages.length) return batch;
+      const next = (this.#stages[at++] as Stage)(this.#run, batch);
+      batch = next instanceof Promise ? await next : next;
+      waiting = this.#run.yieldIfDue();
+    }
   }
 }
 

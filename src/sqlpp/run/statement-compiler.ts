@@ -8,19 +8,13 @@ import { type InnerQuery, setOperation, subqueryScan } from './combining.ts';
 import { distinct, fetchDocuments, filter, letVariables, limit, offset, project, unnest } from './flow.ts';
 import { compileLettingHaving, group } from './grouping.ts';
 import { hashJoin } from './hash-join.ts';
+import { indexScan } from './index-scanning.ts';
 import { constantJoin, keyScanOf, lookupJoin, loopJoin } from './joining.ts';
 import { type FunctionProgram, functionKey, type Pull, type SubqueryProgram } from './run.ts';
-import {
-  catalogScan,
-  collectionScan,
-  countScan,
-  expressionScan,
-  indexScan,
-  keyScan,
-  unionScan,
-} from './scans.ts';
+import { catalogScan, collectionScan, countScan, expressionScan, keyScan, unionScan } from './scans.ts';
 import { order } from './sorting.ts';
 import { measured } from './stages.ts';
+import { OneBatch } from './stepped.ts';
 import { window } from './windowing.ts';
 import { type WithCode, withTerms } from './with-terms.ts';
 
@@ -184,9 +178,7 @@ export class StatementCompiler {
   }
 }
 
-const pullStart: Pull = async function* pullOne(_run, seed) {
-  yield [seed.slice()];
-};
+const pullStart: Pull = (_run, seed) => new OneBatch([seed.slice()]);
 
 /** GROUP BY over a count scan, whose rows have the aggregate already: evaluates LETTING and HAVING. */
 function counted(
