@@ -12,6 +12,7 @@ import { Admission } from '../state/admission.ts';
 import { AdvisorSessions } from '../state/advisor-sessions.ts';
 import { CompletedRequests } from '../state/completed-requests.ts';
 import { Counters } from '../state/counters.ts';
+import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts, QueryServiceDeps } from '../state/parts.ts';
 import { PlanCache } from '../state/plan-cache.ts';
 import { PreparedCache } from '../state/prepared-cache.ts';
@@ -39,6 +40,7 @@ export class QueryService implements QueryParts {
   readonly meters: UserMeters;
   readonly startedMs: number;
   private isStopping = false;
+  private loadedEngine: Engine | null = null;
 
   constructor(deps: QueryServiceDeps) {
     this.deps = deps;
@@ -68,14 +70,17 @@ export class QueryService implements QueryParts {
   }
 
   /** Resolves when the answer is complete or the client has disconnected. */
-  async answer(
-    sent: SentRequest,
-    origin: RequestOrigin,
-    sink: AnswerSink,
-    whenClosed: WhenClosed,
-  ): Promise<void> {
-    const run = new RequestRun(this, { sent, origin, sink, whenClosed });
-    await run.start();
+  answer(sent: SentRequest, origin: RequestOrigin, sink: AnswerSink, whenClosed: WhenClosed): Promise<void> {
+    return new RequestRun(this, { sent, origin, sink, whenClosed }).start();
+  }
+
+  get engine(): Engine | Promise<Engine> {
+    return this.loadedEngine ?? this.loadEngine();
+  }
+
+  private async loadEngine(): Promise<Engine> {
+    this.loadedEngine = await this.deps.engine();
+    return this.loadedEngine;
   }
 
   /** Changes when keyspaces, functions, statistics or indexes change, so that plans are outdated. */

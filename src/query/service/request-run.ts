@@ -114,7 +114,11 @@ export class RequestRun {
     const slices = (this.slices = service.slices.begin());
     try {
       signal.throwIfAborted();
-      await this.serve(namedTransaction, request, session);
+      this.active.servedMs = service.deps.clock.monotonicMs();
+      this.active.state = 'running';
+      const engine = service.engine instanceof Promise ? await service.engine : service.engine;
+      this.answer.engine = engine;
+      await this.serve(namedTransaction, engine, request, session);
     } finally {
       slices.end();
       service.admission.leave(user);
@@ -136,17 +140,20 @@ export class RequestRun {
     this.rows?.abort(reason);
   }
 
-  private async serve(
+  private serve(
     namedTransaction: RequestTransaction,
+    engine: Engine,
     request: QueryRequest,
     session: Session,
   ): Promise<void> {
+    const isImplicit = namedTransaction.transaction === null && request.transaction.isImplicit;
+    return isImplicit
+      ? this.serveImplicit(engine, request, session)
+      : this.serveWithin(namedTransaction, engine, request, session);
+  }
+
+  private async serveImplicit(engine: Engine, request: QueryRequest, session: Session): Promise<void> {
     const { service } = this;
-    this.active.servedMs = service.deps.clock.monotonicMs();
-    this.active.state = 'running';
-    const engine = (this.answer.engine = await service.deps.engine());
-    if (namedTransaction.transaction !== null || !request.transaction.isImplicit)
-      return this.serveWithin(namedTransaction, engine, request, session);
     const begun = await RequestTransaction.begin(service, request, session, this.cancellation.signal);
     try {
       await this.serveWithin(begun, engine, request, session);
@@ -155,7 +162,7 @@ export class RequestRun {
     }
   }
 
-  private async serveWithin(
+  private serveWithin(
     transaction: RequestTransaction,
     engine: Engine,
     request: QueryRequest,
@@ -186,7 +193,19 @@ export class RequestRun {
       parameters: parametersOf(request, chosen.using),
     });
     const isAutoExecuted = request.autoExecute && chosen.prepared.kind === 'PREPARE';
-    const run = isAutoExecuted ? await this.prepareNow(engine, session, chosen, context) : chosen;
+    return isAutoExecuted
+      ? this.runPrepared(engine, request, session, chosen, context)
+      : this.runChosen(engine, request, session, chosen, context);
+  }
+
+  private async runPrepared(
+    engine: Engine,
+    request: QueryRequest,
+    session: Session,
+    chosen: Chosen,
+    context: ExecuteContext,
+  ): Promise<void> {
+    const run = await this.prepareNow(engine, session, chosen, context);
     await this.runChosen(engine, request, session, run, context);
   }
 

@@ -110,6 +110,8 @@ export interface QueryParts {
   readonly timers: SharedTimers;
   readonly meters: UserMeters;
   readonly startedMs: number;
+  /** At once if it is loaded. */
+  readonly engine: Engine | Promise<Engine>;
   /** Changes when plans become outdated. */
   readonly planRevision: number;
   /** @throws SqlError while the service stops */
