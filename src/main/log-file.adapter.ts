@@ -1,6 +1,7 @@
 // The node's log in a file of its data folder, for support bundles: `node.log`, and a few older ones beside it.
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { endLastLine, writeWholeLine } from '#ports/last-line.ts';
 
 const current = 'node.log';
 
@@ -29,19 +30,34 @@ export class NodeLogFile {
     const bytes = Buffer.from(line);
     let file = this.#file ?? this.#open();
     if (file.bytes > 0 && file.bytes + bytes.length > this.#bounds.bytes) file = this.#rotate();
-    file.bytes += writeSync(file.fd, bytes);
+    try {
+      writeWholeLine(file.fd, bytes);
+    } catch (error) {
+      this.#close();
+      throw error;
+    }
+    file.bytes += bytes.length;
   }
 
   #open(): { fd: number; bytes: number } {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const fd = openSync(join(this.#folder, current), 'a', 0o600);
-    this.#file = { fd, bytes: fstatSync(fd).size };
-    return this.#file;
+    const fd = openSync(join(this.#folder, current), 'a+', 0o600);
+    try {
+      this.#file = { fd, bytes: endLastLine(fd, fstatSync(fd).size) };
+      return this.#file;
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
+
+  #close(): void {
+    if (this.#file) closeSync(this.#file.fd);
+    this.#file = null;
   }
 
   #rotate(): { fd: number; bytes: number } {
-    if (this.#file) closeSync(this.#file.fd);
-    this.#file = null;
+    this.#close();
     const names = [current, ...Array.from({ length: this.#bounds.older }, (_, at) => `node.${at + 1}.log`)];
     for (let at = names.length - 1; at > 0; at--) this.#rename(names[at - 1] as string, names[at] as string);
     return this.#open();

@@ -1,16 +1,8 @@
 // The audit log in a folder: `audit.log`, and rotated files named by the time of their end.
-import {
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
+import { endLastLine, writeWholeLine } from '#ports/last-line.ts';
 import type { AuditFile } from './audit-file.ts';
 
 /** Rotated files beyond this number are removed. */
@@ -40,7 +32,12 @@ export class FolderAudit implements AuditFile {
     const isOld = this.#wallMs() - file.startedMs >= limits.rotateSeconds * 1000;
     const isLarge = limits.rotateBytes > 0 && file.bytes + bytes.length > limits.rotateBytes;
     if (file.bytes > 0 && (isOld || isLarge)) file = this.#rotate(file);
-    if (writeSync(file.fd, bytes) < bytes.length) throw new Error('the line was not written whole');
+    try {
+      writeWholeLine(file.fd, bytes);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
     file.bytes += bytes.length;
   }
 
@@ -63,11 +60,16 @@ export class FolderAudit implements AuditFile {
   #openIn(folder: string): Open {
     this.close();
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const fd = openSync(join(folder, current), 'a', 0o600);
-    const { size, birthtimeMs } = fstatSync(fd);
-    const startedMs = size > 0 ? birthtimeMs : this.#wallMs();
-    this.#open = { folder, fd, bytes: size, startedMs };
-    return this.#open;
+    const fd = openSync(join(folder, current), 'a+', 0o600);
+    try {
+      const { size, birthtimeMs } = fstatSync(fd);
+      const startedMs = size > 0 ? birthtimeMs : this.#wallMs();
+      this.#open = { folder, fd, bytes: endLastLine(fd, size), startedMs };
+      return this.#open;
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
   }
 
   #rotate({ folder }: Open): Open {

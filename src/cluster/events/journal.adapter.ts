@@ -1,18 +1,9 @@
 // A journal in numbered files of a folder. Every line is written to the operating system before `append` returns, so that it
 // survives the end of the process; syncs to disk follow, one at a time, until every line is synced.
-import {
-  closeSync,
-  fdatasync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fdatasync, fstatSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { endLastLine, writeWholeLine } from '#ports/last-line.ts';
 import type { Journal, JournalBounds } from './journal.ts';
 import { checkLine, withChecksum } from './line-checksum.ts';
 
@@ -66,8 +57,7 @@ export class FolderJournal implements Journal {
     const bytes = Buffer.from(`${withChecksum(line)}\n`);
     const file = this.#fileFor(bytes.length);
     try {
-      // A full disk may take a part of a line: the next line must not continue it.
-      if (writeSync(file.fd, bytes) < bytes.length) throw new Error('the line was not written whole');
+      writeWholeLine(file.fd, bytes);
     } catch (error) {
       this.close();
       throw error;
@@ -128,10 +118,13 @@ export class FolderJournal implements Journal {
   #open(number: number): OpenFile {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const fd = openSync(this.#path(number), 'a+', 0o600);
-    const { size: bytes } = fstatSync(fd);
-    const file = { fd, number, bytes, isSyncing: false, isAhead: false, isRetired: false };
-    if (file.bytes > 0 && !endsLine(file)) file.bytes += writeSync(fd, '\n');
-    return file;
+    try {
+      const bytes = endLastLine(fd, fstatSync(fd).size);
+      return { fd, number, bytes, isSyncing: false, isAhead: false, isRetired: false };
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
   }
 
   #dropOld(): void {
@@ -161,12 +154,6 @@ export class FolderJournal implements Journal {
   #path(number: number): string {
     return join(this.#folder, `${this.#name}.${number}.jsonl`);
   }
-}
-
-function endsLine({ fd, bytes }: OpenFile): boolean {
-  const last = Buffer.alloc(1);
-  readSync(fd, last, 0, 1, bytes - 1);
-  return last.toString() === '\n';
 }
 
 function filesOf(folder: string): string[] {

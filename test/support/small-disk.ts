@@ -1,0 +1,29 @@
+// A disk of its own for one test, which can be filled. Needs the right to mount (root on Linux).
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fillDisk } from './fill-disk.ts';
+
+export class SmallDisk {
+  readonly folder: string;
+
+  constructor(t: TestContext, size: string) {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-disk-'));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'divan-test', folder]);
+    t.after(() => {
+      execFileSync('umount', ['--lazy', folder]);
+      rmSync(folder, { recursive: true });
+    });
+    this.folder = folder;
+  }
+
+  fill(): void {
+    fillDisk(join(this.folder, 'ballast'));
+  }
+
+  free(): void {
+    rmSync(join(this.folder, 'ballast'));
+  }
+}
