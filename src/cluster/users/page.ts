@@ -14,16 +14,25 @@ export interface Page<T> {
   readonly links: Readonly<Record<string, string>>;
 }
 
-/** Sorts by `sortKey`, then by id. `link` is a path and query to which the start is added. */
+export interface PageOptions<T> {
+  readonly sortKey: (item: T) => string;
+  /** A path and query to which the start is added. */
+  readonly link: string;
+  readonly startParams: (item: T) => Record<string, string>;
+  /** Tells which of several items with the id of `startFrom` the page starts with; absent: ids are unique. */
+  readonly isStart?: (item: T) => boolean;
+}
+
+/** Sorts by `sortKey`, then by id. */
 export function pageOf<T extends { readonly id: string }>(
   all: readonly T[],
   query: PageQuery,
-  options: { sortKey: (item: T) => string; link: string; startParams: (item: T) => Record<string, string> },
+  options: PageOptions<T>,
 ): Page<T> {
   const direction = query.order === 'asc' ? 1 : -1;
   const rank = (item: T) => [options.sortKey(item), item.id] as const;
   const sorted = [...all].sort((a, b) => direction * compare(rank(a), rank(b)));
-  const start = startIndex(sorted, query, direction);
+  const start = startIndex(sorted, query, direction, options.isStart);
   const end = Math.min(sorted.length, start + query.pageSize);
   const linkTo = (index: number) => linkFrom(options.link, sorted[index], options.startParams);
   const links: Record<string, string> = {};
@@ -42,10 +51,11 @@ function startIndex<T extends { readonly id: string }>(
   sorted: readonly T[],
   query: PageQuery,
   direction: number,
+  isStart: (item: T) => boolean = () => true,
 ): number {
   const { startFrom } = query;
   if (startFrom === undefined) return 0;
-  const exact = sorted.findIndex((item) => item.id === startFrom);
+  const exact = sorted.findIndex((item) => item.id === startFrom && isStart(item));
   if (exact >= 0) return exact;
   const after = sorted.findIndex((item) => direction * compareText(item.id, startFrom) > 0);
   return after < 0 ? sorted.length : after;

@@ -176,6 +176,7 @@ function listUsers(
         ...(domain === null && { startFromDomain: contract.domainOf(user) }),
         startFrom: user.id,
       }),
+      isStart: (user) => domain !== null || contract.domainOf(user) === query.startFromDomain,
     },
   );
   return reply.json({
