@@ -9,7 +9,7 @@ import {
   referencesPath,
   replication,
 } from '../../../test/support/xdcr-manager.ts';
-import { targetUuid } from '../../../test/support/xdcr-target.ts';
+import { aTarget, targetUuid } from '../../../test/support/xdcr-target.ts';
 
 test('stores a reference to a cluster that answers, and never shows its password', async () => {
   const { post, request } = await aNodeWithTarget();
@@ -189,4 +189,24 @@ test('refuses strict encryption while a reference is not fully secure, and names
   assert.equal((await level('strict')).status, 200);
   const weakened = await post(`${referencesPath}/there`, reference);
   assert.match(weakened.body._, /must use full encryption/);
+});
+
+test('no replication is stored to a cluster whose reference was removed while the target was asked', async () => {
+  let removes = false;
+  const node = await aNodeWithTarget(
+    {},
+    {
+      callTarget: async (...call) => {
+        if (removes && call[2].startsWith('/pools/default/buckets/'))
+          await node.request(`${referencesPath}/there`, { method: 'DELETE' });
+        return aTarget({})(...call);
+      },
+    },
+  );
+  await node.post(referencesPath, reference);
+  removes = true;
+  const { status, body } = await node.post('/controller/createReplication', replication);
+  assert.equal(status, 400);
+  assert.match(body.errors.toCluster, /unknown remote cluster/);
+  assert.deepEqual((await node.request('/pools/default/replications')).body, []);
 });

@@ -80,10 +80,7 @@ export class ReplicationsService {
     if (source.type === 'cache') throw invalid({ fromBucket: `Incompatible source bucket '${source.name}'` });
     authorize(source.name);
     const reference = this.#deps.references.find(names.toCluster);
-    if (reference === undefined)
-      throw invalid({
-        toCluster: `cannot find remote cluster\n err = unknown remote cluster : refName - ${names.toCluster}`,
-      });
+    if (reference === undefined) throw unknownCluster(names.toCluster);
     const { mapping, problems: wrong } = await readMapping(form, implicitMapping, this.#collections(source));
     const after = { ...this.defaults(), ...changes };
     const allWrong = { ...wrong, ...(await removalFilterProblems(after)) };
@@ -102,7 +99,12 @@ export class ReplicationsService {
       mapping,
       formerMappings: [],
     };
-    await this.#change((state) => this.#withReplication(state, replication, changes), isTrial);
+    await this.#change((state) => {
+      // It may have been removed while the target was asked.
+      if (!state.references.some(({ uuid }) => uuid === reference.uuid))
+        throw unknownCluster(names.toCluster);
+      return this.#withReplication(state, replication, changes);
+    }, isTrial);
     return replication.id;
   }
 
@@ -227,6 +229,9 @@ export class ReplicationsService {
 
 const isSameFilter = ({ settings }: StoredReplication, changes: Partial<ReplicationSettings>): boolean =>
   (changes.filterExpression ?? settings.filterExpression) === settings.filterExpression;
+
+const unknownCluster = (name: string) =>
+  invalid({ toCluster: `cannot find remote cluster\n err = unknown remote cluster : refName - ${name}` });
 
 const invalid = (fields: Readonly<Record<string, string>>) => xdcrRefusals.invalidFields(fields);
 
