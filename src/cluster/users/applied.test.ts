@@ -5,6 +5,7 @@ import { aManager } from '../../../test/support/manager.ts';
 import { applyWaitMs } from '../config/apply-wait.ts';
 
 const users = '/settings/rbac/users/local';
+const externals = '/settings/rbac/users/external';
 const groups = '/settings/rbac/groups';
 
 test('answers changes of users and groups once the data service applies them, or after ten seconds', async (t) => {
@@ -18,6 +19,12 @@ test('answers changes of users and groups once the data service applies them, or
     { url: `${users}/jane`, sent: { method: 'DELETE' }, seen: ['Administrator', 'joe'] },
     { url: `${groups}/crew`, sent: { method: 'DELETE' }, seen: ['Administrator', 'joe'] },
     { url: `${users}/max`, sent: { method: 'PUT', form }, seen: ['Administrator', 'joe', 'max'] },
+    {
+      url: `${externals}/eva`,
+      sent: { method: 'PUT', form: { roles: 'ro_admin' } },
+      seen: ['Administrator', 'eva', 'joe', 'max'],
+    },
+    { url: `${externals}/eva`, sent: { method: 'DELETE' }, seen: ['Administrator', 'joe', 'max'] },
   ] as const;
   t.plan(calls.length * 3 + 1);
   for (const { url, sent, seen } of calls) {

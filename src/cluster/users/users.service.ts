@@ -136,7 +136,7 @@ export class UsersService {
   }
 
   async putExternal(id: string, change: Omit<UserChange, 'password' | 'limits'>): Promise<void> {
-    await this.#deps.store.change((state) => {
+    await this.#change((state) => {
       const { external = [] } = state;
       const present = external.find((user) => user.id === id);
       if (!present) this.#checkRoomForUser(state);
@@ -146,7 +146,7 @@ export class UsersService {
   }
 
   async deleteExternal(id: string): Promise<void> {
-    await this.#deps.store.change((state) => {
+    await this.#change((state) => {
       const { external = [] } = state;
       if (!external.some((user) => user.id === id)) throw userRefusals.userNotFound();
       return { ...state, external: withoutEntry(external, id) };
