@@ -18,7 +18,7 @@ import {
   UpdateBuckets,
 } from './buckets.contract.ts';
 import {
-  createBucket,
+  createBucketAnew,
   deleteBucketAndAccess,
   listBuckets,
   showBucket,
@@ -38,8 +38,7 @@ export const bucketOperations = (ready: ReadyClusters, users: DatabaseUsersServi
     return { status: 200, body: await showBucket(client, namedBy(params)) };
   }),
   ...bindBoth(CreateBucket, async ({ subject, body }, version) => {
-    const { client } = await ready.requireReady(subject);
-    await createBucket(client, body);
+    await createBucketAnew(await ready.requireReady(subject), users, body);
     return { status: 201, headers: locationOf(subject, version, body.name), body };
   }),
   ...bindBoth(UpdateBuckets, async ({ subject, body }) => {

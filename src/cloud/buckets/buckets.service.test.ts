@@ -4,7 +4,7 @@ import type { RestFields, RestReply } from '#client/rest.adapter.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import { UnresponsiveNodeError } from '../node-client/refusals.ts';
-import { deleteBucketAndAccess, updateBuckets } from './buckets.service.ts';
+import { createBucketAnew, deleteBucketAndAccess, updateBuckets } from './buckets.service.ts';
 
 const mb = 1024 * 1024;
 
@@ -32,6 +32,7 @@ class FakeNode {
   }
 
   async send(_method: string, path: string, fields: RestFields): Promise<RestReply> {
+    if (path.endsWith('/buckets')) return { status: 202, body: '' };
     const [, name, validates] = /\/buckets\/(\w)(\?just_validate=1)?$/.exec(path) as unknown as [
       string,
       string,
@@ -111,7 +112,11 @@ test('changes shrinking buckets first', async () => {
 
 test('deletes the access to a bucket when the repeated deletion finds that a late one has deleted the bucket', async () => {
   const removed: string[] = [];
-  const users = { removeBucketAccess: async (_: unknown, name: string) => void removed.push(name) };
+  const noted: string[] = [];
+  const users = {
+    removeBucketAccess: async (_: unknown, name: string) => void removed.push(name),
+    bucketDeletionUnconfirmed: async (_: unknown, name: string) => void noted.push(name),
+  };
   const answers: (RestReply | null)[] = [null, { status: 404, body: '' }];
   const send = async (): Promise<RestReply> => {
     const answer = answers.shift();
@@ -120,7 +125,20 @@ test('deletes the access to a bucket when the repeated deletion finds that a lat
   };
   const cluster = { client: { send } } as unknown as ReadyCluster;
   await assert.rejects(deleteBucketAndAccess(cluster, users, 'b'), /no answer/);
-  assert.deepEqual(removed, []);
+  assert.deepEqual([removed, noted], [[], ['b']]);
   await assert.rejects(deleteBucketAndAccess(cluster, users, 'b'), /there is no bucket "b"/);
   assert.deepEqual(removed, ['b']);
+});
+
+test('a new bucket does not have the users of an earlier one whose deletion was never answered', async () => {
+  const node = new FakeNode();
+  const removed: string[] = [];
+  const users = {
+    hasBucketAccess: async (_: unknown, name: string) => name !== 'other',
+    removeBucketAccess: async (_: unknown, name: string) => void removed.push(name),
+  };
+  const cluster = { client: client(node) } as unknown as ReadyCluster;
+  const spec = { memoryQuota: 100, replicas: 0, conflictResolution: 'seqno' } as const;
+  for (const name of ['gone', 'a', 'other']) await createBucketAnew(cluster, users, { ...spec, name });
+  assert.deepEqual(removed, ['gone']);
 });

@@ -140,11 +140,11 @@ async function requireChanged(
 
 /**
  * Deletes a bucket and the access of users to it. For an unknown bucket it deletes the access too, and then throws: the bucket may be
- * one whose earlier deletion succeeded without an answer.
+ * one whose earlier deletion succeeded without an answer. After an unanswered deletion the users are confirmed later.
  */
 export async function deleteBucketAndAccess(
   cluster: ReadyCluster,
-  users: Pick<DatabaseUsersService, 'removeBucketAccess'>,
+  users: Pick<DatabaseUsersService, 'bucketDeletionUnconfirmed' | 'removeBucketAccess'>,
   name: string,
 ): Promise<void> {
   try {
@@ -152,9 +152,25 @@ export async function deleteBucketAndAccess(
   } catch (error) {
     if (error instanceof ApiError && error.errorType === 'NotFound')
       await users.removeBucketAccess(cluster, name);
+    else await users.bucketDeletionUnconfirmed(cluster, name);
     throw error;
   }
   await users.removeBucketAccess(cluster, name);
+}
+
+/** Creates a bucket that does not have the users of an earlier one, whose deletion the node never answered. */
+export async function createBucketAnew(
+  cluster: ReadyCluster,
+  users: Pick<DatabaseUsersService, 'hasBucketAccess' | 'removeBucketAccess'>,
+  spec: BucketSpec,
+): Promise<void> {
+  const { client } = cluster;
+  const { name } = spec;
+  if (await users.hasBucketAccess(cluster, name)) {
+    const isPresent = (await listBuckets(client)).some((bucket) => bucket.name === name);
+    if (!isPresent) await users.removeBucketAccess(cluster, name);
+  }
+  await createBucket(client, spec);
 }
 
 /** The node answers with an error if the deletion takes long, but it has accepted the deletion. */

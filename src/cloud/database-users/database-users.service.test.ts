@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import type { RestReply } from '#client/rest.adapter.ts';
-import { silentLog } from '#ports/log.ts';
+import { type Log, silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -23,13 +23,21 @@ class FakeNode {
   errorStatus: number | null = null;
   /** The user whose changes it refuses. */
   refused = '';
+  /** It refuses roles of other buckets. */
+  buckets: readonly string[] = ['b', 'B'];
+
+  async request(): Promise<string> {
+    return JSON.stringify(this.buckets.map((name) => ({ name })));
+  }
 
   async send(method: string, path: string, fields?: { roles: string }): Promise<RestReply> {
     await this.before(method);
     const name = path.split('/').at(-1) as string;
     if (this.errorStatus !== null && method === 'DELETE')
       return { status: this.errorStatus, body: 'not now' };
-    if (name === this.refused) return { status: 400, body: '{"errors":{"roles":"no such bucket"}}' };
+    const named = Array.from((fields?.roles ?? '').matchAll(/\[(\w+)\]/g), ([, bucket]) => bucket as string);
+    if (name === this.refused || !named.every((bucket) => this.buckets.includes(bucket)))
+      return { status: 400, body: '{"errors":{"roles":"no such bucket"}}' };
     if (method === 'PUT') this.roles.set(name, fields?.roles ?? '');
     else if (!this.roles.has(name)) return { status: 404, body: '' };
     if (method === 'DELETE') this.roles.delete(name);
@@ -52,7 +60,7 @@ async function aService(t: TestContext) {
   const clock = new ManualClock();
   const unconfirmed = new UnconfirmedUserChanges({ store, home: row.home, clock, log: silentLog });
   const server = () => new DatabaseUsersService({ store, unconfirmed, clock, random: realRandom });
-  return { store, node, cluster, clock, unconfirmed, server };
+  return { store, node, cluster, clock, unconfirmed, server, row };
 }
 
 test('creates a user once, also if two servers get the request at the same time', async (t) => {
@@ -148,28 +156,73 @@ test('after a stall a node has the users that the cloud stores, also if it appli
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], ['rejected']);
   unconfirmed.start((_row, username) => users.confirm(cluster, username));
   t.after(() => unconfirmed.stop());
-  const pass = async (ms: number): Promise<void> => {
-    for (let past = 0; past < ms; past += 1_000) {
-      clock.advance(1_000);
-      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
-  await pass(minuteMs + 4_000);
+  await pass(clock, minuteMs + 4_000);
   const replyLate = (): void => {
     node.roles.set('u', '').set('changed', 'data_writer[b]').delete('deleted');
   };
   replyLate();
   node.before = async () => {};
-  await pass(4_000);
+  await pass(clock, 4_000);
   assert.deepEqual([...node.roles], [['changed', 'data_reader[b]']]);
   replyLate();
-  await pass(40_000);
+  await pass(clock, 40_000);
   assert.deepEqual([...node.roles], [['changed', 'data_reader[b]']]);
   assert.deepEqual(
     (await users.list(cluster)).map(({ username }) => username),
     ['changed'],
   );
   assert.deepEqual(await store.selectFrom('user_doubts').selectAll().execute(), []);
+});
+
+/** Advances the clock in steps in which the service works. */
+async function pass(clock: ManualClock, ms: number): Promise<void> {
+  for (let past = 0; past < ms; past += 1_000) {
+    clock.advance(1_000);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test('sends a user less and less often that a node refuses, and gives it up with the reason', async (t) => {
+  const { store, node, cluster, clock, server, row } = await aService(t);
+  const users = server();
+  await users.create(cluster, newUser);
+  const events: string[] = [];
+  const log: Log = { ...silentLog, error: (event) => void events.push(event), child: () => log };
+  const unconfirmed = new UnconfirmedUserChanges({ store, home: row.home, clock, log });
+  const attempts: number[] = [];
+  node.refused = 'u';
+  unconfirmed.start((_row, username) => {
+    attempts.push(clock.monotonicMs());
+    return users.confirm(cluster, username);
+  });
+  t.after(() => unconfirmed.stop());
+  const rows = () => store.selectFrom('user_doubts').selectAll().execute();
+  await unconfirmed.note(row.id, 'u');
+  await pass(clock, 600_000);
+  assert.equal(attempts.length, 8);
+  assert.ok((attempts[7] as number) - (attempts[0] as number) > 200_000);
+  assert.deepEqual([events, await rows()], [['user.change_given_up'], []]);
+  // The next change begins anew.
+  node.refused = '';
+  await unconfirmed.note(row.id, 'u');
+  await pass(clock, 40_000);
+  assert.deepEqual([attempts.length, await rows()], [10, []]);
+});
+
+test('users lose the access to a bucket whose deletion the node did not answer, once it is gone', async (t) => {
+  const { node, cluster, clock, unconfirmed, server } = await aService(t);
+  const users = server();
+  const access = (bucketName: string) => ({ bucketName, bucketAccess: ['data_reader' as const] });
+  await users.create(cluster, { ...newUser, access: [access('b'), access('*')] });
+  unconfirmed.start((_row, username) => users.confirm(cluster, username));
+  t.after(() => unconfirmed.stop());
+  await users.bucketDeletionUnconfirmed(cluster, 'b');
+  await pass(clock, 4_000);
+  assert.equal((await users.list(cluster))[0]?.access.length, 2, 'the bucket is still there');
+  node.buckets = [];
+  await pass(clock, 40_000);
+  assert.deepEqual((await users.list(cluster))[0]?.access, [access('*')]);
+  assert.deepEqual([...node.roles], [['u', 'data_reader[*]']]);
 });
 
 test('deletes a user whose creation the node answered with an error of its own, once the node accepts the deletion', async (t) => {

@@ -8,7 +8,7 @@ import type { Random } from '#ports/random.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
 import { type ClusterSpec, servicesOf } from '../clusters/cluster-spec.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
-import { requireAccepted } from '../node-client/refusals.ts';
+import { isRefusal, requireAccepted } from '../node-client/refusals.ts';
 import type { DatabaseUserRow, Store } from '../store/tables.ts';
 import type { Access, UserItem } from './database-users.contract.ts';
 import type { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
@@ -80,6 +80,19 @@ export class DatabaseUsersService {
       await this.inTurn(cluster, username, () => this.removeAccess(cluster, username, bucketName));
   }
 
+  async hasBucketAccess({ row }: ReadyCluster, bucketName: string): Promise<boolean> {
+    const rows = await this.rows(row.id).execute();
+    return rows.some((user) => accessIn(user).some((entry) => entry.bucketName === bucketName));
+  }
+
+  /** Call when the outcome of a bucket's deletion is unknown: its users are confirmed later, without access to it if it is gone then. */
+  async bucketDeletionUnconfirmed(cluster: ReadyCluster, bucketName: string): Promise<void> {
+    if (bucketName === everyName) return;
+    for (const user of await this.rows(cluster.row.id).execute())
+      if (accessIn(user).some((entry) => entry.bucketName === bucketName))
+        await this.options.unconfirmed.note(cluster.row.id, user.username);
+  }
+
   /**
    * Gives the users the roles that their access implies in a cluster which has got the query service. A user whose access the node
    * refuses, for example to a scope that was deleted since, keeps its roles.
@@ -101,8 +114,24 @@ export class DatabaseUsersService {
       // An unanswered deletion took effect; a creation may still be in progress at another server.
       const wasDeleted = answer.status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
       if (wasDeleted) await this.deleteRow(cluster, username);
-      else await this.putToNode(cluster, username, { access: accessIn(user) });
+      else await this.putStored(cluster, user);
     });
+  }
+
+  /** Without access to buckets that the node has no longer: it refuses them. */
+  private async putStored(cluster: ReadyCluster, user: DatabaseUserRow): Promise<void> {
+    const { username } = user;
+    const access = accessIn(user);
+    try {
+      await this.putToNode(cluster, username, { access });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const names = await bucketNames(cluster);
+      const left = access.filter(({ bucketName }) => bucketName === everyName || names.has(bucketName));
+      if (left.length === access.length) throw error;
+      await this.putToNode(cluster, username, { access: left });
+      await this.storeAccess(cluster, username, left);
+    }
   }
 
   private inTurn(cluster: ReadyCluster, username: string, work: () => Promise<void>): Promise<void> {
@@ -264,6 +293,11 @@ const accessIn = ({ access }: DatabaseUserRow) => JSON.parse(access) as UserItem
 /** Throws unless the node deleted the user, or has none of that name. */
 function requireDeleted(answer: RestReply): void {
   if (answer.status !== 404) requireAccepted(answer, names);
+}
+
+async function bucketNames({ client }: ReadyCluster): Promise<ReadonlySet<string>> {
+  const buckets = JSON.parse(await client.request('GET', '/pools/default/buckets')) as { name: string }[];
+  return new Set(buckets.map(({ name }) => name));
 }
 
 const pathOf = (username: string): string => `/settings/rbac/users/local/${encodeURIComponent(username)}`;

@@ -1,12 +1,18 @@
 // User changes that a node did not confirm. A stalled node may still apply an unanswered request later, and overwrite what was sent in
-// between. So the cloud sends the stored user to the node twice; by the second time, the late request should have ended.
+// between. So the cloud sends the stored user to the node twice; by the second time, the late request should have ended. A user that the
+// node refuses is sent less and less often, and then given up: the node keeps what it has, until the next change of that user.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
 import { servingPhases } from '../clusters/phase.ts';
+import { isRefusal } from '../node-client/refusals.ts';
 import type { ClusterRow, Store, UnconfirmedUserChangeRow } from '../store/tables.ts';
 
 const checkEveryMs = 2_000;
+/** The longest pause between two attempts; each refusal doubles the pause. */
+const pauseMaxMs = 300_000;
+/** Over about four minutes: a scope or a bucket that was just created may be unknown to some node for a moment. */
+const refusalsMax = 8;
 /** The delay between the first and the second confirmation. */
 const secondConfirmationMs = 30_000;
 
@@ -23,6 +29,8 @@ export type Confirm = (cluster: ClusterRow, username: string) => Promise<void>;
 export class UnconfirmedUserChanges {
   private readonly options: UnconfirmedUserChangesOptions;
   private readonly task: PeriodicTask;
+  /** By cluster and user. A new process begins anew. */
+  private readonly refused = new Map<string, { notBeforeMs: number; pauseMs: number; refusals: number }>();
 
   constructor(options: UnconfirmedUserChangesOptions) {
     this.options = options;
@@ -32,6 +40,7 @@ export class UnconfirmedUserChanges {
   }
 
   async note(clusterId: string, username: string): Promise<void> {
+    this.refused.delete(keyOf(clusterId, username));
     await this.options.store
       .insertInto('user_doubts')
       .values({ cluster_id: clusterId, username, told_at: null })
@@ -64,7 +73,12 @@ export class UnconfirmedUserChanges {
         ]),
       )
       .execute();
-    await Promise.all(due.map((change) => this.confirmOne(change, confirm)));
+    const nowMs = clock.monotonicMs();
+    const ready = due.filter(({ cluster_id, username }) => {
+      const last = this.refused.get(keyOf(cluster_id, username));
+      return last === undefined || last.notBeforeMs <= nowMs;
+    });
+    await Promise.all(ready.map((change) => this.confirmOne(change, confirm)));
   }
 
   private async confirmOne(change: UnconfirmedUserChangeRow, confirm: Confirm): Promise<void> {
@@ -80,8 +94,12 @@ export class UnconfirmedUserChanges {
       await confirm(cluster, username);
     } catch (error) {
       log.info('user.change_unconfirmed', { cluster: cluster_id, reason: (error as Error).message });
+      if (this.mayTryAgain(change, error as Error)) return;
+      log.error('user.change_given_up', { cluster: cluster_id, username, reason: (error as Error).message });
+      await this.remove(change);
       return;
     }
+    this.refused.delete(keyOf(cluster_id, username));
     const key = { cluster_id, username };
     if (told_at === null)
       await store
@@ -89,11 +107,30 @@ export class UnconfirmedUserChanges {
         .set({ told_at: clock.wallMs() })
         .where((e) => e.and(key))
         .execute();
-    else
-      await store
-        .deleteFrom('user_doubts')
-        .where((e) => e.and(key))
-        .where('told_at', '=', told_at)
-        .execute();
+    else await this.remove(change);
+  }
+
+  /** Counts a refusal. False: the node has refused the user too often. */
+  private mayTryAgain({ cluster_id, username }: UnconfirmedUserChangeRow, error: Error): boolean {
+    const key = keyOf(cluster_id, username);
+    if (!isRefusal(error)) return true;
+    const before = this.refused.get(key) ?? { pauseMs: checkEveryMs / 2, refusals: 0 };
+    const refusals = before.refusals + 1;
+    const pauseMs = Math.min(2 * before.pauseMs, pauseMaxMs);
+    this.refused.set(key, { notBeforeMs: this.options.clock.monotonicMs() + pauseMs, pauseMs, refusals });
+    if (refusals < refusalsMax) return true;
+    this.refused.delete(key);
+    return false;
+  }
+
+  /** One that was noted again since the node confirmed it stays. */
+  private async remove({ cluster_id, username, told_at }: UnconfirmedUserChangeRow): Promise<void> {
+    await this.options.store
+      .deleteFrom('user_doubts')
+      .where((e) => e.and({ cluster_id, username }))
+      .where('told_at', told_at === null ? 'is' : '=', told_at)
+      .execute();
   }
 }
+
+const keyOf = (clusterId: string, username: string): string => `${clusterId} ${username}`;

@@ -18,6 +18,10 @@ export function requireAccepted(answer: RestReply, names: Texts, texts: Texts = 
 export const problemsOf = ({ body }: RestReply): Record<string, string> =>
   Object.fromEntries(Object.entries(refusedFields(body)).filter(([, text]) => !text.startsWith('Warning:')));
 
+/** The node answered, and would answer a repetition in the same way. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof ApiError && !(error instanceof UnresponsiveNodeError);
+
 /** The node cannot be reached or does not answer. */
 export class UnresponsiveNodeError extends ApiError {
   constructor(reason: string) {
