@@ -1,6 +1,7 @@
 // Follows the changes of a bucket until it is stopped: reconnects, requests streams from the handler's positions, and calls the handler
 // to undo changes that the server lost. The handler applies and stores changes.
 import type { Clock } from '#ports/clock.ts';
+import { untilAborted } from '#ports/within.ts';
 import { EndReason } from '#wire/dcp.ts';
 import { Status } from '#wire/status.ts';
 import {
@@ -101,7 +102,7 @@ export class ChangeFollower implements ChangesFollower {
   private async follow(): Promise<Error> {
     const { handler, vbuckets } = this.options;
     try {
-      const connection = await ChangeConnection.open({
+      const opening = ChangeConnection.open({
         ...this.options,
         handler: {
           opened: (vb, log) => handler.opened(vb, log),
@@ -109,10 +110,14 @@ export class ChangeFollower implements ChangesFollower {
           snapshot: (vb, start, end) => handler.snapshot(vb, start, end),
           advanced: (vb, seqno) => handler.advanced(vb, seqno),
           event: (event) => handler.event(event),
-          drained: () => handler.drained(),
+          drained: () => {
+            if (!this.isStopped) handler.drained();
+          },
           ended: (vb, reason) => this.ended(vb, reason),
         },
       });
+      // A data port that does not answer must not delay a stop.
+      const connection = await untilAborted(this.stopped.signal, opening, (late) => late.close());
       this.connection = connection;
       if (this.isStopped) connection.close();
       if (this.isPaused) connection.pause();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { atMost, within } from './within.ts';
+import { atMost, untilAborted, within } from './within.ts';
 
 test('within passes the outcome on, and rejects when it takes longer', async () => {
   const clock = new ManualClock();
@@ -21,4 +21,25 @@ test('atMost waits for the promise, but no longer than the time', async () => {
   clock.advance(10);
   await late;
   assert.equal(clock.pending, 0);
+});
+
+test('work ends for its caller with the signal, and a late result is discarded', async () => {
+  const cancelled = new AbortController();
+  const work = Promise.withResolvers<string>();
+  const late: string[] = [];
+  const waiting = assert.rejects(
+    untilAborted(cancelled.signal, work.promise, (value) => late.push(value)),
+    /cancelled/,
+  );
+  cancelled.abort(new Error('cancelled'));
+  await waiting;
+  work.resolve('late');
+  await work.promise;
+  assert.deepEqual(late, ['late']);
+  const { signal } = new AbortController();
+  assert.equal(await untilAborted(signal, Promise.resolve('value'), () => assert.fail()), 'value');
+  await assert.rejects(
+    untilAborted(signal, Promise.reject(new Error('failed')), () => assert.fail()),
+    /failed/,
+  );
 });

@@ -31,3 +31,23 @@ export async function atMost(
     timer.cancel();
   }
 }
+
+/** Rejects when the signal aborts; `discard` gets the result of work that goes on and ends later. */
+export async function untilAborted<T>(
+  signal: AbortSignal,
+  work: Promise<T>,
+  discard: (late: T) => void,
+): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([aborted, work]);
+  } catch (error) {
+    if (signal.aborted) work.then(discard, () => {});
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

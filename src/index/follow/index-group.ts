@@ -12,6 +12,7 @@ import { vbucketCount } from '#client/document-key.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import { type Clock, nextTurn, type Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { untilAborted } from '#ports/within.ts';
 import type { FollowedIndex } from './followed-index.ts';
 
 export interface GroupOptions {
@@ -234,13 +235,19 @@ export class IndexGroup implements FollowerHandler {
 
   private async withClient<T>(ask: (client: BucketClient) => Promise<T>): Promise<T> {
     const { routes } = this.options;
-    const client =
+    const { signal } = this.stopped;
+    const opening =
       routes === null
-        ? await BucketClient.open(this.options)
-        : await ClusterBucketClient.openAll({ ...this.options, routes });
+        ? BucketClient.open(this.options)
+        : ClusterBucketClient.openAll({ ...this.options, routes });
+    // A data port that does not answer must not delay the removal of an index.
+    const client: BucketClient = await untilAborted(signal, opening, (late) => late.close());
+    const close = (): void => client.close();
+    signal.addEventListener('abort', close, { once: true });
     try {
       return await ask(client);
     } finally {
+      signal.removeEventListener('abort', close);
       client.close();
     }
   }
