@@ -122,12 +122,15 @@ const range = { start: 1, to: 2, end: 2, live: true, isAwaited: false };
 /** The frames with batches of these items, in one piece. */
 function framesOf(...batches: readonly (readonly CutItem[])[]): Buffer {
   const frames = new FrameWriter();
+  const taken: Buffer[] = [];
   for (const [vb, items] of batches.entries()) {
     frames.beginBatch(shard, vb, vb === 0 ? failover : undefined);
     for (const item of items) frames.item(item);
     frames.endBatch(range);
+    // So that later ones do not begin at the start of its memory.
+    if (vb % 100 === 10) taken.push(frames.take());
   }
-  return frames.take();
+  return Buffer.concat([...taken, frames.take()]);
 }
 
 function batchesIn(frames: Buffer): Received[] {
@@ -158,7 +161,7 @@ it('of two buckets, and beside other messages, are in frames of their own', () =
   for (const bucket of ['one', 'two', 'two', 'one']) {
     frames.beginBatch({ ...shard, bucket }, 1);
     frames.endBatch(range);
-    frames.add({ kind: 'ended' });
+    if (bucket === 'two') frames.add({ kind: 'ended' });
   }
   const names: string[] = [];
   const bytes = frames.take();

@@ -33,7 +33,9 @@ function anIntake(apply: (seqno: number) => DocumentResult) {
       seen.push(`history ${Buffer.from(encoded).toString()}`);
       return Status.success;
     },
-    apply: (_, { seqno }) => {
+    apply: (_, { buffer, keyEnd, keyStart, seqno, valueEnd }) => {
+      assert.match(buffer.toString('latin1', keyStart, keyEnd), /^key$/);
+      assert.match(buffer.toString('latin1', keyEnd, valueEnd), /^value/);
       const status = apply(seqno);
       if (status === Status.success) high = seqno;
       seen.push(`${seqno}: ${status === Status.success ? 'applied' : 'later'}`);

@@ -11,10 +11,13 @@ import { type BatchSink, type VbucketBatch, VbucketFeed } from './vbucket-feed.t
 const vb = 5;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const aSink = (send: (batch: VbucketBatch) => void): BatchSink => ({
+const aSink = (
+  send: (batch: VbucketBatch) => void,
+  begin: (vb: number, failover?: Uint8Array) => void = () => {},
+): BatchSink => ({
   hasRoom: true,
   bytes: 0,
-  begin: () => {},
+  begin,
   item: () => {},
   end: send,
   abandon: () => {},
@@ -113,14 +116,19 @@ test('changes that no client waits for are sent together after a short time, a d
   } as Partial<ChangeSource> as ChangeSource;
   const sent: VbucketBatch[] = [];
   const clock = new ManualClock();
+  const history = Buffer.from('history');
+  const histories: unknown[] = [];
   const feed = new VbucketFeed({
     source,
     vb,
     position: 0,
     clock,
     delayed: new DelayedWork(clock),
-    sink: aSink((batch) => sent.push(batch)),
-    history: () => new Uint8Array(0),
+    sink: aSink(
+      (batch) => sent.push(batch),
+      (_vb, failover) => histories.push(failover),
+    ),
+    history: () => history,
     tooOld: assert.fail,
     failed: assert.fail,
   });
@@ -138,6 +146,7 @@ test('changes that no client waits for are sent together after a short time, a d
   assert.deepEqual(sent.splice(0), [{ start: 3, to: 4, end: 4, live: true, isAwaited: true }]);
   clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [], 'all was sent');
+  assert.deepEqual(histories, [history, undefined], 'the first batch has the history');
   change(5, 5);
   feed.close();
   clock.advance(delayMs.quiet);
