@@ -5,7 +5,7 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { kinds } from '../options.ts';
 import { BucketData } from '../remote/bucket-data.ts';
-import { collectionOptions, jsonFlag, seconds, wholeNumber } from '../remote/common-options.ts';
+import { collectionOptions, jsonFlag, secondsUpTo, wholeNumber } from '../remote/common-options.ts';
 import { RemoteNode } from '../remote/remote-node.ts';
 import { type Printed, verb } from '../remote/verb.ts';
 import { columns, ProgressLine } from '../terminal.ts';
@@ -21,7 +21,8 @@ const loadOptions = {
   ...nodeConnection('user with the roles data_reader and data_writer, or more'),
   ...collectionOptions,
   json: jsonFlag,
-  duration: { kind: seconds, default: 10, doc: 'how long' },
+  // A timer takes no longer time.
+  duration: { kind: secondsUpTo(24), default: 10, doc: 'how long' },
   documents: { kind: wholeNumber(1, 100_000_000), default: 10_000, doc: 'different keys' },
   size: { kind: wholeNumber(frameBytes, 20 << 20, 'BYTES'), default: 256, doc: 'of each document' },
   reads: { kind: wholeNumber(0, 100, 'PERCENT'), default: 80, doc: 'share of reads; the others are writes' },

@@ -1,4 +1,5 @@
 // Options that several commands on a running node share.
+import { realClock } from '#ports/clock.ts';
 import { kinds, type OptionKind, UsageError } from '../options.ts';
 
 export const jsonFlag = { kind: kinds.flag, default: false, doc: 'print JSON instead of text' } as const;
@@ -17,15 +18,28 @@ export const wholeNumber = (min: number, max: number, placeholder = 'N'): Option
   },
 });
 
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const daySeconds = 86_400;
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: daySeconds };
 
-/** A time such as 90s, 5m, 12h or 7d, in seconds. */
-export const seconds: OptionKind<number> = {
+/** A time such as 90s, 5m, 12h or 7d, in seconds, up to so many days. */
+export const secondsUpTo = (daysMax: number): OptionKind<number> => ({
   placeholder: 'TIME',
   show: (value) => (value % 60 === 0 ? `${value / 60}m` : `${value}s`),
   parse(text) {
     const [, count, unit = 's'] = /^(\d{1,7})([smhd]?)$/.exec(text) ?? [];
-    if (Number(count) > 0) return Number(count) * (unitSeconds[unit || 's'] as number);
+    const value = Number(count) * (unitSeconds[unit || 's'] as number);
+    if (value > daysMax * daySeconds) throw new UsageError(`"${text}" is more than ${daysMax}d`);
+    if (value > 0) return value;
     throw new UsageError(`"${text}" is not a time such as 90s, 5m, 12h or 7d`);
   },
-};
+});
+
+/** Fifty years. The data service stores times up to 2106. */
+export const expirySeconds = secondsUpTo(18_250);
+
+/** Up to 30 days the data service takes the time from now, beyond it seconds since 1970. */
+const relativeExpiryMax = 30 * daySeconds;
+
+/** When a document expires that does so in so many seconds, as the data service takes it. */
+export const expiryAfter = (fromNow: number): number =>
+  fromNow <= relativeExpiryMax ? fromNow : Math.floor(realClock.wallMs() / 1_000) + fromNow;

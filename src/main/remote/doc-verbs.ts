@@ -4,13 +4,12 @@ import { readFileSync } from 'node:fs';
 import { exactJson } from '#base/exact-json.ts';
 import { jsonFlags, type StoreReply, type StoreRequest } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
-import { realClock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
 import { BucketData } from './bucket-data.ts';
-import { collectionOptions, jsonFlag, seconds, wholeNumber } from './common-options.ts';
+import { collectionOptions, expiryAfter, expirySeconds, jsonFlag, wholeNumber } from './common-options.ts';
 import { RemoteNode, type RemoteOptions, urlPath } from './remote-node.ts';
 import { type Printed, verb } from './verb.ts';
 
@@ -19,8 +18,6 @@ const commonOptions = {
   ...collectionOptions,
   json: jsonFlag,
 } as const;
-/** Longer expiries are points in time. */
-const relativeExpiryMax = 30 * 86_400;
 const valueBytesMax = 20 << 20;
 
 const casText: OptionKind<bigint> = {
@@ -34,7 +31,7 @@ const casText: OptionKind<bigint> = {
 const casOption = { cas: { kind: casText, doc: 'only if the document has this CAS' } } as const;
 const writing = {
   file: { kind: kinds.path, doc: 'file of the value; -: standard input' },
-  expiry: { kind: seconds, doc: 'when the document expires, from now' },
+  expiry: { kind: expirySeconds, doc: 'when the document expires, from now' },
   durability: {
     kind: choice('none', 'majority', 'majorityAndPersistActive', 'persistToMajority'),
     default: 'none',
@@ -159,11 +156,8 @@ function requestOf(key: string, given: string | undefined, options: WritingValue
   const value = given === undefined ? contentOfFile(file as string) : Buffer.from(given);
   if (value.length > valueBytesMax) throw new CommandError('the value has more than 20 MiB');
   const flags = isJson(value) ? jsonFlags : binaryFlags;
-  return { key, value, flags, durability, expiry: expiryOf(expiry) };
+  return { key, value, flags, durability, expiry: expiryAfter(expiry) };
 }
-
-const expiryOf = (fromNow: number): number =>
-  fromNow <= relativeExpiryMax ? fromNow : Math.floor(realClock.wallMs() / 1_000) + fromNow;
 
 function contentOfFile(file: string): Buffer {
   try {

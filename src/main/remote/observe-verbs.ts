@@ -5,7 +5,7 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { kinds } from '../options.ts';
 import { columns } from '../terminal.ts';
-import { jsonFlag, seconds, wholeNumber } from './common-options.ts';
+import { jsonFlag, secondsUpTo, wholeNumber } from './common-options.ts';
 import { RemoteNode } from './remote-node.ts';
 import { verb } from './verb.ts';
 
@@ -33,7 +33,7 @@ export const metricsVerbs = [
     {
       ...nodeConnection('user with the role external_stats_reader, or more'),
       json: jsonFlag,
-      since: { kind: seconds, doc: 'values of this time until now' },
+      since: { kind: secondsUpTo(18_250), doc: 'values of this time until now' },
       step: { kind: wholeNumber(1, 86_400, 'SECONDS'), default: 10, doc: 'from one value to the next' },
       functions: {
         kind: functionName,

@@ -7,7 +7,13 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
 import { BucketData } from '../remote/bucket-data.ts';
-import { collectionOptions, jsonFlag, seconds, wholeNumber } from '../remote/common-options.ts';
+import {
+  collectionOptions,
+  expiryAfter,
+  expirySeconds,
+  jsonFlag,
+  wholeNumber,
+} from '../remote/common-options.ts';
 import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
 import { type Printed, verb } from '../remote/verb.ts';
 import { counted, ProgressLine } from '../terminal.ts';
@@ -25,8 +31,6 @@ import { ProgressRecord } from './progress-record.ts';
 import { fileStart, type StartPosition } from './source-record.ts';
 
 const saveMs = 1_000;
-/** Longer expiries are points in time. */
-const relativeExpiryMax = 30 * 86_400;
 
 const separator: OptionKind<string> = {
   placeholder: 'CHARACTER',
@@ -59,7 +63,7 @@ const importOptions = {
     doc: 'store cells of CSV that are numbers, true or false as such',
   },
   'omit-empty': { kind: kinds.flag, default: false, doc: 'store no field for an empty cell of CSV' },
-  expiry: { kind: seconds, doc: 'when the documents expire, from now' },
+  expiry: { kind: expirySeconds, doc: 'when the documents expire, from now' },
   'errors-shown': {
     kind: wholeNumber(0, 1_000_000),
     default: 100,
@@ -173,7 +177,7 @@ class Import {
         data,
         collectionId,
         kind: this.options.mode === 'insert' ? 'add' : 'set',
-        expiry: this.expiry(),
+        expiry: expiryAfter(this.options.expiry ?? 0),
       } as const;
       const reports = {
         refused: (line: number, problem: string) => this.report(line, problem),
@@ -261,11 +265,6 @@ class Import {
       value: { written, present, refused, seconds: took, problems: this.problems },
       text: `${parts.join(', ')} in ${took.toFixed(1)} s`,
     };
-  }
-
-  private expiry(): number {
-    const { expiry = 0 } = this.options;
-    return expiry <= relativeExpiryMax ? expiry : Math.floor(realClock.wallMs() / 1_000) + expiry;
   }
 
   /** The names in the first line of CSV, and where it ends; null for JSON. */
