@@ -13,6 +13,7 @@ import { AdvisorSessions } from '../state/advisor-sessions.ts';
 import { CompletedRequests } from '../state/completed-requests.ts';
 import { Counters } from '../state/counters.ts';
 import type { Engine } from '../state/engine-port.ts';
+import { LongStatements } from '../state/long-statements.ts';
 import type { QueryParts, QueryServiceDeps } from '../state/parts.ts';
 import { PlanCache } from '../state/plan-cache.ts';
 import { PreparedCache } from '../state/prepared-cache.ts';
@@ -35,6 +36,7 @@ export class QueryService implements QueryParts {
   readonly admission: Admission;
   readonly transactions: Transactions;
   readonly slices: TimeSlices;
+  readonly longStatements: LongStatements;
   readonly timers: SharedTimers;
   private readonly lost: LostAttempts;
   readonly meters: UserMeters;
@@ -65,6 +67,7 @@ export class QueryService implements QueryParts {
     });
     this.advisorSessions = new AdvisorSessions(clock, random);
     this.slices = new TimeSlices(clock);
+    this.longStatements = new LongStatements(clock);
     this.timers = new SharedTimers(clock);
     this.admission = new Admission(() => ({ running: settings.servicers, waiting: settings.queueLimit }));
   }

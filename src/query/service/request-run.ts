@@ -14,12 +14,13 @@ import type { QueryRequest } from '../request/query-request.ts';
 import { readParameters, type SentRequest } from '../request/read-parameters.ts';
 import { type ActiveRequest, newRequest, type RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
+import { longFrom } from '../state/long-statements.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 import { AbortableRows } from './abortable-rows.ts';
 import { recordEnd } from './ended-request.ts';
-import { executeContext } from './execute-context.ts';
+import { type ContextParts, executeContext } from './execute-context.ts';
 import { enterLimits } from './limited-users.ts';
 import { parametersOf } from './parameter-values.ts';
 import { RequestAnswer } from './request-answer.ts';
@@ -172,17 +173,23 @@ export class RequestRun {
     answer.transaction = transaction;
     const datastore = transaction.datastore(requestDatastore(service, session));
     const choice = new StatementChoice(service, engine, datastore, request);
-    const { clock } = service.deps;
-    const plannedMs = clock.monotonicMs();
-    const chosen = choice.choose();
-    answer.ownMs.plan = clock.monotonicMs() - plannedMs;
+    const run = (chosen: Chosen): Promise<void> =>
+      this.runWithin({ transaction, choice, datastore, session, request }, engine, chosen);
+    const isLong = (request.statement?.length ?? 0) >= longFrom;
+    if (!isLong) return run(this.choose(choice));
+    return service.longStatements.inTurn(this.cancellation.signal, () => this.choose(choice)).then(run);
+  }
+
+  private runWithin(
+    parts: Pick<ContextParts, 'transaction' | 'choice' | 'datastore' | 'session' | 'request'>,
+    engine: Engine,
+    chosen: Chosen,
+  ): Promise<void> {
+    const { service, answer } = this;
+    const { request, session } = parts;
     const context = executeContext({
+      ...parts,
       service,
-      request,
-      session,
-      choice,
-      datastore,
-      transaction,
       slices: this.slices,
       signal: this.cancellation.signal,
       startedMs: this.active.startedMs,
@@ -207,6 +214,14 @@ export class RequestRun {
   ): Promise<void> {
     const run = await this.prepareNow(engine, session, chosen, context);
     await this.runChosen(engine, request, session, run, context);
+  }
+
+  private choose(choice: StatementChoice): Chosen {
+    const { clock } = this.service.deps;
+    const startedMs = clock.monotonicMs();
+    const chosen = choice.choose();
+    this.answer.ownMs.plan = clock.monotonicMs() - startedMs;
+    return chosen;
   }
 
   /** `auto_execute`: caches the statement that PREPARE prepares and returns it, to run next. */

@@ -32,6 +32,7 @@ import type { AdvisorSessions } from './advisor-sessions.ts';
 import type { CompletedRequests } from './completed-requests.ts';
 import type { Counters } from './counters.ts';
 import type { Engine } from './engine-port.ts';
+import type { LongStatements } from './long-statements.ts';
 import type { PlanCache } from './plan-cache.ts';
 import type { PreparedCache } from './prepared-cache.ts';
 import type { ServiceSettings } from './settings.ts';
@@ -106,6 +107,7 @@ export interface QueryParts {
   readonly signedPlans: SignedPlans;
   readonly admission: Admission;
   readonly slices: TimeSlices;
+  readonly longStatements: LongStatements;
   /** Timers of requests. */
   readonly timers: SharedTimers;
   readonly meters: UserMeters;
