@@ -135,6 +135,7 @@ export class FakeKv {
   async randomKey(): Promise<string | null> {
     return this.key;
   }
+  async followMap(): Promise<void> {}
   async shardPositions(): Promise<[]> {
     return [];
   }

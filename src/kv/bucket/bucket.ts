@@ -40,7 +40,7 @@ export class Bucket {
   private failedCommits = 0;
   private readonly options: BucketOptions;
   private readonly parts: BucketParts;
-  private readonly shards: ShardStates;
+  readonly shards: ShardStates;
   private files: BucketFiles | null;
   private isOpen = false;
   /** Some file lost the mark of its clean stop, which a later process could have continued. */
@@ -53,7 +53,7 @@ export class Bucket {
   private readable: number[] = [];
   private manifest: Manifest = defaultManifest;
   private starting: Promise<void> = Promise.resolve();
-  private dropping: Promise<unknown> = Promise.resolve();
+  private ending: Promise<unknown> = Promise.resolve();
 
   constructor(options: BucketOptions) {
     const { storage, type } = options;
@@ -127,9 +127,11 @@ export class Bucket {
     this.serve();
   }
 
-  /** Brings the shards to these states, one after the other; resolves with whether one changed. */
+  /** Brings the shards to these states at once; resolves with whether one changed, when those that became active are served. */
   followShards(shards: readonly ShardSpec[]): Promise<boolean> {
-    return this.shards.follow(shards);
+    const followed = this.shards.follow(shards);
+    this.ending = Promise.allSettled([this.ending, followed]);
+    return followed;
   }
 
   /** Until when vbuckets that become active are served; set where other nodes have copies of them. */
@@ -139,10 +141,7 @@ export class Bucket {
     this.shards.serve(vbs, untilMs);
   }
 
-  /**
-   * Active vbuckets make no seqnos while this node hands them over to another one. Once it no longer does, the events that they
-   * missed are recorded.
-   */
+  /** Active vbuckets make no seqnos while this node hands them over. Once it no longer does, the events that they missed are recorded. */
   handOver(vbs: readonly number[], isUnderWay: boolean): void {
     for (const vb of vbs) this.columns.handingOver[vb] = isUnderWay ? 1 : 0;
     if (!isUnderWay && this.isServing) this.recordMissedEvents(vbs);
@@ -161,7 +160,7 @@ export class Bucket {
     const { files, options, parts } = this;
     const isServing = (): boolean => this.isServing;
     const dropped = dropVbuckets(vbs, { parts, files, disk: options.storage?.disk, isServing });
-    this.dropping = Promise.allSettled([this.dropping, dropped]);
+    this.ending = Promise.allSettled([this.ending, dropped]);
     await dropped;
     // Their rows had the epochs that this node has promised to keep; `dropVbuckets` wrote states for another reason.
     if ((await this.writeStates(vbs)).length < vbs.length) throw new Error('the disk takes no changes');
@@ -234,7 +233,7 @@ export class Bucket {
       random: this.options.random,
       shards: this.options.shards,
       activated: (vbs) => this.recordMissedEvents(vbs),
-      written: (vbs) => this.writeStates(vbs),
+      written: (vbs, withChanges) => this.writeStates(vbs, withChanges),
       deposed: (vb) => durableWrites.depose(vb),
       changed: (vb) => changes.stateChanged(vb),
       servedUntilMs: (vb) => this.servedUntilMs(vb),
@@ -252,17 +251,16 @@ export class Bucket {
   /** False: the disk did not take all changes. */
   async writeAll(): Promise<boolean> {
     const vbs = this.allVbuckets();
-    return (await this.writeStates(vbs, true)).length === vbs.length;
+    await this.parts.flusher?.pause();
+    await this.parts.flusher?.drain();
+    const written = await this.writeStates(vbs);
+    if (this.isServing) this.parts.flusher?.resume();
+    return written.length === vbs.length;
   }
 
-  /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. `drains`: after all changes. */
-  async writeStates(vbs: readonly number[], drains = false): Promise<readonly number[]> {
-    const { flusher } = this.parts;
-    await flusher?.pause();
-    if (drains) await flusher?.drain();
-    const written = await flusher?.writeStates(vbs);
-    if (this.isServing) flusher?.resume();
-    return written ?? vbs;
+  /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. */
+  async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
+    return (await this.parts.flusher?.writeStatesNow(vbs, withChanges)) ?? vbs;
   }
 
   async diskSizes(): Promise<DiskSizes> {
@@ -297,7 +295,7 @@ export class Bucket {
   private async halt(): Promise<void> {
     this.refuseAll();
     const stopped = this.parts.warmUp?.stop();
-    await this.dropping;
+    await this.ending;
     await stopped;
     await this.starting;
     await this.compaction.stop();

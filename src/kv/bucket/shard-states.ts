@@ -1,16 +1,18 @@
 // The states of a bucket's shards: which vbuckets this node serves, and in which state. Shards that become active are served once their new
-// history is on disk; those of one map share its commits.
+// history is on disk: from before they become so where that was prepared, else those of one map share its commits.
 import type { Random } from '#ports/random.ts';
 import type { ShardSpec } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { addFailoverEntry } from './warm-up.ts';
 
+const noEntries = new Uint8Array();
+
 export interface ShardHooks {
   /** These vbuckets became active and have a new uuid. */
   activated(vbs: readonly number[]): void;
-  /** Resolves when the states of these vbuckets are on disk, or the disk does not take them now. */
-  written(vbs: readonly number[]): Promise<unknown>;
+  /** Resolves with those of these vbuckets whose states are on disk; the disk does not take the others now. */
+  written(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]>;
   /** This vbucket is not active any longer. */
   deposed(vb: number): void;
   /** Called after every change of a vbucket's state. */
@@ -30,6 +32,8 @@ export class ShardStates {
   private readonly options: ShardStatesOptions;
   /** Vbuckets whose documents are loaded; null while none is served. */
   private loaded: ReadonlySet<number> | null = null;
+  /** By vbucket whose next history has begun: its failover log before, and the new uuid. */
+  private readonly prepared = new Map<number, { before: Uint8Array; uuidHi: number; uuidLo: number }>();
 
   constructor(options: ShardStatesOptions) {
     this.options = options;
@@ -61,6 +65,43 @@ export class ShardStates {
   close(): void {
     this.loaded = null;
     this.options.vbuckets.columns.servedUntilMs.fill(0);
+  }
+
+  /**
+   * Begins the histories of those of these vbuckets that are not active, for when they become so. Resolves with those that are on disk
+   * with their epochs; `withChanges`: and with all that they have.
+   */
+  prepare(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]> {
+    for (const vb of vbs) this.beginHistory(vb);
+    return this.options.written(vbs, withChanges);
+  }
+
+  private beginHistory(vb: number): void {
+    const { random, vbuckets } = this.options;
+    const { failovers } = vbuckets;
+    if (!this.loaded?.has(vb) || this.isActive(vb) || this.isPrepared(vb)) return;
+    const before = failovers.encode(vb);
+    addFailoverEntry(vbuckets, vb, random);
+    this.prepared.set(vb, { before, uuidHi: failovers.uuidHi(vb), uuidLo: failovers.uuidLo(vb) });
+  }
+
+  /** Ends histories that were only prepared: another node has become active. */
+  revert(vbs: readonly number[]): void {
+    const { failovers } = this.options.vbuckets;
+    for (const vb of vbs) {
+      if (this.isPrepared(vb)) failovers.decode(vb, this.prepared.get(vb)?.before ?? noEntries);
+      this.prepared.delete(vb);
+    }
+  }
+
+  /** False also where the vbucket has changed or was emptied since. */
+  private isPrepared(vb: number): boolean {
+    const { columns, failovers } = this.options.vbuckets;
+    const prepared = this.prepared.get(vb);
+    if (prepared === undefined) return false;
+    const [newest] = failovers.entries(vb);
+    const isNewest = newest?.uuidHi === prepared.uuidHi && newest.uuidLo === prepared.uuidLo;
+    return isNewest && newest.seqno === columns.highSeqno[vb];
   }
 
   /** Brings every shard to its desired state; resolves with whether a state changed. */
@@ -102,9 +143,11 @@ export class ShardStates {
   private async activate(promoted: readonly number[]): Promise<void> {
     const { activated, random, servedUntilMs, vbuckets, written } = this.options;
     const loaded = promoted.filter((vb) => this.loaded?.has(vb));
-    for (const vb of loaded) addFailoverEntry(vbuckets, vb, random);
+    const unprepared = loaded.filter((vb) => !this.isPrepared(vb));
+    for (const vb of loaded) this.prepared.delete(vb);
+    for (const vb of unprepared) addFailoverEntry(vbuckets, vb, random);
     activated(loaded);
-    await written(loaded);
+    if (unprepared.length > 0) await written(unprepared, true);
     for (const vb of loaded) if (this.loaded?.has(vb)) vbuckets.columns.servedUntilMs[vb] = servedUntilMs(vb);
   }
 

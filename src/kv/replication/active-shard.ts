@@ -181,8 +181,9 @@ export class ActiveShard {
     this.feedCopies();
     this.followJoining();
     // Until the outcome of a request to stop is known, the successor may serve already.
-    if (this.change?.kind !== 'stop')
-      this.handover.follow(this.successor() !== null && this.takeOverSeqnos === null);
+    const isWanted = this.successor() !== null && this.takeOverSeqnos === null;
+    const isBegun = this.change?.kind !== 'stop' && this.handover.follow(isWanted);
+    if (isBegun) for (const { feed } of this.copies.values()) feed.resume();
     this.options.bucket.serveUntil(this.options.vbs, this.servedUntilMs());
   }
 
@@ -388,6 +389,7 @@ export class ActiveShard {
       delayed,
       clock,
       follows: due,
+      isUrgent: () => this.holdsRequests,
       diverged: (vbs) => this.diverged.set(node, vbs),
       failed: (reason) => {
         log.error('replication.feed_failed', { bucket: ref.bucket, shard: ref.shard, node, reason });

@@ -1,13 +1,11 @@
 // The replication of one bucket on this node: the shards that this process serves and feeds to copies, their in-sync sets, and the
 // shards that are copies, which other nodes feed.
-import type { Clock } from '#ports/clock.ts';
-import type { Log } from '#ports/log.ts';
-import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '../admin.ts';
-import type { Bucket } from '../bucket/bucket.ts';
+import type { ShardChange, ShardSpec } from '../admin.ts';
 import { vbsOfShard } from '../bucket/shard-positions.ts';
 import { CutWriter } from '../data/cut.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
+import type { BucketReplicationOptions } from './bucket-replication-options.ts';
 import { CheckTimes } from './check-times.ts';
 import { confirmation } from './confirmation.ts';
 import { ContinuedBoots } from './continued-boots.ts';
@@ -16,38 +14,15 @@ import { positionOf } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
 import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
-import type { EarlyOpens } from './early-opens.ts';
-import { EpochWrites, isConfirmation } from './epoch-writes.ts';
+import { EpochWrites } from './epoch-writes.ts';
 import type { BatchBody, CopyBatch, Empty, Open, Opened, PeerMessage } from './frames.ts';
-import type { PeerConnections } from './peers.ts';
+import { Histories } from './histories.ts';
 import { eachPosition } from './position-rows.ts';
 import { servedShardState } from './served-shard-state.ts';
 import { ShardDrops } from './shard-drops.ts';
 import { UnappliedBytes } from './unapplied-bytes.ts';
 
-export interface BucketReplicationOptions {
-  uuid: string;
-  incarnation: number;
-  bucket: Bucket;
-  self: SyncMember;
-  peers: PeerConnections;
-  /** Until this monotonic time, promises may be valid that an earlier engine of the bucket made to actives on other nodes. */
-  promisedUntilMs: number;
-  /** That engine was one of an earlier process. */
-  isFirstOfProcess: boolean;
-  /** Early opens of all buckets. */
-  early: EarlyOpens;
-  change: (change: MapChange) => Promise<MapOutcome>;
-  /** Whether copies that the map no longer has stay. */
-  keepsCopies: () => boolean;
-  /** Called when this node serves other shards than before. */
-  changed: () => void;
-  tick: () => void;
-  clock: Clock;
-  log: Log;
-}
-
-/** The pause between requests for a change while the store cannot be reached. */
+/** Between requests for a change while the store cannot be reached. */
 const storeRetryMs = 500;
 
 interface Intake {
@@ -70,10 +45,9 @@ export class BucketReplication {
   private readonly delayed: DelayedWork;
   private readonly boots: ContinuedBoots;
   private readonly epochWrites: EpochWrites;
+  private readonly histories: Histories;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
-  private following: Promise<unknown> = Promise.resolve();
-  /** A change of the map is under way. */
   private isChanging = false;
   /** No change is requested before this monotonic time, because the store could not be reached. */
   private notBeforeMs = -Infinity;
@@ -91,6 +65,15 @@ export class BucketReplication {
     const delayed = new DelayedWork(options.clock);
     this.reports = new CopyReports({ ...options, delayed, columns: options.bucket.columns });
     this.earlier = new EarlierActives(options.peers);
+    this.histories = new Histories({
+      ...options,
+      vbsOf: this.vbsOf,
+      begin: ({ epoch, shard }) => this.raiseEpoch(shard, epoch, options.self.node),
+      prepared: (onDisk) => {
+        this.epochWrites.taken(onDisk);
+        options.clock.soon(() => this.checkShards());
+      },
+    });
     this.boots = new ContinuedBoots({ ...options, own: options.bucket.stoppedBoots });
     this.epochWrites = new EpochWrites({ ...options, boots: this.boots, vbsOf: this.vbsOf });
     options.bucket.servedUntilMs = (vb) => this.servedUntilMs(vb);
@@ -98,10 +81,13 @@ export class BucketReplication {
   }
 
   /** Brings the shards to the states of this map, unless a newer one was seen. */
-  follow(specs: readonly ShardSpec[], revision: number): Promise<void> {
-    const done = this.following.then(() => this.followMap(specs, revision));
-    this.following = done.catch(() => {});
-    return done;
+  follow(specs: readonly ShardSpec[], revision: number): void {
+    if (this.isClosed || revision <= this.revision) return;
+    this.revision = revision;
+    this.options.tick();
+    this.specs = specs;
+    for (const [shard, spec] of specs.entries()) this.refuseEarlier(shard, spec);
+    this.followStates();
   }
 
   received(node: string, message: PeerMessage, body: BatchBody, bytes: number): void {
@@ -146,14 +132,6 @@ export class BucketReplication {
     for (const shard of this.intakes.keys()) this.endIntake(shard);
   }
 
-  private async followMap(specs: readonly ShardSpec[], revision: number): Promise<void> {
-    if (this.isClosed || revision < this.revision) return;
-    this.revision = revision;
-    this.specs = specs;
-    for (const [shard, spec] of specs.entries()) this.refuseEarlier(shard, spec);
-    await this.followStates();
-  }
-
   private refuseEarlier(shard: number, { confirmed, epoch, state }: ShardSpec): void {
     const earlier = state === 'active' && confirmed === undefined ? this.earlier.refuse(shard) : null;
     if (earlier === null) return;
@@ -161,19 +139,24 @@ export class BucketReplication {
     this.sendEpoch('refused', earlier, shard, this.epochOf(shard));
   }
 
-  private async followStates(): Promise<void> {
-    const { bucket, changed } = this.options;
+  private followStates(): void {
+    const { bucket, changed, log, uuid } = this.options;
     const states = this.specs.map((spec, shard) => this.stateOf(spec, shard));
     for (const [shard, { state }] of states.entries()) {
       if (state !== 'active') this.retire(shard);
       if (state === 'dead') this.endIntake(shard);
     }
     for (const [shard, spec] of states.entries()) if (spec.state === 'active') this.begin(shard, spec);
-    if (await bucket.followShards(states)) changed();
+    // The states change at once. Later maps do not wait until shards that become active here are on disk.
+    const followed = bucket.followShards(states);
     for (const active of this.actives.values()) active.feedCopies();
     this.openEarly();
     // Confirmations do not wait for the next beat.
     this.options.clock.soon(() => this.checkShards());
+    followed.then(
+      (isChanged) => isChanged && changed(),
+      ({ message: reason }: Error) => log.error('replication.states_not_followed', { bucket: uuid, reason }),
+    );
   }
 
   private stateOf(spec: ShardSpec, shard: number): ShardSpec {
@@ -208,49 +191,53 @@ export class BucketReplication {
     if (this.isClosed) return;
     this.options.tick();
     for (const active of this.actives.values()) active.serve();
-    const mayChange = !this.isChanging && this.options.clock.monotonicMs() >= this.notBeforeMs;
-    const changes = mayChange && !this.isMapUnknown ? this.wantedChanges() : [];
+    const isReachable = this.options.clock.monotonicMs() >= this.notBeforeMs;
+    const confirms = isReachable && !this.isMapUnknown ? this.confirmations() : [];
+    const mayChange = isReachable && !this.isChanging;
+    const changes = mayChange && !this.isMapUnknown ? this.wantedChanges(confirms) : [];
     // Before anything is removed the map is written as it is, because a read may be stale.
     if (mayChange && (changes.length > 0 || this.isMapUnknown || this.leftovers().length > 0))
       void this.change(changes);
     this.checks.followWaits(this.actives.values());
   }
 
-  /** The changes of one write of the map: confirmations of this process, or else changes of in-sync sets and actives. */
-  private wantedChanges(): ShardChange[] {
+  /** The confirmations of shards that are prepared; the others begin to be. */
+  private confirmations(): readonly ShardChange[] {
     const { boots, drops, earlier } = this;
-    const confirms = this.specs.flatMap((spec, shard) =>
+    const due = this.specs.flatMap((spec, shard) =>
       confirmation(spec, { ...this.options, boots, drops, earlier, shard, epoch: this.epochOf(shard) }),
     );
+    return this.histories.prepared(due, this.specs);
+  }
+
+  /** The changes of one write of the map: confirmations of this process, or else changes of in-sync sets and actives. */
+  private wantedChanges(confirms: readonly ShardChange[]): readonly ShardChange[] {
     if (confirms.length > 0) return confirms;
     return [...this.actives.values()].flatMap((active) => active.wantedChange() ?? []);
   }
 
   private async change(wanted: readonly ShardChange[]): Promise<void> {
-    const { change, log, self, uuid } = this.options;
+    const { change, log, uuid } = this.options;
     this.isChanging = true;
     for (const shardChange of wanted) this.actives.get(shardChange.shard)?.changing(shardChange);
-    for (const { epoch, shard } of wanted.filter(isConfirmation)) this.raiseEpoch(shard, epoch, self.node);
-    // On disk before the map has it, so that no lower epoch is answered after a restart.
-    const changes = wanted.some(isConfirmation) ? await this.epochWrites.write(wanted, this.specs) : wanted;
+    const changes = this.histories.areOnDisk(wanted)
+      ? wanted
+      : await this.epochWrites.write(wanted, this.specs);
     if (changes.length === 0 && wanted.length > 0) return this.endUnsent(wanted);
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
     if (outcome.kind === 'unsent') return this.endUnsent(changes);
+    this.isChanging = false;
     if (outcome.kind === 'unknown' && !this.isMapUnknown)
       log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
     this.isMapUnknown = outcome.kind === 'unknown';
+    if (outcome.kind === 'unknown') return;
     if (outcome.kind === 'done') this.epochWrites.made(changes);
-    try {
-      if (outcome.kind === 'unknown') return;
-      // First the map, so that a shard that has stopped is not served again before `changed`.
-      await this.follow(outcome.shards, outcome.revision);
-      for (const active of this.actives.values()) active.changed();
-      if (outcome.kind === 'done')
-        for (const shard of this.leftovers()) this.drops.begin(shard, this.vbsOf(shard));
-    } finally {
-      this.isChanging = false;
-    }
+    // First the map, so that a shard that has stopped is not served again before `changed`.
+    this.follow(outcome.shards, outcome.revision);
+    for (const active of this.actives.values()) active.changed();
+    for (const shard of outcome.kind === 'done' ? this.leftovers() : [])
+      this.drops.begin(shard, this.vbsOf(shard));
   }
 
   private endUnsent(changes: readonly ShardChange[]): void {
@@ -270,7 +257,7 @@ export class BucketReplication {
   }
 
   private followAgain(): void {
-    if (!this.isClosed) this.following = this.following.then(() => this.followStates()).catch(() => {});
+    void Promise.resolve().then(() => this.isClosed || this.followStates());
   }
 
   /** Answers the requests that arrived before this node had the copies. */
@@ -306,6 +293,7 @@ export class BucketReplication {
       failed: (reason) => this.failed(shard, reason),
     });
     this.intakes.set(shard, { node, epoch, intake });
+    bucket.shards.revert(vbs);
     this.earlier.fedBy(shard, node);
     const positions = vbs.map((vb) => positionOf(bucket, vb));
     this.answer(node, { kind: 'opened', shard, epoch, feed, rows: positions });
@@ -359,8 +347,8 @@ export class BucketReplication {
   private empty(node: string, { epoch, shard, vbs }: Empty): void {
     if (epoch < this.epochOf(shard) || this.actives.has(shard)) return;
     const emptied = this.vbsOf(shard).filter((vb) => vbs.includes(vb));
-    const { log, uuid } = this.options;
-    log.info('replication.copy_emptied', { bucket: uuid, shard, node, vbuckets: emptied.length });
+    const { log, uuid: bucket } = this.options;
+    log.info('replication.copy_emptied', { bucket, shard, node, vbuckets: emptied.length });
     this.endIntake(shard);
     this.drops.begin(shard, emptied);
   }

@@ -44,6 +44,7 @@ function aFeed(
   return new CopyFeed({
     cuts: new CutWriter(),
     delayed: new DelayedWork(new SimulatedClock()),
+    isUrgent: () => false,
     node: 'c',
     shard,
     incarnation: 1,

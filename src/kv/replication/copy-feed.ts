@@ -20,6 +20,8 @@ export interface CopyFeedOptions {
   /** Shared by all feeds. */
   cuts: CutWriter;
   delayed: DelayedWork;
+  /** Requests wait for the shard. */
+  isUrgent: () => boolean;
   clock: Clock;
   /** Called when every vbucket of the copy has reached the end of its feed for the first time. */
   follows: () => void;
@@ -131,12 +133,13 @@ export class CopyFeed {
   }
 
   private feed(vb: number, position: number): void {
-    const { bucket, clock, delayed, diverged, failed } = this.options;
+    const { bucket, clock, delayed, diverged, failed, isUrgent } = this.options;
     const tooOld = (): void => diverged([vb]);
     const source = bucket.changes;
     const { sink } = this;
     const history = (): Uint8Array => bucket.history(vb);
-    const feed = new VbucketFeed({ source, vb, position, clock, failed, tooOld, delayed, sink, history });
+    const options = { source, vb, position, clock, failed, tooOld, delayed, isUrgent, sink, history };
+    const feed = new VbucketFeed(options);
     this.feeds.set(vb, feed);
     // A copy that has every change is following at once: the feed sends nothing until the next change.
     if (position === source.highSeqno(vb)) this.noteFollowing(feed);

@@ -54,6 +54,12 @@ export class EpochWrites {
       .map((change) => this.offerOf(change.shard) ?? change);
   }
 
+  /** The disk has taken the epochs of these shards. */
+  taken(shards: readonly number[]): void {
+    for (const shard of shards) this.passed.delete(shard);
+    if (shards.length > 0) this.failingSinceMs = null;
+  }
+
   /** The map has the changes that `write` returned. */
   made(changes: readonly ShardChange[]): void {
     for (const offer of this.offers) if (changes.includes(offer)) this.passed.add(offer.shard);

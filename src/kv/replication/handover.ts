@@ -27,17 +27,18 @@ export class Handover {
     return this.sinceMs !== null;
   }
 
-  /** Begins or ends the handover. */
-  follow(isWanted: boolean): void {
+  /** Begins or ends the handover; true: it has begun now. */
+  follow(isWanted: boolean): boolean {
     const { bucket, clock, vbs } = this.options;
     const now = clock.monotonicMs();
     if (this.sinceMs !== null && (!isWanted || now - this.sinceMs > durationMsMax)) {
       this.notBeforeMs = now + retryMs;
       this.end();
     }
-    if (!isWanted || this.sinceMs !== null || now < this.notBeforeMs) return;
+    if (!isWanted || this.sinceMs !== null || now < this.notBeforeMs) return false;
     this.sinceMs = now;
     bucket.handOver(vbs, true);
+    return true;
   }
 
   /** Whether every member has all changes, and no client waits for a durable write. */

@@ -9,7 +9,8 @@ import {
   promiseMsMax,
   type SyncMember,
 } from '../admin.ts';
-import { BucketReplication, type BucketReplicationOptions } from './bucket-replication.ts';
+import { BucketReplication } from './bucket-replication.ts';
+import type { BucketReplicationOptions } from './bucket-replication-options.ts';
 import { EarlyOpens } from './early-opens.ts';
 import type { BatchBody, Continued, PeerMessage } from './frames.ts';
 import type { LinkHost } from './link.ts';

@@ -50,6 +50,7 @@ test('a page is read again when its rows reached the disk while it was read', as
     delayed: new DelayedWork(new ManualClock()),
     sink: aSink((batch) => sent.push(batch)),
     history: () => new Uint8Array(0),
+    isUrgent: () => false,
     tooOld: () => assert.fail('nothing was purged'),
     failed: assert.fail,
   });
@@ -91,6 +92,7 @@ test('a page without new rows is not read again before something changes', async
     delayed: new DelayedWork(clock),
     sink: aSink(() => assert.fail('there is nothing to send')),
     history: () => new Uint8Array(0),
+    isUrgent: () => false,
     tooOld: assert.fail,
     failed: assert.fail,
   });
@@ -129,6 +131,7 @@ test('changes that no client waits for are sent together after a short time, a d
       (_vb, failover) => histories.push(failover),
     ),
     history: () => history,
+    isUrgent: () => false,
     tooOld: assert.fail,
     failed: assert.fail,
   });
@@ -151,4 +154,36 @@ test('changes that no client waits for are sent together after a short time, a d
   feed.close();
   clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [], 'a closed feed sends nothing');
+});
+
+test('changes are sent at once, and their answers requested at once, while requests wait for the shard', () => {
+  const source = {
+    follow: () => {},
+    unfollow: () => {},
+    highSeqno: () => 3,
+    visibleSeqno: () => 3,
+    hasRecent: () => true,
+    nextForCopy: () => 0,
+  } as Partial<ChangeSource> as ChangeSource;
+  const sent: VbucketBatch[] = [];
+  let isUrgent = false;
+  const clock = new ManualClock();
+  const feed = new VbucketFeed({
+    source,
+    vb,
+    position: 0,
+    clock,
+    delayed: new DelayedWork(clock),
+    sink: aSink((batch) => sent.push(batch)),
+    history: () => new Uint8Array(0),
+    isUrgent: () => isUrgent,
+    tooOld: () => assert.fail('nothing was purged'),
+    failed: assert.fail,
+  });
+  feed.changed();
+  assert.deepEqual(sent, [], 'no client waits for it');
+  isUrgent = true;
+  feed.changed();
+  assert.deepEqual(sent, [{ start: 1, to: 3, end: 3, live: true, isAwaited: true }]);
+  feed.close();
 });

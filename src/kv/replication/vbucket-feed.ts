@@ -41,6 +41,8 @@ export interface VbucketFeedOptions {
   history: (vb: number) => Uint8Array;
   /** For changes that no client waits for. */
   delayed: DelayedWork;
+  /** Requests wait for the shard: each change is sent at once. */
+  isUrgent: () => boolean;
   /** The copy lacks deletions whose tombstones the active has purged: it must be rebuilt. */
   tooOld: () => void;
   /** The copy cannot be continued. */
@@ -84,10 +86,10 @@ export class VbucketFeed implements Follower {
     else this.resumeDelayed();
   }
 
-  /** Whether a durable write of the vbucket waits for its copies. */
+  /** Whether a durable write of the vbucket waits for its copies, or requests for the shard. */
   private isAwaited(): boolean {
-    const { source, vb } = this.options;
-    return source.visibleSeqno(vb) < source.highSeqno(vb);
+    const { isUrgent, source, vb } = this.options;
+    return isUrgent() || source.visibleSeqno(vb) < source.highSeqno(vb);
   }
 
   private resumeDelayed(): void {

@@ -39,6 +39,15 @@ export class Cutter {
     return endSeqno;
   }
 
+  /** Writes a cut without items that ends where the one before it did: the vbucket's state as it is now. */
+  takeState(vb: number, writer: CutWriter): number {
+    const endSeqno = this.vbuckets.columns.cutSeqno[vb] as number;
+    const failover = this.vbuckets.failovers.encode(vb);
+    writer.begin(failover.length);
+    writer.finish(this.stateOf(vb, endSeqno, endSeqno, failover));
+    return endSeqno;
+  }
+
   private takeItems(vb: number, writer: CutWriter, limitBytes: number): number {
     const { columns, items } = this.vbuckets;
     let endSeqno = 0;

@@ -1,14 +1,14 @@
 // Writes a bucket's changes to disk: per file at most one commit at a time, each with the changes that accumulated during the one
 // before. After a failed commit the file takes no writes until it is opened again; only a commit that found the disk full is
 // retried, with the same cuts.
-import { type Clock, nextTurn, type Timer } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { CutWriter } from '../../data/cut.ts';
-import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../../data/disk-engine.ts';
+import { type DiskEngine, DiskFullError, fileOf } from '../../data/disk-engine.ts';
 import type { VbucketColumns } from '../../vbucket/columns.ts';
 import type { Cutter } from '../../vbucket/cutter.ts';
 import type { Timings } from '../timings.ts';
-import { adapt, firstBatch } from './batch-size.ts';
+import { adapt } from './batch-size.ts';
+import { type CutBatch, type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
 import { type DirtyBytes, delayMs, hasBatch, isLoad, mayDelayAgain } from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
 import { UrgentEnd } from './urgent-end.ts';
@@ -37,42 +37,6 @@ export interface FlusherOptions {
   onFull: (reason: string | null) => void;
 }
 
-/** Encoded cuts, and the seqnos that are persisted with them. */
-interface Batch {
-  /** Without bytes while the disk writes it. */
-  cuts: CutBuffer;
-  readonly byteLength: number;
-  ends: { vb: number; seqno: number }[];
-  /** A client waits for it. */
-  isUrgent: boolean;
-}
-
-interface FileState {
-  readonly vbs: number[];
-  readonly writer: CutWriter;
-  /** Vbucket at which the next batch begins, so that a busy vbucket does not starve others. */
-  cursor: number;
-  batchBytes: number;
-  timer: Timer | null;
-  lingers: number;
-  /** Changes since the delay began. */
-  changes: number;
-  isLoaded: boolean;
-  /** After a delay under load: how many vbuckets are still to be written before the next delay. */
-  unvisited: number;
-  isUrgent: boolean;
-  readonly urgentEnd: UrgentEnd;
-  running: Promise<void> | null;
-  failure: string | null;
-  /** Batches that are not on disk, in order: the first is being written, or found the disk full. */
-  readonly batches: Batch[];
-  writing: Promise<void>;
-  /** The first batch found the disk full; it is retried before anything else is written. */
-  isFull: boolean;
-  /** Vbuckets whose state is to be written after that batch. */
-  readonly statesDue: Set<number>;
-}
-
 export class Flusher {
   private readonly options: FlusherOptions;
   private readonly files: FileState[];
@@ -83,25 +47,13 @@ export class Flusher {
 
   constructor(options: FlusherOptions) {
     this.options = options;
-    this.files = Array.from({ length: options.fileCount }, (_, file) => ({
-      vbs: vbucketsOfFile(file, options.fileCount, options.columns.count),
-      writer: new CutWriter(),
-      cursor: 0,
-      batchBytes: firstBatch,
-      timer: null,
-      lingers: 0,
-      changes: 0,
-      isLoaded: false,
-      unvisited: 0,
-      isUrgent: false,
-      urgentEnd: new UrgentEnd(options.clock, async () => options.disk.endUrgent?.(options.bucketUuid, file)),
-      running: null,
-      failure: null,
-      batches: [],
-      writing: Promise.resolve(),
-      isFull: false,
-      statesDue: new Set(),
-    }));
+    const { bucketUuid, clock, columns, disk, fileCount } = options;
+    this.files = Array.from({ length: fileCount }, (_, file) =>
+      newFileState(
+        vbucketsOfFile(file, fileCount, columns.count),
+        new UrgentEnd(clock, async () => disk.endUrgent?.(bucketUuid, file)),
+      ),
+    );
   }
 
   /** Bytes of cuts not yet committed. */
@@ -160,22 +112,37 @@ export class Flusher {
     return (await Promise.all(this.files.map((file) => this.writeFileStates(file, vbs)))).flat();
   }
 
-  private async writeFileStates(file: FileState, vbs: readonly number[]): Promise<readonly number[]> {
+  /**
+   * As `writeStates`, while commits go on: behind the cuts that are taken already. `withChanges`: all dirty items of these vbuckets, too; without
+   * them it takes little more than a sync.
+   */
+  async writeStatesNow(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]> {
+    const written = this.files.map((file) => this.writeFileStates(file, vbs, withChanges));
+    return (await Promise.all(written)).flat();
+  }
+
+  private async writeFileStates(
+    file: FileState,
+    vbs: readonly number[],
+    withChanges = true,
+  ): Promise<readonly number[]> {
     const ofFile = vbs.filter((vb) => fileOf(vb, this.files.length) === this.files.indexOf(file));
-    if (ofFile.length > 0) await this.commitStates(file, ofFile);
+    if (ofFile.length > 0) await this.commitStates(file, ofFile, withChanges);
     return file.failure === null && !file.isFull ? ofFile : [];
   }
 
   /** A cut says that everything before it is on disk, so none is taken while a batch is not; the states follow that batch. */
-  private async commitStates(file: FileState, vbs: readonly number[]): Promise<void> {
+  private async commitStates(file: FileState, vbs: readonly number[], withChanges = true): Promise<void> {
     if (file.isFull) await this.writeInTurn(file);
     if (file.failure !== null) return;
     for (const vb of vbs) file.statesDue.add(vb);
     if (file.isFull) return;
     const { cutter } = this.options;
-    const ends = Array.from(file.statesDue, (vb) => ({ vb, seqno: cutter.take(vb, file.writer, Infinity) }));
+    const take = (vb: number): number =>
+      withChanges ? cutter.take(vb, file.writer, Infinity) : cutter.takeState(vb, file.writer);
+    for (const vb of file.statesDue) file.ends.push({ vb, seqno: take(vb) });
     file.statesDue.clear();
-    await this.commit(file, ends, false);
+    await this.commit(file, false);
   }
 
   private async drainFile(file: FileState): Promise<void> {
@@ -257,25 +224,27 @@ export class Flusher {
   private async commitNext(file: FileState, isUrgent: boolean): Promise<void> {
     if (file.failure !== null) return;
     if (file.isFull || file.statesDue.size > 0) await this.commitStates(file, []);
-    else await this.commit(file, await this.takeBatch(file), isUrgent);
+    else {
+      await this.takeBatch(file);
+      await this.commit(file, isUrgent);
+    }
   }
 
   /** Encodes in slices: each cut is of one instant, a batch need not be. */
-  private async takeBatch(file: FileState): Promise<Batch['ends']> {
+  private async takeBatch(file: FileState): Promise<void> {
     const { writer } = file;
-    const ends: Batch['ends'] = [];
     let left = file.vbs.length;
     for (;;) {
-      left = this.takeSlice(file, ends, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
-      if (left === 0 || writer.bytes >= file.batchBytes) return ends;
+      left = this.takeSlice(file, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
+      if (left === 0 || writer.bytes >= file.batchBytes) return;
       await nextTurn(this.options.clock);
     }
   }
 
   /** Encodes until the batch has `limitBytes` or `left` vbuckets were visited. Returns how many are left. */
-  private takeSlice(file: FileState, ends: Batch['ends'], left: number, limitBytes: number): number {
+  private takeSlice(file: FileState, left: number, limitBytes: number): number {
     const { cutter } = this.options;
-    const { vbs, writer } = file;
+    const { ends, vbs, writer } = file;
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const vb = vbs[file.cursor] as number;
@@ -289,9 +258,13 @@ export class Flusher {
     return remaining;
   }
 
-  private async commit(file: FileState, ends: Batch['ends'], isUrgent: boolean): Promise<void> {
+  private async commit(file: FileState, isUrgent: boolean): Promise<void> {
+    const { ends } = file;
     if (ends.length === 0) return;
+    file.ends = [];
     const cuts = file.writer.take();
+    // It may have failed while they were encoded.
+    if (file.failure !== null) return;
     this.inFlightBytes += cuts.byteLength;
     file.batches.push({ cuts, byteLength: cuts.byteLength, ends, isUrgent });
     await this.writeInTurn(file);
@@ -300,14 +273,14 @@ export class Flusher {
   /** A later batch may have newer versions of the same documents, so a file's batches are written one after the other. */
   private writeInTurn(file: FileState): Promise<void> {
     file.writing = file.writing.then(async () => {
-      for (let batch: Batch | undefined; file.failure === null && (batch = file.batches[0]); )
+      for (let batch: CutBatch | undefined; file.failure === null && (batch = file.batches[0]); )
         if (!(await this.write(file, batch))) return;
     });
     return file.writing;
   }
 
   /** Writes the first batch; false when it did not reach the disk. */
-  private async write(file: FileState, batch: Batch): Promise<boolean> {
+  private async write(file: FileState, batch: CutBatch): Promise<boolean> {
     const { clock, disk, bucketUuid, progress, priority, timings } = this.options;
     const { byteLength, ends } = batch;
     const startedMs = clock.monotonicMs();
@@ -374,8 +347,4 @@ export class Flusher {
     file.timer?.cancel();
     file.timer = null;
   }
-}
-
-function vbucketsOfFile(file: number, fileCount: number, vbucketCount: number): number[] {
-  return Array.from({ length: vbucketCount }, (_, vb) => vb).filter((vb) => fileOf(vb, fileCount) === file);
 }

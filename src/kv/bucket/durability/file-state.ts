@@ -1,0 +1,69 @@
+// What the flusher knows of one file of a bucket.
+import type { Timer } from '#ports/clock.ts';
+import { CutWriter } from '../../data/cut.ts';
+import { type CutBuffer, fileOf } from '../../data/disk-engine.ts';
+import { firstBatch } from './batch-size.ts';
+import type { UrgentEnd } from './urgent-end.ts';
+
+/** Encoded cuts, and the seqnos that are persisted with them. */
+export interface CutBatch {
+  /** Without bytes while the disk writes it. */
+  cuts: CutBuffer;
+  readonly byteLength: number;
+  ends: { vb: number; seqno: number }[];
+  /** A client waits for it. */
+  isUrgent: boolean;
+}
+
+export interface FileState {
+  readonly vbs: number[];
+  readonly writer: CutWriter;
+  /** The ends of the cuts in the writer. */
+  ends: CutBatch['ends'];
+  /** Vbucket at which the next batch begins, so that a busy vbucket does not starve others. */
+  cursor: number;
+  batchBytes: number;
+  timer: Timer | null;
+  lingers: number;
+  /** Changes since the delay began. */
+  changes: number;
+  isLoaded: boolean;
+  /** After a delay under load: how many vbuckets are still to be written before the next delay. */
+  unvisited: number;
+  isUrgent: boolean;
+  readonly urgentEnd: UrgentEnd;
+  running: Promise<void> | null;
+  failure: string | null;
+  /** Batches that are not on disk, in order: the first is being written, or found the disk full. */
+  readonly batches: CutBatch[];
+  writing: Promise<void>;
+  /** The first batch found the disk full; it is retried before anything else is written. */
+  isFull: boolean;
+  /** Vbuckets whose state is to be written after that batch. */
+  readonly statesDue: Set<number>;
+}
+
+export const newFileState = (vbs: number[], urgentEnd: UrgentEnd): FileState => ({
+  vbs,
+  urgentEnd,
+  writer: new CutWriter(),
+  ends: [],
+  cursor: 0,
+  batchBytes: firstBatch,
+  timer: null,
+  lingers: 0,
+  changes: 0,
+  isLoaded: false,
+  unvisited: 0,
+  isUrgent: false,
+  running: null,
+  failure: null,
+  batches: [],
+  writing: Promise.resolve(),
+  isFull: false,
+  statesDue: new Set(),
+});
+
+export function vbucketsOfFile(file: number, fileCount: number, vbucketCount: number): number[] {
+  return Array.from({ length: vbucketCount }, (_, vb) => vb).filter((vb) => fileOf(vb, fileCount) === file);
+}

@@ -1,0 +1,88 @@
+// The histories of vbuckets that are to become active: on disk, with their epochs, before they are.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import type { ShardSpec } from '../admin.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+
+const files = { folder: '/h', bucketUuid: 'h', incarnation: 1, fileCount: 4 };
+const vb = 5;
+const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
+  Array.from({ length: 64 }, (_, shard) => ({
+    state: shard === vb ? state : 'active',
+    epoch: shard === vb ? epoch : 1,
+    replicas: [],
+  }));
+
+async function settled<T>(b: BucketUnderTest, done: Promise<T>): Promise<T> {
+  let isDone = false;
+  const ended = done.finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    b.tick(5);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return ended;
+}
+
+/** A bucket whose vbucket is a copy with changes that are not on disk, and what its disk says of it after a crash. */
+async function aCopy() {
+  const disk = new MemoryDisk();
+  const storage = { disk: disk.engine(), files };
+  const b = await new BucketUnderTest({ storage, shards: shards('active', 1) }).start();
+  b.store('k', { vb });
+  await settled(b, b.bucket.writeAll());
+  b.store('later', { vb });
+  b.bucket.followShards(shards('replica', 2));
+  const onDisk = async () => {
+    disk.crash();
+    const { opened } = await disk.engine().open(files);
+    return opened.flatMap(({ vbuckets }) => vbuckets).find((record) => record.vb === vb);
+  };
+  return { b, onDisk };
+}
+
+test('the history and the epoch are on disk before the vbucket is active, without its changes', async () => {
+  const { b, onDisk } = await aCopy();
+  const { columns, shards: states } = b.bucket;
+  const written = columns.persistedSeqno[vb] as number;
+  columns.epoch[vb] = 3;
+  await settled(b, states.prepare([vb], false));
+  assert.equal(columns.persistedSeqno[vb], written, 'the changes wait for the flusher');
+  const prepared = Buffer.from(b.bucket.history(vb));
+  b.bucket.followShards(shards('active', 3));
+  assert.equal(columns.state[vb], VbucketState.active);
+  assert.equal(columns.servedUntilMs[vb], Infinity, 'it is served at once');
+  assert.deepEqual(Buffer.from(b.bucket.history(vb)), prepared, 'with this history');
+  const record = await onDisk();
+  assert.deepEqual([record?.epoch, record?.highSeqno], [3, written]);
+  assert.deepEqual(Buffer.from(record?.failover ?? ''), prepared);
+});
+
+test('all changes are on disk too where that is required', async () => {
+  const { b } = await aCopy();
+  await settled(b, b.bucket.shards.prepare([vb], true));
+  assert.equal(b.bucket.columns.persistedSeqno[vb], b.bucket.columns.highSeqno[vb]);
+});
+
+test('a copy that does not become active has the history that it had', async () => {
+  const { b } = await aCopy();
+  const before = Buffer.from(b.bucket.history(vb));
+  await settled(b, b.bucket.shards.prepare([vb], false));
+  await settled(b, b.bucket.shards.prepare([vb], false));
+  assert.equal(b.bucket.history(vb).length, before.length + 16, 'it has one more');
+  b.bucket.shards.revert([vb]);
+  assert.deepEqual(Buffer.from(b.bucket.history(vb)), before);
+});
+
+test('a history that was prepared before other changes is not used', async () => {
+  const { b } = await aCopy();
+  const { columns, shards: states } = b.bucket;
+  await settled(b, states.prepare([vb], false));
+  const prepared = Buffer.from(b.bucket.history(vb)).toString('hex', 0, 8);
+  (columns.highSeqno[vb] as number) += 1;
+  await settled(b, b.bucket.followShards(shards('active', 3)));
+  assert.notEqual(Buffer.from(b.bucket.history(vb)).toString('hex', 0, 8), prepared);
+});

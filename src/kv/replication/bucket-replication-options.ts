@@ -1,0 +1,29 @@
+// What the replication of one bucket gets from the data service.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { MapChange, MapOutcome, SyncMember } from '../admin.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+import type { EarlyOpens } from './early-opens.ts';
+import type { PeerConnections } from './peers.ts';
+
+export interface BucketReplicationOptions {
+  uuid: string;
+  incarnation: number;
+  bucket: Bucket;
+  self: SyncMember;
+  peers: PeerConnections;
+  /** Until this monotonic time, promises may be valid that an earlier engine of the bucket made to actives on other nodes. */
+  promisedUntilMs: number;
+  /** That engine was one of an earlier process. */
+  isFirstOfProcess: boolean;
+  /** Early opens of all buckets. */
+  early: EarlyOpens;
+  change: (change: MapChange) => Promise<MapOutcome>;
+  /** Whether copies that the map no longer has stay. */
+  keepsCopies: () => boolean;
+  /** Called when this node serves other shards than before. */
+  changed: () => void;
+  tick: () => void;
+  clock: Clock;
+  log: Log;
+}

@@ -1,0 +1,68 @@
+// Prepares shards that this process may confirm as their active: their epochs, and the histories that begin with it, are on disk before the map
+// names the process. Other changes of the map do not wait for that.
+import type { ShardChange, ShardSpec } from '../admin.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+import { isConfirmation } from './epoch-writes.ts';
+
+interface HistoriesOptions {
+  bucket: Bucket;
+  vbsOf: (shard: number) => readonly number[];
+  /** Called before the epoch of a shard is written. */
+  begin: (confirm: ShardChange) => void;
+  /** Called when shards are prepared, with those whose epochs are on disk. */
+  prepared: (onDisk: readonly number[]) => void;
+}
+
+interface Begun {
+  readonly epoch: number;
+  /** Null while it is being written; false: the disk did not take it. */
+  isOnDisk: boolean | null;
+}
+
+export class Histories {
+  private readonly options: HistoriesOptions;
+  private readonly begun = new Map<number, Begun>();
+
+  constructor(options: HistoriesOptions) {
+    this.options = options;
+  }
+
+  /** The changes without the confirmations of shards that are not prepared yet; begins to prepare those. */
+  prepared(changes: readonly ShardChange[], specs: readonly ShardSpec[]): readonly ShardChange[] {
+    const confirms = changes.filter(isConfirmation);
+    const unprepared = confirms.filter((confirm) => this.begunFor(confirm) === null);
+    if (unprepared.length > 0) void this.prepare(unprepared, specs);
+    return changes.filter((change) => !isConfirmation(change) || this.begunFor(change)?.isOnDisk != null);
+  }
+
+  /** Whether the disk has taken the epochs of all confirmations among these changes. */
+  areOnDisk(changes: readonly ShardChange[]): boolean {
+    return changes.every((change) => !isConfirmation(change) || this.begunFor(change)?.isOnDisk);
+  }
+
+  private begunFor({ epoch, shard }: ShardChange): Begun | null {
+    const found = this.begun.get(shard);
+    return found?.epoch === epoch ? found : null;
+  }
+
+  /** With all documents where the active must have those on disk before the one before it may leave the in-sync set. */
+  private async prepare(confirms: readonly ShardChange[], specs: readonly ShardSpec[]): Promise<void> {
+    const { begin, bucket, prepared, vbsOf } = this.options;
+    const begun = confirms.map((confirm) => {
+      begin(confirm);
+      const entry: Begun = { epoch: confirm.epoch, isOnDisk: null };
+      this.begun.set(confirm.shard, entry);
+      return { shard: confirm.shard, entry };
+    });
+    const shards = confirms.map(({ shard }) => shard);
+    const isLarge = (shard: number): boolean =>
+      (specs[shard]?.inSync?.length ?? 1) > bucket.progress.majority;
+    const written = await Promise.all([
+      bucket.shards.prepare(shards.filter(isLarge).flatMap(vbsOf), false),
+      bucket.shards.prepare(shards.filter((shard) => !isLarge(shard)).flatMap(vbsOf), true),
+    ]);
+    const onDisk = new Set(written.flat());
+    for (const { entry, shard } of begun) entry.isOnDisk = vbsOf(shard).every((vb) => onDisk.has(vb));
+    prepared(shards.filter((shard) => this.begun.get(shard)?.isOnDisk));
+  }
+}
