@@ -7,7 +7,7 @@ import type { TlsSpec } from '#ports/tls.ts';
 import type { BatchReply, BatchRequest, SlotMessage } from '#wire/document-batch.ts';
 import type { BucketActivity, DocumentCounts, TrafficFigures } from './activity.ts';
 import type { VbucketStateName } from './data/vbucket-state.ts';
-import type { KvCluster, MapChange, MapOutcome, ShardPosition, ShardSpec } from './shards.ts';
+import type { KvCluster, MapChange, MapOutcome, ShardMap, ShardPosition, ShardSpec } from './shards.ts';
 
 export {
   type BucketGrant,
@@ -38,6 +38,7 @@ export {
   type PeerTls,
   promiseMsMax,
   type ShardChange,
+  type ShardMap,
   type ShardPosition,
   type ShardSpec,
   type SyncMember,
@@ -294,6 +295,8 @@ export interface KvAdmin {
    * be removed. The state is then partly applied: call it again.
    */
   apply(desired: KvDesired): Promise<KvReport>;
+  /** The part of the desired state that handovers of shards wait for, ahead of the rest; nothing for a bucket that is not served yet. */
+  followMap(map: ShardMap): Promise<void>;
   /** The actual state and all counters; of all buckets, or of one. */
   report(bucketUuid?: string): Promise<KvReport>;
   /** Answers a verification request for an external user; unknown ids are ignored. */

@@ -74,6 +74,13 @@ export interface MapChange {
   readonly changes: readonly ShardChange[];
 }
 
+/** A bucket's map, as far as it concerns this node. */
+export interface ShardMap {
+  readonly bucketUuid: string;
+  readonly revision: number;
+  readonly shards: readonly ShardSpec[];
+}
+
 /**
  * `confirm`: this process serves the shard from now on, under this epoch, which may be above that in the map. `join`, `leave`: a copy
  * becomes, or ceases to be, a member of the in-sync set. `stop`: this process does not serve the shard any longer. Every change but

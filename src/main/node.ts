@@ -203,6 +203,7 @@ export class Node {
       membership,
       kv: {
         apply: (desired) => this.apply(desired),
+        followMap: (map) => kv.followMap(map),
         report: (bucketUuid) => kv.report(bucketUuid),
         workCount: () => kv.workCount(),
         randomKey: (bucket) => kv.randomKey(bucket),

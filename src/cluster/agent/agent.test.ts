@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { BucketReport, CompactionRequest, KvDesired, KvReport } from '#kv/admin.ts';
+import type { BucketReport, CompactionRequest, KvDesired, KvReport, ShardMap } from '#kv/admin.ts';
 import { silentLog } from '#ports/log.ts';
-import { memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
+import { update } from '#replog/config-store.ts';
+import { aCluster, memoryCluster, nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
 import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
 import { BucketMaps } from '../buckets/bucket-maps.ts';
 import { BucketsService } from '../buckets/buckets.service.ts';
 import { BucketsStore } from '../buckets/buckets.store.ts';
-import { bucketsKey, initialManifest, manifestKey, mapKey } from '../config/cluster-state.ts';
+import { bucketsKey, clusterKey, initialManifest, manifestKey, mapKey } from '../config/cluster-state.ts';
+import { mapOnOneNode } from '../topology/vbucket-map.ts';
 import { Agent } from './agent.ts';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
@@ -23,6 +25,7 @@ class FakeKv {
   #ops = 0;
   #work = 0;
   readonly compactions: unknown[] = [];
+  readonly maps: ShardMap[] = [];
 
   async apply(desired: KvDesired): Promise<KvReport> {
     this.received.push(structuredClone(desired));
@@ -49,6 +52,9 @@ class FakeKv {
   }
   async randomKey(): Promise<string | null> {
     return null;
+  }
+  async followMap(map: ShardMap): Promise<void> {
+    this.maps.push(map);
   }
   async shardPositions(): Promise<[]> {
     return [];
@@ -193,6 +199,30 @@ describe('agent', () => {
     clock.advance(1_000);
     await creation;
     assert.equal(kv.received.length, before + 1);
+    await agent.stop();
+  });
+
+  it('sends a map ahead of the desired state, once, and none while the node is alone', async () => {
+    const { agent, buckets, kv, store } = await anAgent();
+    const { uuid } = await buckets.create(form, true);
+    assert.equal(kv.maps.length, 0);
+    await update(store, clusterKey, aCluster(), (cluster) => ({
+      ...cluster,
+      nodes: [...cluster.nodes, nodeNamed('other')],
+    }));
+    const gate = Promise.withResolvers<void>();
+    kv.hold = gate.promise;
+    await update(store, mapKey(uuid), mapOnOneNode(ownNodeId), (map) => ({
+      ...map,
+      shards: map.shards.map((shard) => ({ ...shard, epoch: 2 })),
+    }));
+    const { revision = 0 } = (await store.get(mapKey(uuid))) ?? {};
+    const sent = kv.maps.filter((map) => map.revision === revision);
+    assert.deepEqual(
+      sent.map(({ bucketUuid, shards }) => [bucketUuid, shards[0]?.epoch]),
+      [[uuid, 2]],
+    );
+    gate.resolve();
     await agent.stop();
   });
 

@@ -35,6 +35,7 @@ import { kvMetrics, type MeteredBucket } from './kv-metrics.ts';
 import { MapWriter } from './map-writer.ts';
 import { Samples } from './samples.ts';
 import { SharedReports } from './shared-reports.ts';
+import { wantedShards } from './wanted-shards.ts';
 
 /** How often the agent reads figures: often while buckets start or clients read figures, else rarely. */
 const sampleStepMs = { warming: 250, read: 1_000, idle: 10_000 };
@@ -54,7 +55,10 @@ export interface AgentDeps {
   view: ClusterView;
   store: ConfigStore;
   identity: NodeIdentity;
-  kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'shardPositions' | 'compact' | 'cancelCompaction'> & {
+  kv: Pick<
+    KvAdmin,
+    'apply' | 'followMap' | 'report' | 'randomKey' | 'shardPositions' | 'compact' | 'cancelCompaction'
+  > & {
     /** Rises before a client is answered: while it is the same, a report made since shows all that clients know. */
     workCount(): number;
   };
@@ -77,6 +81,8 @@ export class Agent implements DataService {
   readonly #createdFiles: CreatedFiles;
   readonly #mapWriter: MapWriter;
   readonly #samples = new Samples();
+  /** By bucket: the revision of the map that was sent last. */
+  readonly #sentMaps = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   readonly #subscriptions: { stop(): void }[] = [];
   #appliedRevision = -1;
@@ -109,6 +115,7 @@ export class Agent implements DataService {
     for (const source of [view, users, tls, clients, ...(nodeTls ? [nodeTls] : [])]) {
       this.#subscriptions.push(source.onChange(() => this.#requestApply()));
     }
+    this.#subscriptions.push(view.onChange(() => this.#sendMaps()));
     this.#requestApply();
     this.#scheduleSample();
   }
@@ -176,6 +183,20 @@ export class Agent implements DataService {
   onChange(listener: () => void): { stop(): void } {
     this.#listeners.add(listener);
     return { stop: () => void this.#listeners.delete(listener) };
+  }
+
+  /** Sends changed maps ahead of the desired state: handovers of shards wait for them, and for nothing else of it. */
+  #sendMaps(): void {
+    const { kv, view } = this.#deps;
+    if (view.cluster.nodes.length < 2 || !view.isActive) return;
+    for (const { uuid } of view.liveBuckets()) {
+      const [map, revision] = [view.map(uuid), view.mapRevision(uuid)];
+      if (map === null || this.#sentMaps.get(uuid) === revision) continue;
+      this.#sentMaps.set(uuid, revision);
+      const shards = wantedShards(map, view.self.uuid);
+      // The desired state has it too.
+      kv.followMap({ bucketUuid: uuid, revision, shards }).catch(() => {});
+    }
   }
 
   #requestApply(): void {

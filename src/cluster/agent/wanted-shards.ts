@@ -3,7 +3,18 @@ import type { ShardSpec } from '#kv/admin.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { lastActiveOf } from '../topology/promoted-shard.ts';
 
+/** The last result for each map, which is sent to the data service twice. */
+const known = new WeakMap<BucketMap, { readonly nodeId: string; readonly shards: readonly ShardSpec[] }>();
+
 export function wantedShards(map: BucketMap, nodeId: string): readonly ShardSpec[] {
+  const last = known.get(map);
+  if (last?.nodeId === nodeId) return last.shards;
+  const shards = shardsOf(map, nodeId);
+  known.set(map, { nodeId, shards });
+  return shards;
+}
+
+function shardsOf(map: BucketMap, nodeId: string): readonly ShardSpec[] {
   const ownIndex = map.nodes.indexOf(nodeId);
   /** Equal shards are one object: a message to the data thread holds it once. */
   const specs = new Map<string, ShardSpec>();

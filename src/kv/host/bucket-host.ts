@@ -3,7 +3,14 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type { BucketReport, BucketSpec, CompactionRequest, ShardPosition, ShardSpec } from '../admin.ts';
+import type {
+  BucketReport,
+  BucketSpec,
+  CompactionRequest,
+  ShardMap,
+  ShardPosition,
+  ShardSpec,
+} from '../admin.ts';
 import { Bucket } from '../bucket/bucket.ts';
 import { shardPositions } from '../bucket/shard-positions.ts';
 import { expiryPagerSecondsDefault } from '../bucket/upkeep/expiry-pager.ts';
@@ -139,6 +146,11 @@ export class BucketHost {
     await this.bucket.destroy();
   }
 
+  /** Where the shards are replicated: what they are now, before the rest of the desired state. */
+  followMap({ revision, shards }: ShardMap): void {
+    if (this.bucket.state === 'ready') this.shards?.follow(shards, revision);
+  }
+
   /** With other nodes replication decides what this one serves; alone it serves what the map says. */
   private async followShards({ mapRevision = 0, shards = [], type }: BucketSpec): Promise<void> {
     const replication = type === 'cache' ? null : (this.options.replication?.() ?? null);
@@ -152,7 +164,7 @@ export class BucketHost {
       return;
     }
     this.shards ??= this.replicate(replication);
-    await this.shards.follow(shards, mapRevision);
+    this.shards.follow(shards, mapRevision);
   }
 
   /**

@@ -25,11 +25,11 @@ import type {
   KvPorts,
   KvReport,
   KvStartOptions,
-  KvThreads,
   MapOutcome,
   MapRequest,
   PeerTls,
   RefusedLogin,
+  ShardMap,
   ShardPosition,
   SyncMember,
 } from '../admin.ts';
@@ -216,6 +216,10 @@ export class DataService implements KvAdmin {
     return done;
   }
 
+  async followMap(map: ShardMap): Promise<void> {
+    this.hostOf(map.bucketUuid)?.followMap(map);
+  }
+
   async report(bucketUuid?: string): Promise<KvReport> {
     const buckets = await bucketReports(this.hosts, this.clock, bucketUuid);
     return { buckets, connections: this.clients.all.size, traffic: { ...this.traffic } };
@@ -305,17 +309,13 @@ export class DataService implements KvAdmin {
     };
   }
 
-  private setThreads(wanted: KvThreads): void {
-    this.threads = diskThreads(wanted, this.options.processors ?? 1);
-    this.options.disk.setThreads?.(this.threads);
-  }
-
   private async follow(desired: KvDesired): Promise<KvReport> {
     if (this.stopping) throw new Error('the data service is stopping');
     this.tick();
     const { directory } = this;
     this.clients.follow(desired.limits ?? defaultLimits);
-    this.setThreads(desired.threads ?? defaultThreads);
+    this.threads = diskThreads(desired.threads ?? defaultThreads, this.options.processors ?? 1);
+    this.options.disk.setThreads?.(this.threads);
     const { cluster } = desired;
     // Without a certificate it could not reach the copies that the map names.
     if (cluster?.tls) this.replicationAs(cluster.self).follow(cluster);

@@ -17,6 +17,7 @@ import type {
   MapOutcome,
   MapRequest,
   RefusedLogin,
+  ShardMap,
   ShardPosition,
 } from '../admin.ts';
 import type { DataThreadInput, ThreadCallFailure, ThreadMessage } from './thread-messages.ts';
@@ -62,6 +63,10 @@ export class WorkerKvAdmin implements KvAdmin {
     const { log } = this.options;
     this.log = desired.limits?.logsConnections ? log.child('kv', 'debug') : log;
     return this.call('apply', [desired]);
+  }
+
+  followMap(map: ShardMap): Promise<void> {
+    return this.call('followMap', [map]);
   }
 
   report(bucketUuid?: string): Promise<KvReport> {
