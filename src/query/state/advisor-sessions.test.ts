@@ -48,6 +48,7 @@ test('a session collects a limited number of runs and bytes', () => {
   const [few, many] = [sessions.start({ ...options, queryCount: 3 }), sessions.start(options)];
   for (let at = 0; at < 5; at++) sessions.add(ended({ text: `SELECT ${at}` }));
   sessions.add(ended({ text: `SELECT "${'x'.repeat(2 << 20)}"` }));
+  sessions.add(ended({ queryContext: `\`${'x'.repeat(2 << 20)}\`.s` }));
   assert.deepEqual([few?.statements().length, many?.statements().length], [3, 5]);
 });
 

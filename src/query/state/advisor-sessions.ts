@@ -7,7 +7,7 @@ import type { Random } from '#ports/random.ts';
 export const sessionsMax = 16;
 /** The most statements that a session collects, counting each run. */
 export const statementsMax = 4_000;
-/** The limit of the texts of a session. */
+/** The limit of the texts of a session, with their query contexts. */
 const textMax = 2 << 20;
 
 export interface SessionOptions {
@@ -71,13 +71,13 @@ export class AdvisorSession {
     if (user !== null && !users.some((each) => isUser(each, user))) return;
     const key = `${queryContext}\0${text}`;
     const before = this.collected.get(key);
-    if (before === undefined && this.textLength + text.length > textMax) return;
+    if (before === undefined && this.textLength + key.length > textMax) return;
     this.runs++;
     if (before !== undefined) {
       before.run_count++;
       return;
     }
-    this.textLength += text.length;
+    this.textLength += key.length;
     const within = queryContext === '' ? {} : { query_context: queryContext };
     this.collected.set(key, { statement: text, run_count: 1, ...within });
   }
