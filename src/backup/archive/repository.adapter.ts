@@ -163,7 +163,9 @@ export class Repository {
 
   private folders(): string[] {
     const names = readdirSync(this.path).filter((name) => backupNamePattern.test(name));
-    return names.filter((name) => lstatSync(join(this.path, name)).isDirectory()).sort();
+    return names
+      .filter((name) => lstatSync(join(this.path, name), { throwIfNoEntry: false })?.isDirectory() === true)
+      .sort();
   }
 
   /** @throws ArchiveError when the manifest is missing, changed, or of another repository */

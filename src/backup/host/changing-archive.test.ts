@@ -1,6 +1,7 @@
 // Jobs that read an archive without its lock, while a task of another process changes it.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -52,6 +53,26 @@ describe('a job that reads an archive without its lock', () => {
       others,
     );
     assert.equal(share.mock.callCount(), 0, 'a task that begins meanwhile would fail');
+  });
+
+  it('lists the backups that are left where one is removed while they are listed', async (t) => {
+    using archive = anArchive();
+    const [first, ...others] = archive.names;
+    const { lstatSync } = fs;
+    const removing = t.mock.method(fs, 'lstatSync', (path: string, options?: fs.StatSyncOptions) => {
+      if (path.endsWith(first as string)) rmSync(path, { recursive: true, force: true });
+      return lstatSync(path, options);
+    });
+    syncBuiltinESMExports();
+    t.after(() => {
+      removing.mock.restore();
+      syncBuiltinESMExports();
+    });
+    const { backups } = (await runJob({ kind: 'info', folder: archive.folder }, context)) as RepositoryInfo;
+    assert.deepEqual(
+      backups.map(({ date }) => date),
+      others,
+    );
   });
 
   it('checks the newest backup that is left', async (t) => {
