@@ -45,7 +45,7 @@ export interface BucketOptions {
   shards?: readonly ShardSpec[] | undefined;
   /** Native buckets only. */
   storage?: Storage;
-  /** Called before the documents are loaded, with the boots of the process that closed the files cleanly; empty: they were not. */
+  /** Called with open files before their documents are loaded, with the boots of the process that closed them cleanly; empty: they were not. */
   filesOpened?: ((stoppedBoots: readonly string[]) => void) | undefined;
   vbucketCount?: number;
   /** Shared by all buckets of a thread; the host sets it before it passes input on. */

@@ -340,7 +340,7 @@ export class Bucket {
     this.hasOpenedFiles = found.opened.length > 0;
     this.isRecovered = found.opened.every(({ clean }) => clean);
     this.stoppedBoots = stoppedBootsOf(found);
-    if (!warmUp.isStopped) this.options.filesOpened?.(this.stoppedBoots);
+    if (this.hasOpenedFiles && !warmUp.isStopped) this.options.filesOpened?.(this.stoppedBoots);
     const { changed, damaged, readable, stoppedBoots } = await warmUp.readKeys(found);
     Object.assign(this, { damaged, readable, stoppedBoots });
     await this.parts.flusher?.writeStates(changed);

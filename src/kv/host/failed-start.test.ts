@@ -23,9 +23,12 @@ for (const [failing, said] of [
 ] as const)
   test(`a bucket that fails to ${failing} ${said.length > 0 ? 'says that it continues no process' : 'says nothing: a later process may have all memory'}`, async () => {
     const boots: (readonly string[])[] = [];
+    let warmed = 0;
     const replication = {
       boot: 'boot',
       failed: (_: string, own: readonly string[]) => boots.push(own),
+      // A warming bucket says that it continues no process.
+      warm: () => ({ follow: () => warmed++ }),
       remove() {},
     };
     const host = new BucketHost(aBucket('b', { type: 'native' }), {
@@ -42,5 +45,6 @@ for (const [failing, said] of [
     });
     await host.start();
     assert.deepEqual(boots, said);
+    assert.equal(warmed > 0, said.length > 0);
     assert.equal(host.report().state, 'failed');
   });
