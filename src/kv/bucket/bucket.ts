@@ -53,7 +53,8 @@ export class Bucket {
   private readable: number[] = [];
   private manifest: Manifest = defaultManifest;
   private starting: Promise<void> = Promise.resolve();
-  private ending: Promise<unknown> = Promise.resolve();
+  /** Work that writes to the files: they are closed or replaced after it. */
+  private readonly ending = new Set<Promise<unknown>>();
 
   constructor(options: BucketOptions) {
     const { storage, type } = options;
@@ -129,9 +130,7 @@ export class Bucket {
 
   /** Brings the shards to these states at once; resolves with whether one changed, when those that became active are served. */
   followShards(shards: readonly ShardSpec[]): Promise<boolean> {
-    const followed = this.shards.follow(shards);
-    this.ending = Promise.allSettled([this.ending, followed]);
-    return followed;
+    return this.untilEnded(this.shards.follow(shards));
   }
 
   /** Until when vbuckets that become active are served; set where other nodes have copies of them. */
@@ -159,9 +158,7 @@ export class Bucket {
   async drop(vbs: readonly number[]): Promise<void> {
     const { files, options, parts } = this;
     const isServing = (): boolean => this.isServing;
-    const dropped = dropVbuckets(vbs, { parts, files, disk: options.storage?.disk, isServing });
-    this.ending = Promise.allSettled([this.ending, dropped]);
-    await dropped;
+    await this.untilEnded(dropVbuckets(vbs, { parts, files, disk: options.storage?.disk, isServing }));
     // Their rows had the epochs that this node has promised to keep; `dropVbuckets` wrote states for another reason.
     if ((await this.writeStates(vbs)).length < vbs.length) throw new Error('the disk takes no changes');
   }
@@ -260,7 +257,8 @@ export class Bucket {
 
   /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. */
   async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
-    return (await this.parts.flusher?.writeStatesNow(vbs, withChanges)) ?? vbs;
+    const { flusher } = this.parts;
+    return flusher ? await this.untilEnded(flusher.writeStatesNow(vbs, withChanges)) : vbs;
   }
 
   async diskSizes(): Promise<DiskSizes> {
@@ -291,11 +289,18 @@ export class Bucket {
     for (const vb of this.shards.active(this.readable)) addFailoverEntry(vbuckets, vb, this.options.random);
   }
 
+  private untilEnded<T>(work: Promise<T>): Promise<T> {
+    const ended: Promise<unknown> = work.catch(() => {}).then(() => this.ending.delete(ended));
+    this.ending.add(ended);
+    return work;
+  }
+
   /** Ends all work except commits, removals and reads under way, for which it waits. */
   private async halt(): Promise<void> {
     this.refuseAll();
     const stopped = this.parts.warmUp?.stop();
-    await this.ending;
+    // What ends may begin other work, as a removal does, which writes states at its end.
+    while (this.ending.size > 0) await Promise.all(this.ending);
     await stopped;
     await this.starting;
     await this.compaction.stop();

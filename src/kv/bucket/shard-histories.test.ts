@@ -1,6 +1,7 @@
 // The histories of vbuckets that are to become active: on disk, with their epochs, before they are.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import type { ShardSpec } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
@@ -75,6 +76,25 @@ test('a copy that does not become active has the history that it had', async () 
   assert.equal(b.bucket.history(vb).length, before.length + 16, 'it has one more');
   b.bucket.shards.revert([vb]);
   assert.deepEqual(Buffer.from(b.bucket.history(vb)), before);
+});
+
+test('a bucket is flushed after the states that are being written, whose seqnos its new files do not have', async () => {
+  const gates: Promise<void>[] = [];
+  const disk = new MemoryDisk({ sync: () => gates.shift() ?? Promise.resolve() });
+  const storage = { disk: disk.engine(), files };
+  const b = await new BucketUnderTest({ storage, shards: shards('active', 1) }).start();
+  await settled(b, b.bucket.writeAll());
+  b.store('k', { vb });
+  const gate = deferred<void>();
+  gates.push(gate.promise);
+  const written = b.bucket.shards.prepare([vb], true);
+  const flushed = b.bucket.flush(2);
+  await settled(b, b.clock.sleep(100));
+  gate.resolve();
+  await settled(b, Promise.all([written, flushed]));
+  const { highSeqno, persistedSeqno } = b.bucket.columns;
+  assert.deepEqual([highSeqno[vb], persistedSeqno[vb]], [0, 0]);
+  await settled(b, b.bucket.stop());
 });
 
 test('a history that was prepared before other changes is not used', async () => {
