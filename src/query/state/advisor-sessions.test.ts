@@ -52,6 +52,14 @@ test('a session collects a limited number of runs and bytes', () => {
   assert.deepEqual([few?.statements().length, many?.statements().length], [3, 5]);
 });
 
+test('nothing is passed on to sessions that have all their runs', () => {
+  const { sessions } = someSessions();
+  sessions.start({ ...options, queryCount: 1 });
+  assert.equal(sessions.areCollecting, true);
+  sessions.add(ended());
+  assert.equal(sessions.areCollecting, false);
+});
+
 test('a new session takes the place of an ended one, and is refused while all run', () => {
   const { sessions } = someSessions();
   const all = Array.from({ length: sessionsMax }, () => sessions.start(options));

@@ -61,13 +61,18 @@ export class AdvisorSession {
     return this.state === 'scheduled';
   }
 
+  /** Whether it takes further statements. */
+  get isCollecting(): boolean {
+    return this.isRunning && this.runs < this.options.queryCount;
+  }
+
   statements(): readonly CollectedStatement[] {
     return [...this.collected.values()];
   }
 
   add({ text, queryContext, users, elapsedMs }: EndedStatement): void {
-    const { responseMs, user, queryCount } = this.options;
-    if (!this.isRunning || this.runs >= queryCount || elapsedMs <= responseMs) return;
+    const { responseMs, user } = this.options;
+    if (!this.isCollecting || elapsedMs <= responseMs) return;
     if (user !== null && !users.some((each) => isUser(each, user))) return;
     const key = `${queryContext}\0${text}`;
     const before = this.collected.get(key);
@@ -127,7 +132,7 @@ export class AdvisorSessions {
   }
 
   get areCollecting(): boolean {
-    for (const session of this.sessions.values()) if (session.isRunning) return true;
+    for (const session of this.sessions.values()) if (session.isCollecting) return true;
     return false;
   }
 
