@@ -140,10 +140,10 @@ export class Bucket {
     this.shards.serve(vbs, untilMs);
   }
 
-  /** Active vbuckets make no seqnos while this node hands them over. Once it no longer does, the events that they missed are recorded. */
-  handOver(vbs: readonly number[], isUnderWay: boolean): void {
+  /** Active vbuckets make no seqnos while this node hands them over. Events that they missed are recorded afterwards where they stay active. */
+  handOver(vbs: readonly number[], isUnderWay: boolean, staysActive = true): void {
     for (const vb of vbs) this.columns.handingOver[vb] = isUnderWay ? 1 : 0;
-    if (!isUnderWay && this.isServing) this.recordMissedEvents(vbs);
+    if (!isUnderWay && staysActive && this.isServing) this.recordMissedEvents(vbs);
   }
 
   /** Whether no durable write of these vbuckets waits for its level. */

@@ -167,8 +167,8 @@ export class ActiveShard {
     }
   }
 
-  close(): void {
-    this.handover.end();
+  close(staysActive = true): void {
+    this.handover.end(staysActive);
     for (const node of [...this.copies.keys()]) this.connectionLost(node);
     // A write that its members have not received is never acknowledged: another node may serve the shard next.
     for (const vb of this.options.vbs)

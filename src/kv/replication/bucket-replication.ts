@@ -183,7 +183,7 @@ export class BucketReplication {
   }
 
   private retire(shard: number): void {
-    this.actives.get(shard)?.close();
+    this.actives.get(shard)?.close(false);
     this.actives.delete(shard);
   }
 

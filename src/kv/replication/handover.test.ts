@@ -157,3 +157,41 @@ test('a successor that restarts before it has confirmed gives the shard to a mem
   assert.match(String(again.read('k', 0)), /^\["kept"/);
   for (const node of [a, again]) node?.crash();
 });
+
+test('a collection that is created while a shard is handed over changes nothing in what its old active has', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
+  const { clock, map } = cluster;
+  const nodes = await Promise.all(['a', 'b'].map((name) => cluster.start(name)));
+  const [a, b] = nodes as [ReplicatedNode, ReplicatedNode];
+  await clock.run(4_000);
+  assert.equal(a.store('k', 0), Status.success);
+  await clock.run(50);
+  const collections = [
+    { name: '_default', uid: '0' },
+    { name: 'c', uid: '8' },
+  ];
+  const manifest = { uid: '1', scopes: [{ name: '_default', uid: '0', collections }] };
+  const { bucket } = a;
+  const [drop, handOver] = [bucket.drop.bind(bucket), bucket.handOver.bind(bucket)];
+  bucket.handOver = (vbs, isUnderWay, staysActive) => {
+    handOver(vbs, isUnderWay, staysActive);
+    if (vbs.includes(0) && isUnderWay) for (const node of nodes) node.bucket.applyManifest(manifest);
+  };
+  const emptied: number[] = [];
+  bucket.drop = (vbs) => {
+    emptied.push(...vbs);
+    return drop(vbs);
+  };
+  await map.move(
+    Array.from({ length: shardCount }, () => [1, 0]),
+    'plan',
+  );
+  await clock.until(map.orchestrate());
+  await clock.run(1_000);
+  assert.deepEqual(
+    [a, b].map(({ bucket }) => bucket.columns.highSeqno[0]),
+    [2, 2],
+  );
+  assert.deepEqual(emptied, []);
+  for (const node of nodes) node.crash();
+});

@@ -48,9 +48,10 @@ export class Handover {
     return vbs.every((vb) => bucket.progress.committedSeqno(vb) >= (bucket.columns.highSeqno[vb] as number));
   }
 
-  end(): void {
+  /** `staysActive`: this node still serves the shard. */
+  end(staysActive = true): void {
     if (this.sinceMs === null) return;
     this.sinceMs = null;
-    this.options.bucket.handOver(this.options.vbs, false);
+    this.options.bucket.handOver(this.options.vbs, false, staysActive);
   }
 }
