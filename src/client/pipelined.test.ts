@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import type { Frame } from '#wire/frame.ts';
 import { pipelined } from './pipelined.ts';
@@ -60,4 +61,22 @@ test('a request that cannot be made rejects, also once replies have come', async
   const rejected = assert.rejects(run, /no such time/);
   while (waiting.length > 0) answer();
   await rejected;
+});
+
+test('after a request that cannot be made nothing more is sent or taken', async () => {
+  const { connection, waiting, answer } = aSilentNode();
+  const abort = new AbortController();
+  const sent: number[] = [];
+  let taken = 0;
+  const bad = (index: number) => {
+    if (index === 2) throw new Error('no such time');
+    sent.push(index);
+    return request();
+  };
+  const take = () => taken++;
+  const { signal } = abort;
+  await assert.rejects(pipelined(connection, { count: 10, request: bad, take, signal }), /no such time/);
+  while (waiting.length > 0) answer();
+  assert.deepEqual({ sent, taken }, { sent: [0, 1], taken: 0 });
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
 });

@@ -45,9 +45,12 @@ class PipelinedRun {
     signal?.throwIfAborted();
     const onAbort = () => this.stop(signal?.reason as Error);
     signal?.addEventListener('abort', onAbort);
-    this.sendMore();
     try {
+      this.sendMore();
       await this.finished.promise;
+    } catch (error) {
+      this.isStopped = true;
+      throw error;
     } finally {
       signal?.removeEventListener('abort', onAbort);
     }
