@@ -64,9 +64,7 @@ export function updateOf(
 }
 
 function expirationOf(run: Run, meta: Readonly<Record<string, Value>>): number | 'keep' {
-  const { expiration } = meta;
-  if (typeof expiration === 'number') return absoluteExpiration(run, expiration);
-  return run.context.preserveExpiry ? 'keep' : 0;
+  return absoluteExpiration(run, meta['expiration']) ?? (run.context.preserveExpiry ? 'keep' : 0);
 }
 
 /** The attributes to write, and as null those to remove that the document has. */

@@ -16,3 +16,16 @@ test('a document with an expiration that the data service cannot store is not wr
   const found = 'SELECT a, META().expiration FROM t USE KEYS ["late", "fine", "old"]';
   assert.deepEqual(await query(datastore, found), [{ expiration: 4294967295 }, { a: 1, expiration: 0 }]);
 });
+
+test('an expiration in nanoseconds is refused like one in milliseconds', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.put(datastore.add('t'), 'old', { a: 1 });
+  const errors: Error[] = [];
+  await query(datastore, 'UPSERT INTO t VALUES ("new", {}, {"expiration": 1700000000000000001})', { errors });
+  await query(datastore, 'UPDATE t USE KEYS "old" SET a = 2, META().expiration = 1700000000000000001', {
+    errors,
+  });
+  assert.equal(errors.length, 2);
+  for (const { message } of errors) assert.match(message, /expiration: must be at most 4294967295/);
+  assert.deepEqual(await query(datastore, 'SELECT a FROM t USE KEYS ["new", "old"]'), [{ a: 1 }]);
+});

@@ -174,10 +174,9 @@ export function writeOptions(
   if (typeof object !== 'object' || object === null || Array.isArray(object))
     return { expiration: undefined, xattrs: undefined };
   const members = object as ValueObject;
-  const expiration = run.resolve(members['expiration']);
   const xattrs = run.resolve(members['xattrs']);
   return {
-    expiration: typeof expiration === 'number' ? absoluteExpiration(run, expiration) : undefined,
+    expiration: absoluteExpiration(run, run.resolve(members['expiration'])),
     xattrs:
       typeof xattrs === 'object' && xattrs !== null && !Array.isArray(xattrs)
         ? xattrBytes(xattrs as ValueObject)
@@ -190,8 +189,10 @@ const expirationMax = 2 ** 32 - 1;
 /** 30 days: the most seconds of a relative expiration. */
 const relativeMax = 30 * 24 * 60 * 60;
 
-export function absoluteExpiration(run: Run, seconds: number): number {
-  const wholeSeconds = Math.trunc(seconds);
+/** In seconds since 1970, 0: never; undefined for a value that is no number. */
+export function absoluteExpiration(run: Run, seconds: Value): number | undefined {
+  if (typeof seconds !== 'number' && typeof seconds !== 'bigint') return undefined;
+  const wholeSeconds = Math.trunc(Number(seconds));
   if (wholeSeconds <= 0) return 0;
   return wholeSeconds <= relativeMax ? Math.floor(run.context.clockMs() / 1000) + wholeSeconds : wholeSeconds;
 }
