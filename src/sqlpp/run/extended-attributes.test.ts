@@ -65,3 +65,21 @@ test('SET to MISSING removes the attribute of the documents that have it', async
     assert.deepEqual(removed, ['with'], value);
   }
 });
+
+test('names of object members are attributes that a document does not have', async () => {
+  for (const change of ['SET META().xattrs.toString = MISSING', 'UNSET META().xattrs.`constructor`']) {
+    const datastore = aStore();
+    const written: (readonly string[])[] = [];
+    const { write } = datastore.documents;
+    const documents: Documents = {
+      ...datastore.documents,
+      write: (keyspace, writes, options) => {
+        for (const { xattrs } of writes) written.push([...(xattrs?.keys() ?? [])]);
+        return write(keyspace, writes, options);
+      },
+    };
+    await query(Object.assign(datastore, { documents }), `UPDATE t ${change}`);
+    assert.ok(written.length > 0);
+    assert.deepEqual(written.flat(), [], change);
+  }
+});

@@ -2,7 +2,7 @@
 import type { Keyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { DeletePlan, UpdatePlan } from '../plan/change-plans.ts';
-import { Binary, type Value, type ValueObject } from '../values/value.ts';
+import { Binary, newObject, type Value, type ValueObject } from '../values/value.ts';
 import { type Assign, compileChanges } from './assigning.ts';
 import type { BlockCompiler } from './code.ts';
 import type { Statement } from './inserting.ts';
@@ -73,7 +73,7 @@ function xattrsOf(
   before: Value,
 ): { xattrs?: ReadonlyMap<string, Uint8Array | null> } {
   if (typeof xattrs !== 'object' || xattrs === null || Array.isArray(xattrs)) return {};
-  const present = ((before as ValueObject | undefined)?.['xattrs'] ?? {}) as ValueObject;
+  const present = ((before as ValueObject | undefined)?.['xattrs'] ?? newObject()) as ValueObject;
   const members = Object.entries(xattrs as ValueObject).filter(
     ([name, value]) => value !== undefined || present[name] !== undefined,
   );
