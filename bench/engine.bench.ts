@@ -56,6 +56,7 @@ const fastDisk: DiskEngine = {
   load: async () => {},
   commit: async () => {},
   drop: async () => {},
+  rollBack: async () => true,
   largeItems: async () => ({ batch: new Uint8Array(0), next: null }),
   backfill: async () => ({ batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 }),
   expiredKeys: async () => [],

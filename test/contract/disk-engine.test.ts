@@ -12,6 +12,7 @@ import { describeCompaction } from './disk-engine-compaction.ts';
 import { describeDiskEngineDrop } from './disk-engine-drop.ts';
 import { describeDiskEngineFaults } from './disk-engine-faults.ts';
 import { describeFetching } from './disk-engine-fetch.ts';
+import { describeDiskEngineRollback } from './disk-engine-rollback.ts';
 
 const disks: Record<string, () => Promise<DiskUnderTest>> = {
   memory: inMemory,
@@ -25,6 +26,7 @@ for (const [name, make] of Object.entries(disks)) {
   describeDiskEngine(name, make);
   describeDiskEngineBackfill(name, make);
   describeDiskEngineDrop(name, make);
+  describeDiskEngineRollback(name, make);
   describeDiskEngineFaults(name, make);
   describeFetching(name, make);
   describeCompaction(name, make);

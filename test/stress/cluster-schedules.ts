@@ -12,9 +12,12 @@ const add = (part: Readonly<Record<string, number>>): void => {
 };
 
 for (let done = 1; done <= count; done++) {
-  const { clients, epochs, faults, lastedMs, lost, problem, seed } = await runSchedule(firstSeed + done - 1);
+  const { clients, epochs, faults, lastedMs, lost, problem, rollbacks, seed } = await runSchedule(
+    firstSeed + done - 1,
+  );
   add(clients);
   add(faults);
+  add({ 'rolled back by key': rollbacks.byKey, 'rows removed': rollbacks.rows, emptied: rollbacks.emptied });
   add({ 'simulated seconds': lastedMs / 1000, promotions: epochs });
   add({
     'with all memories of a shard lost': lost.memory > 0 ? 1 : 0,

@@ -5,14 +5,16 @@ import { DurabilityLevel, emptyItemView } from '#kv/data/documents.ts';
 import type { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import type { BucketReplication } from '#kv/replication/bucket-replication.ts';
 import type { BucketReplicationOptions } from '#kv/replication/bucket-replication-options.ts';
+import type { RollbackLimits } from '#kv/replication/copy-rollbacks.ts';
 import { Replication } from '#kv/replication/replication.ts';
 import type { WarmingBucket } from '#kv/replication/warming-bucket.ts';
 import { Now } from '#kv/vbucket/now.ts';
-import { silentLog } from '#ports/log.ts';
+import { type Log, silentLog } from '#ports/log.ts';
 import { Status } from '#wire/status.ts';
 import { aRequest, type Change, keyOf } from './a-bucket.ts';
 import { portOf } from './faulty-config-store.ts';
 import type { Random } from './random.ts';
+import { RecordingLog } from './recording-log.ts';
 import { SharedMap } from './shared-map.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedLinks } from './simulated-links.ts';
@@ -33,6 +35,8 @@ export interface NodeHost {
   readonly vbucketCount: number;
   readonly shardCount: number;
   readonly expiryPagerSeconds?: number;
+  readonly rollbackLimits?: RollbackLimits;
+  readonly log?: Log;
   readonly map: {
     /** A process's access to the map. */
     writer(node: string, boot: string): Pick<BucketReplicationOptions, 'change'>;
@@ -53,6 +57,7 @@ export class ReplicatedCluster implements NodeHost {
   readonly vbucketCount = vbucketCount;
   readonly shardCount = shardCount;
   promiseMs = 10_000;
+  readonly log = new RecordingLog();
   /** No earlier process of a node has had the bucket. */
   isBucketNew = false;
 
@@ -134,7 +139,8 @@ export class ReplicatedNode {
       self: { node: name, boot },
       links,
       clock,
-      log: silentLog,
+      log: cluster.log ?? silentLog,
+      ...(cluster.rollbackLimits && { rollbackLimits: cluster.rollbackLimits }),
       tick: () => this.tick(),
       change: async (change) => {
         if (!this.#hasMap) return { kind: 'unknown', reason: 'it is cut off' };

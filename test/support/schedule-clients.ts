@@ -13,7 +13,7 @@ const durableKeys = {
   m1: DurabilityLevel.majority,
   p: DurabilityLevel.persistToMajority,
 };
-const plainKeys = ['x0', 'x1', 'x2', 'x3'];
+export const plainKeys = ['x0', 'x1', 'x2', 'x3'];
 export const allKeys = [...Object.keys(durableKeys), ...plainKeys];
 
 /** Answers after which the document is as it was before. */

@@ -1,7 +1,7 @@
 // The faults of a simulated schedule: at random times something happens to a process, a connection or the configuration store, or an
 // orchestrator plans a failover or a rebalance.
 import { noStoreFaults } from './faulty-config-store.ts';
-import { pick } from './schedule-clients.ts';
+import { pick, plainKeys } from './schedule-clients.ts';
 import type { ScheduleOrchestrators } from './schedule-orchestrators.ts';
 import type { Process, ScheduledCluster } from './scheduled-cluster.ts';
 
@@ -17,6 +17,7 @@ const names = [
   'store down',
   'failover',
   'double failover',
+  'lost writes',
   'rebalance',
   'fault during a handover',
   'two orchestrators',
@@ -93,6 +94,7 @@ export class ScheduleFaults {
       this.withoutStore([...this.cluster.running.values(), ...this.orchestrators.orchestrators]),
     failover: () => this.failOver(this.anyNodeName()),
     'double failover': () => this.failOverTwice(),
+    'lost writes': () => this.loseWrites(),
     rebalance: () => this.rebalanceOrDrain(),
     'fault during a handover': () => this.breakHandover(),
     'two orchestrators': () => {
@@ -170,6 +172,21 @@ export class ScheduleFaults {
     return others.length > 0;
   }
 
+  private isolate(name: string, spared: string, forMs: number): void {
+    const { clock, links, names } = this.cluster;
+    const others = names.filter((other) => other !== name && other !== spared);
+    for (const other of others) {
+      links.cut(other, name);
+      links.cut(name, other);
+    }
+    clock.after(forMs, () => {
+      for (const other of this.isStopped ? [] : others) {
+        links.mend(other, name);
+        links.mend(name, other);
+      }
+    });
+  }
+
   private delay(): boolean {
     const { clock, links } = this.cluster;
     links.delayMaxMs = pick(this.cluster.random, [30, 200, 900]);
@@ -218,6 +235,35 @@ export class ScheduleFaults {
       if (this.isStopped || second === first || second === '') return;
       if (random(2) === 0) this.restart(random(5_000), second);
       void this.orchestrators.failOver([second], 'failover');
+    });
+    return true;
+  }
+
+  /** An active writes plain documents that some copies do not get, and is then failed over or restarted, so that copies differ from the next active. */
+  private loseWrites(): boolean {
+    const { clock, current, random, running, shardCount, vbucketCount } = this.cluster;
+    const shard = random(shardCount);
+    const name = current.nodes[current.shards[shard]?.chain[0] ?? -1] ?? '';
+    const { node } = running.get(name) ?? {};
+    if (node === undefined || !this.mayKill(name)) return false;
+    // Perhaps one copy gets them.
+    const spared = random(3) === 0 ? this.anyNodeName() : name;
+    this.isolate(name, spared, 2_000 + random(7_000));
+    const writes = 1 + random(12);
+    for (let i = 0; i < writes; i++) {
+      const vb = shard + shardCount * random(vbucketCount / shardCount);
+      clock.after(random(300), () => {
+        const key = pick(random, plainKeys);
+        if (random(4) === 0) node.remove(key, vb);
+        else node.store(key, vb, { value: `lost ${i}` });
+      });
+    }
+    // A process that is killed has what reached its disk.
+    const isKilled = random(3) > 0;
+    clock.after(isKilled ? 1_500 + random(1_500) : 300 + random(300), () => {
+      if (this.isStopped) return;
+      if (isKilled) this.restart(50 + random(5_000), name);
+      else void this.orchestrators.failOver([name], 'failover');
     });
     return true;
   }

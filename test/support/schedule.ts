@@ -2,6 +2,7 @@
 // stable with equal copies.
 import { Status } from '#wire/status.ts';
 import { randomFrom } from './random.ts';
+import type { RecordingLog } from './recording-log.ts';
 import type { ReplicatedNode } from './replicated-cluster.ts';
 import { allKeys, ScheduleClients } from './schedule-clients.ts';
 import { ScheduleFaults } from './schedule-faults.ts';
@@ -20,6 +21,8 @@ export interface ScheduleReport {
   readonly faults: ScheduleFaults['counts'];
   /** Shards that lost every memory of a majority, and whose last copy was given up. */
   readonly lost: { readonly memory: number; readonly givenUp: number };
+  /** Vbuckets of copies that were rolled back by key, the rows that this removed, and those that began from nothing. */
+  readonly rollbacks: { readonly byKey: number; readonly rows: number; readonly emptied: number };
   readonly epochs: number;
   readonly lastedMs: number;
   readonly digest: number;
@@ -48,11 +51,18 @@ export async function runSchedule(seed: number): Promise<ScheduleReport> {
     clients: clients.counts,
     faults: faults.counts,
     lost,
+    rollbacks: rollbacksIn(cluster.log),
     epochs: cluster.current.shards.reduce((sum, { epoch }) => sum + epoch, 0),
     lastedMs: clock.monotonicMs(),
     digest: clients.digest,
   };
 }
+
+const rollbacksIn = ({ emptied, rolledBack }: RecordingLog): ScheduleReport['rollbacks'] => ({
+  byKey: rolledBack.length,
+  rows: rolledBack.reduce((sum, { removed }) => sum + Number(removed), 0),
+  emptied: emptied.reduce((sum, { vbuckets }) => sum + Number(vbuckets), 0),
+});
 
 async function becomeStable(
   cluster: ScheduledCluster,
@@ -151,7 +161,7 @@ function differenceAt(vb: number, cluster: ScheduledCluster, active: ReplicatedN
         return `${copy.name} has ${found} of ${vb} ${key}, and its active ${active.name} ${expected}`;
     }
     const [has, should] = [copy, active].map(({ bucket }) =>
-      String([bucket.columns.highSeqno[vb], bucket.columns.items[vb]]),
+      String([bucket.columns.highSeqno[vb], bucket.columns.items[vb], bucket.columns.tombstones[vb]]),
     );
     if (has !== should)
       return `${copy.name} has vbucket ${vb} up to ${has}, and its active ${active.name} up to ${should}`;

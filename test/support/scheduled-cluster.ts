@@ -15,6 +15,7 @@ import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster, nodeNamed } from './cluster.ts';
 import { FaultyConfigStore, noStoreFaults, StoreHistory } from './faulty-config-store.ts';
 import type { Random } from './random.ts';
+import { RecordingLog } from './recording-log.ts';
 import { type NodeHost, ReplicatedNode } from './replicated-cluster.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedLinks } from './simulated-links.ts';
@@ -42,6 +43,9 @@ export class ScheduledCluster implements NodeHost {
   readonly vbucketCount = 4;
   readonly shardCount = 2;
   readonly expiryPagerSeconds = 3;
+  /** Its vbuckets have few documents: any part of them is rolled back by key. */
+  readonly rollbackLimits = { share: 1, rows: 1_000, bytes: 2 ** 20 };
+  readonly log = new RecordingLog();
   readonly map: NodeHost['map'];
   readonly server = new MemoryConfigStore();
   /** The processes that run, by node. */

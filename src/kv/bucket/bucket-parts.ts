@@ -23,6 +23,7 @@ import { takeFetched } from './fetch/fetch-intake.ts';
 import { BucketKeys } from './keys/bucket-keys.ts';
 import { readerOf, type Storage } from './keys/read-rows.ts';
 import { MemoryKeeper } from './quota/memory-keeper.ts';
+import { VbucketRollbacks } from './rollback/vbucket-rollbacks.ts';
 import type { BucketRules } from './rules.ts';
 import { Timings } from './timings.ts';
 import { BackgroundWork } from './upkeep/background-work.ts';
@@ -86,6 +87,7 @@ export class BucketParts {
   readonly fetches: BackgroundFetches | null;
   readonly warmUp: WarmUp | null;
   readonly background: BackgroundWork;
+  readonly rollbacks: VbucketRollbacks;
   readonly collections = new LiveCollections();
   readonly timings = new Timings();
   private readonly filesWithDamagedRows = new Set<number>();
@@ -136,6 +138,10 @@ export class BucketParts {
     this.progress.notifyCommitted(this.durableWrites, this.changes);
     this.background = this.makeBackground(policy);
     this.keys = this.makeKeys();
+    const isFull = (): boolean => this.keeper.usedBytes > this.keeper.lowBytes;
+    const { collections, cutter, events, residency, vbuckets } = this;
+    const memory = { collections, cutter, events, residency, vbuckets };
+    this.rollbacks = new VbucketRollbacks({ ...memory, storage, isFull });
   }
 
   private makeWarmUp({ disk, files }: Storage): WarmUp {

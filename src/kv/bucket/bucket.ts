@@ -17,6 +17,7 @@ import { dropVbuckets } from './drop-vbuckets.ts';
 import type { VbucketProgress } from './durability/progress.ts';
 import type { BucketKeys } from './keys/bucket-keys.ts';
 import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
+import type { VbucketRollbacks } from './rollback/vbucket-rollbacks.ts';
 import type { BucketRules } from './rules.ts';
 import { ShardStates } from './shard-states.ts';
 import type { Timings } from './timings.ts';
@@ -32,6 +33,7 @@ export class Bucket {
   /** Applies changes to vbuckets that are active on other nodes. */
   readonly applier: Applier;
   readonly progress: VbucketProgress;
+  readonly rollbacks: VbucketRollbacks;
   state: 'warmup' | 'ready' | 'failed' = 'warmup';
   damaged: DamagedFile[] = [];
   /** Why the bucket refuses writes; null when it accepts them. */
@@ -73,6 +75,7 @@ export class Bucket {
     this.keys = this.parts.keys;
     this.applier = this.parts.applier;
     this.progress = this.parts.progress;
+    this.rollbacks = this.parts.rollbacks;
     this.rules = this.parts.rules;
     this.timings = this.parts.timings;
     this.adoptManifest(options.manifest ?? defaultManifest);
@@ -257,6 +260,7 @@ export class Bucket {
 
   /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. */
   async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
+    if (this.rollbacks.ended !== null) await this.rollbacks.ended;
     const { flusher } = this.parts;
     return flusher ? await this.untilEnded(flusher.writeStatesNow(vbs, withChanges)) : vbs;
   }
@@ -299,10 +303,10 @@ export class Bucket {
   private async halt(): Promise<void> {
     this.refuseAll();
     const stopped = this.parts.warmUp?.stop();
+    const { ending, rollbacks } = this;
     // What ends may begin other work, as a removal does, which writes states at its end.
-    while (this.ending.size > 0) await Promise.all(this.ending);
-    await stopped;
-    await this.starting;
+    while (ending.size > 0 || rollbacks.ended !== null) await Promise.all([...ending, rollbacks.ended]);
+    await Promise.all([stopped, this.starting]);
     await this.compaction.stop();
     await this.parts.flusher?.pause();
   }
@@ -372,14 +376,12 @@ export class Bucket {
 
   /** Records the manifest's changes as system events of active vbuckets. Caches keep no history. */
   private recordManifest(vbs = this.shards.active(this.readable)): void {
-    if (this.options.type === 'cache') return;
-    this.parts.events.record(vbs, manifestState(this.manifest));
+    if (this.options.type !== 'cache') this.parts.events.record(vbs, manifestState(this.manifest));
   }
 
   /** Frees the documents of dropped collections. */
   private freeLater(removed: readonly number[]): void {
-    const { background, events } = this.parts;
-    events.whenRecorded(() => background.free(removed));
+    this.parts.events.whenRecorded(() => this.parts.background.free(removed));
   }
 
   private adoptManifest(manifest: Manifest): number[] {

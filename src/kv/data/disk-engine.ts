@@ -217,6 +217,12 @@ export interface DiskEngine {
   /** Removes all rows of vbuckets and their states, in one transaction. Cancels compactions of the bucket. */
   drop(bucketUuid: string, file: number, vbs: readonly number[]): Promise<void>;
   /**
+   * Takes the vbucket of the cut back to the cut's end: removes its rows above that seqno, writes the items of the cut, which are at or below it, and its
+   * state, in one transaction. Cancels compactions of the bucket. False, with nothing changed, where tombstones above the end have been
+   * purged, or an item has a seqno that another key has.
+   */
+  rollBack(bucketUuid: string, file: number, cut: CutBuffer): Promise<boolean>;
+  /**
    * Removes every row (flush of the bucket) and raises the incarnation, in one atomic step. Replaces damaged files. Commits and
    * loads under way when it is called may reject.
    */

@@ -130,6 +130,12 @@ export class LaneEngine implements DiskEngine {
     await this.laneOf(bucketUuid, file).call('drop', bucketUuid, file, vbs);
   }
 
+  /** As `drop`. */
+  async rollBack(bucketUuid: string, file: number, cut: CutBuffer): Promise<boolean> {
+    while (this.compactions.isRunning(bucketUuid)) await this.compactions.cancel(bucketUuid);
+    return await this.laneOf(bucketUuid, file).call('rollBack', bucketUuid, file, cut);
+  }
+
   async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<DocumentKey[]> {
     const found = await this.read(bucketUuid, file, (lane, spec) =>
       lane.call('expiredKeys', spec, before, limit),

@@ -9,6 +9,7 @@ export type LaneOperation =
   | 'writeLogged'
   | 'releaseLog'
   | 'drop'
+  | 'rollBack'
   | 'loadPage'
   | 'backfillPages'
   | 'fetchItems'

@@ -171,17 +171,30 @@ class MemoryEngine implements DiskEngine {
     await written;
   }
 
-  async drop(bucketUuid: string, file: number, vbs: readonly number[]): Promise<void> {
+  drop(bucketUuid: string, file: number, vbs: readonly number[]): Promise<void> {
+    return this.change(bucketUuid, file, (stored) => {
+      for (const vb of vbs) stored.drop(vb);
+    });
+  }
+
+  rollBack(bucketUuid: string, file: number, cut: CutBuffer): Promise<boolean> {
+    return this.change(bucketUuid, file, (stored) => stored.rollBack(cut));
+  }
+
+  /** Changes a file after the commits before it. */
+  private async change<T>(bucketUuid: string, file: number, act: (stored: MemoryFile) => T): Promise<T> {
     const handle = this.usable(bucketUuid, file);
-    const removed = handle.last.then(() => {
+    let result: T | undefined;
+    const changed = handle.last.then(() => {
       // A crash may have come while it waited.
       this.refuseWhenDead();
       return this.disk.write(() => {
-        for (const vb of vbs) handle.stored.drop(vb);
+        result = act(handle.stored);
       });
     });
-    handle.last = removed.catch(() => {});
-    await removed;
+    handle.last = changed.catch(() => {});
+    await changed;
+    return result as T;
   }
 
   async expiredKeys(

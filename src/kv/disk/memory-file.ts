@@ -68,6 +68,22 @@ export class MemoryFile {
     this.vbuckets.delete(vb);
   }
 
+  /** See `DiskEngine.rollBack`. */
+  rollBack(cut: CutBuffer): boolean {
+    const reader = new CutReader(cut);
+    if (!reader.nextCut()) return false;
+    const { endSeqno, vb } = reader.state;
+    const vbucket = this.vbucketOf(vb);
+    if ((vbucket.record.purgeSeqno ?? 0) > endSeqno || !mayHold(vbucket, reader, endSeqno)) return false;
+    for (const [key, { seqno }] of vbucket.byKey) {
+      if (seqno <= endSeqno) continue;
+      vbucket.byKey.delete(key);
+      vbucket.bySeqno.delete(seqno);
+    }
+    this.apply(cut);
+    return true;
+  }
+
   /** The newest items of these keys, each in a cut of its own. */
   fetchItems(keys: readonly DocumentKey[]): CutBuffer {
     const writer = new CutWriter();
@@ -204,6 +220,18 @@ function put(vbucket: StoredVbucket, item: CutItem): void {
   const encoded = Buffer.from(item.buffer.subarray(item.keyStart - cutItemBytes, item.valueEnd));
   vbucket.byKey.set(key, { seqno: item.seqno, encoded });
   vbucket.bySeqno.set(item.seqno, key);
+}
+
+/** Whether the vbucket can have the items of the cut that is read. */
+function mayHold({ bySeqno }: StoredVbucket, reader: CutReader, endSeqno: number): boolean {
+  const seqnos = new Set<number>();
+  while (reader.nextItem()) {
+    const { seqno } = reader.item;
+    if (seqno > endSeqno || seqnos.has(seqno)) return false;
+    if ((bySeqno.get(seqno) ?? keyOf(reader.item)) !== keyOf(reader.item)) return false;
+    seqnos.add(seqno);
+  }
+  return !reader.nextCut();
 }
 
 const isDeleted = (encoded: Buffer): boolean => ((encoded[itemBitsAt] as number) & CutBits.deleted) !== 0;

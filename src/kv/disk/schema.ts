@@ -76,6 +76,9 @@ export const sql = {
   dropBig: `delete from big
     where id = (select vb * ${bigVbFactor} + seq from doc where vb = ? and key = ? and val is null)`,
   dropRows: 'delete from doc where vb = ?',
+  dropRowsAbove: 'delete from doc where vb = ? and seq > ?',
+  dropBigsAbove: 'delete from big where id > ? and id < ?',
+  keyOfSeqno: 'select key from doc where vb = ? and seq = ?',
   dropBigs: `delete from big where id >= ? * ${bigVbFactor} and id < (? + 1) * ${bigVbFactor}`,
   dropCollections: 'delete from coll where vb = ?',
   dropState: 'delete from vb where id = ?',

@@ -6,6 +6,7 @@ import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
 import { CopyFeed, copyKey } from './copy-feed.ts';
 import type { DelayedWork } from './delayed-work.ts';
+import { DivergedCopies } from './diverged-copies.ts';
 import type { Opened, ReportedPosition, ShardRef } from './frames.ts';
 import { Handover } from './handover.ts';
 import { JoiningCopy } from './joining-copy.ts';
@@ -56,8 +57,7 @@ export class ActiveShard {
   /** When the first copies were asked for their positions. */
   private fedSinceMs: number | null = null;
   private readonly copies = new Map<string, FedCopy>();
-  /** By node: the vbuckets in which its copy has another history. */
-  private readonly diverged = new Map<string, readonly number[]>();
+  private readonly diverged: DivergedCopies;
   /** By vbucket: the seqno that all members must have before the shard is served; null once it is. */
   private takeOverSeqnos: ReadonlyMap<number, number> | null = null;
   /** By member: until when it promised this node to follow no higher epoch, while it accepted this one. */
@@ -77,6 +77,7 @@ export class ActiveShard {
     this.sinceMs = options.clock.monotonicMs();
     this.handover = new Handover(options);
     this.joining = new JoiningCopy(options);
+    this.diverged = new DivergedCopies(options);
     const { bucket, vbs, tookOver } = options;
     const { highSeqno } = bucket.columns;
     // Positions that members reported in an earlier epoch may have been rolled back.
@@ -149,22 +150,11 @@ export class ActiveShard {
     this.copies.set(node, { feed: this.newFeed(node), openedMs: this.options.clock.monotonicMs() });
   }
 
-  /** Empties copies with another history once they have left the in-sync set, so that they are rebuilt. */
-  private emptyDiverged(): void {
-    const { log, peers, ref } = this.options;
-    for (const [node, vbs] of this.diverged) {
-      const isMember = this.others().some((member) => member.node === node);
-      if (isMember || this.change?.kind === 'leave') continue;
-      this.diverged.delete(node);
-      log.info('replication.copy_emptied', {
-        bucket: ref.bucket,
-        shard: ref.shard,
-        node,
-        vbuckets: vbs.length,
-      });
-      peers.send(node, { kind: 'empty', ...ref, vbs });
-      this.openLater(node);
-    }
+  /** Copies with another history remove what this one lacks, once they have left the in-sync set, and are then fed again. */
+  private rollBackDiverged(): void {
+    const isMember = (node: string): boolean => this.others().some((member) => member.node === node);
+    if (this.change?.kind === 'leave') return;
+    for (const node of this.diverged.rollBack(isMember)) this.openLater(node);
   }
 
   close(staysActive = true): void {
@@ -177,7 +167,7 @@ export class ActiveShard {
 
   /** Serves the shard as long as no other node may serve it. */
   serve(): void {
-    this.emptyDiverged();
+    this.rollBackDiverged();
     this.feedCopies();
     this.followJoining();
     // Until the outcome of a request to stop is known, the successor may serve already.
@@ -390,7 +380,7 @@ export class ActiveShard {
       clock,
       follows: due,
       isUrgent: () => this.holdsRequests,
-      diverged: (vbs) => this.diverged.set(node, vbs),
+      diverged: (vbs) => this.diverged.note(node, vbs),
       failed: (reason) => {
         log.error('replication.feed_failed', { bucket: ref.bucket, shard: ref.shard, node, reason });
         this.openLater(node);

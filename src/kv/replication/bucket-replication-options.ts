@@ -3,6 +3,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { MapChange, MapOutcome, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import type { RollbackLimits } from './copy-rollbacks.ts';
 import type { EarlyOpens } from './early-opens.ts';
 import type { PeerConnections } from './peers.ts';
 
@@ -23,6 +24,7 @@ export interface BucketReplicationOptions {
   keepsCopies: () => boolean;
   /** Called when this node serves other shards than before. */
   changed: () => void;
+  rollbackLimits?: RollbackLimits | undefined;
   tick: () => void;
   clock: Clock;
   log: Log;

@@ -12,10 +12,11 @@ import { ContinuedBoots } from './continued-boots.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
+import { CopyRollbacks } from './copy-rollbacks.ts';
 import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import { EpochWrites } from './epoch-writes.ts';
-import type { BatchBody, CopyBatch, Empty, Open, Opened, PeerMessage } from './frames.ts';
+import type { BatchBody, CopyBatch, Open, Opened, PeerMessage } from './frames.ts';
 import { Histories } from './histories.ts';
 import { eachPosition } from './position-rows.ts';
 import { servedShardState } from './served-shard-state.ts';
@@ -41,6 +42,7 @@ export class BucketReplication {
   private readonly earlier: EarlierActives;
   private readonly drops: ShardDrops;
   private readonly reports: CopyReports;
+  private readonly rollbacks: CopyRollbacks;
   private readonly cuts = new CutWriter();
   private readonly delayed: DelayedWork;
   private readonly boots: ContinuedBoots;
@@ -64,6 +66,8 @@ export class BucketReplication {
     // Its own, so that reports do not wait for as long as changes.
     const delayed = new DelayedWork(options.clock);
     this.reports = new CopyReports({ ...options, delayed, columns: options.bucket.columns });
+    const { actives, drops, endIntake, epochOf, vbsOf } = this;
+    this.rollbacks = new CopyRollbacks({ ...options, actives, drops, endIntake, epochOf, vbsOf });
     this.earlier = new EarlierActives(options.peers);
     this.histories = new Histories({
       ...options,
@@ -93,13 +97,13 @@ export class BucketReplication {
   received(node: string, message: PeerMessage, body: BatchBody, bytes: number): void {
     if (message.kind === 'batch') this.takeBatch(node, message, body, bytes);
     else if (message.kind === 'open') this.openIntake(node, message);
-    else if (message.kind === 'empty') this.empty(node, message);
     else if (message.kind === 'got')
       eachPosition(message.rows, (row) => this.activeOf(row)?.positionReported(node, row));
     else if (message.kind === 'continued') this.boots.received(node, message);
     else if (message.kind === 'opened' || message.kind === 'failed')
       this.activeOf(message)?.received(node, message);
     else if (message.kind === 'refused') this.followEpoch(message.shard, message.epoch);
+    else this.rollbacks.received(node, message, body.bytes);
   }
 
   private activeOf({ epoch, shard }: { epoch: number; shard: number }): ActiveShard | null {
@@ -118,6 +122,7 @@ export class BucketReplication {
     for (const [shard, { node: active }] of this.intakes) if (active === node) this.closeIntake(shard);
     this.unapplied.take(node);
     this.reports.discard(node);
+    this.rollbacks.disconnected(node);
   }
 
   hasRoom(node: string): void {
@@ -127,6 +132,7 @@ export class BucketReplication {
   close(): void {
     this.isClosed = true;
     this.checks.stop();
+    this.rollbacks.close();
     for (const active of this.actives.values()) active.close();
     this.actives.clear();
     for (const shard of this.intakes.keys()) this.endIntake(shard);
@@ -343,16 +349,6 @@ export class BucketReplication {
     this.endIntake(shard);
   }
 
-  /** The active has removed this copy from the in-sync set, so no acknowledged write depends on it. */
-  private empty(node: string, { epoch, shard, vbs }: Empty): void {
-    if (epoch < this.epochOf(shard) || this.actives.has(shard)) return;
-    const emptied = this.vbsOf(shard).filter((vb) => vbs.includes(vb));
-    const { log, uuid: bucket } = this.options;
-    log.info('replication.copy_emptied', { bucket, shard, node, vbuckets: emptied.length });
-    this.endIntake(shard);
-    this.drops.begin(shard, emptied);
-  }
-
   private closeIntake(shard: number): Intake | undefined {
     const closed = this.intakes.get(shard);
     if (!this.intakes.delete(shard) || closed === undefined) return undefined;
@@ -362,10 +358,10 @@ export class BucketReplication {
   }
 
   /** Its active must not count what this copy reported: it then asks the copy for its position again. */
-  private endIntake(shard: number): void {
+  private readonly endIntake = (shard: number): void => {
     const { epoch, node } = this.closeIntake(shard) ?? {};
     if (epoch !== undefined && node !== undefined) this.sendEpoch('failed', node, shard, epoch);
-  }
+  };
 
   private readonly leftovers = (): number[] =>
     this.drops.leftovers(this.specs, this.options.self.node, this.vbsOf);
@@ -379,9 +375,8 @@ export class BucketReplication {
   private readonly servedUntilMs = (vb: number): number =>
     this.actives.get(vb % this.specs.length)?.servedUntilMs() ?? Infinity;
 
-  private epochOf(shard: number): number {
-    return Math.max(this.options.bucket.columns.epoch[shard] as number, this.epochs.get(shard) ?? 0);
-  }
+  private readonly epochOf = (shard: number): number =>
+    Math.max(this.options.bucket.columns.epoch[shard] as number, this.epochs.get(shard) ?? 0);
 
   private readonly vbsOf = (shard: number): number[] =>
     vbsOfShard(this.options.bucket.columns.count, this.specs.length, shard);

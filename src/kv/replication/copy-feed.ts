@@ -3,10 +3,10 @@ import type { Clock } from '#ports/clock.ts';
 import type { SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
-import type { FailoverEntry } from '../data/documents.ts';
+import { historyOf, isContinued } from './branch.ts';
 import { CopyBatches } from './copy-batches.ts';
 import type { DelayedWork } from './delayed-work.ts';
-import type { CopyPosition, Opened, ReportedPosition, ShardRef } from './frames.ts';
+import type { Opened, ReportedPosition, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 import { VbucketFeed } from './vbucket-feed.ts';
 
@@ -36,8 +36,6 @@ export const copyKey = ({ node, boot }: SyncMember): string => `${node} ${boot}`
 
 /** Numbers the feeds of this process. */
 let feeds = 0;
-const uuidBytes = 8;
-const entryBytes = 16;
 
 export class CopyFeed {
   /** The boot of the copy that answered. */
@@ -93,7 +91,7 @@ export class CopyFeed {
       const { vb, high } = row;
       if (!this.options.vbs.includes(vb)) throw new Error(`it has vbucket ${vb} in this shard`);
       bucket.progress.discardCopy(vb, key);
-      if (!isContinued(row, bucket.changes.failoverLog(vb), bucket.changes.highSeqno(vb))) diverged.push(vb);
+      if (!isContinued(row, historyOf(bucket, vb))) diverged.push(vb);
       else bucket.progress.copied(vb, key, high, Math.min(row.persisted, high));
     }
     if (diverged.length > 0) {
@@ -145,19 +143,4 @@ export class CopyFeed {
     if (position === source.highSeqno(vb)) this.noteFollowing(feed);
     feed.start();
   }
-}
-
-/** Whether the history of the copy up to its highest seqno is that of the active. */
-function isContinued(
-  { failover, high: copied }: Pick<CopyPosition, 'failover' | 'high'>,
-  log: readonly FailoverEntry[],
-  high: number,
-): boolean {
-  if (copied === 0) return true;
-  const newest = Buffer.from(failover, 'base64');
-  if (newest.length < entryBytes) return false;
-  const [hi, lo] = [newest.readUInt32BE(0), newest.readUInt32BE(uuidBytes / 2)];
-  const index = log.findIndex(({ uuidHi, uuidLo }) => uuidHi === hi && uuidLo === lo);
-  if (index < 0) return false;
-  return copied <= (index === 0 ? high : (log[index - 1]?.seqno ?? 0));
 }

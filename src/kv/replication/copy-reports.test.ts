@@ -15,7 +15,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 function aCopy() {
   const clock = new ManualClock();
   const sent: object[] = [];
-  const columns = { count: 2, copy: [0, 0], highSeqno: [0, 0], persistedSeqno: [0, 0] };
+  const columns = { count: 2, copy: [0, 0], highSeqno: [0, 0], persistedSeqno: [0, 0], snapEnd: [0, 0] };
   const reports = new CopyReports({
     uuid: 'u',
     columns: columns as unknown as VbucketColumns,
@@ -85,4 +85,13 @@ test('what was not reported before the connection was lost is not sent on the ne
   reports.add('a', plain, 1);
   clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [got(1, row(0, 3))]);
+});
+
+test('a copy that is inside of a snapshot does not count as following', () => {
+  const { clock, columns, reports, sent } = aCopy();
+  columns.highSeqno[0] = 5;
+  columns.snapEnd[0] = 6;
+  reports.add('a', { epoch: 1, shard: 0, vb: 0, isAwaited: false }, 0);
+  clock.advance(delayMs.busy);
+  assert.deepEqual(sent, [got(0, { ...row(0, 5), following: false })]);
 });

@@ -1,5 +1,6 @@
 // Reports to the actives how far the copies of a bucket are. It sends one message to each active's node for all changes of one turn of the
 // event loop.
+import { CopyPhase } from '../data/vbucket-state.ts';
 import type { VbucketColumns } from '../vbucket/columns.ts';
 import type { DelayedWork } from './delayed-work.ts';
 import type { CopyBatch } from './frames.ts';
@@ -39,13 +40,15 @@ export class CopyReports {
 
   /** Reports the vbucket as it is now; `bytes` were received for it. */
   add(node: string, { epoch, isAwaited, shard, vb }: Reported, bytes: number): void {
-    const { copy, highSeqno, persistedSeqno } = this.options.columns;
+    const { copy, highSeqno, persistedSeqno, snapEnd } = this.options.columns;
     const report = this.reportTo(node);
     report.isBegun = true;
     this.sendLater(node, report, isAwaited);
     report.bytes += bytes;
     const [received, persisted] = [highSeqno[vb] as number, persistedSeqno[vb] as number];
-    report.rows.set(shard, epoch, vb, received, persisted, copy[vb] === 0);
+    // Inside of a snapshot it lacks keys whose versions come later.
+    const follows = copy[vb] === CopyPhase.following && (snapEnd[vb] as number) <= received;
+    report.rows.set(shard, epoch, vb, received, persisted, follows);
   }
 
   private reportTo(node: string): Report {

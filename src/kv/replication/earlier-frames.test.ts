@@ -120,6 +120,7 @@ it('begins in the form of 0.2, and continues in the form that the other node rea
         countsBoots: true,
         readsBinary: true,
         saysContinued: true,
+        rollsBack: true,
       },
     ]);
     assert.deepEqual(empty, form.encode({ kind: 'empty', ...shard, vbs: [3] }));

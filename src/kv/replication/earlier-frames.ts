@@ -25,7 +25,7 @@ export const isEarlierFrame = (bytes: Buffer, start: number): boolean =>
 
 /** The frames of a message; none for one that 0.2 does not know. */
 function encode(message: PeerMessage, body: Uint8Array = noBytes): Buffer {
-  if (message.kind === 'ended' || message.kind === 'continued') return noBytes;
+  if (isUnknown(message)) return noBytes;
   if (message.kind === 'batch') return frameOf(earlierBatch(message), body);
   if (message.kind === 'got') {
     const { bucket, bytes, rows } = message;
@@ -42,6 +42,9 @@ function encode(message: PeerMessage, body: Uint8Array = noBytes): Buffer {
     frameOf(message),
   ]);
 }
+
+const isUnknown = ({ kind }: PeerMessage): boolean =>
+  ['ended', 'continued', 'rollBack', 'wanted', 'versions'].includes(kind);
 
 const noPosition = { shard: 0, epoch: 0, vb: 0, received: 0, persisted: 0, following: false };
 

@@ -11,6 +11,7 @@ import {
   type PositionReport,
   partHeadBytes,
   reportedPositionBytes,
+  textBytes,
 } from './frames.ts';
 import { decodeText } from './text-messages.ts';
 
@@ -70,6 +71,7 @@ export class FrameDecoder {
     if (form === FrameForm.got) return { message: this.got(bytes, start, end), body: noBody };
     if (form === FrameForm.text)
       return { message: decodeText(bytes.toString('utf8', start + textAt, end)), body: noBody };
+    if (form === FrameForm.textWithBody) return textWithBody(bytes, start + textAt, end);
     throw new Error(`unknown form ${form} of a frame`);
   }
 
@@ -102,6 +104,13 @@ export class FrameDecoder {
     if (!isText(this.bucket, bytes, start, end)) this.bucket = bytes.toString('latin1', start, end);
     return this.bucket;
   }
+}
+
+function textWithBody(bytes: Buffer, start: number, end: number): DecodedFrame {
+  const bodyAt = start + textBytes + (start + textBytes <= end ? readU32(bytes, start) : 0);
+  if (bodyAt > end) throw new Error('the message of a frame runs over its end');
+  const message = decodeText(bytes.toString('utf8', start + textBytes, bodyAt));
+  return { message, body: bytes.subarray(bodyAt, end) };
 }
 
 function isText(text: string, bytes: Buffer, start: number, end: number): boolean {

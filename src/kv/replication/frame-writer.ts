@@ -13,6 +13,8 @@ import {
   partHeadBytes,
   peerFrameBytesMax,
   type ShardRef,
+  type TextMessage,
+  textBytes,
 } from './frames.ts';
 
 /** Memory is allocated in pieces of this size, so that few writes need an allocation. */
@@ -48,11 +50,7 @@ export class FrameWriter {
     this.batchesAt = none;
     if (message.kind === 'batch') this.batch(message, body);
     else if (message.kind === 'got') this.got(message);
-    else {
-      const text = Buffer.from(JSON.stringify(message));
-      this.begin(FrameForm.text, text.length);
-      this.append(text);
-    }
+    else this.rare(message, body);
     return this.bytes - before;
   }
 
@@ -134,6 +132,17 @@ export class FrameWriter {
     const taken = this.buffer.subarray(this.start, this.end);
     this.start = this.end;
     return taken;
+  }
+
+  private rare(message: TextMessage, body: Uint8Array): void {
+    const text = Buffer.from(JSON.stringify(message));
+    if (body.length === 0) this.begin(FrameForm.text, text.length);
+    else {
+      this.begin(FrameForm.textWithBody, textBytes + text.length + body.length);
+      this.end = writtenU32(this.buffer, this.end, text.length);
+    }
+    this.append(text);
+    this.append(body);
   }
 
   private batch(message: CopyBatch, body: Uint8Array): void {

@@ -47,6 +47,7 @@ const messages: readonly [PeerMessage, Buffer?][] = [
   [{ ...batch, live: false, failover: Buffer.alloc(48, 7) }, Buffer.alloc(200_000, 1)],
   [got],
   [{ ...got, rows: rowsOf([]) }],
+  [{ kind: 'wanted', bucket, shard: 1, epoch: 2, vb: 65, request: 3, upTo: 4 }, Buffer.from('keys')],
 ];
 
 /** Takes the frames out of the bytes, in pieces whose memory is then overwritten. */

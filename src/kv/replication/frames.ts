@@ -3,6 +3,7 @@
 //   frame:  u32 bytes that follow, u8 form, then by its form
 //   text:   the message in JSON
 //   batch:  u8 bucket bytes, bucket, the head of a batch, failover log, the changes as cuts
+//   text with a body: u32 bytes of the message, the message in JSON, the body
 //   got:    u8 bucket bytes, bucket, u32 bytes received, then rows: u16 shard, u48 epoch, u16 vb, u48 received, u48 persisted,
 //           u8 bits (1: following)
 //   batches: u8 bucket bytes, bucket, then batches: u32 bytes that follow, the head of a batch, u16 items, failover log, the items of a cut
@@ -12,12 +13,14 @@
 /** A document of the largest size with its key, and the header. */
 export const peerFrameBytesMax = 32 * 1024 * 1024;
 export const lengthBytes = 4;
-export const FrameForm = { text: 1, batch: 2, got: 3, batches: 4 } as const;
+export const FrameForm = { text: 1, batch: 2, got: 3, batches: 4, textWithBody: 5 } as const;
 export const BatchBit = { live: 1, awaited: 2 } as const;
 export const batchHeadBytes = 31;
 /** What one of several batches of a frame has before its failover log. */
 export const partHeadBytes = lengthBytes + batchHeadBytes + 2;
 export const reportedPositionBytes = 23;
+/** The length of a message before its body. */
+export const textBytes = 4;
 
 /** A shard of a bucket, under an epoch of its active. */
 export interface ShardRef {
@@ -38,6 +41,8 @@ export interface PeerHello {
   readonly readsBinary?: boolean;
   /** It says of each bucket which earlier process it continues; older nodes continue none. */
   readonly saysContinued?: boolean;
+  /** It rolls copies back by key, and sends what other nodes need for that; copies of older nodes are rebuilt as a whole. */
+  readonly rollsBack?: boolean;
 }
 
 /** Sent by both sides every 200 ms; the answer (`beaten`) repeats the time. */
@@ -79,6 +84,43 @@ export interface Empty extends ShardRef {
   readonly vbs: readonly number[];
 }
 
+/** From the active: in these vbuckets the copy has changes that the active does not have, and has left the in-sync set. */
+export interface RollBack extends ShardRef {
+  readonly kind: 'rollBack';
+  readonly rows: readonly ActiveHistory[];
+}
+
+/** The history of a vbucket at its active. */
+export interface ActiveHistory {
+  readonly vb: number;
+  readonly high: number;
+  /** Tombstones up to this seqno may have been purged. */
+  readonly purge: number;
+  /** In base64, as its file has it. */
+  readonly failover: string;
+}
+
+/** From the copy, with keys (document-keys.ts): which versions at or below `upTo` the active has of them. */
+export interface WantedVersions extends ShardRef {
+  readonly kind: 'wanted';
+  readonly vb: number;
+  /** Numbers the requests of a process. */
+  readonly request: number;
+  readonly upTo: number;
+}
+
+/** From the active, with the versions as a cut. Without an answer to any key, it cannot read them. */
+export interface SentVersions extends ShardRef {
+  readonly kind: 'versions';
+  readonly vb: number;
+  readonly request: number;
+  /** How many of the keys, from the first on, are answered. */
+  readonly answered: number;
+  /** The highest seqno of those answered keys whose version is above `upTo`, which comes with the feed; 0: there is none. */
+  readonly newest: number;
+  readonly purge: number;
+}
+
 /**
  * `opened`: the copy is ready. `refused`: the copy knows a higher epoch, which is `epoch`. `failed`: the copy could not apply a batch, and
  * the active asks for its position again.
@@ -98,6 +140,8 @@ export interface CopyPosition {
   readonly persisted: number;
   /** In base64, as its file has it. */
   readonly failover: string;
+  /** The end of a snapshot that the copy has only in part. */
+  readonly snapEnd?: number;
 }
 
 /**
@@ -156,8 +200,22 @@ export interface EarlierGot extends ShardRef, ReportedPosition {
 }
 
 type EarlierOpen = Omit<Open, 'feed'> & Partial<Pick<Open, 'feed'>>;
-export type EarlierMessage = Exclude<TextMessage, Open | Continued> | EarlierOpen | EarlierBatch | EarlierGot;
+export type EarlierMessage =
+  | Exclude<TextMessage, Open | Continued | RollBack | WantedVersions | SentVersions>
+  | EarlierOpen
+  | EarlierBatch
+  | EarlierGot;
 
 /** Rare messages, whose form is text. */
-export type TextMessage = PeerHello | Beat | Ended | Continued | Open | Empty | Opened;
+export type TextMessage =
+  | PeerHello
+  | Beat
+  | Ended
+  | Continued
+  | Open
+  | Empty
+  | Opened
+  | RollBack
+  | WantedVersions
+  | SentVersions;
 export type PeerMessage = TextMessage | CopyBatch | PositionReport;

@@ -49,6 +49,7 @@ interface Connection {
   isEarlier: boolean;
   saysPromise: boolean;
   saysContinued: boolean;
+  rollsBack: boolean;
   inFlight: number;
 }
 
@@ -107,6 +108,11 @@ export class PeerConnections {
   /** Whether the connected process says which earlier one it continues. */
   saysContinued(node: string): boolean {
     return this.connections.get(node)?.saysContinued ?? false;
+  }
+
+  /** Whether the connected process rolls copies back by key. */
+  rollsBack(node: string): boolean {
+    return this.connections.get(node)?.rollsBack ?? false;
   }
 
   connected(): string[] {
@@ -267,6 +273,7 @@ export class PeerConnections {
       countsBoots: true,
       readsBinary: true,
       saysContinued: true,
+      rollsBack: true,
     });
   }
 
@@ -301,6 +308,7 @@ export class PeerConnections {
       connection.isEarlier = isEarlier && message.readsBinary !== true;
       connection.saysPromise = message.saysPromise ?? false;
       connection.saysContinued = message.saysContinued ?? false;
+      connection.rollsBack = message.rollsBack ?? false;
       this.began(message);
       events.connected(node);
     } else if (connection.boot === null) throw new Error('its first message is not a hello');
@@ -383,5 +391,6 @@ const newConnection = (link: Link): Connection => ({
   isEarlier: true,
   saysPromise: false,
   saysContinued: false,
+  rollsBack: false,
   inFlight: 0,
 });

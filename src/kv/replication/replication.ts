@@ -11,6 +11,7 @@ import {
 } from '../admin.ts';
 import { BucketReplication } from './bucket-replication.ts';
 import type { BucketReplicationOptions } from './bucket-replication-options.ts';
+import type { RollbackLimits } from './copy-rollbacks.ts';
 import { EarlyOpens } from './early-opens.ts';
 import type { BatchBody, Continued, PeerMessage } from './frames.ts';
 import type { LinkHost } from './link.ts';
@@ -21,6 +22,8 @@ export interface ReplicationOptions {
   self: SyncMember;
   links: LinkHost<PeerTls>;
   change: (change: MapChange) => Promise<MapOutcome>;
+  /** Other limits than usual, for tests. */
+  rollbackLimits?: RollbackLimits | undefined;
   tick: () => void;
   clock: Clock;
   log: Log;
@@ -86,13 +89,14 @@ export class Replication {
   add({ earlier, ...part }: BucketPart): BucketReplication {
     this.remove(part.uuid);
     const { peers } = this;
-    const { change, clock, log, self, tick } = this.options;
+    const { change, clock, log, rollbackLimits, self, tick } = this.options;
     const promisedUntilMs = this.promisedBefore(earlier);
     const replication = new BucketReplication({
       ...part,
       promisedUntilMs,
       self,
       change,
+      rollbackLimits,
       clock,
       log,
       tick,

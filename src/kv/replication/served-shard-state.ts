@@ -8,7 +8,10 @@ interface ProcessShard {
   readonly epoch: number;
   /** It is the shard's active already. */
   readonly isServed: boolean;
-  /** Its vbuckets are being removed here, because the map gave them to other nodes until now: it serves them once they are empty. */
+  /**
+   * Its vbuckets are being removed here, because the map gave them to other nodes until now, or rolled back: it serves them once that has
+   * ended.
+   */
   readonly isDropping: boolean;
 }
 
@@ -22,7 +25,7 @@ export function servedShardState(
 ): ShardSpec {
   const epoch = Math.max(spec.epoch, knownEpoch);
   const isMember = spec.inSync?.some(({ boot, node }) => node === self.node && boot === self.boot) ?? false;
-  if (spec.state !== 'active') return { ...spec, epoch, isOutOfSync: !isMember };
+  if (spec.state !== 'active') return { ...spec, epoch, isOutOfSync: !isMember || isDropping };
   const isConfirmed = spec.confirmed === self.boot && epoch === spec.epoch;
   const isActive = !isDropping && (isConfirmed || (isServed && isUnclaimed(spec)));
   return isActive ? { ...spec, epoch } : { ...spec, epoch, state: 'pending' };

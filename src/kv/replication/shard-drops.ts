@@ -70,13 +70,16 @@ export class ShardDrops {
     return fed !== undefined && peers.isMember(fed.node) && peers.answeredMs(fed.node) <= fed.ms;
   }
 
-  /** A failed removal is logged, and is due again later. */
-  begin(shard: number, vbs: readonly number[]): void {
-    const { bucket, clock, ended, log, uuid } = this.options;
+  /** A failed removal is logged, and is due again later. `remove`: where not all of these vbuckets are removed as a whole. */
+  begin(
+    shard: number,
+    vbs: readonly number[],
+    remove: () => Promise<void> = () => this.options.bucket.drop(vbs),
+  ): void {
+    const { clock, ended, log, uuid } = this.options;
     if (this.dropping.has(shard)) return;
     this.dropping.add(shard);
-    bucket
-      .drop(vbs)
+    remove()
       .catch((error: Error) => {
         this.notBeforeMs = clock.monotonicMs() + retryMs;
         log.warn('replication.drop_failed', { bucket: uuid, shard, reason: error.message });

@@ -23,7 +23,10 @@ const valid: readonly TextMessage[] = [
   { kind: 'continued', bucket: 'b', boots: ['a 1'], asks: true },
   { kind: 'open', ...shard, incarnation: 1, feed: 1 },
   { kind: 'empty', ...shard, vbs: [0, 65_535] },
-  { kind: 'opened', ...shard, rows: [row, { ...row, failover: '' }], feed: 3, bytes: 0 },
+  { kind: 'rollBack', ...shard, rows: [{ vb: 1023, high: 2 ** 43, purge: 0, failover }] },
+  { kind: 'wanted', ...shard, vb: 5, request: 1, upTo: 7 },
+  { kind: 'versions', ...shard, vb: 5, request: 1, answered: 0, newest: 8, purge: 0 },
+  { kind: 'opened', ...shard, rows: [row, { ...row, failover: '', snapEnd: 3 }], feed: 3, bytes: 0 },
   { kind: 'refused', ...shard, rows: [] },
   { kind: 'failed', ...shard, rows: [], bytes: 2 ** 40 },
 ];
@@ -73,6 +76,18 @@ const hostile: readonly (readonly [TextMessage['kind'], object, string])[] = [
         'rows failover must be a failover log of at most 25 entries in base64 (entry 0)',
       ] as const,
   ),
+  [
+    'opened',
+    { rows: [{ ...row, snapEnd: -1 }] },
+    `rows snapEnd must be an integer between 0 and ${2 ** 48 - 1} (entry 0)`,
+  ],
+  [
+    'rollBack',
+    { rows: [{ ...row }] },
+    `rows purge must be an integer between 0 and ${2 ** 48 - 1} (entry 0)`,
+  ],
+  ['wanted', { upTo: -1 }, `upTo must be an integer between 0 and ${2 ** 48 - 1}`],
+  ['versions', { answered: 65_536 }, 'answered must be an integer between 0 and 65535'],
   ['failed', { bytes: -1 }, `bytes must be an integer between 0 and ${Number.MAX_SAFE_INTEGER}`],
   ['refused', { feed: 'last' }, `feed must be an integer between 0 and ${Number.MAX_SAFE_INTEGER}`],
 ];

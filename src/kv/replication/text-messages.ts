@@ -83,7 +83,15 @@ const beat: Fields = {
   promiseMs: optional(milliseconds(promiseMsMax)),
   needsPromise: optional(flag),
 };
-const position: Fields = { vb, high: seqno, persisted: seqno, failover: failoverLog };
+const position: Fields = {
+  vb,
+  high: seqno,
+  persisted: seqno,
+  failover: failoverLog,
+  snapEnd: optional(seqno),
+};
+const branching: Fields = { vb, high: seqno, purge: seqno, failover: failoverLog };
+const request = integer(0, Number.MAX_SAFE_INTEGER);
 const opened: Fields = {
   ...shard,
   rows: list(record(position)),
@@ -98,6 +106,7 @@ const kinds: Readonly<Record<TextMessage['kind'], Check>> = {
     countsBoots: optional(flag),
     readsBinary: optional(flag),
     saysContinued: optional(flag),
+    rollsBack: optional(flag),
   }),
   beat: record(beat),
   beaten: record(beat),
@@ -105,6 +114,9 @@ const kinds: Readonly<Record<TextMessage['kind'], Check>> = {
   continued: record({ bucket: name, boots: list(name), asks: flag }),
   open: record({ ...shard, incarnation: integer(0, Number.MAX_SAFE_INTEGER), feed }),
   empty: record({ ...shard, vbs: list(vb) }),
+  rollBack: record({ ...shard, rows: list(record(branching)) }),
+  wanted: record({ ...shard, vb, request, upTo: seqno }),
+  versions: record({ ...shard, vb, request, answered: integer(0, u16Max), newest: seqno, purge: seqno }),
   opened: record(opened),
   refused: record(opened),
   failed: record(opened),

@@ -60,6 +60,11 @@ export class LiveCollections {
     return this.highSeqnos[this.slotOfId(id)]?.[vb] ?? 0;
   }
 
+  /** The vbucket has no changes above this seqno any more. */
+  lowerSeqnos(vb: number, seqno: number): void {
+    for (const seqnos of this.highSeqnos) if (seqnos) seqnos[vb] = Math.min(seqnos[vb] as number, seqno);
+  }
+
   /** The vbucket has no documents any more. */
   discardVbucket(vb: number): void {
     for (const seqnos of this.highSeqnos) if (seqnos) seqnos[vb] = 0;

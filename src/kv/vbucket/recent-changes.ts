@@ -43,6 +43,13 @@ export class RecentChanges {
     this.last[vb] = high;
   }
 
+  /** The vbucket was taken back to an earlier seqno: later changes get seqnos again that others had. */
+  restart(vb: number): void {
+    if (this.rings[vb] === noRing) return;
+    this.unfollow(vb);
+    this.follow(vb);
+  }
+
   unfollow(vb: number): void {
     this.put(vb, noRing);
   }

@@ -5,7 +5,7 @@ import type { CutItem } from '../../data/cut.ts';
 import { CutBits } from '../../data/cut.ts';
 import { type DocumentResult, notResident, type WhenFetched } from '../../data/documents.ts';
 import { isEventKey } from '../../data/system-events.ts';
-import { type CopyPhase, VbucketState } from '../../data/vbucket-state.ts';
+import { CopyPhase, VbucketState } from '../../data/vbucket-state.ts';
 import type { ClockDrift } from '../../vbucket/clock-drift.ts';
 import { draftOfStored } from '../../vbucket/drafts.ts';
 import type { EventRecorder } from '../../vbucket/event-recorder.ts';
@@ -66,11 +66,11 @@ export class Applier {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
     const { columns } = this.options.vbuckets;
     const high = columns.highSeqno[vb] as number;
-    const isNext = high >= (columns.snapEnd[vb] as number);
-    const continues = start === high + 1 && (isNext || end >= (columns.snapEnd[vb] as number));
-    if (end < start || !continues) return Status.outOfRange;
-    if (isNext) columns.snapStart[vb] = start;
-    columns.snapEnd[vb] = end;
+    const before = columns.snapEnd[vb] as number;
+    if (end < start || start !== high + 1) return Status.outOfRange;
+    if (high >= before) columns.snapStart[vb] = start;
+    // A page of rows may end before what the copy lacks of the snapshot: the rows with later seqnos may not be on disk yet.
+    columns.snapEnd[vb] = Math.max(before, end);
     return Status.success;
   }
 
@@ -100,6 +100,7 @@ export class Applier {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
     const { recent, columns } = this.options.vbuckets;
     if (seqno > (columns.snapEnd[vb] as number)) return Status.outOfRange;
+    if (seqno === columns.snapEnd[vb]) columns.copy[vb] = CopyPhase.following;
     if (seqno <= (columns.highSeqno[vb] as number)) return Status.success;
     recent.skip(vb, seqno + 1);
     columns.highSeqno[vb] = seqno;

@@ -25,6 +25,8 @@ export function takeFetched(
   const { collections, keeper, residency, vbuckets } = options;
   const { buffer, keyStart, keyEnd } = item;
   const hash = vbuckets.hash(buffer, keyStart, keyEnd);
+  // It was read before a rollback removed it.
+  if (item.seqno > (vbuckets.columns.highSeqno[vb] as number)) return true;
   const isAbsent = vbuckets.locate(emptyPosition(), vb, hash, buffer, keyStart, keyEnd) === 0;
   if (isAbsent && seqno !== 0) return true;
   if (isAbsent && collections.slotOf(buffer, keyStart) < 0) {

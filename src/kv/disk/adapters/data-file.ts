@@ -93,9 +93,11 @@ export class DataFile {
 
   /** Removes all rows of vbuckets. */
   drop(vbs: readonly number[]): void {
-    this.transact(() => {
-      for (const vb of vbs) this.writer.drop(vb);
-    });
+    this.transact(() => this.writer.drop(vbs));
+  }
+
+  rollBack(cut: Uint8Array): boolean {
+    return this.transact(() => this.writer.rollBack(cut), cut);
   }
 
   /** Some commits are only in the log of cuts. */
@@ -188,7 +190,7 @@ export class DataFile {
       this.isFull = false;
       return result;
     } catch (error) {
-      if (isSqliteFull(error) && this.rollBack())
+      if (isSqliteFull(error) && this.rollBackCommit())
         throw new DiskFullError(cuts, reasonOf(error), { cause: error });
       this.fail(error);
       throw error;
@@ -318,7 +320,7 @@ export class DataFile {
   }
 
   /** Rolls back a commit that found the disk full, and truncates the log. False when that fails too. */
-  private rollBack(): boolean {
+  private rollBackCommit(): boolean {
     this.isFull = true;
     try {
       if (this.db.isTransaction) this.db.exec('rollback');

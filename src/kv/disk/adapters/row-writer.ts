@@ -75,12 +75,49 @@ export class RowWriter {
     return true;
   }
 
-  /** Removes all rows of the vbucket and its state. */
-  drop(vb: number): void {
+  /** Removes all rows of the vbuckets and their states. */
+  drop(vbs: readonly number[]): void {
+    for (const vb of vbs) this.dropOne(vb);
+  }
+
+  private dropOne(vb: number): void {
     this.db.prepare(sql.dropBigs).run(vb, vb);
     for (const text of [sql.dropRows, sql.dropCollections, sql.dropState]) this.db.prepare(text).run(vb);
     this.purgeSeqnos.delete(vb);
     this.highSeqnos.delete(vb);
+  }
+
+  /** See `DiskEngine.rollBack`. */
+  rollBack(cut: Uint8Array): boolean {
+    if (!this.mayRollBack(cut)) return false;
+    const reader = new CutReader(cut);
+    reader.nextCut();
+    const { endSeqno, vb } = reader.state;
+    const bigs = [vb * bigVbFactor + endSeqno, (vb + 1) * bigVbFactor] as const;
+    this.db.prepare(sql.dropBigsAbove).run(...bigs);
+    this.db.prepare(sql.dropRowsAbove).run(vb, endSeqno);
+    this.highSeqnos.delete(vb);
+    this.write(cut);
+    return true;
+  }
+
+  /** A row that the database refused would fail the file. */
+  private mayRollBack(cut: Uint8Array): boolean {
+    const reader = new CutReader(cut);
+    const keyOfSeqno = this.db.prepare(sql.keyOfSeqno);
+    const seqnos = new Set<number>();
+    if (!reader.nextCut()) return false;
+    const { endSeqno, vb } = reader.state;
+    if ((this.purgeSeqnos.get(vb) ?? 0) > endSeqno) return false;
+    while (reader.nextItem()) {
+      const { buffer, keyEnd, keyStart, seqno } = reader.item;
+      const holder = keyOfSeqno.get(vb, seqno)?.['key'] as Uint8Array | undefined;
+      if (seqno > endSeqno || seqnos.has(seqno)) return false;
+      if (holder !== undefined && buffer.compare(holder, 0, holder.length, keyStart, keyEnd) !== 0)
+        return false;
+      seqnos.add(seqno);
+    }
+    return !reader.nextCut();
   }
 
   private writeState(state: CutState): void {

@@ -110,6 +110,13 @@ export class SqliteLane {
     this.uncheckpointed.add(data);
   }
 
+  rollBack(bucketUuid: string, file: number, cut: Uint8Array): boolean {
+    const data = this.find(bucketUuid, file);
+    const isDone = data.rollBack(cut);
+    this.uncheckpointed.add(data);
+    return isDone;
+  }
+
   /** Work after a commit for which its caller need not wait. */
   checkpoint(): void {
     for (const data of this.uncheckpointed) data.checkpoint();

@@ -1,0 +1,108 @@
+// The versions that an active vbucket has of some keys, as far as they are not above a seqno: what a copy that rolls back to it needs.
+import {
+  type CutItem,
+  CutReader,
+  CutWriter,
+  cutItemBytes,
+  emptyCutItem,
+  stateOfVbucket,
+} from '../../data/cut.ts';
+import { type CutBuffer, fileOf } from '../../data/disk-engine.ts';
+import { Bit } from '../../memory/layout.ts';
+import { fillCutItem } from '../../vbucket/cut-item.ts';
+import type { Residency } from '../../vbucket/residency.ts';
+import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { Storage } from '../keys/read-rows.ts';
+
+/** An answer has at most this size, or one document. */
+const answerBytes = 1024 * 1024;
+/** Documents of one answer that are read from disk: each may have the largest size. */
+const readsMax = 8;
+
+export interface OlderVersions {
+  /** How many of the keys, from the first on, are answered. */
+  readonly answered: number;
+  /** The highest seqno of the answered keys whose version is above the seqno; 0: none is. */
+  readonly newest: number;
+  /** One cut with the versions. What is left out is newer, or the vbucket has no such key. */
+  readonly batch: CutBuffer;
+}
+
+export interface OlderVersionsOptions {
+  vbuckets: Vbuckets;
+  residency: Residency;
+  storage: Storage | undefined;
+}
+
+export interface OlderVersionsRequest {
+  readonly vb: number;
+  readonly upTo: number;
+  readonly keys: readonly Buffer[];
+}
+
+/** @throws Error when the disk cannot be read. */
+export async function olderVersions(
+  options: OlderVersionsOptions,
+  request: OlderVersionsRequest,
+): Promise<OlderVersions> {
+  const unread = request.keys.filter((key) => findInMemory(options, request, key) === 'unread');
+  const reads = unread.slice(0, readsMax);
+  const stored = await storedItems(options, request.vb, reads);
+  // The state of this moment: a version that was read and replaced meanwhile is still the one that the copy had.
+  const writer = new CutWriter();
+  writer.begin(0);
+  let [newest, answered, versions] = [0, 0, 0];
+  for (const key of request.keys) {
+    const inMemory = findInMemory(options, request, key);
+    const found = inMemory === 'unread' ? stored.get(nameOf(key)) : inMemory;
+    if (found === undefined) break;
+    if (found !== null && found.seqno > request.upTo) newest = Math.max(newest, found.seqno);
+    else if (found !== null) {
+      // One version is sent even where it is larger than an answer.
+      if (versions > 0 && writer.bytes + bytesOf(found) > answerBytes) break;
+      writer.item(found);
+      versions++;
+    }
+    answered++;
+  }
+  writer.finish(stateOfVbucket(request.vb));
+  return { answered, newest, batch: writer.takeAll() };
+}
+
+const nameOf = (key: Buffer): string => key.toString('latin1');
+
+/** By key; null where the disk has none. */
+async function storedItems({ storage }: OlderVersionsOptions, vb: number, keys: readonly Buffer[]) {
+  const found = new Map<string, CutItem | null>(keys.map((key) => [nameOf(key), null]));
+  if (keys.length === 0 || storage === undefined) return found;
+  const { bucketUuid, fileCount } = storage.files;
+  const wanted = keys.map((key) => ({ vb, key }));
+  const { batch, failed } = await storage.disk.fetchItems(bucketUuid, fileOf(vb, fileCount), wanted);
+  if (failed.length > 0) throw new Error(`a row of vbucket ${vb} is damaged`);
+  const reader = new CutReader(batch);
+  while (reader.nextCut())
+    while (reader.nextItem()) {
+      const { buffer, keyEnd, keyStart } = reader.item;
+      found.set(buffer.toString('latin1', keyStart, keyEnd), { ...reader.item });
+    }
+  return found;
+}
+
+/** `unread`: the value, or the whole version, is on disk only. */
+function findInMemory(
+  { residency, vbuckets }: OlderVersionsOptions,
+  { upTo, vb }: OlderVersionsRequest,
+  key: Buffer,
+): CutItem | 'unread' | null {
+  const { items } = vbuckets;
+  const hash = vbuckets.hash(key, 0, key.length);
+  const address = vbuckets.locate(emptyPosition(), vb, hash, key, 0, key.length);
+  if (address === 0) return residency.mayBeOnDisk(vb, hash, key, 0, key.length) ? 'unread' : null;
+  const isValueMissing = (items.state(address) & Bit.valueNonResident) !== 0;
+  if (isValueMissing && items.seqno(address) <= upTo) return 'unread';
+  const item = emptyCutItem();
+  fillCutItem(items, address, item);
+  return item;
+}
+
+const bytesOf = ({ keyStart, valueEnd }: CutItem): number => cutItemBytes + valueEnd - keyStart;
