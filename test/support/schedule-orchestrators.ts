@@ -60,7 +60,7 @@ export class ScheduleOrchestrators {
       log: silentLog,
       term: () => created.term,
       isDown: (node) => !running.has(node),
-      positions: (bucket, map, failed) => positions.positionsAfter(bucket, map, failed),
+      copies: (bucket, map, failed) => positions.statesAfter(bucket, map, failed),
       movesPerNode: () => 4,
       retries: () => retryDefaults,
       ended: () => {},

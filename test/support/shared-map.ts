@@ -3,6 +3,7 @@
 import { MapWriter } from '#cluster/agent/map-writer.ts';
 import { wantedShards } from '#cluster/agent/wanted-shards.ts';
 import { type BucketMap, mapKey, type ShardPlacement } from '#cluster/config/cluster-state.ts';
+import { failoverMap } from '#cluster/orchestrator/failover-map.ts';
 import { advance, isComplete, startMoves } from '#cluster/orchestrator/shard-moves.ts';
 import { lastActiveAfter } from '#cluster/topology/promoted-shard.ts';
 import type { ShardSpec } from '#kv/admin.ts';
@@ -44,6 +45,13 @@ export class SharedMap {
       });
       return { ...map, shards };
     });
+  }
+
+  /** As an operator fails a node over with `allowUnsafe`, where these others have restarted. */
+  async failOver(failed: string, restarted: readonly string[]): Promise<void> {
+    const hasRestarted = (node: string): boolean => restarted.includes(node);
+    const options = { failed: [failed], allowUnsafe: true, hasRestarted };
+    await update(this.store, key, this.#first, (map) => failoverMap(map, options).map);
   }
 
   /** As a rebalance places a shard that has no copy any more: the node is to serve it without documents. */

@@ -52,25 +52,29 @@ const firstOf = (node: string): number =>
 describe('the positions of copies', () => {
   it('come from the nodes of which one of several may be promoted', async () => {
     const { askedNodes, positions } = gathered({ b: answerOf('b', 7) });
-    const position = await positions.positionsAfter('x', map, ['c']);
+    const { position } = await positions.statesAfter('x', map, ['c']);
     const shard = firstOf('c');
     assert.deepEqual([position('a', shard)?.seqno, position('b', shard)?.seqno], [5, 7]);
     assert.deepEqual(askedNodes, ['b']);
-    await positions.positionsAfter('x', stable(planned('a b c', 1)), ['c']);
-    assert.deepEqual(askedNodes, ['b'], 'each shard has one copy left');
+    await positions.statesAfter('x', stable(planned('a b c', 1)), ['c']);
+    assert.deepEqual(askedNodes, ['b', 'b'], 'its in-sync sets lose a member');
   });
 
   it('are unknown of a node that is down, does not answer in time, or has restarted', async () => {
     const shard = firstOf('c');
     const down = gathered({ b: answerOf('b', 7) }, ['b']);
-    assert.equal((await down.positions.positionsAfter('x', map, ['c']))('b', shard), null);
+    assert.equal((await down.positions.statesAfter('x', map, ['c'])).position('b', shard), null);
     assert.deepEqual(down.askedNodes, []);
     const silent = gathered({});
-    const position = silent.positions.positionsAfter('x', map, ['c']);
+    const states = silent.positions.statesAfter('x', map, ['c']);
     await silent.clock.run(500);
-    assert.equal((await position)('b', shard), null);
+    assert.equal((await states).position('b', shard), null);
+    assert.equal((await states).hasRestarted('b', shard), false);
     const restarted = gathered({ b: { ...answerOf('b', 7), boot: 'later' } });
-    assert.equal((await restarted.positions.positionsAfter('x', map, ['c']))('b', shard), null);
+    const after = await restarted.positions.statesAfter('x', map, ['c']);
+    assert.equal(after.position('b', shard), null);
+    assert.equal(after.hasRestarted('b', shard), true);
+    assert.equal(after.hasRestarted('a', shard), false);
   });
 
   it('decide which copy a failover promotes', async () => {
@@ -103,7 +107,7 @@ describe('the positions of copies', () => {
         isDown: () => false,
         movesPerNode: () => 4,
         retries: () => retryDefaults,
-        positions: (bucket, current, failed) => positions.positionsAfter(bucket, current, failed),
+        copies: (bucket, current, failed) => positions.statesAfter(bucket, current, failed),
       });
       rebalancer.start();
       await clock.run(3_000);

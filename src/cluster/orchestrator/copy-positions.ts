@@ -1,9 +1,9 @@
 // How far the copies of a bucket are, as the data services of the nodes say: a failover promotes the furthest copy, which keeps most of the
-// writes that were not durable.
+// writes that were not durable. And which nodes have restarted, so that they wait for the report of another member.
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import type { PositionOf, ShardPosition } from './failover-map.ts';
+import type { CopyStates, ShardPosition } from './failover-map.ts';
 
 /** Longer than a node needs that is not overloaded. Documents of the failed node cannot be used meanwhile. */
 const answerTimeoutMs = 500;
@@ -34,16 +34,24 @@ export class CopyPositions {
     deps.peers.answer('shardPositions', ({ bucket }: { bucket: string }) => this.#ownPositions(bucket));
   }
 
-  /** Positions of the copies that may be promoted when these nodes fail. A node that does not answer in time has none. */
-  async positionsAfter(bucket: string, map: BucketMap, failed: readonly string[]): Promise<PositionOf> {
+  /** States of the copies that are left when these nodes fail. Of a node that does not answer in time nothing is known. */
+  async statesAfter(bucket: string, map: BucketMap, failed: readonly string[]): Promise<CopyStates> {
     const nodes = candidates(map, failed).filter((node) => !this.#deps.isDown(node));
     const answers = await Promise.all(
       nodes.map(async (node) => [node, await this.#ask(node, bucket)] as const),
     );
     const byNode = new Map(answers);
-    return (node, shard) => {
-      const found = byNode.get(node);
-      return found && isUnbroken(map, node, shard, found.boot) ? (found.shards[shard] ?? null) : null;
+    const isUnbrokenIn = (node: string, shard: number, boot: string): boolean =>
+      isUnbroken(map, node, shard, boot);
+    return {
+      position: (node, shard) => {
+        const found = byNode.get(node);
+        return found && isUnbrokenIn(node, shard, found.boot) ? (found.shards[shard] ?? null) : null;
+      },
+      hasRestarted: (node, shard) => {
+        const found = byNode.get(node);
+        return found != null && !isUnbrokenIn(node, shard, found.boot);
+      },
     };
   }
 
@@ -62,12 +70,13 @@ export class CopyPositions {
   }
 }
 
-/** The nodes of which one of several may become the active of a shard. */
+/** The nodes of which one of several may become the active of a shard, and those whose shard loses a member of its in-sync set. */
 function candidates({ nodes, shards }: BucketMap, failed: readonly string[]): string[] {
   const isFailed = (at: number): boolean => failed.includes(nodes[at] ?? '');
-  const found = shards.flatMap(({ chain, incoming = [] }) => {
+  const found = shards.flatMap(({ chain, incoming = [], inSync = [] }) => {
     const live = [...chain, ...incoming].filter((at) => at >= 0 && !isFailed(at));
-    return isFailed(chain[0] ?? -1) && live.length > 1 ? live : [];
+    const isAsked = isFailed(chain[0] ?? -1) ? live.length > 1 : inSync.some(([at]) => isFailed(at));
+    return isAsked ? live : [];
   });
   return [...new Set(found)].map((at) => nodes[at] ?? '');
 }

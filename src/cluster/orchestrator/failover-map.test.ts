@@ -11,12 +11,13 @@ const unknown = () => null;
 function failedOver(
   shard: ShardPlacement,
   failed: string,
-  options: { positions?: Record<string, ShardPosition>; allowUnsafe?: boolean } = {},
+  options: { positions?: Record<string, ShardPosition>; allowUnsafe?: boolean; restarted?: string } = {},
 ) {
   const map: BucketMap = { nodes: ['a', 'b', 'c', 'd'], shards: [shard] };
-  const { positions, allowUnsafe = false } = options;
+  const { positions, allowUnsafe = false, restarted = '' } = options;
+  const hasRestarted = (node: string): boolean => restarted.split(' ').includes(node);
   const position = positions ? (node: string) => positions[node] ?? null : unknown;
-  const result = failoverMap(map, { failed: failed.split(' '), position, allowUnsafe });
+  const result = failoverMap(map, { failed: failed.split(' '), position, hasRestarted, allowUnsafe });
   return { ...result, shard: result.map.shards[0] as ShardPlacement };
 }
 
@@ -84,6 +85,17 @@ describe('failover of a map', () => {
       [1, 'boot b'],
       [2, 'boot c'],
     ]);
+  });
+
+  it('frees a restarted active of the members that it waits for only where that is allowed', () => {
+    const restarted = 'a c';
+    const refused = failedOver(placement, 'b', { restarted });
+    assert.deepEqual([refused.shard, refused.unsafe], [placement, [0]]);
+    const { shard, unsafe } = failedOver(placement, 'b', { restarted, allowUnsafe: true });
+    const inSync = placement.inSync?.filter(([member]) => member !== 1);
+    assert.deepEqual([shard, unsafe], [{ ...placement, chain: [0, 2, -1], inSync }, [0]]);
+    const whole = failedOver(placement, 'b', { restarted: 'a', allowUnsafe: true });
+    assert.deepEqual([whole.shard.inSync, whole.unsafe], [placement.inSync, []], 'node c serves it');
   });
 
   it('leaves a shard without any copy empty', () => {

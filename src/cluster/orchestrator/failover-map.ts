@@ -13,11 +13,15 @@ export interface ShardPosition {
 /** Null where it is not known. */
 export type PositionOf = (node: string, shard: number) => ShardPosition | null;
 
-export interface FailoverOptions {
+export interface CopyStates {
+  readonly position: PositionOf;
+  /** Whether the process of the node began after the one that its in-sync set names: it lacks what that one had in memory alone. */
+  readonly hasRestarted: (node: string, shard: number) => boolean;
+}
+
+export interface FailoverOptions extends Partial<CopyStates> {
   /** Ids of the failed nodes. */
   readonly failed: readonly string[];
-  /** Decides which of several copies is promoted; omitted: nothing is known of them. */
-  readonly position?: PositionOf;
   /** Whether a node's copy is known to lack what its in-sync set acknowledged, because the node restarted. */
   readonly lacks?: (node: string, shard: number) => boolean;
   /** Promotes a copy that may lack durable writes where no other is left. */
@@ -39,7 +43,14 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
   const shards = map.shards.map((shard, index) => {
     const live = liveOf(shard, failed);
     const active = shard.chain[0] ?? -1;
-    if (!failed.includes(active)) return withChain(shard, live);
+    if (!failed.includes(active)) {
+      const hasRestarted = (node: number): boolean =>
+        options.hasRestarted?.(map.nodes[node] ?? '', index) ?? false;
+      const isStranded = waitsFor(shard, failed, hasRestarted);
+      if (isStranded) unsafe.push(index);
+      if (!isStranded) return withChain(shard, live);
+      return options.allowUnsafe ? withChain(withoutMembers(shard, failed), live) : shard;
+    }
     if (live.length === 0) {
       lost.push(index);
       return { epoch: shard.epoch + 1, chain: shard.chain.map(() => -1) };
@@ -51,7 +62,7 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
     const node = furthest(inSync.length > 0 ? inSync : live, (candidate) =>
       options.position?.(map.nodes[candidate] ?? '', index),
     );
-    const members = shard.inSync?.filter(([member]) => !options.allowUnsafe || !failed.includes(member));
+    const members = options.allowUnsafe ? withoutMembers(shard, failed).inSync : shard.inSync;
     // A member of the in-sync set keeps the set; a copy outside of it begins a new one. With `allowUnsafe` failed nodes leave it: a member
     // that has restarted would wait for their report.
     const kept = { ...(members && { inSync: members }), ...lastActiveAfter(shard, map.nodes[active]) };
@@ -76,6 +87,27 @@ export function withoutNodes(map: BucketMap, leaving: readonly string[]): Bucket
 /** Incoming copies come last: clients do not know them, and they may be incomplete. */
 const liveOf = ({ chain, incoming = [] }: ShardPlacement, failed: readonly number[]): number[] =>
   [...chain, ...incoming].filter((node) => node >= 0 && !failed.includes(node));
+
+/**
+ * Whether the active has restarted and waits for one of these nodes, which alone may have what was acknowledged in memory: once they have failed
+ * it would wait for ever.
+ */
+function waitsFor(
+  { chain, inSync = [] }: ShardPlacement,
+  failed: readonly number[],
+  hasRestarted: (node: number) => boolean,
+): boolean {
+  const others = inSync.map(([member]) => member).filter((member) => member !== chain[0]);
+  const isWhole = (node: number): boolean => !failed.includes(node) && !hasRestarted(node);
+  return (
+    hasRestarted(chain[0] ?? -1) && others.some((node) => failed.includes(node)) && !others.some(isWhole)
+  );
+}
+
+const withoutMembers = ({ inSync, ...shard }: ShardPlacement, failed: readonly number[]): ShardPlacement => ({
+  ...shard,
+  ...(inSync && { inSync: inSync.filter(([member]) => !failed.includes(member)) }),
+});
 
 /** Only replicas have failed: the active removes them from the in-sync set. */
 function withChain(shard: ShardPlacement, live: readonly number[]): ShardPlacement {

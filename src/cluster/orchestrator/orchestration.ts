@@ -107,7 +107,7 @@ export class Orchestration {
       ...deps,
       term: () => this.#lease.term,
       isDown,
-      positions: (bucket, map, failed) => positions.positionsAfter(bucket, map, failed),
+      copies: (bucket, map, failed) => positions.statesAfter(bucket, map, failed),
       ended: (outcome, plan) => {
         rebalanceEnded(outcome, deps.store, deps.events);
         // If the count cannot be written, the cluster may do one automatic failover more than the settings permit.

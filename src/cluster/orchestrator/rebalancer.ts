@@ -21,7 +21,7 @@ import { withoutMembers } from '../config/removed-nodes.ts';
 import { type Changing, until } from '../config/until.ts';
 import { planMap } from '../topology/plan-map.ts';
 import { withCounter } from './counters.ts';
-import { failoverMap, type PositionOf, withoutNodes } from './failover-map.ts';
+import { type CopyStates, failoverMap, withoutNodes } from './failover-map.ts';
 import { dataNodes, isDataNode } from './members.ts';
 import { reportedPlan } from './rebalance-report.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
@@ -45,8 +45,8 @@ export interface RebalancerDeps {
   /** The term in which this node is the orchestrator; null: it is not. */
   term: () => number | null;
   isDown: (node: string) => boolean;
-  /** How far the copies are that may be promoted when nodes fail; omitted: nothing is known of them. */
-  positions?: (bucketUuid: string, map: BucketMap, failed: readonly string[]) => Promise<PositionOf>;
+  /** The states of the copies that are left when nodes fail; omitted: nothing is known of them. */
+  copies?: (bucketUuid: string, map: BucketMap, failed: readonly string[]) => Promise<CopyStates>;
   movesPerNode: () => number;
   retries: () => RetrySettings;
   /** Called after the end of each plan. */
@@ -207,13 +207,13 @@ export class Rebalancer {
       [...chain, ...incoming].some((node) => node >= 0 && positions.includes(node));
     if (plan.stopping || !entry.value.shards.some(names)) return true;
     if (!(await this.#change(plan.id, (found) => found))) return false;
-    const position = await this.#deps.positions?.(bucket.uuid, entry.value, failing);
+    const copies = await this.#deps.copies?.(bucket.uuid, entry.value, failing);
     if (this.#promoted.plan !== plan.id) this.#promoted = { plan: plan.id, shards: new Set() };
     const promoted = this.#promoted.shards;
     const name = (node: string, shard: number): string => `${bucket.uuid} ${shard} ${node}`;
     const { map, unsafe } = failoverMap(entry.value, {
       failed: failing,
-      ...(position && { position }),
+      ...copies,
       allowUnsafe,
       lacks: (node, shard) => promoted.has(name(node, shard)),
     });

@@ -73,6 +73,23 @@ test('a process that was killed after a clean stop continues nothing', async (t)
   all.end();
 });
 
+test('an active that waits for a lost member serves once that one is failed over with allowUnsafe', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b']);
+  const { clock, map } = all.cluster;
+  await all.begin();
+  await all.write('a', 'durable', persisted);
+  for (const name of ['a', 'b']) all.node(name).holdChanges();
+  for (const name of ['a', 'b']) all.kill(name);
+  await all.start('a');
+  await clock.run(15_000);
+  assert.equal(all.serves('a'), false, 'node b may have more');
+  await map.failOver('b', ['a']);
+  await clock.run(1_000);
+  assert.equal(all.serves('a'), true);
+  assert.equal(all.has('a', 'durable'), true);
+  all.end();
+});
+
 test('an active that was killed continues where the bucket does not start on a member that was killed too', async (t) => {
   const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
   const { clock } = all.cluster;
