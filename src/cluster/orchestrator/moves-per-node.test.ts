@@ -23,13 +23,11 @@ import { Orchestration, type OrchestrationDeps } from './orchestration.ts';
 
 const uuid = 'bucket';
 
-/** The most shards of any node that are filled or handed over in the map. */
-function movesOf({ forward, nodes, shards }: BucketMap): number {
-  const moving = shards.filter(({ incoming = [], inSync = [], successor }, index) => {
-    const isFilled = (copy: number): boolean =>
-      inSync.some(([member]) => member === copy) || forward?.chains[index]?.includes(copy) === false;
-    return successor !== undefined || !incoming.every(isFilled);
-  });
+/** The most moves of any node in the map. */
+function movesOf({ nodes, shards }: BucketMap): number {
+  const moving = shards.filter(
+    ({ incoming = [], successor }) => incoming.length > 0 || successor !== undefined,
+  );
   return Math.max(
     ...nodes.map(
       (_, node) => moving.filter(({ chain, incoming = [] }) => [...chain, ...incoming].includes(node)).length,

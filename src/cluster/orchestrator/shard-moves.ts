@@ -51,10 +51,9 @@ export function advance(map: BucketMap, movesPerNode: number): BucketMap | null 
   const moved = map.shards.map((shard, index) => (isMoving(shard) ? step(shard, goalOf(map, index)) : shard));
   const slots = new Slots(movesPerNode);
   for (const [index, shard] of moved.entries()) {
-    const goal = goalOf(map, index);
-    if (takesSlot(shard, goal)) slots.take(involved(shard, goal));
+    if (isMoving(shard)) slots.take(involved(shard, goalOf(map, index)));
   }
-  // Shards whose next active has just been named make room for others in the same write.
+  // Shards that have just reached their nodes make room for others in the same write.
   const shards = moved.map((shard, index) => {
     const goal = goalOf(map, index);
     const waits = shard === map.shards[index] && !isMoving(shard) && !isPlaced(shard, goal);
@@ -93,21 +92,12 @@ function step(shard: ShardPlacement, goal: Chain): ShardPlacement {
   if (hasStopped(shard)) return promotedShard(shard, nextActive(shard, wanted), goal);
   if (shard.confirmed === undefined) return shard;
   const missing = goal.filter((node) => node >= 0 && !shardMembers(shard).includes(node));
-  if (missing.length > 0) return named({ ...shard, incoming: [...(shard.incoming ?? []), ...missing] }, goal);
+  if (missing.length > 0) return { ...shard, incoming: [...(shard.incoming ?? []), ...missing] };
   const isReady = goal.every((node) => node < 0 || isInSync(shard, node));
-  if (!isReady && !isSame(goal, shard.chain)) return named(shard, goal);
-  return active === wanted ? atGoal(shard, goal) : named(shard, goal);
-}
-
-/**
- * The successor is named while all other planned copies are in sync, else the set would have one node after the move. The active hands the
- * shard over as soon as the successor is in sync too.
- */
-function named(shard: ShardPlacement, goal: Chain): ShardPlacement {
-  const [active] = shard.chain;
-  const [wanted = -1, ...others] = goal;
-  const isDue = active !== wanted && others.every((node) => node < 0 || isInSync(shard, node));
-  if (!isDue) return shard.successor === undefined ? shard : withoutSuccessor(shard);
+  // The successor is named when all planned copies are in sync, and no longer once one of them is not: else the set would have one node after the move.
+  if (!isReady && !isSame(goal, shard.chain))
+    return shard.successor === undefined ? shard : withoutSuccessor(shard);
+  if (active === wanted) return atGoal(shard, goal);
   return shard.successor === wanted ? shard : { ...shard, successor: wanted };
 }
 
@@ -141,11 +131,6 @@ const isServed = ({ confirmed, inSync }: ShardPlacement): boolean =>
 const isMoving = ({ incoming = [], successor }: ShardPlacement): boolean =>
   incoming.length > 0 || successor !== undefined;
 
-/** A copy is being filled, or the active has not handed the shard over yet; what follows moves no documents. */
-const takesSlot = (shard: ShardPlacement, goal: Chain): boolean =>
-  shard.successor !== undefined ||
-  (shard.incoming?.some((node) => goal.includes(node) && !isInSync(shard, node)) ?? false);
-
 const hasStopped = ({ stopped, epoch }: ShardPlacement): boolean => stopped === epoch;
 
 const goalOf = ({ forward, shards }: BucketMap, index: number): Chain =>
@@ -164,7 +149,7 @@ function withoutSuccessor({ successor: _, ...rest }: ShardPlacement): ShardPlace
   return rest;
 }
 
-/** How many shards of each node are filled or handed over at once. */
+/** How many shards of each node move at once. */
 class Slots {
   readonly #limit: number;
   readonly #taken = new Map<number, number>();
