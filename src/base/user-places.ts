@@ -41,7 +41,7 @@ export class UserPlaces {
     else this.#counts.delete(user);
   }
 
-  /** The position of the user who gets the next place: the one with the fewest places among those who may take one. -1: no one may. */
+  /** The position of the user with the fewest places who may take another one; -1: none may. */
   next(waiting: readonly { readonly user: string }[]): number {
     let best = -1;
     let fewest = Infinity;

@@ -41,16 +41,14 @@ export class CopyPositions {
       nodes.map(async (node) => [node, await this.#ask(node, bucket)] as const),
     );
     const byNode = new Map(answers);
-    const isUnbrokenIn = (node: string, shard: number, boot: string): boolean =>
-      isUnbroken(map, node, shard, boot);
     return {
       position: (node, shard) => {
         const found = byNode.get(node);
-        return found && isUnbrokenIn(node, shard, found.boot) ? (found.shards[shard] ?? null) : null;
+        return found && isUnbroken(map, node, shard, found.boot) ? (found.shards[shard] ?? null) : null;
       },
       hasRestarted: (node, shard) => {
         const found = byNode.get(node);
-        return found != null && !isUnbrokenIn(node, shard, found.boot);
+        return found != null && !isUnbroken(map, node, shard, found.boot);
       },
     };
   }

@@ -46,10 +46,9 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
     if (!failed.includes(active)) {
       const hasRestarted = (node: number): boolean =>
         options.hasRestarted?.(map.nodes[node] ?? '', index) ?? false;
-      const isStranded = waitsFor(shard, failed, hasRestarted);
-      if (isStranded) unsafe.push(index);
-      if (!isStranded) return withChain(shard, live);
-      return options.allowUnsafe ? withChain(withoutMembers(shard, failed), live) : shard;
+      if (!waitsFor(shard, failed, hasRestarted)) return withChain(shard, live);
+      unsafe.push(index);
+      return options.allowUnsafe ? withChain(withoutFailed(shard, failed), live) : shard;
     }
     if (live.length === 0) {
       lost.push(index);
@@ -62,7 +61,7 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
     const node = furthest(inSync.length > 0 ? inSync : live, (candidate) =>
       options.position?.(map.nodes[candidate] ?? '', index),
     );
-    const members = options.allowUnsafe ? withoutMembers(shard, failed).inSync : shard.inSync;
+    const members = options.allowUnsafe ? withoutFailed(shard, failed).inSync : shard.inSync;
     // A member of the in-sync set keeps the set; a copy outside of it begins a new one. With `allowUnsafe` failed nodes leave it: a member
     // that has restarted would wait for their report.
     const kept = { ...(members && { inSync: members }), ...lastActiveAfter(shard, map.nodes[active]) };
@@ -104,7 +103,7 @@ function waitsFor(
   );
 }
 
-const withoutMembers = ({ inSync, ...shard }: ShardPlacement, failed: readonly number[]): ShardPlacement => ({
+const withoutFailed = ({ inSync, ...shard }: ShardPlacement, failed: readonly number[]): ShardPlacement => ({
   ...shard,
   ...(inSync && { inSync: inSync.filter(([member]) => !failed.includes(member)) }),
 });

@@ -44,17 +44,18 @@ export async function dropVbuckets(vbs: readonly number[], options: DropOptions)
 /** Vbuckets of one file with few documents: each transaction has its own sync, for which commits of the file wait. */
 function groupsOf(vbs: readonly number[], { files, parts }: DropOptions): number[][] {
   const { items, tombstones } = parts.vbuckets.columns;
+  const rowsOf = (vb: number): number => (items[vb] as number) + (tombstones[vb] as number);
   const groups: number[][] = [];
   let rows = 0;
   const file = (vb: number): number => fileOf(vb, files?.fileCount ?? 1);
   for (const vb of vbs.toSorted((a, b) => file(a) - file(b))) {
     const last = groups.at(-1);
-    rows += (items[vb] as number) + (tombstones[vb] as number);
+    rows += rowsOf(vb);
     const continues = last !== undefined && rows <= rowsAtOnce && file(last[0] as number) === file(vb);
     if (continues) last.push(vb);
     else {
       groups.push([vb]);
-      rows = (items[vb] as number) + (tombstones[vb] as number);
+      rows = rowsOf(vb);
     }
   }
   return groups;

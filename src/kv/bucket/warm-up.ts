@@ -10,7 +10,6 @@ import {
   type DamagedFile,
   DamagedFileError,
   type DiskEngine,
-  fileOf,
   type LargeItems,
   type OpenedFile,
   type OpenResult,
@@ -23,6 +22,7 @@ import { Loader } from '../vbucket/loader.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import { makesSeqnos } from '../vbucket/serving.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { vbucketsOfFile } from './durability/file-state.ts';
 
 /** After a crash, clients may have CAS values that no file records: new values start above them. */
 const casJumpAfterCrash = 2 ** 24;
@@ -183,8 +183,7 @@ export class WarmUp {
 
   private async readFile(file: OpenedFile, result: WarmUpResult): Promise<void> {
     const { files, vbuckets } = this.options;
-    const vbs = Array.from({ length: vbuckets.columns.count }, (_, vb) => vb);
-    const ofFile = vbs.filter((vb) => fileOf(vb, files.fileCount) === file.file);
+    const ofFile = vbucketsOfFile(file.file, files.fileCount, vbuckets.columns.count);
     const records = new Map(file.vbuckets.map((record) => [record.vb, record]));
     const changed = ofFile.filter((vb) => restoreState(this.options, vb, records.get(vb), file.clean));
     for (const { vb, items, deleted } of file.vbuckets) this.loader.expect(vb, items + deleted);

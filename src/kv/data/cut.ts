@@ -57,6 +57,10 @@ export interface CutItem {
   bits: number;
 }
 
+/** The key as a string, for maps. */
+export const keyText = ({ buffer, keyEnd, keyStart }: CutItem): string =>
+  buffer.toString('latin1', keyStart, keyEnd);
+
 export const isDeleted = ({ bits }: CutItem): boolean => (bits & CutBits.deleted) !== 0;
 
 /** A live document past its expiry, not yet deleted. */

@@ -10,6 +10,7 @@ import {
   itemBitsAt,
   itemExpiryAt,
   itemValueBytesAt,
+  keyText,
   stateOfVbucket,
 } from '#kv/data/cut.ts';
 import { isEventKey } from '#kv/data/system-events.ts';
@@ -192,7 +193,7 @@ export class MemoryFile {
       const keyOfSeqno = new Map<number, string>();
       while (reader.nextItem()) {
         const { seqno } = reader.item;
-        const key = keyOf(reader.item);
+        const key = keyText(reader.item);
         const holder = keyOfSeqno.get(seqno) ?? this.vbuckets.get(vb)?.bySeqno.get(seqno) ?? key;
         if (holder !== key) throw new Error(`two keys of vbucket ${vb} have seqno ${seqno}`);
         keyOfSeqno.set(seqno, key);
@@ -214,7 +215,7 @@ const itemsByKey = ({ byKey }: StoredVbucket) =>
   [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
 
 function put(vbucket: StoredVbucket, item: CutItem): void {
-  const key = keyOf(item);
+  const key = keyText(item);
   const old = vbucket.byKey.get(key);
   if (old !== undefined) vbucket.bySeqno.delete(old.seqno);
   const encoded = Buffer.from(item.buffer.subarray(item.keyStart - cutItemBytes, item.valueEnd));
@@ -228,7 +229,7 @@ function mayHold({ bySeqno }: StoredVbucket, reader: CutReader, endSeqno: number
   while (reader.nextItem()) {
     const { seqno } = reader.item;
     if (seqno > endSeqno || seqnos.has(seqno)) return false;
-    if ((bySeqno.get(seqno) ?? keyOf(reader.item)) !== keyOf(reader.item)) return false;
+    if ((bySeqno.get(seqno) ?? keyText(reader.item)) !== keyText(reader.item)) return false;
     seqnos.add(seqno);
   }
   return !reader.nextCut();
@@ -276,5 +277,3 @@ function writeCut(
 }
 
 const isLarge = (encoded: Buffer): boolean => encoded.readUInt32BE(itemValueBytesAt) > smallValueMax;
-
-const keyOf = (item: CutItem): string => item.buffer.toString('latin1', item.keyStart, item.keyEnd);

@@ -1,7 +1,6 @@
 // Compares the history of a copy with that of its active, by their failover logs: up to which seqno both have had the same changes.
 import type { Bucket } from '../bucket/bucket.ts';
 import type { FailoverEntry } from '../data/documents.ts';
-import type { CopyPosition } from './frames.ts';
 
 export interface History {
   /** Newest first. */
@@ -36,10 +35,12 @@ const endOf = (log: readonly FailoverEntry[], index: number): number =>
   index === 0 ? Infinity : (log[index - 1]?.seqno ?? 0);
 
 /** Whether the changes of the copy, those included that it lacks of the snapshot it is receiving, are changes of the active. */
-export function isContinued({ failover, high, snapEnd = 0 }: CopyPosition, active: History): boolean {
+export function isContinued(
+  { log: [newest], high, snapEnd }: Omit<CopyHistory, 'snapStart'>,
+  active: History,
+): boolean {
   const end = Math.max(high, snapEnd);
   if (end === 0) return true;
-  const newest = decodeLog(failover)[0];
   if (newest === undefined) return false;
   const index = indexOf(active.log, newest);
   return index >= 0 && end <= Math.min(active.high, endOf(active.log, index));

@@ -54,3 +54,9 @@ export class ContinuedBoots {
       peers.send(node, { kind: 'continued', bucket: uuid, boots: this.own, asks });
   }
 }
+
+/** The first of these members that has everything it received. */
+export const firstWhole = (
+  members: readonly SyncMember[],
+  boots: Pick<ContinuedBoots, 'stateOf'>,
+): SyncMember | undefined => members.find((member) => boots.stateOf(member) === 'whole');

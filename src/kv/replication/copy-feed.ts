@@ -3,7 +3,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
-import { historyOf, isContinued } from './branch.ts';
+import { decodeLog, historyOf, isContinued } from './branch.ts';
 import { CopyBatches } from './copy-batches.ts';
 import type { DelayedWork } from './delayed-work.ts';
 import type { Opened, ReportedPosition, ShardRef } from './frames.ts';
@@ -88,10 +88,10 @@ export class CopyFeed {
     const named = new Set(rows.map(({ vb }) => vb));
     if (named.size < rows.length) throw new Error('it names a vbucket twice');
     for (const row of rows) {
-      const { vb, high } = row;
+      const { failover, high, snapEnd = 0, vb } = row;
       if (!this.options.vbs.includes(vb)) throw new Error(`it has vbucket ${vb} in this shard`);
       bucket.progress.discardCopy(vb, key);
-      if (!isContinued(row, historyOf(bucket, vb))) diverged.push(vb);
+      if (!isContinued({ log: decodeLog(failover), high, snapEnd }, historyOf(bucket, vb))) diverged.push(vb);
       else bucket.progress.copied(vb, key, high, Math.min(row.persisted, high));
     }
     if (diverged.length > 0) {

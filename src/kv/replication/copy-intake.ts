@@ -6,7 +6,7 @@ import type { Applier } from '../bucket/documents/applier.ts';
 import { CutReader } from '../data/cut.ts';
 import { type DocumentResult, notResident } from '../data/documents.ts';
 import { CopyPhase } from '../data/vbucket-state.ts';
-import type { BatchBody, CopyBatch } from './frames.ts';
+import { type BatchBody, type CopyBatch, emptyBatch } from './frames.ts';
 
 const retryMs = 20;
 
@@ -29,24 +29,12 @@ interface QueuedBatch {
 }
 
 const noBody: BatchBody = { bytes: Buffer.alloc(0), start: 0, end: 0, items: 0 };
-const noBatch: CopyBatch = {
-  kind: 'batch',
-  bucket: '',
-  shard: 0,
-  epoch: 0,
-  vb: 0,
-  start: 0,
-  to: 0,
-  end: 0,
-  live: false,
-  isAwaited: false,
-};
 
 export class CopyIntake {
   private readonly options: CopyIntakeOptions;
   private readonly queue: QueuedBatch[] = [];
   /** In the queue while a batch is taken: nearly all are applied at once. */
-  private readonly arrived: QueuedBatch = { batch: noBatch, body: noBody, bytes: 0 };
+  private readonly arrived: QueuedBatch = { batch: emptyBatch(), body: noBody, bytes: 0 };
   private readonly reader = new CutReader(Buffer.alloc(0));
   /** Some items of the first batch in the queue are applied already; the reader is at the next one. */
   private isBegun = false;

@@ -168,9 +168,7 @@ export class CopyRollbacks {
       snapStart: snapStart[vb] as number,
       snapEnd: snapEnd[vb] as number,
     };
-    const own = Buffer.from(bucket.history(vb)).toString('base64');
-    const position = { vb, high: copy.high, persisted: 0, failover: own, snapEnd: copy.snapEnd };
-    if (isContinued(position, active)) return 'none';
+    if (isContinued(copy, active)) return 'none';
     const seqno = branchOf(copy, active);
     if (seqno === 0 || purge > seqno || (highSeqno[vb] as number) < seqno) return null;
     const rows = (items[vb] as number) + (tombstones[vb] as number);

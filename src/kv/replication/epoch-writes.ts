@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
-import type { ContinuedBoots } from './continued-boots.ts';
+import { type ContinuedBoots, firstWhole } from './continued-boots.ts';
 
 /** A process that has just started knows its peers after this time. */
 const unknownMaxMs = 1_000;
@@ -75,9 +75,7 @@ export class EpochWrites {
    */
   private passedOn(shard: number, spec: ShardSpec | undefined): ShardChange | undefined {
     if (spec === undefined || this.passed.has(shard)) return undefined;
-    const successor = this.others(spec).find(
-      (member) => this.options.boots.stateOf(member) === 'whole',
-    )?.node;
+    const successor = firstWhole(this.others(spec), this.options.boots)?.node;
     return successor === undefined ? undefined : { shard, epoch: spec.epoch, kind: 'stop', successor };
   }
 

@@ -1,12 +1,14 @@
 // Reads the frames of one connection.
-import { readU32, readU48 } from '#wire/bytes.ts';
+import { readU16, readU32, readU48 } from '#wire/bytes.ts';
 import {
   BatchBit,
   type BatchBody,
   batchHeadBytes,
   type CopyBatch,
+  emptyBatch,
   FrameForm,
   lengthBytes,
+  type Mutable,
   type PeerMessage,
   type PositionReport,
   partHeadBytes,
@@ -23,8 +25,6 @@ export interface DecodedFrame {
 
 /** Called with each batch of a frame, and its size; batch and body are valid during the call. */
 export type TakeBatch = (batch: CopyBatch, body: BatchBody, bytes: number) => void;
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 const noBody = Buffer.alloc(0);
 const textAt = lengthBytes + 1;
@@ -52,13 +52,13 @@ export class FrameDecoder {
       const head = at + lengthBytes;
       const historyAt = at + partHeadBytes;
       readHead(bytes, head, part);
-      const itemsAt = historyAt + readUint16(bytes, head + batchHeadBytes - 2);
+      const itemsAt = historyAt + readU16(bytes, head + batchHeadBytes - 2);
       if (itemsAt > next || next > end) throw new Error('a batch runs over the end of its frame');
       part.failover = itemsAt > historyAt ? bytes.subarray(historyAt, itemsAt) : undefined;
       partBody.bytes = bytes;
       partBody.start = itemsAt;
       partBody.end = next;
-      partBody.items = readUint16(bytes, historyAt - 2);
+      partBody.items = readU16(bytes, historyAt - 2);
       take(part, partBody, next - at);
       at = next;
     }
@@ -78,7 +78,7 @@ export class FrameDecoder {
   private batch(bytes: Buffer, start: number, end: number): DecodedFrame {
     const at = endOfBucket(bytes, start, end, batchHeadBytes);
     const historyAt = at + batchHeadBytes;
-    const bodyAt = historyAt + readUint16(bytes, at + batchHeadBytes - 2);
+    const bodyAt = historyAt + readU16(bytes, at + batchHeadBytes - 2);
     if (bodyAt > end) throw new Error('the failover log of a frame runs over its end');
     const message = emptyBatch();
     message.bucket = this.bucketOf(bytes, start + textAt + 1, at);
@@ -126,31 +126,14 @@ function endOfBucket(bytes: Buffer, start: number, end: number, length: number):
   return at;
 }
 
-const emptyBatch = (): Mutable<CopyBatch> => ({
-  kind: 'batch',
-  bucket: '',
-  shard: 0,
-  epoch: 0,
-  vb: 0,
-  start: 0,
-  to: 0,
-  end: 0,
-  live: false,
-  isAwaited: false,
-  failover: undefined,
-});
-
 function readHead(bytes: Buffer, at: number, batch: Mutable<CopyBatch>): void {
   const bits = bytes[at + 10] as number;
-  batch.shard = readUint16(bytes, at);
+  batch.shard = readU16(bytes, at);
   batch.epoch = readU48(bytes, at + 2);
-  batch.vb = readUint16(bytes, at + 8);
+  batch.vb = readU16(bytes, at + 8);
   batch.live = (bits & BatchBit.live) !== 0;
   batch.isAwaited = (bits & BatchBit.awaited) !== 0;
   batch.start = readU48(bytes, at + 11);
   batch.to = readU48(bytes, at + 17);
   batch.end = readU48(bytes, at + 23);
 }
-
-const readUint16 = (bytes: Buffer, at: number): number =>
-  ((bytes[at] as number) << 8) | (bytes[at + 1] as number);

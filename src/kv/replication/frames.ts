@@ -22,6 +22,8 @@ export const reportedPositionBytes = 23;
 /** The length of a message before its body. */
 export const textBytes = 4;
 
+export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** A shard of a bucket, under an epoch of its active. */
 export interface ShardRef {
   readonly bucket: string;
@@ -160,6 +162,21 @@ export interface CopyBatch extends ShardRef {
   /** With the first batch: the active's failover log, as its file has it. */
   readonly failover?: Uint8Array | undefined;
 }
+
+/** A batch whose fields its reader fills. */
+export const emptyBatch = (): Mutable<CopyBatch> => ({
+  kind: 'batch',
+  bucket: '',
+  shard: 0,
+  epoch: 0,
+  vb: 0,
+  start: 0,
+  to: 0,
+  end: 0,
+  live: false,
+  isAwaited: false,
+  failover: undefined,
+});
 
 /** The changes of a batch: what `bytes` has from `start` to `end`, as cuts, or as `items` of one cut without its header. */
 export interface BatchBody {

@@ -1,7 +1,7 @@
 // The positions of a report, as its frame has them: thousands a second are written and read, so that none is an object of its own.
 import { assert } from '#base/assert.ts';
-import { readU48, writeU48 } from '#wire/bytes.ts';
-import { type ReportedPosition, reportedPositionBytes as rowBytes } from './frames.ts';
+import { readU16, readU48, writeU48 } from '#wire/bytes.ts';
+import { type Mutable, type ReportedPosition, reportedPositionBytes as rowBytes } from './frames.ts';
 
 const firstRows = 16;
 
@@ -58,8 +58,6 @@ export class PositionRows {
   }
 }
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-
 /** Calls `take` with each position, which is valid during the call. */
 export function eachPosition(rows: Buffer, take: (position: ReportedPosition) => void): void {
   const position: Mutable<ReportedPosition> = {
@@ -99,4 +97,3 @@ export function rowsOf(positions: readonly ReportedPosition[]): Buffer {
 }
 
 const vbOf = (rows: Buffer, at: number): number => readU16(rows, at + 8);
-const readU16 = (rows: Buffer, at: number): number => ((rows[at] as number) << 8) | (rows[at + 1] as number);

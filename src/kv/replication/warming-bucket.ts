@@ -3,7 +3,7 @@
 // documents takes seconds, during which nobody would serve the shards.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '../admin.ts';
-import { ContinuedBoots, type ContinuedBootsOptions } from './continued-boots.ts';
+import { ContinuedBoots, type ContinuedBootsOptions, firstWhole } from './continued-boots.ts';
 import type { Continued } from './frames.ts';
 
 export interface WarmingBucketOptions extends Pick<ContinuedBootsOptions, 'peers' | 'uuid'> {
@@ -69,8 +69,9 @@ export class WarmingBucket {
     const { self } = this.options;
     const own = inSync.find(({ node }) => node === self.node);
     if (state !== 'active' || [own?.boot, confirmed].includes(self.boot) || epoch <= stopped) return [];
-    const successor = inSync.find(
-      (member) => member.node !== self.node && this.boots.stateOf(member) === 'whole',
+    const successor = firstWhole(
+      inSync.filter(({ node }) => node !== self.node),
+      this.boots,
     );
     return successor === undefined ? [] : [{ shard, epoch, kind: 'stop', successor: successor.node }];
   }

@@ -2,6 +2,7 @@
 // have the thread for as long as it took.
 import { deferred } from '#base/deferred.ts';
 import type { Clock } from '#ports/clock.ts';
+import { untilAborted } from '#ports/within.ts';
 
 /** Shorter statements are planned in a few milliseconds. */
 export const longFrom = 32 << 10;
@@ -21,7 +22,8 @@ export class LongStatements {
     this.last = turn.then(() => ended.promise);
     let tookMs = 0;
     try {
-      await unlessAborted(turn, signal);
+      await untilAborted(signal, turn, () => {});
+      signal.throwIfAborted();
       const startedMs = this.clock.monotonicMs();
       try {
         return plan();
@@ -32,17 +34,5 @@ export class LongStatements {
       if (tookMs === 0) ended.resolve();
       else this.clock.after(Math.ceil(tookMs), () => ended.resolve());
     }
-  }
-}
-
-async function unlessAborted(turn: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = deferred<void>();
-  const abort = (): void => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    await Promise.race([turn, aborted.promise]);
-    signal.throwIfAborted();
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }

@@ -110,11 +110,7 @@ class IndexRows extends Stepped<Batch> {
   }
 
   #spans(): Spans | Promise<Spans> {
-    let spans: Spans = [];
-    const waiting = this.#run.each(once, () => {
-      spans = this.#parts.spans(this.#run, this.#seed);
-    });
-    return waiting === undefined ? spans : waiting.then(() => spans);
+    return this.#run.value(() => this.#parts.spans(this.#run, this.#seed));
   }
 
   /** No value fulfils the predicate. A plan without spans reads the whole index. */
@@ -182,8 +178,6 @@ class IndexRows extends Stepped<Batch> {
 }
 
 type Spans = StoredScan['spans'];
-
-const once = [null];
 
 export const limitOf = (code: Code | undefined, run: Run, seed: Row): number | Promise<number> =>
   code ? run.count(code, seed, 'LIMIT') : Number.POSITIVE_INFINITY;

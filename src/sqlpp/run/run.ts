@@ -370,12 +370,12 @@ export class Run {
   }
 
   /** Evaluates an expression; a promise if it needs subqueries. */
-  value(evaluate: () => Value): Value | Promise<Value> {
-    let result: Value;
+  value<T = Value>(evaluate: () => T): T | Promise<T> {
+    let result: T | undefined;
     const waiting = this.each(once, () => {
       result = evaluate();
     });
-    return waiting === undefined ? result : waiting.then(() => result);
+    return waiting === undefined ? (result as T) : waiting.then(() => result as T);
   }
 }
 

@@ -3,8 +3,9 @@ import {
   type CutItem,
   CutReader,
   CutWriter,
-  cutItemBytes,
   emptyCutItem,
+  itemBytes,
+  keyText,
   stateOfVbucket,
 } from '../../data/cut.ts';
 import { type CutBuffer, fileOf } from '../../data/disk-engine.ts';
@@ -59,7 +60,7 @@ export async function olderVersions(
     if (found !== null && found.seqno > request.upTo) newest = Math.max(newest, found.seqno);
     else if (found !== null) {
       // One version is sent even where it is larger than an answer.
-      if (versions > 0 && writer.bytes + bytesOf(found) > answerBytes) break;
+      if (versions > 0 && writer.bytes + itemBytes(found) > answerBytes) break;
       writer.item(found);
       versions++;
     }
@@ -82,8 +83,7 @@ async function storedItems({ storage }: OlderVersionsOptions, vb: number, keys: 
   const reader = new CutReader(batch);
   while (reader.nextCut())
     while (reader.nextItem()) {
-      const { buffer, keyEnd, keyStart } = reader.item;
-      found.set(buffer.toString('latin1', keyStart, keyEnd), { ...reader.item });
+      found.set(keyText(reader.item), { ...reader.item });
     }
   return found;
 }
@@ -104,5 +104,3 @@ function findInMemory(
   fillCutItem(items, address, item);
   return item;
 }
-
-const bytesOf = ({ keyStart, valueEnd }: CutItem): number => cutItemBytes + valueEnd - keyStart;

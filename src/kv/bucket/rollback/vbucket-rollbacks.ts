@@ -1,6 +1,6 @@
 // Takes a copy back to an earlier seqno: its rows above it leave, the versions that the active has of their keys take their place, on disk in one
 // transaction and then in memory.
-import { CutBits, CutReader, type CutState, CutWriter } from '../../data/cut.ts';
+import { CutReader, type CutState, CutWriter, isDeleted, keyText } from '../../data/cut.ts';
 import { type CutBuffer, fileOf } from '../../data/disk-engine.ts';
 import { CopyPhase, VbucketState } from '../../data/vbucket-state.ts';
 import type { Cutter } from '../../vbucket/cutter.ts';
@@ -102,10 +102,9 @@ export class VbucketRollbacks {
       while (reader.nextCut())
         while (reader.nextItem()) {
           const { item } = reader;
-          const { bits, buffer, keyEnd, keyStart, seqno } = item;
-          if (seqno > above.seqno || !wanted.delete(buffer.toString('latin1', keyStart, keyEnd))) continue;
+          if (item.seqno > above.seqno || !wanted.delete(keyText(item))) continue;
           writer.item(item);
-          counts[(bits & CutBits.deleted) === 0 ? 'live' : 'deleted']++;
+          counts[isDeleted(item) ? 'deleted' : 'live']++;
         }
     }
     writer.finish(this.stateAfter(above, { ...counts, failover, newest }));
