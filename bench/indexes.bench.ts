@@ -66,6 +66,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 const desiredIndexes = (definitions: readonly IndexDefinition[]) => ({
   indexes: definitions.map((definition) => ({ definition, isBuilt: true })),
   memoryQuotaBytes: 512 << 20,
+  place: null,
 });
 
 async function build(host: IndexHost, definitions: readonly IndexDefinition[]): Promise<void> {

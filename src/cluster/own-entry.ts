@@ -8,6 +8,7 @@ import { ClusterStore } from './config/cluster.store.ts';
 import { type ClusterState, clusterKey, type NodePorts, type NodeState } from './config/cluster-state.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
 import { limitedToFamilies, networkOf } from './config/node-network.ts';
+import { movedPaths } from './config/node-paths.ts';
 import { ownVersion } from './config/node-versions.ts';
 import { clusterCompatibility } from './config/product.ts';
 import type { HostEnvironment } from './provisioning/node-setup.service.ts';
@@ -81,7 +82,7 @@ async function updateOwnEntry(options: OwnEntryDeps, ports: NodePorts): Promise<
     version: ownVersion,
     compatibility: clusterCompatibility,
     ports,
-    paths: { ...node.paths, data: dataFolder },
+    paths: movedPaths(node.paths, dataFolder),
     network: network(node),
   }));
 }

@@ -21,6 +21,8 @@ export interface WantedIndexes {
   readonly indexes: readonly WantedIndex[];
   /** `indexMemoryQuota`: page caches and build buffers. */
   readonly memoryQuotaBytes: number;
+  /** The folder of the index files; null: they are in the data folder. */
+  readonly place: string | null;
 }
 
 export interface IndexReport {

@@ -4,6 +4,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FounderJoinParameters, NatsJoinParameters } from '#cluster/joining/join-messages.ts';
+import { removeIndexFiles } from '#index/store/index-place.adapter.ts';
 import { writePrivate } from '#ports/private-file.ts';
 import type { StoreHead } from '#replog/mirror/config-link.ts';
 import { StartError } from './start-error.ts';
@@ -13,6 +14,8 @@ const fileName = 'member.json';
 export const natsFile = 'nats.json';
 /** The folder of the NATS server that the node runs itself. */
 export const serverFolder = 'nats';
+/** The folder of the index files. It may be a link. */
+export const indexFolder = 'index';
 const moveName = 'engine-move.json';
 const returnName = 'engine-return.db';
 const seenName = 'store-seen.json';
@@ -39,10 +42,9 @@ export interface NatsMembership extends NatsJoinParameters {
   readonly state: 'joining' | 'member';
 }
 
-/** The files and folders that are deleted when a node joins or leaves: documents, indexes, samples, events, certificates and more. */
+/** The files and folders that are deleted, beside index files, when a node joins or leaves: documents, samples, events, certificates and more. */
 const removedNames = [
   'buckets',
-  'index',
   'metrics',
   'events',
   'certificates',
@@ -194,6 +196,7 @@ export class MembershipFile {
     const isOwn = (name: string): boolean =>
       [configurationName, copyName, returnName].some((own) => name.startsWith(own));
     const own = readdirSync(this.#folder).filter(isOwn);
+    removeIndexFiles(join(this.#folder, indexFolder));
     for (const name of [...own, ...removedNames])
       rmSync(join(this.#folder, name), { recursive: true, force: true });
     if (membership.state === 'joining') this.write({ ...membership, state: 'member' });

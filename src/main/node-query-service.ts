@@ -24,8 +24,9 @@ import type {
   StatisticsStore,
 } from '#query/query.contract.ts';
 import { clusterLayoutOf } from './cluster-layout.ts';
+import { indexFolder } from './membership-file.ts';
 import type { NodeOptions } from './node-options.ts';
-import { indexFolder, type OwnServices } from './own-services.ts';
+import type { OwnServices } from './own-services.ts';
 
 export interface NodeQueryServiceOptions {
   readonly options: NodeOptions;

@@ -11,6 +11,7 @@ import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { XdcrHost } from '#xdcr/host/xdcr-host.ts';
 import { clusterLayoutOf } from './cluster-layout.ts';
+import { indexFolder } from './membership-file.ts';
 import { makeOwnAccount, type OwnAccount } from './own-account.ts';
 
 export interface OwnServicesOptions {
@@ -23,8 +24,6 @@ export interface OwnServicesOptions {
 
 /** A connection with pending requests is closed after this time without a byte. */
 const timeoutMs = 30_000;
-/** Folder of the index files in the data folder. */
-export const indexFolder = 'index';
 
 export class OwnServices {
   readonly index: IndexHost;

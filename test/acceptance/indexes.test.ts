@@ -36,7 +36,7 @@ async function setUp() {
   const view = {
     buckets: { byUuid: { b0: { state: 'ready', type: 'native' } } },
     cluster: { nodes: [], quotas: { indexMemoryQuota: 512 } },
-    self: { services: null },
+    self: { services: null, paths: { index: '/data', data: '/data' } },
     manifest: () => manifest,
     setting: <T>(_name: string, defaults: T): T => defaults,
     onChange: () => ({ stop: () => {} }),

@@ -26,5 +26,6 @@ await service.apply({
   })),
   // The smallest quota: a build then stages its rows in several commits.
   memoryQuotaBytes: 1,
+  place: null,
 });
 process.stdout.write('follows\n');

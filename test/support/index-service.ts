@@ -42,7 +42,7 @@ export class TestIndexes implements AsyncDisposable {
 
   async apply(indexes: readonly WantedIndex[]): Promise<void> {
     this.wanted = indexes;
-    await this.service.apply({ indexes, memoryQuotaBytes: 512 << 20 });
+    await this.service.apply({ indexes, memoryQuotaBytes: 512 << 20, place: null });
   }
 
   reportOf(definition: IndexDefinition): IndexReport | undefined {

@@ -14,7 +14,7 @@ test('removes the definitions of a deleted bucket, and stops only after that', a
   const view = {
     buckets: { byUuid: {} },
     cluster: { nodes: [], quotas: { indexMemoryQuota: 512 } },
-    self: { services: null },
+    self: { services: null, paths: { index: '/data', data: '/data' } },
     onChange: () => ({ stop: () => {} }),
   } as never;
   const service = new IndexesService({

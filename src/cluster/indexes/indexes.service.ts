@@ -21,6 +21,7 @@ import {
   type ScopeState,
 } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { indexPlaceOf } from '../config/node-paths.ts';
 import { limitsEnforced } from '../internal-settings/internal-settings.ts';
 import { type IndexPlacement, indexPlacementOf, placementAfter } from './index-placement.ts';
 import {
@@ -214,6 +215,7 @@ export class IndexesService implements IndexDefinitions {
     indexAdmin.apply({
       indexes: keepsIndexes(view.self) ? this.all() : [],
       memoryQuotaBytes: view.cluster.quotas.indexMemoryQuota * mib,
+      place: indexPlaceOf(view.self),
     });
     this.#cleanup = this.#cleanup
       .then(() => this.#removeOrphans())

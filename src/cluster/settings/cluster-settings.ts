@@ -115,7 +115,8 @@ export const clusterSettings: readonly SettingGroup[] = [
         'the data folder',
         'a folder that can be written, not inside the data folder',
         'before provisioning',
-        'index',
+        'effective',
+        'index files are in a folder of this node in it, to which `index` in the data folder is a link',
       ),
       setting(
         'cbas_path',
@@ -157,7 +158,7 @@ export const clusterSettings: readonly SettingGroup[] = [
     routes: ['provisioning.init_node', initRoute],
     settings: [
       setting('dataPath', 'the data folder', 'as `path`', 'before provisioning', 'fixed'),
-      setting('indexPath', 'the data folder', 'as `index_path`', 'before provisioning', 'index'),
+      setting('indexPath', 'the data folder', 'as `index_path`', 'before provisioning', 'effective'),
       setting('analyticsPath', 'the data folder', 'as `cbas_path`', 'before provisioning', 'analytics'),
       setting('eventingPath', 'the data folder', 'as `eventing_path`', 'before provisioning', 'eventing'),
       setting('javaHome', 'empty', 'as `java_home`', 'live', 'analytics'),

@@ -9,6 +9,7 @@ import { DefinitionCompiler } from '../entries/definition-compiler.ts';
 import type { WantedIndexes } from '../index.contract.ts';
 import { IndexService } from '../service/index-service.ts';
 import { IndexFolder } from '../store/index-folder.adapter.ts';
+import { placeIndexFiles } from '../store/index-place.adapter.ts';
 import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
 
 /** The interval of reports on build progress; states are reported at once. */
@@ -42,6 +43,8 @@ giveBackWhenIdle({ growthBytes: 4 << 20 });
 
 async function take(call: IndexThreadCall): Promise<void> {
   if (call.kind === 'apply') {
+    // It does not change once the node is provisioned, so not while index files are open.
+    if (newest === null) placeIndexFiles(folder, call.wanted.place);
     reportSoon();
     newest = call.wanted;
     await compiler.prepare(call.wanted.indexes.map(({ definition }) => definition));

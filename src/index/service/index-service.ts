@@ -28,7 +28,7 @@ export interface IndexServiceOptions {
 export class IndexService {
   private readonly options: IndexServiceOptions;
   private readonly buckets = new Map<string, BucketIndexes>();
-  private wanted: WantedIndexes = { indexes: [], memoryQuotaBytes: 0 };
+  private wanted: WantedIndexes = { indexes: [], memoryQuotaBytes: 0, place: null };
   private isSwept = false;
   private routes: ClusterRoutes | null = null;
 

@@ -1,0 +1,21 @@
+// The folders of a node: which of them follow its data folder, and where its index files are.
+import type { NodePaths, NodeState } from './cluster-state.ts';
+
+/** The folders of a node whose data folder was moved: a service whose folder it is moves along. */
+export function movedPaths(
+  { data, index, analytics, eventing, javaHome }: NodePaths,
+  dataFolder: string,
+): NodePaths {
+  const moved = (path: string): string => (path === data ? dataFolder : path);
+  return {
+    data: dataFolder,
+    index: moved(index),
+    analytics: analytics.map(moved),
+    eventing: moved(eventing),
+    javaHome,
+  };
+}
+
+/** The node's own folder in the one that was set for index files, which several nodes may share; null: the data folder has them. */
+export const indexPlaceOf = ({ uuid, paths }: Pick<NodeState, 'uuid' | 'paths'>): string | null =>
+  paths.index === paths.data ? null : `${paths.index}/divan-index-${uuid}`;

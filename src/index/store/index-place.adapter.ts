@@ -1,0 +1,42 @@
+// Index files in another folder than the node's data: their folder in the data folder becomes a link to it, so that whoever opens, lists or
+// removes index files needs to know one path only.
+import { mkdirSync, readlinkSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Where the operating system cannot link folders without a right, it has junctions. */
+const linkType = 'junction';
+
+/**
+ * Makes `folder` a link to `place`; null: index files are in `folder` itself. Files at the former place are removed: the service builds them
+ * again from the documents.
+ *
+ * @throws Error of the file system if `place` cannot be created
+ */
+export function placeIndexFiles(folder: string, place: string | null): void {
+  const linked = linkedFolder(folder);
+  if (place !== null) mkdirSync(place, { recursive: true, mode: 0o700 });
+  if (linked === place) return;
+  removeIndexFiles(folder);
+  if (place === null) return;
+  mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
+  symlinkSync(place, folder, linkType);
+}
+
+/** Removes the folder, and if it is a link, what it leads to. */
+export function removeIndexFiles(folder: string): void {
+  const linked = linkedFolder(folder);
+  rmSync(linked ?? folder, { recursive: true, force: true });
+  if (linked !== null) unlinkSync(folder);
+}
+
+/** The folder to which this one is a link; null: it is none, or missing. */
+function linkedFolder(folder: string): string | null {
+  try {
+    return readlinkSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // A folder that is no link; Windows has another code for it.
+    if (code === 'EINVAL' || code === 'ENOENT' || code === 'UNKNOWN') return null;
+    throw error;
+  }
+}

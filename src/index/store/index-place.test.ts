@@ -1,0 +1,67 @@
+// Index files in another folder than the node's data.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { placeIndexFiles, removeIndexFiles } from './index-place.adapter.ts';
+
+describe('the place of index files', () => {
+  let root: string;
+  let folder: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'divan-index-place-'));
+    folder = join(root, 'data', 'index');
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  const write = (name: string): void => {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, name), 'rows');
+  };
+
+  it('is the folder itself unless another one is set', () => {
+    placeIndexFiles(folder, null);
+    assert.equal(existsSync(folder), false);
+    write('a');
+    placeIndexFiles(folder, null);
+    assert.deepEqual(readdirSync(folder), ['a']);
+  });
+
+  it('keeps the files at each start, and follows the setting', () => {
+    const [one, other] = [join(root, 'fast', 'one'), join(root, 'fast', 'other')];
+    write('from-before');
+    for (let start = 0; start < 2; start++) placeIndexFiles(folder, one);
+    write('a');
+    placeIndexFiles(folder, one);
+    assert.deepEqual([readdirSync(one), readdirSync(folder)], [['a'], ['a']]);
+    placeIndexFiles(folder, other);
+    assert.deepEqual([existsSync(one), readdirSync(folder)], [false, []]);
+    write('b');
+    placeIndexFiles(folder, null);
+    assert.deepEqual([existsSync(other), existsSync(folder)], [false, false]);
+  });
+
+  it('is made again where it is gone', () => {
+    const place = join(root, 'fast');
+    placeIndexFiles(folder, place);
+    rmSync(place, { recursive: true });
+    placeIndexFiles(folder, place);
+    write('a');
+    assert.deepEqual(readdirSync(place), ['a']);
+  });
+
+  it('is emptied with the folder that leads to it', () => {
+    const place = join(root, 'fast');
+    placeIndexFiles(folder, place);
+    write('a');
+    removeIndexFiles(folder);
+    assert.deepEqual([existsSync(place), readdirSync(join(root, 'data'))], [false, []]);
+    removeIndexFiles(folder);
+  });
+
+  it('that cannot be created is an error', () => {
+    writeFileSync(join(root, 'file'), '');
+    assert.throws(() => placeIndexFiles(folder, join(root, 'file', 'x')), { code: 'ENOTDIR' });
+  });
+});
