@@ -59,6 +59,9 @@ export class RequestConsistency {
     const vector = this.vectorOf(keyspace);
     if (vector === undefined) return undefined;
     const client = await this.clients.clientOf(keyspace.name.bucket);
+    // A vector of the whole bucket may name changes of other collections, for which an index of this one need not wait. Read before the
+    // histories: what they confirm is then in these seqnos.
+    const seqnos = await client.highSeqnos(keyspace.collectionId);
     const named = [...vector].filter(([, { uuid }]) => uuid !== 0n).map(([vb]) => vb);
     const logs = await client.failoverLogs(named);
     const current = new Map<number, { seqno: number; uuid: bigint }>();
@@ -68,7 +71,7 @@ export class RequestConsistency {
       const next = log[index - 1];
       const isInHistory = uuid === 0n || (index >= 0 && (next === undefined || seqno <= next.seqno));
       if (!isInHistory) throw rollbackError(vb, keyspace);
-      current.set(vb, { seqno, uuid: log[0]?.uuid ?? 0n });
+      current.set(vb, { seqno: Math.min(seqno, seqnos[vb] ?? 0), uuid: log[0]?.uuid ?? 0n });
     }
     return current;
   }
@@ -78,9 +81,8 @@ export class RequestConsistency {
     if (scanVector !== null) return scanVector;
     const { bucket, scope, collection } = keyspace.name;
     const full = `${bucket}.${scope}.${collection}`;
-    const isDefault = scope === '_default' && collection === '_default';
-    const names = [`default:${full}`, full, ...(isDefault ? [`default:${bucket}`, bucket] : [])];
-    for (const name of names) {
+    // SDKs name the bucket, whatever the collection.
+    for (const name of [`default:${full}`, full, `default:${bucket}`, bucket]) {
       const vector = scanVectors?.get(name) ?? scanVectors?.get(name.replaceAll(/[^.:]+/g, '`$&`'));
       if (vector !== undefined) return vector;
     }
