@@ -263,6 +263,7 @@ export class BucketParts {
       drift: drift.replica,
       reads: fetches,
       onDirty,
+      onAwaited: (vb) => flusher?.writeSoon(vb),
     });
   }
 

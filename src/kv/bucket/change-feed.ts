@@ -75,6 +75,10 @@ export class ChangeFeed implements ChangeSource {
     return Math.min(whole, this.options.durableWrites.firstUnresolved(vb) - 1);
   }
 
+  awaitsCopiesOnDisk(vb: number): boolean {
+    return this.options.durableWrites.awaitCopiesOnDisk(vb);
+  }
+
   safeSeqno(vb: number): number {
     const visible = this.visibleSeqno(vb);
     // What the members have is known to the active only.

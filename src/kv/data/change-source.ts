@@ -21,6 +21,8 @@ export interface ChangeSource {
   highSeqno(vb: number): number;
   /** The seqno before the first unresolved durable write: later changes may still be withdrawn. */
   visibleSeqno(vb: number): number;
+  /** Whether a durable write waits until copies have it on disk. */
+  awaitsCopiesOnDisk(vb: number): boolean;
   /**
    * The seqno up to which clients may see changes: no unresolved durable write is before it, and every member of the in-sync set has
    * received everything up to it, so that no failover among the members takes any of it back.

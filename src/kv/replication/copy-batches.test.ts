@@ -83,7 +83,7 @@ for (const form of ['present', 'earlier'] as const)
   it(`are written change by change and in pages, and confirmed by their sizes (${form} form)`, async () => {
     const { peers, received } = await connected(form);
     const batches = new CopyBatches({ node: 'b', shard, peers, cuts: new CutWriter() });
-    const range = { start: 5, to: 8, end: 9, live: true, isAwaited: true };
+    const range = { start: 5, to: 8, end: 9, live: true, isAwaited: true, awaitsDisk: false };
     batches.begin(67, failover);
     for (const seqno of [6, 8]) batches.item(anItem(seqno));
     batches.end(range);
@@ -91,7 +91,7 @@ for (const form of ['present', 'earlier'] as const)
     batches.item(anItem(1));
     batches.abandon();
     batches.begin(3);
-    batches.end({ ...range, live: false });
+    batches.end({ ...range, live: false, awaitsDisk: form === 'present' });
     const page = new CutWriter();
     page.begin(0);
     page.item(anItem(7));
@@ -103,7 +103,7 @@ for (const form of ['present', 'earlier'] as const)
       found.map(({ head, changes }) => [{ failover: undefined, ...head }, changes]),
       [
         [{ ...head, vb: 67, failover }, ['6: key 6value 6', '8: key 8value 8']],
-        [{ ...head, vb: 3, live: false }, []],
+        [{ ...head, vb: 3, live: false, awaitsDisk: form === 'present' }, []],
         [{ ...head, vb: 131 }, ['7: key 7value 7']],
       ],
     );
@@ -117,7 +117,7 @@ for (const form of ['present', 'earlier'] as const)
     peers.close();
   });
 
-const range = { start: 1, to: 2, end: 2, live: true, isAwaited: false };
+const range = { start: 1, to: 2, end: 2, live: true, isAwaited: false, awaitsDisk: false };
 
 /** The frames with batches of these items, in one piece. */
 function framesOf(...batches: readonly (readonly CutItem[])[]): Buffer {

@@ -64,12 +64,13 @@ export class CopyBatches implements BatchSink {
 
   page(
     vb: number,
-    { end, isAwaited, live, start, to }: VbucketBatch,
+    { awaitsDisk, end, isAwaited, live, start, to }: VbucketBatch,
     cuts: Uint8Array,
     failover?: Uint8Array,
   ): void {
     const { node, peers, shard } = this.options;
-    const message: CopyBatch = { kind: 'batch', ...shard, vb, start, to, end, live, isAwaited };
+    const range = { start, to, end, live, isAwaited, awaitsDisk };
+    const message: CopyBatch = { kind: 'batch', ...shard, vb, ...range };
     peers.send(node, failover === undefined ? message : { ...message, failover }, cuts);
   }
 }

@@ -19,6 +19,7 @@ const batch: CopyBatch = {
   end: 8,
   live: true,
   isAwaited: true,
+  awaitsDisk: false,
 };
 
 /** An intake whose copy is at seqno 5; `apply` decides what becomes of each item. */

@@ -115,12 +115,13 @@ export class CopyIntake {
 
   private apply({ batch, body }: QueuedBatch): DocumentResult {
     const { applier } = this.options;
-    const { live, to, vb } = batch;
+    const { awaitsDisk, live, to, vb } = batch;
     const begun = this.isBegun ? this.applyItem(vb) : this.begin(batch, body);
     if (begun !== Status.success) return begun;
     const applied = this.applyItems(vb);
     if (applied !== Status.success) return applied;
     const advanced = applier.advance(vb, to);
+    if (awaitsDisk) applier.writeSoon(vb);
     return advanced === Status.success && live ? applier.setPhase(vb, CopyPhase.following) : advanced;
   }
 

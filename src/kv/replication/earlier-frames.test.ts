@@ -32,7 +32,7 @@ const recorded: readonly (readonly [PeerMessage, string])[] = [
     'AAAAgwCBeyJraW5kIjoib3BlbmVkIiwiYnVja2V0IjoiYiIsInNoYXJkIjozLCJlcG9jaCI6Nywicm93cyI6W3sidmIiOjMsImhpZ2giOjksInBlcnNpc3RlZCI6OCwiZmFpbG92ZXIiOiJBUUVCQVFFQkFRRUJBUUVCQVFFQkFRPT0ifV19',
   ],
   [
-    { ...batch, isAwaited: true, failover: history },
+    { ...batch, isAwaited: true, awaitsDisk: false, failover: history },
     'AAAAiwCGeyJraW5kIjoiYmF0Y2giLCJidWNrZXQiOiJiIiwic2hhcmQiOjMsImVwb2NoIjo3LCJ2YiI6Mywic3RhcnQiOjEwLCJ0byI6MTEsImVuZCI6MTIsImxpdmUiOnRydWUsImZhaWxvdmVyIjoiQVFFQkFRRUJBUUVCQVFFQkFRRUJBUT09In1jdXQ=',
   ],
   [
@@ -133,7 +133,7 @@ it('closes a connection for a frame of 0.2 that is none, with the reason', async
     [Buffer.from([0, 0, 0, 2, 0, 9]), 'the header of a frame runs over its end'],
     [Buffer.from([0, 0, 0, 3, 0, 1, 0x7b]), 'a message is not JSON'],
     [
-      earlierForm.encode({ ...batch, isAwaited: true, vb: 70_000 }),
+      earlierForm.encode({ ...batch, isAwaited: true, awaitsDisk: false, vb: 70_000 }),
       'the message "batch": vb must be an integer between 0 and 65535',
     ],
   ];

@@ -48,7 +48,7 @@ const isUnknown = ({ kind }: PeerMessage): boolean =>
 
 const noPosition = { shard: 0, epoch: 0, vb: 0, received: 0, persisted: 0, following: false };
 
-const earlierBatch = ({ failover, isAwaited: _, ...batch }: CopyBatch): object =>
+const earlierBatch = ({ awaitsDisk: _, failover, isAwaited: __, ...batch }: CopyBatch): object =>
   failover === undefined ? batch : { ...batch, failover: Buffer.from(failover).toString('base64') };
 
 function frameOf(message: object, body: Uint8Array = noBytes): Buffer {
@@ -80,6 +80,7 @@ function presentForm(message: EarlierMessage): PeerMessage {
     return {
       ...batch,
       isAwaited: true,
+      awaitsDisk: false,
       ...(failover !== undefined && { failover: Buffer.from(failover, 'base64') }),
     };
   }

@@ -122,6 +122,7 @@ test('a batch of an earlier epoch changes nothing', async () => {
     end: 5,
     live: true,
     isAwaited: false,
+    awaitsDisk: false,
   };
   received('c', batch, cuts(Buffer.from(writer.takeAll())));
   await new Promise((resolve) => setImmediate(resolve));

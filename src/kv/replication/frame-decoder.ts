@@ -133,6 +133,7 @@ function readHead(bytes: Buffer, at: number, batch: Mutable<CopyBatch>): void {
   batch.vb = readU16(bytes, at + 8);
   batch.live = (bits & BatchBit.live) !== 0;
   batch.isAwaited = (bits & BatchBit.awaited) !== 0;
+  batch.awaitsDisk = (bits & BatchBit.awaitsDisk) !== 0;
   batch.start = readU48(bytes, at + 11);
   batch.to = readU48(bytes, at + 17);
   batch.end = readU48(bytes, at + 23);

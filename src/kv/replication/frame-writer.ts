@@ -25,7 +25,7 @@ const noBytes = Buffer.alloc(0);
 const none = -1;
 
 /** What a batch contains: see `CopyBatch`. */
-export type BatchRange = Pick<CopyBatch, 'start' | 'to' | 'end' | 'live' | 'isAwaited'>;
+export type BatchRange = Pick<CopyBatch, 'start' | 'to' | 'end' | 'live' | 'isAwaited' | 'awaitsDisk'>;
 
 export class FrameWriter {
   private buffer = noBytes;
@@ -94,14 +94,11 @@ export class FrameWriter {
   }
 
   /** Returns the size of the batch. */
-  endBatch({ end: snapshotEnd, isAwaited, live, start, to }: BatchRange): number {
+  endBatch(range: BatchRange): number {
     const { batchBytes, buffer, end, partAt } = this;
     writeU32(buffer, partAt, batchBytes - lengthBytes);
     this.end = partAt + lengthBytes + 10;
-    this.u8((live ? BatchBit.live : 0) | (isAwaited ? BatchBit.awaited : 0));
-    this.u48(start);
-    this.u48(to);
-    this.u48(snapshotEnd);
+    this.range(range);
     this.end += 2;
     this.u16(this.partItems);
     this.end = end;
@@ -146,19 +143,24 @@ export class FrameWriter {
   }
 
   private batch(message: CopyBatch, body: Uint8Array): void {
-    const { bucket, end, epoch, failover = noBytes, isAwaited, live, shard, start, to, vb } = message;
+    const { bucket, epoch, failover = noBytes, shard, vb } = message;
     this.begin(FrameForm.batch, 1 + bucket.length + batchHeadBytes + failover.length + body.length);
     this.text(bucket);
     this.u16(shard);
     this.u48(epoch);
     this.u16(vb);
-    this.u8((live ? BatchBit.live : 0) | (isAwaited ? BatchBit.awaited : 0));
-    this.u48(start);
-    this.u48(to);
-    this.u48(end);
+    this.range(message);
     this.u16(failover.length);
     this.append(failover);
     this.append(body);
+  }
+
+  private range({ awaitsDisk, end, isAwaited, live, start, to }: BatchRange): void {
+    const awaited = (isAwaited ? BatchBit.awaited : 0) | (awaitsDisk ? BatchBit.awaitsDisk : 0);
+    this.u8((live ? BatchBit.live : 0) | awaited);
+    this.u48(start);
+    this.u48(to);
+    this.u48(end);
   }
 
   private got({ bucket, bytes, rows }: PositionReport): void {

@@ -27,6 +27,7 @@ const batch: CopyBatch = {
   end: 2 ** 47,
   live: true,
   isAwaited: false,
+  awaitsDisk: false,
   failover: undefined,
 };
 const got: PositionReport = {
@@ -44,7 +45,7 @@ const decodeFrame = (frame: Buffer) => decoder.decode(frame);
 const messages: readonly [PeerMessage, Buffer?][] = [
   [beat],
   [batch, body],
-  [{ ...batch, live: false, failover: Buffer.alloc(48, 7) }, Buffer.alloc(200_000, 1)],
+  [{ ...batch, live: false, awaitsDisk: true, failover: Buffer.alloc(48, 7) }, Buffer.alloc(200_000, 1)],
   [got],
   [{ ...got, rows: rowsOf([]) }],
   [{ kind: 'wanted', bucket, shard: 1, epoch: 2, vb: 65, request: 3, upTo: 4 }, Buffer.from('keys')],

@@ -8,13 +8,13 @@
 //           u8 bits (1: following)
 //   batches: u8 bucket bytes, bucket, then batches: u32 bytes that follow, the head of a batch, u16 items, failover log, the items of a cut
 //
-//   the head of a batch: u16 shard, u48 epoch, u16 vb, u8 bits (1: live, 2: awaited), u48 start, u48 to, u48 end, u16 failover bytes
+//   the head of a batch: u16 shard, u48 epoch, u16 vb, u8 bits (1: live, 2: awaited, 4: awaits disk), u48 start, u48 to, u48 end, u16 failover bytes
 
 /** A document of the largest size with its key, and the header. */
 export const peerFrameBytesMax = 32 * 1024 * 1024;
 export const lengthBytes = 4;
 export const FrameForm = { text: 1, batch: 2, got: 3, batches: 4, textWithBody: 5 } as const;
-export const BatchBit = { live: 1, awaited: 2 } as const;
+export const BatchBit = { live: 1, awaited: 2, awaitsDisk: 4 } as const;
 export const batchHeadBytes = 31;
 /** What one of several batches of a frame has before its failover log. */
 export const partHeadBytes = lengthBytes + batchHeadBytes + 2;
@@ -159,6 +159,8 @@ export interface CopyBatch extends ShardRef {
   readonly live: boolean;
   /** A durable write waits for the answer; otherwise the answer may contain the positions after later batches, too. */
   readonly isAwaited: boolean;
+  /** A durable write waits until the copy has it on disk. */
+  readonly awaitsDisk: boolean;
   /** With the first batch: the active's failover log, as its file has it. */
   readonly failover?: Uint8Array | undefined;
 }
@@ -175,6 +177,7 @@ export const emptyBatch = (): Mutable<CopyBatch> => ({
   end: 0,
   live: false,
   isAwaited: false,
+  awaitsDisk: false,
   failover: undefined,
 });
 
@@ -206,7 +209,7 @@ export interface ReportedPosition {
 }
 
 /** A batch of version 0.2, with its failover log in base64. */
-export interface EarlierBatch extends Omit<CopyBatch, 'failover' | 'isAwaited'> {
+export interface EarlierBatch extends Omit<CopyBatch, 'failover' | 'isAwaited' | 'awaitsDisk'> {
   readonly failover?: string;
 }
 

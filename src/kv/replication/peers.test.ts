@@ -38,6 +38,7 @@ it('sends on after bytes that the other node did not apply, as after those that 
     end: 1,
     live: true,
     isAwaited: false,
+    awaitsDisk: false,
   } as const;
   const body = new Uint8Array(16 * 1024 * 1024);
   peers.send('b', batch, body);

@@ -1,7 +1,9 @@
 // Nodes in one process, over simulated time and connections, with a map that they share.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { delayMs } from '#kv/bucket/durability/flush-delay.ts';
 import { DurabilityLevel } from '#kv/data/documents.ts';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
 import { aSeed } from '../../../test/support/random.ts';
 import {
@@ -57,6 +59,19 @@ test('copies receive the changes of their active, join the in-sync set, and majo
   const [ofA, ofB] = nodes.map((node) => node.bucket.stats().vbuckets);
   assert.deepEqual([ofA?.active, ofB?.active], [ofB?.replica, ofA?.replica], 'copies are counted apart');
   assert.equal(ofA?.active.vbuckets, vbucketCount / 2);
+  for (const node of nodes) node.crash();
+});
+
+test('a copy writes to disk at once what a client waits for', async (t) => {
+  const cluster = new Cluster(aSeed(t), ['a', 'b']);
+  const start = (name: string): Promise<Node> => cluster.start(name, `${name} 1`, new MemoryDisk());
+  const nodes = [await start('a'), await start('b')];
+  await cluster.clock.run(3_000);
+  const a = activeOf(nodes, 0);
+  assert.equal(a.store('k', 0, { durability: DurabilityLevel.persistToMajority }), Status.success);
+  const token = a.result.pending;
+  await cluster.clock.run(delayMs.low);
+  assert.equal(a.resolved.get(token), Status.success, 'without a delay for more changes');
   for (const node of nodes) node.crash();
 });
 

@@ -38,6 +38,7 @@ test('a page is read again when its rows reached the disk while it was read', as
     unfollow: () => {},
     highSeqno: () => 3,
     visibleSeqno: () => 3,
+    awaitsCopiesOnDisk: () => false,
     hasRecent: () => false,
     backfillForCopy: () => new Promise<BackfillPage>((resolve) => reads.push(resolve)),
   } as Partial<ChangeSource> as ChangeSource;
@@ -65,7 +66,7 @@ test('a page is read again when its rows reached the disk while it was read', as
   assert.equal(reads.length, 2, 'no later change will notify the feed');
   reads[1]?.(aPage(3));
   await turn();
-  assert.deepEqual(sent, [{ start: 1, to: 3, end: 3, live: false, isAwaited: false }]);
+  assert.deepEqual(sent, [{ start: 1, to: 3, end: 3, live: false, isAwaited: false, awaitsDisk: false }]);
   assert.equal(feed.position, 3);
   feed.close();
 });
@@ -107,12 +108,13 @@ test('a page without new rows is not read again before something changes', async
 });
 
 test('changes that no client waits for are sent together after a short time, a durable write at once with all before it', () => {
-  const now = { high: 0, visible: 0 };
+  const now = { high: 0, visible: 0, awaitsDisk: false };
   const source = {
     follow: () => {},
     unfollow: () => {},
     highSeqno: () => now.high,
     visibleSeqno: () => now.visible,
+    awaitsCopiesOnDisk: () => now.awaitsDisk,
     hasRecent: () => true,
     nextForCopy: () => 0,
   } as Partial<ChangeSource> as ChangeSource;
@@ -143,14 +145,23 @@ test('changes that no client waits for are sent together after a short time, a d
   change(2, 2);
   assert.deepEqual(sent, [], 'it waits for more');
   clock.advance(delayMs.quiet);
-  assert.deepEqual(sent.splice(0), [{ start: 1, to: 2, end: 2, live: true, isAwaited: false }]);
+  assert.deepEqual(sent.splice(0), [
+    { start: 1, to: 2, end: 2, live: true, isAwaited: false, awaitsDisk: false },
+  ]);
   change(3, 3);
   change(4, 3);
-  assert.deepEqual(sent.splice(0), [{ start: 3, to: 4, end: 4, live: true, isAwaited: true }]);
+  assert.deepEqual(sent.splice(0), [
+    { start: 3, to: 4, end: 4, live: true, isAwaited: true, awaitsDisk: false },
+  ]);
+  now.awaitsDisk = true;
+  change(5, 4);
+  assert.deepEqual(sent.splice(0), [
+    { start: 5, to: 5, end: 5, live: true, isAwaited: true, awaitsDisk: true },
+  ]);
   clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [], 'all was sent');
-  assert.deepEqual(histories, [history, undefined], 'the first batch has the history');
-  change(5, 5);
+  assert.deepEqual(histories, [history, undefined, undefined], 'the first batch has the history');
+  change(6, 6);
   feed.close();
   clock.advance(delayMs.quiet);
   assert.deepEqual(sent, [], 'a closed feed sends nothing');
@@ -162,6 +173,7 @@ test('changes are sent at once, and their answers requested at once, while reque
     unfollow: () => {},
     highSeqno: () => 3,
     visibleSeqno: () => 3,
+    awaitsCopiesOnDisk: () => false,
     hasRecent: () => true,
     nextForCopy: () => 0,
   } as Partial<ChangeSource> as ChangeSource;
@@ -184,6 +196,6 @@ test('changes are sent at once, and their answers requested at once, while reque
   assert.deepEqual(sent, [], 'no client waits for it');
   isUrgent = true;
   feed.changed();
-  assert.deepEqual(sent, [{ start: 1, to: 3, end: 3, live: true, isAwaited: true }]);
+  assert.deepEqual(sent, [{ start: 1, to: 3, end: 3, live: true, isAwaited: true, awaitsDisk: false }]);
   feed.close();
 });

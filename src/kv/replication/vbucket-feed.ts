@@ -13,6 +13,7 @@ export interface VbucketBatch {
   readonly end: number;
   readonly live: boolean;
   readonly isAwaited: boolean;
+  readonly awaitsDisk: boolean;
 }
 
 /** Where the batches of a vbucket go. */
@@ -139,7 +140,9 @@ export class VbucketFeed implements Follower {
     }
     this.position = to;
     this.isHistorySent = true;
-    sink.end({ start, to, end, live: to === end, isAwaited: this.isAwaited() });
+    const isAwaited = this.isAwaited();
+    const awaitsDisk = isAwaited && source.awaitsCopiesOnDisk(vb);
+    sink.end({ start, to, end, live: to === end, isAwaited, awaitsDisk });
     return true;
   }
 
@@ -166,7 +169,8 @@ export class VbucketFeed implements Follower {
       }
       this.position = page.toSeqno;
       const end = Math.max(page.endSeqno, page.toSeqno);
-      const batch = { start, to: page.toSeqno, end, live: false, isAwaited: false };
+      const awaitsDisk = source.awaitsCopiesOnDisk(vb);
+      const batch = { start, to: page.toSeqno, end, live: false, isAwaited: false, awaitsDisk };
       sink.page(vb, batch, page.batch, this.history());
       this.isHistorySent = true;
       this.resumeSoon();

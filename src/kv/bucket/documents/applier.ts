@@ -24,6 +24,8 @@ export interface ApplierOptions extends WriteRoomOptions {
   reads: DiskReads | null;
   /** Called when a vbucket has a change to write. */
   onDirty: (vb: number) => void;
+  /** Called when a client waits until the changes of a vbucket are on disk. */
+  onAwaited: (vb: number) => void;
 }
 
 /** The first and the last seqno of a snapshot of the active. */
@@ -106,6 +108,11 @@ export class Applier {
     columns.highSeqno[vb] = seqno;
     this.options.onDirty(vb);
     return Status.success;
+  }
+
+  /** Has the disk write the changes of the vbucket at once. */
+  writeSoon(vb: number): void {
+    this.options.onAwaited(vb);
   }
 
   awaitDisk(done: WhenFetched): void {

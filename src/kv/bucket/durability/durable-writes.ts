@@ -2,7 +2,7 @@
 // committed version when its seqno reaches its level, whether or not its client still waits.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import type { DurabilityLevel } from '../../data/documents.ts';
+import { DurabilityLevel } from '../../data/documents.ts';
 import { emptyPosition, type ItemPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { VbucketProgress } from './progress.ts';
 
@@ -21,6 +21,8 @@ interface DurableWrite {
   token: number;
   deadlineMs: number;
 }
+
+const awaitsCopiesOnDisk = ({ level }: DurableWrite): boolean => level === DurabilityLevel.persistToMajority;
 
 export class DurableWrites {
   private readonly byVbucket = new Map<number, DurableWrite[]>();
@@ -67,6 +69,11 @@ export class DurableWrites {
   /** Seqno of the vbucket's first unresolved write; Infinity when there is none. */
   firstUnresolved(vb: number): number {
     return this.byVbucket.get(vb)?.[0]?.seqno ?? Infinity;
+  }
+
+  /** Whether a write of the vbucket waits until copies have it on disk. */
+  awaitCopiesOnDisk(vb: number): boolean {
+    return this.byVbucket.get(vb)?.some(awaitsCopiesOnDisk) ?? false;
   }
 
   persisted(vb: number): void {
