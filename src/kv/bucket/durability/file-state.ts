@@ -30,6 +30,10 @@ export interface FileState {
   isLoaded: boolean;
   /** After a delay under load: how many vbuckets are still to be written before the next delay. */
   unvisited: number;
+  /** The changes of copies wait for a later flush: no client waits for them, and their actives write theirs. */
+  leavesCopies: boolean;
+  /** Flushes since the changes of copies were written. */
+  flushesWithoutCopies: number;
   isUrgent: boolean;
   readonly urgentEnd: UrgentEnd;
   running: Promise<void> | null;
@@ -55,6 +59,8 @@ export const newFileState = (vbs: number[], urgentEnd: UrgentEnd): FileState => 
   changes: 0,
   isLoaded: false,
   unvisited: 0,
+  leavesCopies: false,
+  flushesWithoutCopies: 0,
   isUrgent: false,
   running: null,
   failure: null,

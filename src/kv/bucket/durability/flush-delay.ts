@@ -1,5 +1,6 @@
 // How long the changes of a file wait for more before they are written, when no client waits for the disk.
 import { firstBatch, largestBatch } from './batch-size.ts';
+import type { FileState } from './file-state.ts';
 
 /** Delay for collecting more changes of the same keys. */
 export const delayMs = { low: 20, high: 5 } as const;
@@ -14,6 +15,11 @@ const delaysMax = { low: 4, high: 1 } as const;
  */
 const loadedDelaysMax = { low: 25, high: 1 } as const;
 const loadedChanges = 64;
+/**
+ * Under load the changes of copies are written by each fourth flush: their actives write the same ones, and with the time more of
+ * them are of keys that changed again.
+ */
+const flushesWithoutCopiesMax = 3;
 /** And while dirty items, which cannot be evicted, take less than this share of the free memory. */
 const waitingShare = 1 / 8;
 
@@ -39,6 +45,15 @@ export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs,
   if (lingers >= (isLoaded ? loadedDelaysMax : delaysMax)[priority] || dirty.ofRoom >= waitingShare)
     return false;
   return dirty.bytes < (isLoaded ? largestBatch : Math.max(batchBytes, firstBatch));
+}
+
+/** Whether a flush that is due leaves the changes of copies to a later one. */
+export function mayLeaveCopies(
+  { flushesWithoutCopies, isLoaded }: Pick<FileState, 'flushesWithoutCopies' | 'isLoaded'>,
+  { bytes, ofRoom }: DirtyBytes,
+): boolean {
+  if (!isLoaded || flushesWithoutCopies >= flushesWithoutCopiesMax) return false;
+  return bytes < largestBatch && ofRoom < waitingShare;
 }
 
 /** Whether the next batch is written without a delay. Under load more than that waits, as above. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
+import { VbucketState } from '../../data/vbucket-state.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 import type { BucketOptions } from '../bucket-parts.ts';
 
@@ -56,6 +57,38 @@ test('under load changes are written together after 500 ms, and 20 ms after the 
   assert.equal(persisted(b), 1600);
   await advance(b, 40);
   assert.equal(persisted(b), 1600 + 48 * 16);
+});
+
+test('under load each fourth flush writes the changes of copies, and one that a client waits for does so at once', async () => {
+  const b = await aBucket();
+  const [copy, other] = [vb + 4, vb + 8];
+  b.bucket.columns.state[copy] = VbucketState.replica;
+  let changes = 0;
+  const storeFor = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 5) {
+      b.bucket.columns.state[copy] = VbucketState.active;
+      for (let i = 0; i < 16; i++) for (const each of [vb, copy]) b.store(`k${i}`, { vb: each });
+      b.bucket.columns.state[copy] = VbucketState.replica;
+      changes += 16;
+      await advance(b, 5);
+    }
+  };
+  const onDisk = (): number[] => [persisted(b), b.bucket.documents.persistedSeqno(copy)];
+  for (let flush = 0; flush < 3; flush++) {
+    await storeFor(500);
+    assert.deepEqual(onDisk(), [changes, 0]);
+  }
+  await storeFor(500);
+  const written = changes;
+  assert.deepEqual(onDisk(), [written, written]);
+  await storeFor(500);
+  assert.deepEqual(onDisk(), [changes, written]);
+  b.store('durable', { vb: other, durability: DurabilityLevel.persistToMajority });
+  await advance(b, 5);
+  assert.deepEqual(onDisk(), [changes, changes]);
+  await storeFor(500);
+  await advance(b, 160);
+  assert.deepEqual(onDisk(), [changes, changes], 'without load nothing waits longer');
 });
 
 test('under load more than a batch waits too, and then all of it is written', async () => {

@@ -4,12 +4,13 @@
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type DiskEngine, DiskFullError, fileOf } from '../../data/disk-engine.ts';
+import { VbucketState } from '../../data/vbucket-state.ts';
 import type { VbucketColumns } from '../../vbucket/columns.ts';
 import type { Cutter } from '../../vbucket/cutter.ts';
 import type { Timings } from '../timings.ts';
 import { adapt } from './batch-size.ts';
 import { type CutBatch, type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
-import { type DirtyBytes, delayMs, hasBatch, isLoad, mayDelayAgain } from './flush-delay.ts';
+import { type DirtyBytes, delayMs, hasBatch, isLoad, mayDelayAgain, mayLeaveCopies } from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
 import { UrgentEnd } from './urgent-end.ts';
 
@@ -146,6 +147,7 @@ export class Flusher {
   }
 
   private async drainFile(file: FileState): Promise<void> {
+    file.leavesCopies = false;
     do await this.commitNext(file, false);
     while (file.failure === null && !file.isFull && this.hasDirty(file));
     // States that another caller writes, with what was dirty, are a batch of their own.
@@ -165,6 +167,8 @@ export class Flusher {
     if (this.mayLinger(file)) this.linger(file);
     else {
       file.unvisited = file.isLoaded ? file.vbs.length : 0;
+      file.leavesCopies = mayLeaveCopies(file, this.dirty(file));
+      file.flushesWithoutCopies = file.leavesCopies ? file.flushesWithoutCopies + 1 : 0;
       this.run(file);
     }
   }
@@ -183,6 +187,7 @@ export class Flusher {
   /** A client waits: commit after the current input is processed, so that its writes share one commit. */
   private commitSoon(file: FileState): void {
     file.isUrgent = true;
+    file.leavesCopies = false;
     if (this.paused || file.running !== null || file.isFull) return;
     this.stopTimer(file);
     this.options.clock.soon(() => this.run(file));
@@ -206,7 +211,10 @@ export class Flusher {
   }
 
   private continues(file: FileState): boolean {
-    return file.isUrgent || file.unvisited > 0 || hasBatch(file, this.dirty(file));
+    if (file.isUrgent || file.unvisited > 0) return true;
+    if (!hasBatch(file, this.dirty(file))) return false;
+    file.leavesCopies = false;
+    return true;
   }
 
   private async commitInTurn(file: FileState): Promise<void> {
@@ -248,9 +256,10 @@ export class Flusher {
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const vb = vbs[file.cursor] as number;
-      if (cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
+      const isWritten = !(file.leavesCopies && this.options.columns.state[vb] === VbucketState.replica);
+      if (isWritten && cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
       // A vbucket that was cut short continues in the next slice, or batch.
-      if (cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
+      if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
       file.cursor = (file.cursor + 1) % vbs.length;
       file.unvisited = Math.max(0, file.unvisited - 1);
       remaining--;
