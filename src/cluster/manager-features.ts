@@ -29,6 +29,7 @@ import { StatisticsService } from './optimizer-statistics/statistics.service.ts'
 import { Orchestration } from './orchestrator/orchestration.ts';
 import { passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { InterNode } from './peers/inter-node.ts';
+import { QueryNodes } from './query-nodes/query-nodes.ts';
 import { createSecurity } from './security/security.feature.ts';
 import { targetsOf } from './users/role-targets.ts';
 import { createUsers } from './users/users.feature.ts';
@@ -119,13 +120,17 @@ export function createFeatures(options: ClusterManagerOptions) {
     founderChange,
   });
   const { indexAdmin, indexes, indexNodes } = indexesOf(options, view, interNode);
+  const { nodeId } = options.identity;
   const functions = new FunctionsService({ ...options, view });
   const libraries = new LibrariesService({ ...options, view });
+  const queryNodes = new QueryNodes({ ...options, view, nodeId, peers: interNode.peers });
+  queryNodes.follow('functions', functions);
+  queryNodes.follow('libraries', libraries);
   const statistics = new StatisticsService({ ...options, view });
   const xdcr = new Xdcr({
     ...options,
     view,
-    nodeId: options.identity.nodeId,
+    nodeId,
     peers: interNode.peers,
     encryptionLevel: () => security.service.encryptionLevel,
   });
@@ -160,6 +165,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     indexNodes,
     functions,
     libraries,
+    queryNodes,
     statistics,
     xdcr,
     logCollection: new LogCollection({ ...options, files: options.bundleFiles }),

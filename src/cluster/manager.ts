@@ -56,6 +56,7 @@ import { OwnEntry } from './own-entry.ts';
 import { passwordPolicyRoutes } from './password-policy/password-policy.routes.ts';
 import type { InterNode } from './peers/inter-node.ts';
 import type { NodeCertificates } from './peers/node-certificates.ts';
+import type { QueryNodes } from './query-nodes/query-nodes.ts';
 import {
   curlSetting,
   noCurl,
@@ -123,6 +124,8 @@ export interface ClusterManager {
   /** Functions of statements; known after `open`. */
   readonly functions: FunctionDefinitions;
   readonly libraries: FunctionLibraries;
+  /** The query services of all nodes. */
+  readonly queryNodes: Pick<QueryNodes, 'all' | 'rows' | 'remove' | 'serve'>;
   /** Statistics of the query planner; known after `open`. */
   readonly statistics: StatisticsStore;
   readonly product: Product;
@@ -195,6 +198,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     indexNodes: features.indexNodes,
     functions: features.functions,
     libraries: features.libraries,
+    queryNodes: features.queryNodes,
     statistics: features.statistics,
     product,
     alerts,

@@ -21,6 +21,9 @@ import type {
   CurlAllowlist,
   FunctionDefinitions,
   FunctionLibraries,
+  OtherQueryNodes,
+  OwnQueryNode,
+  QueryNodeDescription,
   StatisticsStore,
 } from '#query/query.contract.ts';
 import { clusterLayoutOf } from './cluster-layout.ts';
@@ -36,6 +39,7 @@ export interface NodeQueryServiceOptions {
     readonly indexNodes: IndexLinksOptions['indexNodes'];
     readonly functions: FunctionDefinitions;
     readonly libraries: FunctionLibraries;
+    readonly queryNodes: ClusterQueryNodes;
     readonly statistics: StatisticsStore;
   };
   readonly services: OwnServices;
@@ -53,6 +57,11 @@ export interface QueryEnvironment {
   readonly tls: TlsSpec | null;
   readonly plainForThisMachineOnly: boolean;
   readonly clients: readonly string[] | null;
+}
+
+export interface ClusterQueryNodes extends OtherQueryNodes {
+  all(): readonly QueryNodeDescription[];
+  serve(own: OwnQueryNode): void;
 }
 
 /** Sent with each new state of the node. */
@@ -88,12 +97,18 @@ export class NodeQueryService {
       functions: definitions.functions,
       libraries: definitions.libraries,
       statistics: definitions.statistics,
+      otherNodes: definitions.queryNodes,
       indexPort: () => this.links.connect(),
       startThread: () =>
         startWorker(codeFile('main/query-thread'), {
           name: 'query service',
           resourceLimits: { maxYoungGenerationSizeMb: youngMb },
         }),
+    });
+    definitions.queryNodes.serve({
+      rows: (keyspace) => this.worker.rows(keyspace),
+      remove: (keyspace, ids) => this.worker.removeRows(keyspace, ids),
+      caughtUp: async () => void (await this.report()), // it answers in order, after the definitions that it was sent
     });
   }
 
@@ -119,7 +134,12 @@ export class NodeQueryService {
     const { ports, version, tls, plainForThisMachineOnly, clients, settings, curl, audit } = node;
     const data = await this.deps.services.access();
     const { host, localAddress } = data.address;
+    const nodes = this.deps.definitions.queryNodes.all();
     const rest = `${host.includes(':') ? `[${host}]` : host}:${ports.mgmt}`;
+    // Other nodes know this one by the name in the configuration; one that is alone may not have any.
+    const isAlone = nodes.length < 2;
+    const named = isAlone ? nodes.map((node) => ({ ...node, name: rest })) : nodes;
+    const ownName = nodes.find(({ isThis }) => isThis && !isAlone)?.name ?? rest;
     await this.worker.follow({
       buckets: desired.buckets.map(bucketState),
       tls,
@@ -132,7 +152,7 @@ export class NodeQueryService {
       data: { address: { ...data.address, localAddress }, account: data.account },
       cluster: clusterLayoutOf(desired),
       rest: { host, port: ports.mgmt, localAddress },
-      node: { name: rest, host: rest, version, datastoreUrl: `http://${rest}` },
+      node: { name: ownName, host: rest, version, datastoreUrl: `http://${rest}`, nodes: named },
     });
   }
 

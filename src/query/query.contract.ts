@@ -95,3 +95,38 @@ export interface StatisticsStore {
   /** Called after each change, also one by another node. */
   onChange(changed: () => void): { stop(): void };
 }
+
+/** A row of the catalog: plain JSON values; undefined members are omitted. */
+export interface PlainRow {
+  readonly id: string;
+  readonly value: unknown;
+}
+
+/** A node with the query service, as system:nodes shows it. */
+export interface QueryNodeDescription {
+  readonly name: string;
+  readonly services: readonly string[];
+  readonly ports: Readonly<Record<string, number>>;
+  readonly isThis: boolean;
+}
+
+export interface RowsOfNodes {
+  readonly nodes: readonly { readonly node: string; readonly rows: readonly PlainRow[] }[];
+  /** The nodes that did not answer, with reasons. */
+  readonly failed: readonly { readonly node: string; readonly reason: string }[];
+}
+
+/** The query services of the other nodes, for keyspaces of the catalog of which each node has rows of its own. Nodes are named as in system:nodes. */
+export interface OtherQueryNodes {
+  rows(keyspace: string): Promise<RowsOfNodes>;
+  /** @throws Error when the node does not answer */
+  remove(keyspace: string, node: string, ids: readonly string[]): Promise<void>;
+}
+
+/** The query service of this node, for the other nodes. */
+export interface OwnQueryNode {
+  rows(keyspace: string): Promise<readonly PlainRow[]>;
+  remove(keyspace: string, ids: readonly string[]): Promise<void>;
+  /** Resolves when later requests use the definitions that the manager had at the call. */
+  caughtUp(): Promise<void>;
+}

@@ -113,18 +113,13 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
     await rows(third, 'CREATE FUNCTION half(x) LANGUAGE JAVASCRIPT AS "half" AT "lib"');
     await rows(second, 'UPDATE STATISTICS FOR b(n)');
     const known = 'SELECT RAW distributionKeys FROM system:dictionary';
-    for (const node of all())
-      await eventuallyWithin(waitLimitMs, async () => {
-        assert.deepEqual(await rows(node, 'SELECT RAW twice(4)'), [8]);
-        assert.deepEqual(await rows(node, known), [['`n`']]);
-      });
-    await eventuallyWithin(waitLimitMs, async () =>
-      assert.deepEqual(await rows(second, 'SELECT RAW half(4)'), [2]),
-    );
+    for (const node of all()) {
+      assert.deepEqual(await rows(node, 'SELECT RAW twice(4)'), [8]);
+      await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await rows(node, known), [['`n`']]));
+    }
+    assert.deepEqual(await rows(second, 'SELECT RAW half(4)'), [2]);
     await storeLibrary(third, 'function half(x) { return -x; }');
-    await eventuallyWithin(waitLimitMs, async () =>
-      assert.deepEqual(await rows(second, 'SELECT RAW half(4)'), [-4]),
-    );
+    assert.deepEqual(await rows(second, 'SELECT RAW half(4)'), [-4]);
     await rows(third, 'DROP FUNCTION twice');
     await rows(third, 'ANALYZE b DELETE STATISTICS');
     for (const node of all())
@@ -132,6 +127,16 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
         assert.deepEqual((await query(node, 'SELECT RAW twice(4)')).errors?.[0]?.code, 3000);
         assert.deepEqual(await rows(node, known), []);
       });
+  });
+
+  it('shows and removes prepared statements of every node', async () => {
+    const names = all().map(({ ready }) => ready.node.rest.replace('http://', ''));
+    assert.deepEqual((await rows(second, 'SELECT RAW name FROM system:nodes')).sort(), [...names].sort());
+    for (const node of [first, second]) await rows(node, 'PREPARE everywhere FROM SELECT 1');
+    const nodes = 'SELECT RAW node FROM system:prepareds WHERE name = "everywhere"';
+    assert.deepEqual((await rows(third, nodes)).sort(), names.slice(0, 2).sort());
+    await rows(third, 'DELETE FROM system:prepareds WHERE name = "everywhere"');
+    assert.deepEqual(await rows(first, nodes), []);
   });
 
   it('writes, counts, scans and reads by key on every node', async () => {

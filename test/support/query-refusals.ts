@@ -152,6 +152,7 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   11000: { test: 'src/query/catalog/request-catalog.test.ts' },
   11002: 'SELECT 1 FROM system:nosuch',
   11003: 'DELETE FROM system:dual',
+  11008: { test: 'src/query/catalog/request-catalog.test.ts' },
   11011: { statement: 'SELECT 1 FROM system:functions', asReader: true },
   12002: 'SELECT 1 FROM nosuch:shop',
   12003: 'SELECT 1 FROM nosuch',

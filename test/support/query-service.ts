@@ -135,7 +135,14 @@ export function aQueryService(
       userShare: 0,
       systemShare: 0,
     }),
-    node: () => ({ name: 'n:8091', host: 'n:8091', version: '7.1.0', datastoreUrl: 'http://n:8091' }),
+    node: () => ({
+      name: 'n:8091',
+      host: 'n:8091',
+      version: '7.1.0',
+      datastoreUrl: 'http://n:8091',
+      nodes: [],
+    }),
+    otherNodes: { rows: async () => ({ nodes: [], failed: [] }), remove: async () => {} },
   });
   const ask = (fields: object, { sink = new TestSink(), user = 'admin', password = 'password' } = {}) => {
     const closed = new AbortController();

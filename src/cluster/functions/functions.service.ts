@@ -27,12 +27,17 @@ export class FunctionsService implements FunctionDefinitions {
   readonly #view: ClusterView;
   readonly #keys: WatchedKeys;
   #state: FunctionsState = noFunctions;
+  #revision = 0;
+  /** Resolves when the other nodes know that change. */
+  knownElsewhere: (revision: number) => Promise<void> = async () => {};
 
   constructor({ store, view }: { store: ConfigStore; view: ClusterView }) {
     this.#store = store;
     this.#view = view;
     this.#keys = new WatchedKeys(store, functionsKey, (key, entry) => {
-      if (key === functionsKey) this.#state = (entry?.value as FunctionsState | undefined) ?? noFunctions;
+      if (key !== functionsKey) return;
+      this.#state = (entry?.value as FunctionsState | undefined) ?? noFunctions;
+      this.#revision = entry?.revision ?? 0;
     });
   }
 
@@ -46,6 +51,10 @@ export class FunctionsService implements FunctionDefinitions {
 
   onChange(changed: () => void): { stop(): void } {
     return this.#keys.onChange(changed);
+  }
+
+  get revision(): number {
+    return this.#revision;
   }
 
   all(): readonly FunctionDefinition[] {
@@ -65,7 +74,7 @@ export class FunctionsService implements FunctionDefinitions {
     const problem = change.kind === 'create' ? this.#problemOf(change.definition) : null;
     if (problem !== null) return { refused: problem };
     let outcome: FunctionOutcome = 'done';
-    const { value } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
+    const { value, revision } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
       const present = functions.filter((stored) => this.#shownScope(stored) !== 'gone');
       const isSame = (stored: StoredFunction): boolean =>
         stored.name === name && isSameScope(stored.scope, wanted);
@@ -82,6 +91,7 @@ export class FunctionsService implements FunctionDefinitions {
     });
     // The watch reports the change later, but callers read it at once.
     this.#state = value;
+    if (outcome === 'done') await this.knownElsewhere(revision);
     return outcome;
   }
 

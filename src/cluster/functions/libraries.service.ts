@@ -29,6 +29,9 @@ export class LibrariesService implements FunctionLibraries {
   readonly #view: ClusterView;
   readonly #byKey = new Map<string, LibraryState>();
   readonly #keys: WatchedKeys;
+  #revision = 0;
+  /** Resolves when the other nodes know that change. */
+  knownElsewhere: (revision: number) => Promise<void> = async () => {};
 
   constructor({ store, view }: { store: ConfigStore; view: ClusterView }) {
     this.#store = store;
@@ -36,6 +39,7 @@ export class LibrariesService implements FunctionLibraries {
     this.#keys = new WatchedKeys(store, librariesPrefix, (key, entry) => {
       if (entry === null) this.#byKey.delete(key);
       else this.#byKey.set(key, entry.value as LibraryState);
+      this.#revision = Math.max(this.#revision, entry?.revision ?? 0);
     });
   }
 
@@ -49,6 +53,10 @@ export class LibrariesService implements FunctionLibraries {
 
   onChange(changed: () => void): { stop(): void } {
     return this.#keys.onChange(changed);
+  }
+
+  get revision(): number {
+    return this.#revision;
   }
 
   all(): readonly FunctionLibrary[] {
@@ -69,11 +77,12 @@ export class LibrariesService implements FunctionLibraries {
     if (change.kind === 'delete') return await this.#delete(key);
     const problem = javaScriptProblem(this.#view) ?? this.#problemOf(key, change.library);
     if (problem !== null) return { refused: problem };
-    const { value } = await update<LibraryState>(this.#store, key, { code: '' }, () => ({
+    const { value, revision } = await update<LibraryState>(this.#store, key, { code: '' }, () => ({
       code: change.library.code,
     }));
     // The watch reports the change later, but callers read it at once.
     this.#byKey.set(key, value);
+    await this.knownElsewhere(revision);
     return 'done';
   }
 

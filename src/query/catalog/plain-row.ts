@@ -1,18 +1,17 @@
 // A row of the catalog before its conversion to values of the language.
 import type { Session } from '../access/session.ts';
+import type { PlainRow } from '../query.contract.ts';
 import type { QueryParts } from '../state/parts.ts';
 
-/** Plain JSON values; undefined members are omitted. */
-export interface PlainRow {
-  readonly id: string;
-  readonly value: unknown;
-}
+export type { PlainRow };
 
 export interface RowSource {
   readonly service: QueryParts;
   readonly session: Session;
   /** Called for each row that is left out because the user may not see it. */
   readonly leftOut?: () => void;
+  /** Called when rows of other nodes are missing. */
+  readonly warn?: (warning: Error) => void;
 }
 
 /** For filters of rows: returns `isVisible`, and reports a row that is not to `leftOut`. */

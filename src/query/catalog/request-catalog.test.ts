@@ -77,3 +77,60 @@ test('prepared statements are shown without passwords of CURL(), and without a p
   const failed = (await shown('completed_requests')).at(-1);
   assert.deepEqual(failed?.['errors'], [{ code: 3000, msg: 'syntax error - line 1, column 8' }]);
 });
+
+test('requests, prepared statements and the like of all nodes are shown and removed', async () => {
+  const { service, answerOf } = aQueryService();
+  await answerOf({ statement: 'PREPARE p FROM ROWS 1' });
+  const nodeOf = (name: string, isThis: boolean) => ({
+    name,
+    services: ['kv', 'n1ql'],
+    ports: { kv: 1 },
+    isThis,
+  });
+  const node = service.deps.node();
+  const removed: unknown[] = [];
+  Object.assign(service.deps, {
+    node: () => ({
+      ...node,
+      nodes: [nodeOf('n:8091', true), nodeOf('[::1]:8091', false), nodeOf('m:8091', false)],
+    }),
+    otherNodes: {
+      rows: async (keyspace: string) => ({
+        nodes: [{ node: '[::1]:8091', rows: [{ id: 'p', value: { name: 'p', keyspace } }] }],
+        failed: [{ node: 'm:8091', reason: 'it hangs' }],
+      }),
+      remove: async (...call: unknown[]) => void removed.push(call),
+    },
+  });
+  const session = await openSession(service.deps.authority, originOf('admin', 'password'), []);
+  const catalog = new RequestCatalog(service, session);
+  const scan = async (keyspace: string) => {
+    const warnings: { code?: number; message: string }[] = [];
+    const found: { id: string; value: Record<string, unknown> }[] = [];
+    for await (const rows of catalog.scan(keyspace, null, (warning) => warnings.push(warning)))
+      found.push(...(rows as unknown as typeof found));
+    return { found, warnings: warnings.map(({ code, message }) => [code, message]) };
+  };
+  const prepareds = await scan('prepareds');
+  assert.deepEqual(
+    prepareds.found.map(({ id, value }) => [id, value['name'], value['node']]),
+    [
+      ['[n:8091]p', 'p', 'n:8091'],
+      ['[[::1]:8091]p', 'p', '[::1]:8091'],
+    ],
+  );
+  const text = 'System datastore : scan on system:prepareds failed: node m:8091: it hangs';
+  assert.deepEqual(prepareds.warnings, [[11008, text]]);
+  for (const keyspace of ['active_requests', 'completed_requests', 'tasks_cache', 'transactions'])
+    assert.equal((await scan(keyspace)).found.at(-1)?.value['keyspace'], keyspace);
+  assert.deepEqual(
+    (await scan('nodes')).found.map(({ id }) => id),
+    ['n:8091', '[::1]:8091', 'm:8091'],
+  );
+
+  await catalog.remove('prepareds', ['[n:8091]p']);
+  assert.equal(service.prepared.all().length, 0);
+  assert.deepEqual(removed, []);
+  await catalog.remove('prepareds', ['[[::1]:8091]p', '[[::1]:8091]q']);
+  assert.deepEqual(removed, [['prepareds', '[::1]:8091', ['p', 'q']]]);
+});

@@ -9,26 +9,30 @@ import { dictionaryCacheRows, dictionaryRows } from './dictionary-rows.ts';
 import { functionRows } from './function-rows.ts';
 import { indexRows } from './index-rows.ts';
 import { bucketRows, keyspaceRows, scopeRows } from './keyspace-rows.ts';
+import { ownKeyspaces, removeFromNodes, rowsOfAllNodes } from './own-rows.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';
-import { activeRow, completedRow, preparedRow } from './request-rows.ts';
-import { removeTask, taskRows } from './task-rows.ts';
-import { transactionRow } from './transaction-rows.ts';
 import { roleRows, userRows } from './user-rows.ts';
 
 type Rows = (source: RowSource) => readonly PlainRow[] | Promise<readonly PlainRow[]>;
 
 const noRows: Rows = () => [];
 
+function ofAllNodes(keyspace: string): Rows {
+  return ({ service, warn = () => {} }) => {
+    const own = ownKeyspaces[keyspace]?.rows(service) ?? [];
+    return rowsOfAllNodes(service, keyspace, own, warn);
+  };
+}
+
 const keyspaces: Readonly<Record<string, Rows>> = {
-  active_requests: ({ service }) =>
-    service.active.all().map((active) => activeRow(active, service.deps.clock)),
+  active_requests: ofAllNodes('active_requests'),
   all_indexes: (source) => indexRows(source),
   all_keyspaces: (source) => [...keyspaceRows(source, { all: true }), ...systemRows(source)],
   all_keyspaces_info: (source) => withCounts(source, keyspaceRows(source, { all: true })),
   all_scopes: (source) => scopeRows(source, { all: true }),
   applicable_roles: (source) => roleRows(source),
   buckets: (source) => bucketRows(source),
-  completed_requests: ({ service }) => service.completed.all().map(completedRow),
+  completed_requests: ofAllNodes('completed_requests'),
   datastores: ({ service }) => {
     const { datastoreUrl: url } = service.deps.node();
     return [{ id: url, value: { id: url, url } }];
@@ -48,14 +52,15 @@ const keyspaces: Readonly<Record<string, Rows>> = {
       value: { datastore_id: service.deps.node().datastoreUrl, id: 'default', name: 'default' },
     },
   ],
-  nodes: ({ service }) => {
-    const { name } = service.deps.node();
-    return [{ id: name, value: { name, services: ['index', 'kv', 'n1ql'] } }];
-  },
-  prepareds: ({ service }) => service.prepared.all().map((entry) => preparedRow(entry)),
+  nodes: ({ service }) =>
+    service.deps.node().nodes.map(({ name, ports, services }) => ({
+      id: name,
+      value: { name, ports, services: [...services].sort() },
+    })),
+  prepareds: ofAllNodes('prepareds'),
   scopes: (source) => scopeRows(source, { all: false }),
-  tasks_cache: ({ service }) => taskRows(service),
-  transactions: ({ service }) => service.transactions.all().map(transactionRow),
+  tasks_cache: ofAllNodes('tasks_cache'),
+  transactions: ofAllNodes('transactions'),
   user_info: (source) => userRows(source, { onlyOwn: false }),
 };
 
@@ -80,25 +85,17 @@ export class RequestCatalog implements Catalog {
     const rows = Object.hasOwn(keyspaces, collection) ? keyspaces[collection] : undefined;
     if (rows === undefined) throw sqlError(12003, `system:${collection}`);
     const leftOut = () => warn(sqlError(11011, `system:${collection}`));
-    yield (await rows({ ...this.source, leftOut })).map(({ id, value }) => ({ id, value: asValue(value) }));
+    yield (await rows({ ...this.source, leftOut, warn })).map(({ id, value }) => ({
+      id,
+      value: asValue(value),
+    }));
   }
 
   async remove(collection: string, ids: readonly string[]): Promise<void> {
-    const { service } = this.source;
-    const remove = removers[collection];
-    if (remove === undefined) throw sqlError(11003, `DELETE on system:${collection}`);
-    for (const id of ids) remove(service, id);
+    if (!Object.hasOwn(ownKeyspaces, collection)) throw sqlError(11003, `DELETE on system:${collection}`);
+    await removeFromNodes(this.source.service, collection, ids);
   }
 }
-
-const removers: Readonly<Record<string, (service: QueryParts, id: string) => void>> = {
-  active_requests: (service, id) =>
-    service.active.find(id)?.cancel(sqlError(5011, 'the request was cancelled by an administrator')),
-  completed_requests: (service, id) => void service.completed.delete(id),
-  prepareds: (service, id) => void service.prepared.remove(id),
-  tasks_cache: (service, id) => void removeTask(service, id),
-  transactions: (service, id) => void service.transactions.end(id),
-};
 
 const systemRows = ({ service }: RowSource): PlainRow[] => {
   const { datastoreUrl } = service.deps.node();

@@ -51,6 +51,7 @@ export class QueryHost {
     if (call.kind === 'caller') return this.runtime?.callers.answer(call.callId, call.caller, call.watch);
     if (call.kind === 'discard') return this.runtime?.callers.discard(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
+    if (call.kind === 'nodes answered') return this.runtime?.askedNodes.answer(call.callId, call.outcome);
     if (isStored(call)) return this.takeStored(call);
     if (isStoredReply(call)) return this.runtime?.takeChange(call);
     const { id } = call;
@@ -76,6 +77,10 @@ export class QueryHost {
         return this.follow(call.state);
       case 'report':
         return this.runtime?.report() ?? emptyReport;
+      case 'rows':
+        return this.runtime?.rows(call.keyspace) ?? [];
+      case 'remove rows':
+        return this.runtime?.removeRows(call.keyspace, call.ids);
       case 'stop':
         return this.stop();
     }

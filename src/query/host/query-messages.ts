@@ -17,6 +17,8 @@ import type {
   FunctionOutcome,
   LibraryChange,
   LibraryOutcome,
+  QueryNodeDescription,
+  RowsOfNodes,
   StatisticsChange,
   StatisticsOutcome,
   StoredStatistics,
@@ -63,6 +65,7 @@ export interface QueryState {
     readonly host: string;
     readonly version: string;
     readonly datastoreUrl: string;
+    readonly nodes: readonly QueryNodeDescription[];
   };
 }
 
@@ -91,6 +94,16 @@ export type QueryCall =
   | { readonly kind: 'follow'; readonly id: number; readonly state: QueryState }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop'; readonly id: number }
+  /** Another node asks for this node's rows of a keyspace of the catalog, or removes some. */
+  | { readonly kind: 'rows'; readonly id: number; readonly keyspace: string }
+  | {
+      readonly kind: 'remove rows';
+      readonly id: number;
+      readonly keyspace: string;
+      readonly ids: readonly string[];
+    }
+  /** The reply to a question for other nodes. */
+  | { readonly kind: 'nodes answered'; readonly callId: number; readonly outcome: NodesOutcome }
   /** The reply to a question of the thread. `watch` identifies the caller in `discard`. */
   | {
       readonly kind: 'caller';
@@ -114,6 +127,18 @@ export type QueryCall =
   | { readonly kind: 'statistics changed'; readonly callId: number; readonly outcome: StatisticsOutcome }
   /** A caller's account, credentials or roles changed. */
   | { readonly kind: 'discard'; readonly watch: number };
+
+/** For the query services of other nodes. */
+export type NodesQuestion =
+  | { readonly kind: 'rows'; readonly keyspace: string }
+  | {
+      readonly kind: 'remove';
+      readonly keyspace: string;
+      readonly node: string;
+      readonly ids: readonly string[];
+    };
+
+export type NodesOutcome = RowsOfNodes | { readonly refused: string } | 'removed';
 
 /** What the main thread stores for all query threads of the cluster. */
 export type StoredCall = Extract<QueryCall, { kind: 'functions' | 'libraries' | 'statistics' }>;
@@ -144,6 +169,7 @@ export type QueryMessage =
   | { readonly kind: 'change statistics'; readonly callId: number; readonly change: StatisticsChange }
   /** Sent once, at the first request: asks for the port of the index service, and for the stored functions, libraries and statistics. */
   | { readonly kind: 'connect indexes' }
+  | { readonly kind: 'ask nodes'; readonly callId: number; readonly question: NodesQuestion }
   | { readonly kind: 'audit'; readonly statement: AuditedStatement }
   /** The thread has dropped this caller from its cache. */
   | { readonly kind: 'unwatch'; readonly watch: number };

@@ -6,6 +6,7 @@ import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { collectGarbage } from '#ports/spare-memory.ts';
+import { removeHere, rowsForOthers } from '../catalog/own-rows.ts';
 import { CurlFunction } from '../curl/curl-function.ts';
 import { httpCall } from '../curl/http-call.adapter.ts';
 import { Lookups } from '../curl/lookups.adapter.ts';
@@ -17,8 +18,10 @@ import { QueryHandler } from '../http/query-handler.ts';
 import { startJavaScriptThread } from '../javascript/hosts/start-javascript-thread.ts';
 import { JavaScriptFunctions } from '../javascript/javascript-functions.ts';
 import { JavaScriptThreads } from '../javascript/javascript-threads.ts';
+import type { PlainRow } from '../query.contract.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
+import { AskedNodes } from './asked-nodes.ts';
 import { StoredAttemptCollections } from './attempt-collections.adapter.ts';
 import { KnownCallers } from './known-callers.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
@@ -29,6 +32,7 @@ import { type StoredChanges, storedChanges } from './stored-changes.ts';
 export class QueryRuntime {
   readonly callers: KnownCallers;
   readonly handler: QueryHandler;
+  readonly askedNodes: AskedNodes;
   private readonly start: QueryStart;
   private readonly clients: BucketClients;
   private readonly keyspaces: Keyspaces;
@@ -40,7 +44,7 @@ export class QueryRuntime {
   private constructor(
     start: QueryStart,
     state: QueryState,
-    parts: Pick<QueryRuntime, 'callers'> & {
+    parts: Pick<QueryRuntime, 'callers' | 'askedNodes'> & {
       clients: BucketClients;
       keyspaces: Keyspaces;
       changes: StoredChanges;
@@ -51,6 +55,7 @@ export class QueryRuntime {
     this.start = start;
     this.state = state;
     this.callers = parts.callers;
+    this.askedNodes = parts.askedNodes;
     this.clients = parts.clients;
     this.keyspaces = parts.keyspaces;
     this.changes = parts.changes;
@@ -75,6 +80,7 @@ export class QueryRuntime {
     ];
     const [clients, keyspaces] = [new BucketClients(realClock, batches, quick), new Keyspaces()];
     const changes = storedChanges(options.sendMessage);
+    const askedNodes = new AskedNodes(options.sendMessage);
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
@@ -125,8 +131,17 @@ export class QueryRuntime {
         log: options.log,
         processFigures: () => figures(realClock.monotonicMs() - startedMs),
         node: () => currentState().node,
+        otherNodes: askedNodes,
       });
-    return new QueryRuntime(start, state, { callers, clients, keyspaces, changes, threads, service });
+    return new QueryRuntime(start, state, {
+      callers,
+      clients,
+      keyspaces,
+      changes,
+      askedNodes,
+      threads,
+      service,
+    });
   }
 
   follow(state: QueryState): void {
@@ -146,6 +161,14 @@ export class QueryRuntime {
     else if (reply.kind === 'libraries changed')
       this.changes.libraryChanges.answer(reply.callId, reply.outcome);
     else this.changes.statisticsChanges.answer(reply.callId, reply.outcome);
+  }
+
+  rows(keyspace: string): PlainRow[] {
+    return rowsForOthers(this.service, keyspace);
+  }
+
+  removeRows(keyspace: string, ids: readonly string[]): void {
+    removeHere(this.service, keyspace, ids);
   }
 
   report(): QueryReport {

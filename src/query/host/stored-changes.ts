@@ -39,8 +39,8 @@ export const storedChanges = (sendMessage: QueryHostOptions['sendMessage']): Sto
   ),
 });
 
-/** Sends changes of one kind to the main thread, and matches its replies to them. */
-class PendingChanges<Change, Outcome> {
+/** Sends changes, or other calls, of one kind to the main thread, and matches its replies to them. */
+export class PendingChanges<Change, Outcome> {
   private readonly send: (callId: number, change: Change) => void;
   private readonly waiting = new Map<number, Deferred<Outcome>>();
   private lastCallId = 0;

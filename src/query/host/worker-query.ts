@@ -12,11 +12,15 @@ import type {
   FunctionOutcome,
   LibraryChange,
   LibraryOutcome,
+  OtherQueryNodes,
+  PlainRow,
   StatisticsChange,
   StatisticsOutcome,
   StatisticsStore,
 } from '../query.contract.ts';
 import type {
+  NodesOutcome,
+  NodesQuestion,
   QueryCall,
   QueryMessage,
   QueryPorts,
@@ -33,6 +37,7 @@ export interface WorkerQueryOptions {
   readonly functions: FunctionDefinitions;
   readonly libraries: FunctionLibraries;
   readonly statistics: StatisticsStore;
+  readonly otherNodes: OtherQueryNodes;
   /** Creates the thread's port to the index service. */
   readonly indexPort: () => MessagePort;
   /** A statement ended that the audit log records. */
@@ -79,6 +84,15 @@ export class WorkerQuery {
     } catch (error) {
       if (!this.isStopping) throw error; // a stopping node still applies its last configuration
     }
+  }
+
+  /** The thread's rows of a keyspace of the catalog that each node has for itself. */
+  rows(keyspace: string): Promise<readonly PlainRow[]> {
+    return this.call({ kind: 'rows', keyspace });
+  }
+
+  removeRows(keyspace: string, ids: readonly string[]): Promise<void> {
+    return this.call({ kind: 'remove rows', keyspace, ids });
   }
 
   report(): Promise<QueryReport> {
@@ -129,6 +143,9 @@ export class WorkerQuery {
       case 'change statistics':
         void this.changeStatistics(message.callId, message.change);
         return;
+      case 'ask nodes':
+        void this.askNodes(message.callId, message.question);
+        return;
       case 'audit':
         this.options.audited(message.statement);
         return;
@@ -141,6 +158,16 @@ export class WorkerQuery {
     this.waiting.delete(message.id);
     if (message.kind === 'result') answer?.resolve(message.result);
     else answer?.reject(Object.assign(new Error(message.message), { code: message.code }));
+  }
+
+  private async askNodes(callId: number, question: NodesQuestion): Promise<void> {
+    const { otherNodes } = this.options;
+    const asked: Promise<NodesOutcome> =
+      question.kind === 'rows'
+        ? otherNodes.rows(question.keyspace)
+        : otherNodes.remove(question.keyspace, question.node, question.ids).then(() => 'removed' as const);
+    const outcome = await asked.catch((error: Error): NodesOutcome => ({ refused: error.message }));
+    this.worker.postMessage({ kind: 'nodes answered', callId, outcome } satisfies QueryCall);
   }
 
   private async changeFunction(callId: number, change: FunctionChange): Promise<void> {

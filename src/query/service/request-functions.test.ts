@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestFunction } from './request-functions.ts';
 
-const node = { name: 'n:8091', host: 'n:8091', version: '7.1.0-0.1.0-enterprise', datastoreUrl: '' };
+const node = {
+  name: 'n:8091',
+  host: 'n:8091',
+  version: '7.1.0-0.1.0-enterprise',
+  datastoreUrl: '',
+  nodes: [],
+};
 
 test('functions return the version, the node and the users of the request', () => {
   const answer = (name: string) => requestFunction(name, node, ['local:a']);

@@ -19,6 +19,8 @@ import type {
   FunctionOutcome,
   LibraryChange,
   LibraryOutcome,
+  OtherQueryNodes,
+  QueryNodeDescription,
   StatisticsChange,
   StatisticsOutcome,
 } from '../query.contract.ts';
@@ -74,6 +76,7 @@ export interface QueryServiceDeps {
   readonly processFigures: () => ProcessFigures;
   /** The node's description in the catalog. */
   readonly node: () => NodeDescription;
+  readonly otherNodes: OtherQueryNodes;
 }
 
 export interface NodeDescription {
@@ -82,6 +85,8 @@ export interface NodeDescription {
   readonly host: string;
   readonly version: string;
   readonly datastoreUrl: string;
+  /** All active nodes of the cluster with their services, this one included. */
+  readonly nodes: readonly QueryNodeDescription[];
 }
 
 export interface ProcessFigures {

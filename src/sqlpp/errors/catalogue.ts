@@ -122,6 +122,7 @@ export const texts = {
   11000: 'System datastore error {}',
   11002: 'Keyspace not found {}',
   11003: 'System datastore : Not implemented {}',
+  11008: 'System datastore : scan on {} failed: {}',
   11011:
     'Rows of {} about objects that the user may not access are left out. The role query_system_catalog shows all rows.',
   // Documents and indexes.

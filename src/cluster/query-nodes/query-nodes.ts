@@ -1,0 +1,128 @@
+// The query services of all nodes: each has rows of the catalog of its own, which any node shows, and uses definitions that any node changes.
+
+import type { Clock } from '#ports/clock.ts';
+import type {
+  OtherQueryNodes,
+  OwnQueryNode,
+  PlainRow,
+  QueryNodeDescription,
+  RowsOfNodes,
+} from '#query/query.contract.ts';
+import { urlHost } from '../bootstrap/terse-config.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { type Changing, until } from '../config/until.ts';
+import type { Peers } from '../peers/peers.ts';
+
+export interface QueryNodesDeps {
+  readonly view: Pick<ClusterView, 'activeNodes'>;
+  readonly nodeId: string;
+  readonly peers: Pick<Peers, 'ask' | 'answer'>;
+  readonly clock: Clock;
+}
+
+/** Definitions of one kind in the configuration. */
+export interface Definitions extends Changing {
+  /** The configuration's revision of the newest change that this node knows. */
+  readonly revision: number;
+}
+
+interface KnownQuestion {
+  readonly kind: string;
+  readonly revision: number;
+}
+
+const askMs = 5_000;
+/** How long a change of a definition waits for the other nodes: one that hangs learns of it when it is back. */
+const knownMs = 2_000;
+const marginMs = 500;
+
+export class QueryNodes implements OtherQueryNodes {
+  readonly #deps: QueryNodesDeps;
+  readonly #definitions = new Map<string, Definitions>();
+  #own: OwnQueryNode | null = null;
+
+  constructor(deps: QueryNodesDeps) {
+    this.#deps = deps;
+    const { peers } = deps;
+    peers.answer('queryRows', ({ keyspace }: { keyspace: string }) => this.#own?.rows(keyspace) ?? []);
+    peers.answer('removeQueryRows', ({ keyspace, ids }: { keyspace: string; ids: string[] }) =>
+      this.#own?.remove(keyspace, ids),
+    );
+    peers.answer('definitionsKnown', (question: KnownQuestion) => this.#known(question));
+  }
+
+  /** Call when this node runs the query service. */
+  serve(own: OwnQueryNode): void {
+    this.#own = own;
+  }
+
+  all(): QueryNodeDescription[] {
+    return this.#deps.view.activeNodes.map((node) => ({
+      name: nameOf(node),
+      services: node.services ?? [],
+      ports: { ...node.ports },
+      isThis: node.uuid === this.#deps.nodeId,
+    }));
+  }
+
+  async rows(keyspace: string): Promise<RowsOfNodes> {
+    const answers = await Promise.all(
+      this.#others().map(async (node) => {
+        const asked = this.#deps.peers.ask<PlainRow[]>(node.uuid, 'queryRows', { keyspace }, askMs);
+        return await asked.then(
+          (rows) => ({ node: nameOf(node), rows }),
+          (error: Error) => ({ node: nameOf(node), reason: error.message }),
+        );
+      }),
+    );
+    return {
+      nodes: answers.filter((answer) => 'rows' in answer),
+      failed: answers.filter((answer) => 'reason' in answer),
+    };
+  }
+
+  async remove(keyspace: string, name: string, ids: readonly string[]): Promise<void> {
+    const node = this.#others().find((other) => nameOf(other) === name);
+    if (node === undefined) throw new Error('it does not run the query service in this cluster');
+    await this.#deps.peers.ask(node.uuid, 'removeQueryRows', { keyspace, ids }, askMs);
+  }
+
+  /**
+   * Makes changes of these definitions wait until the query services of all nodes that answer use them, so that a client
+   * may use any of them after its change.
+   */
+  follow(
+    kind: string,
+    definitions: Definitions & { knownElsewhere: (revision: number) => Promise<void> },
+  ): void {
+    this.#definitions.set(kind, definitions);
+    definitions.knownElsewhere = async (revision) => {
+      const question: KnownQuestion = { kind, revision };
+      const asked = this.#others().map(({ uuid }) =>
+        // A node that does not answer, or is of an older version, must not hold the statement up.
+        this.#deps.peers.ask(uuid, 'definitionsKnown', question, knownMs + marginMs).catch(() => {}),
+      );
+      await Promise.all(asked);
+    };
+  }
+
+  async #known({ kind, revision }: KnownQuestion): Promise<boolean> {
+    const definitions = this.#definitions.get(kind);
+    if (definitions === undefined) return false;
+    const isKnown = () => definitions.revision >= revision;
+    if (!(await until(definitions, isKnown, knownMs, this.#deps.clock))) return false;
+    await this.#own?.caughtUp();
+    return true;
+  }
+
+  #others(): NodeState[] {
+    const { view, nodeId } = this.#deps;
+    return view.activeNodes.filter(
+      ({ uuid, services }) => uuid !== nodeId && services?.includes('n1ql') === true,
+    );
+  }
+}
+
+const nameOf = ({ hostname, ports }: NodeState): string =>
+  `${urlHost(hostname ?? '127.0.0.1')}:${ports.mgmt}`;

@@ -1,0 +1,33 @@
+// The query services of other nodes, asked through the main thread.
+import type { OtherQueryNodes, RowsOfNodes } from '../query.contract.ts';
+import type { QueryHostOptions } from './query-host-options.ts';
+import type { NodesOutcome, NodesQuestion } from './query-messages.ts';
+import { PendingChanges } from './stored-changes.ts';
+
+export class AskedNodes implements OtherQueryNodes {
+  private readonly calls: PendingChanges<NodesQuestion, NodesOutcome>;
+
+  constructor(sendMessage: QueryHostOptions['sendMessage']) {
+    this.calls = new PendingChanges((callId, question) =>
+      sendMessage({ kind: 'ask nodes', callId, question }),
+    );
+  }
+
+  answer(callId: number, outcome: NodesOutcome): void {
+    this.calls.answer(callId, outcome);
+  }
+
+  async rows(keyspace: string): Promise<RowsOfNodes> {
+    return (await this.ask({ kind: 'rows', keyspace })) as RowsOfNodes;
+  }
+
+  async remove(keyspace: string, node: string, ids: readonly string[]): Promise<void> {
+    await this.ask({ kind: 'remove', keyspace, node, ids });
+  }
+
+  private async ask(question: NodesQuestion): Promise<Exclude<NodesOutcome, { refused: string }>> {
+    const outcome = await this.calls.request(question);
+    if (typeof outcome === 'object' && 'refused' in outcome) throw new Error(outcome.refused);
+    return outcome;
+  }
+}
