@@ -16,6 +16,8 @@ export interface ShardSpec {
   readonly lastActive?: string;
   /** The epoch whose active reported that it has stopped. */
   readonly stopped?: number;
+  /** Where the named active has not confirmed: every member has all changes of the active before it, which has stopped. */
+  readonly isHandedOver?: true;
   /** Id of the member to which the active hands the shard over: it accepts nothing more, sends what it has, and requests `stop`. */
   readonly successor?: string;
   /** The in-sync set. Absent: the active alone. */
@@ -102,6 +104,8 @@ export type ShardChange =
       readonly kind: 'stop';
       /** A member with all that was acknowledged, to serve the shard instead of this node. */
       readonly successor?: string;
+      /** Every member has all changes of the shard, and this node made no more: the shard is handed over. */
+      readonly isComplete?: true;
     }
   | { readonly shard: number; readonly epoch: number; readonly kind: 'join'; readonly member: SyncMember }
   | { readonly shard: number; readonly epoch: number; readonly kind: 'leave'; readonly node: string };

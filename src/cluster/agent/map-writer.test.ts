@@ -11,12 +11,13 @@ import { MapWriter } from './map-writer.ts';
 const key = mapKey('b');
 
 /** A map of one shard for nodes `one`, `two` and `three`, and the writer of a process of node `one` with boot `first`. */
-async function aWriter(placement: ShardPlacement, bootId = 'first') {
+async function aWriter(placement: ShardPlacement, bootId = 'first', goal?: readonly number[]) {
   const clock = new SimulatedClock();
   const server = new MemoryConfigStore();
   const history = await StoreHistory.of(server);
   const store = new FaultyConfigStore({ server, history, clock, random: randomFrom(1) });
-  const map: BucketMap = { nodes: ['one', 'two', 'three'], shards: [placement] };
+  const forward = goal && { forward: { plan: 'p', chains: [goal] } };
+  const map: BucketMap = { nodes: ['one', 'two', 'three'], shards: [placement], ...forward };
   await server.put(key, map, 0);
   const writer = new MapWriter({ store, clock, identity: { nodeId: 'one', bootId } });
   const change = (...changes: ShardChange[]): Promise<MapOutcome> =>
@@ -156,6 +157,65 @@ describe('MapWriter', () => {
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'stop' })).kind, 'done');
     assert.deepEqual(await stored(), stoppedHere);
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
+  });
+
+  it('notes that the active has handed the shard over, for the epoch after it alone', async () => {
+    const { change, stored } = await aWriter({ ...serving, handedOver: 2 });
+    const stop = { shard: 0, epoch: 4, kind: 'stop', successor: 'two' } as const;
+    const outcome = await change({ ...stop, isComplete: true });
+    assert.deepEqual(await stored(), { ...stoppedHere, handedOver: 4, epoch: 5, chain: [1, 0] });
+    assert.equal(outcome.kind === 'done' && outcome.shards[0]?.isHandedOver, true);
+    const restarted = await aWriter({ ...serving, handedOver: 2 }, 'after a restart');
+    await restarted.change(stop);
+    assert.deepEqual(await restarted.stored(), { ...stoppedHere, epoch: 5, chain: [1, 0] });
+  });
+
+  it('takes the nodes that a handed over shard leaves out of it when it confirms the move', async () => {
+    const inSync = [...(promoted.inSync ?? []), [2, 'third'] as const];
+    const confirm = { shard: 0, epoch: 4, kind: 'confirm' } as const;
+    const moving: ShardPlacement = { ...promoted, inSync, incoming: [2], stopped: 3, handedOver: 3 };
+    const moved = await aWriter(moving, 'first', [0, 1]);
+    await moved.change(confirm);
+    assert.deepEqual(await moved.stored(), serving);
+    const { handedOver: _, stopped: __, ...rest } = moving;
+    const kept = { ...rest, confirmed: 'first' };
+    for (const [placement, goal] of [
+      [{ ...rest, stopped: 3 }, [0, 1]],
+      [{ ...moving, handedOver: 2 }, [0, 1]],
+      [moving, [0, 2]],
+      [moving, undefined],
+    ] as const) {
+      const { change, stored } = await aWriter(placement, 'first', goal);
+      await change(confirm);
+      assert.deepEqual(await stored(), kept);
+    }
+    const restarted = await aWriter({ ...moving, chain: [0], incoming: [1, 2] }, 'after a restart', [0]);
+    await restarted.change({ ...confirm, restarted: ['two', 'three'] });
+    assert.deepEqual((await restarted.stored())?.incoming, [1, 2], 'their disks may have more');
+    const few: ShardPlacement = { ...moving, inSync: inSync.filter(([position]) => position !== 1) };
+    const small = await aWriter(few, 'first', [0, 1]);
+    await small.change(confirm);
+    assert.deepEqual(await small.stored(), { ...kept, inSync: few.inSync }, 'one of two is no majority');
+  });
+
+  it('names the planned active when the last planned copy joins', async () => {
+    for (const [goal, successor] of [
+      [[2, 1], { successor: 2 }],
+      [[2, 0], { successor: 2 }],
+      [[0, 2], {}],
+    ] as const) {
+      const { change, stored } = await aWriter(filling, 'first', goal);
+      await change(joinThree);
+      const inSync = [...(filling.inSync ?? []), [2, 'third']];
+      assert.deepEqual(await stored(), { ...filling, inSync, ...successor });
+    }
+    const { change, stored } = await aWriter(
+      { ...filling, incoming: [1, 2], chain: [0, -1], inSync: [[0, 'first']] },
+      'first',
+      [2, 1],
+    );
+    await change(joinThree);
+    assert.equal((await stored())?.successor, undefined, 'another copy is not in sync yet');
   });
 
   it('makes a member the active in place of one that restarted', async () => {

@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import { type BucketMap, mapKey, type ShardPlacement } from '../config/cluster-state.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
-import { promotedShard, shardMembers } from '../topology/promoted-shard.ts';
+import { isGoalInSync, isHandedOver, promotedShard, shardMembers } from '../topology/promoted-shard.ts';
 import { wantedShards } from './wanted-shards.ts';
 
 /** The actives of other nodes write the same key. */
@@ -73,22 +73,25 @@ export class MapWriter {
     const { nodes } = map;
     const { nodeId, bootId } = this.#identity;
     const ownIndex = nodes.indexOf(nodeId);
+    const goal = map.forward?.chains[change.shard] ?? [];
     if (ownIndex < 0 || placement.chain[0] !== ownIndex) return null;
     if (change.kind === 'confirm') {
       const restarted = (change.restarted ?? []).map((node) => nodes.indexOf(node));
-      return confirmed(placement, ownIndex, bootId, { ...change, restarted });
+      const served = confirmed(placement, ownIndex, bootId, { ...change, restarted });
+      const isMove = isHandedOver(placement) && change.epoch === placement.epoch && restarted.length === 0;
+      return served && isMove ? movedTo(served, goal) : served;
     }
     if (placement.epoch !== change.epoch) return null;
     if (change.kind === 'stop') {
-      const { confirmed, ...rest } = placement;
+      const { confirmed, handedOver: _, ...rest } = placement;
       // An active that has not confirmed its promotion has not served: whether the one before it has stopped stays as it is.
-      const { epoch } = change;
+      const { epoch, isComplete } = change;
+      const ended = { stopped: epoch, lastActive: { node: nodeId, epoch } };
       const stopped =
-        confirmed === undefined ? rest : { ...rest, stopped: epoch, lastActive: { node: nodeId, epoch } };
+        confirmed === undefined ? rest : { ...rest, ...ended, ...(isComplete && { handedOver: epoch }) };
       const successor = change.successor === undefined ? -1 : nodes.indexOf(change.successor);
       const isMember = placement.inSync?.some(([position]) => position === successor) ?? false;
       if (!isMember) return confirmed === undefined ? null : stopped;
-      const goal = map.forward?.chains[change.shard] ?? [];
       return promotedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
     }
     if (placement.confirmed !== bootId) return null;
@@ -97,9 +100,13 @@ export class MapWriter {
       const joining = nodes.indexOf(change.member.node);
       const others = inSync.filter(([position]) => position !== joining);
       // A node to which the map gives no copy may have removed what it reported.
-      return joining === ownIndex || !shardMembers(placement).includes(joining)
-        ? null
-        : { ...placement, inSync: [...others, [joining, change.member.boot]] };
+      if (joining === ownIndex || !shardMembers(placement).includes(joining)) return null;
+      const joined: ShardPlacement = { ...placement, inSync: [...others, [joining, change.member.boot]] };
+      // As the orchestrator does, which need not write the map for it then.
+      const [wanted = -1] = goal;
+      return wanted >= 0 && wanted !== ownIndex && isGoalInSync(joined, goal)
+        ? { ...joined, successor: wanted }
+        : joined;
     }
     const leaving = nodes.indexOf(change.node);
     return leaving === ownIndex
@@ -118,7 +125,7 @@ function confirmed(
   boot: string,
   { continues, epoch, restarted }: { continues?: string; epoch: number; restarted: readonly number[] },
 ): ShardPlacement | null {
-  const { lastActive: _, stopped: __, ...rest } = placement;
+  const { handedOver: _, lastActive: __, stopped: ___, ...rest } = placement;
   const inSync: InSync = placement.inSync ?? [[ownIndex, boot]];
   const member = inSync.find(([position]) => position === ownIndex);
   const isOwn = member !== undefined && [boot, continues].includes(member[1]);
@@ -132,4 +139,12 @@ function confirmed(
   const own: InSync[number] = [ownIndex, boot];
   const members = isOwn ? inSync.map((other) => (other === member ? own : other)) : [own];
   return { ...rest, epoch, confirmed: boot, inSync: members };
+}
+
+/** The confirmed shard without the nodes that it has left, which have nothing that the others lack, unless too few members would be left. */
+function movedTo(shard: ShardPlacement, goal: readonly number[]): ShardPlacement {
+  const { incoming: _, ...rest } = shard;
+  const inSync = (shard.inSync ?? []).filter(([position]) => goal.includes(position));
+  const isPlaced = shard.chain.length === goal.length && shard.chain.every((node, at) => node === goal[at]);
+  return isPlaced && inSync.length > goal.length / 2 ? { ...rest, inSync } : shard;
 }

@@ -1,7 +1,7 @@
 // What this node's data service does with each shard of a bucket, from the bucket's map.
 import type { ShardSpec } from '#kv/admin.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { lastActiveOf } from '../topology/promoted-shard.ts';
+import { isHandedOver, lastActiveOf } from '../topology/promoted-shard.ts';
 
 /** The last result for each map, which is sent to the data service twice. */
 const known = new WeakMap<BucketMap, { readonly nodeId: string; readonly shards: readonly ShardSpec[] }>();
@@ -41,6 +41,7 @@ function specOf(placement: ShardPlacement, ownIndex: number, nodes: readonly str
     ...(confirmed !== undefined && { confirmed }),
     ...(last !== null && { lastActive: last.node }),
     ...(stopped !== undefined && { stopped }),
+    ...(isHandedOver(placement) && { isHandedOver: true }),
     ...(successorId !== undefined && { successor: successorId }),
     ...(inSync && {
       inSync: inSync.flatMap(([position, boot]) => {

@@ -251,6 +251,8 @@ export interface ShardPlacement {
   readonly lastActive?: LastActive;
   /** The epoch whose active reported that it has stopped: its successor need not wait for as long as that active might still serve. */
   readonly stopped?: number;
+  /** The epoch at whose end every member had all changes of its active. Read it with `isHandedOver`: older nodes leave it as it is. */
+  readonly handedOver?: number;
   /**
    * Position of the member of the in-sync set to which the active hands the shard over: it accepts nothing more, sends what it has, and
    * reports that it has stopped.

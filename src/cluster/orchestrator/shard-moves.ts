@@ -3,7 +3,7 @@
 // promoted and confirms its epoch, and copies that are not planned are dropped. Every step depends only on the map, so that another
 // orchestrator can continue from it.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { promotedShard, shardMembers } from '../topology/promoted-shard.ts';
+import { isGoalInSync, isInSync, promotedShard, shardMembers } from '../topology/promoted-shard.ts';
 
 type Chain = readonly number[];
 
@@ -93,9 +93,8 @@ function step(shard: ShardPlacement, goal: Chain): ShardPlacement {
   if (shard.confirmed === undefined) return shard;
   const missing = goal.filter((node) => node >= 0 && !shardMembers(shard).includes(node));
   if (missing.length > 0) return { ...shard, incoming: [...(shard.incoming ?? []), ...missing] };
-  const isReady = goal.every((node) => node < 0 || isInSync(shard, node));
   // The successor is named when all planned copies are in sync, and no longer once one of them is not: else the set would have one node after the move.
-  if (!isReady && !isSame(goal, shard.chain))
+  if (!isGoalInSync(shard, goal) && !isSame(goal, shard.chain))
     return shard.successor === undefined ? shard : withoutSuccessor(shard);
   if (active === wanted) return atGoal(shard, goal);
   return shard.successor === wanted ? shard : { ...shard, successor: wanted };
@@ -135,9 +134,6 @@ const hasStopped = ({ stopped, epoch }: ShardPlacement): boolean => stopped === 
 
 const goalOf = ({ forward, shards }: BucketMap, index: number): Chain =>
   forward?.chains[index] ?? shards[index]?.chain ?? [];
-
-const isInSync = ({ chain, inSync }: ShardPlacement, node: number): boolean =>
-  inSync?.some(([position]) => position === node) ?? chain[0] === node;
 
 const involved = (shard: ShardPlacement, goal: Chain): Set<number> =>
   new Set([...shardMembers(shard), ...goal.filter((node) => node >= 0)]);

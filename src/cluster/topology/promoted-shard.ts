@@ -34,6 +34,17 @@ export function lastActiveOf({ confirmed, epoch, lastActive, stopped }: ShardPla
   return confirmed === undefined && lastActive?.epoch === ended ? lastActive : null;
 }
 
+/** Whether the named active, which has not confirmed, and every other member have all changes of the active before it, which has stopped. */
+export const isHandedOver = ({ confirmed, epoch, handedOver, stopped }: ShardPlacement): boolean =>
+  confirmed === undefined && stopped === epoch - 1 && handedOver === stopped;
+
+/** Whether all nodes that are to have the shard are members of its in-sync set. */
+export const isGoalInSync = (shard: ShardPlacement, goal: Chain): boolean =>
+  goal.every((node) => node < 0 || isInSync(shard, node));
+
+export const isInSync = ({ chain, inSync }: ShardPlacement, node: number): boolean =>
+  inSync?.some(([position]) => position === node) ?? chain[0] === node;
+
 /** The nodes that have a copy of the shard, or receive one. */
 export const shardMembers = ({ chain, incoming = [] }: ShardPlacement): number[] =>
   [...chain, ...incoming].filter((node) => node >= 0);

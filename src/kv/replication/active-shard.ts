@@ -27,6 +27,8 @@ export interface ActiveShardOptions {
   self: SyncMember;
   /** This process had a copy of the shard until now: the members must have all of its changes before it is served. */
   tookOver: boolean;
+  /** The active before handed it over: the members have those changes. */
+  isWhole: boolean;
   /** A check of the shards would find a change that is due. */
   due: () => void;
   clock: Clock;
@@ -85,6 +87,9 @@ export class ActiveShard {
       for (const vb of vbs) bucket.progress.discardCopy(vb, copyKey(member));
     if (tookOver) this.takeOverSeqnos = new Map(vbs.map((vb) => [vb, highSeqno[vb] as number]));
     for (const vb of vbs) bucket.progress.beginMembers(vb, this.syncSet());
+    if (!tookOver || !options.isWhole) return;
+    for (const member of this.others())
+      for (const vb of vbs) bucket.progress.copied(vb, copyKey(member), highSeqno[vb] as number, 0);
   }
 
   get epoch(): number {
@@ -203,7 +208,7 @@ export class ActiveShard {
     const members = this.spec.inSync ?? [];
     const successor = this.successor();
     if (successor !== null && this.handover.isComplete())
-      return { shard, epoch, kind: 'stop', successor: successor.node };
+      return { shard, epoch, kind: 'stop', successor: successor.node, isComplete: true };
     for (const { node, boot } of members) {
       if (node === this.options.self.node || !this.mustLeave({ node, boot })) continue;
       if (this.needsEveryMember && !this.isOnDisk()) return null;

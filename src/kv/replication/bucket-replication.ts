@@ -50,6 +50,8 @@ export class BucketReplication {
   private readonly histories: Histories;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
+  /** Shards that were handed over to this process, with the epochs that it requests to confirm. The map may show it before the answer does. */
+  private readonly handedOver = new Map<number, number>();
   private isChanging = false;
   /** No change is requested before this monotonic time, because the store could not be reached. */
   private notBeforeMs = -Infinity;
@@ -185,7 +187,12 @@ export class BucketReplication {
     const tookOver = current === undefined && vbs.some((vb) => state[vb] !== VbucketState.active);
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
     const parts = { cuts: this.cuts, delayed: this.delayed, due: this.checks.due };
-    this.actives.set(shard, new ActiveShard({ ...this.options, ...parts, ref, vbs, spec, tookOver }));
+    const isWhole = this.handedOver.get(shard) === spec.epoch;
+    this.handedOver.delete(shard);
+    this.actives.set(
+      shard,
+      new ActiveShard({ ...this.options, ...parts, ref, vbs, spec, tookOver, isWhole }),
+    );
   }
 
   private retire(shard: number): void {
@@ -225,7 +232,10 @@ export class BucketReplication {
   private async change(wanted: readonly ShardChange[]): Promise<void> {
     const { change, log, uuid } = this.options;
     this.isChanging = true;
-    for (const shardChange of wanted) this.actives.get(shardChange.shard)?.changing(shardChange);
+    for (const shardChange of wanted) {
+      this.actives.get(shardChange.shard)?.changing(shardChange);
+      this.noteHandedOver(shardChange);
+    }
     const changes = this.histories.areOnDisk(wanted)
       ? wanted
       : await this.epochWrites.write(wanted, this.specs);
@@ -244,6 +254,12 @@ export class BucketReplication {
     for (const active of this.actives.values()) active.changed();
     for (const shard of outcome.kind === 'done' ? this.leftovers() : [])
       this.drops.begin(shard, this.vbsOf(shard));
+  }
+
+  private noteHandedOver(change: ShardChange): void {
+    const spec = this.specs[change.shard];
+    if (change.kind !== 'confirm' || change.restarted || !spec?.isHandedOver) return;
+    if (spec.epoch === change.epoch) this.handedOver.set(change.shard, change.epoch);
   }
 
   private endUnsent(changes: readonly ShardChange[]): void {

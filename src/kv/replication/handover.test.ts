@@ -158,6 +158,30 @@ test('a successor that restarts before it has confirmed gives the shard to a mem
   for (const node of [a, again]) node?.crash();
 });
 
+test('a shard that was handed over is served without an answer of the node that had it', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
+  const { clock, links, map } = cluster;
+  const nodes = await Promise.all(['a', 'b'].map((name) => cluster.start(name)));
+  const [a, b] = nodes as [ReplicatedNode, ReplicatedNode];
+  await clock.run(4_000);
+  assert.equal(a.store('k', 0, { value: 'kept' }), Status.success);
+  await clock.run(50);
+  await map.move(
+    Array.from({ length: shardCount }, () => [1, 0]),
+    'plan',
+  );
+  void map.orchestrate();
+  for (let i = 0; (await map.shards())[0]?.chain[0] !== 1; i++) {
+    assert.ok(i < 1_000, 'the active hands the shard over');
+    await clock.run(1);
+  }
+  links.cut('a', 'b');
+  links.cut('b', 'a');
+  await clock.run(100);
+  assert.equal(b.store('k', 0, { value: 'next' }), Status.success);
+  for (const node of nodes) node.crash();
+});
+
 test('a collection that is created while a shard is handed over changes nothing in what its old active has', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
   const { clock, map } = cluster;
