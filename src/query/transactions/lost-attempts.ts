@@ -35,7 +35,7 @@ export class LostAttempts {
   private running = 0;
   /** True if an earlier process may have left attempts. */
   private mayBeLeft: boolean;
-  private timer: Timer | null = null;
+  private timer: { readonly dueMs: number; readonly timer: Timer } | null = null;
   private isStopped = false;
 
   constructor(options: LostAttemptsOptions) {
@@ -59,7 +59,7 @@ export class LostAttempts {
 
   stop(): void {
     this.isStopped = true;
-    this.timer?.cancel();
+    this.timer?.timer.cancel();
     if (!this.mayBeLeft && this.running === 0) this.options.collections.clear();
   }
 
@@ -67,8 +67,9 @@ export class LostAttempts {
   async sweep(): Promise<number | null> {
     let next: number | null = null;
     for (const collection of this.options.collections.all()) {
-      const keyspace = this.keyspaceOf(collection);
-      const ms = keyspace === null ? null : await this.sweepCollection(keyspace);
+      const keyspace = this.options.data.find(collection);
+      const ms =
+        typeof keyspace === 'string' ? this.msUntilFound(keyspace) : await this.sweepCollection(keyspace);
       if (ms !== null) next = Math.min(next ?? ms, ms);
     }
     return next;
@@ -78,10 +79,17 @@ export class LostAttempts {
     return Math.min(Math.max(this.options.windowMs(), retryMs), windowMsMax);
   }
 
+  /** A search that is due earlier stays: attempts that fail again and again must not postpone it without end. */
   private sweepIn(ms: number): void {
-    if (this.isStopped) return;
-    this.timer?.cancel();
-    this.timer = this.options.clock.after(ms, () => void this.sweepOnce());
+    const { clock } = this.options;
+    const dueMs = clock.monotonicMs() + ms;
+    if (this.isStopped || (this.timer !== null && this.timer.dueMs <= dueMs)) return;
+    this.timer?.timer.cancel();
+    const sweep = () => {
+      this.timer = null;
+      void this.sweepOnce();
+    };
+    this.timer = { dueMs, timer: clock.after(ms, sweep) };
   }
 
   private async sweepOnce(): Promise<void> {
@@ -89,7 +97,7 @@ export class LostAttempts {
     if (!isOn()) return this.sweepIn(this.windowMs());
     try {
       const next = await this.sweep();
-      this.mayBeLeft = next !== null;
+      this.mayBeLeft = next !== null || this.timer !== null; // another may have been lost meanwhile
       if (next !== null) this.sweepIn(Math.min(next, this.windowMs()));
     } catch (error) {
       log.info('transaction.cleanup_failed', { reason: String(error) });
@@ -112,11 +120,8 @@ export class LostAttempts {
     return next;
   }
 
-  private keyspaceOf(collection: KeyspaceName): Keyspace | null {
-    try {
-      return this.options.data.keyspace(collection);
-    } catch {
-      return null; // the collection was dropped with its records
-    }
+  /** A node that starts, or was failed over, does not have the bucket yet. A collection that is missing in it was dropped with its records. */
+  private msUntilFound(missing: 'no bucket' | 'no scope' | 'no collection'): number | null {
+    return missing === 'no bucket' ? this.windowMs() : null;
   }
 }

@@ -45,9 +45,14 @@ export class TransactionData {
 
   /** @throws SqlError 12003 */
   keyspace(name: KeyspaceName): Keyspace {
-    const found = this.keyspaces.find(name);
+    const found = this.find(name);
     if (typeof found === 'string') throw sqlError(12003, keyspaceText(name));
     return found;
+  }
+
+  /** The keyspace, or what of it this node does not have. */
+  find(name: KeyspaceName): ReturnType<Keyspaces['find']> {
+    return this.keyspaces.find(name);
   }
 
   /** In the order of the ids; undefined where neither a document nor its tombstone exists. */

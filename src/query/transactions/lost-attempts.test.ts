@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { LostAttempts } from './lost-attempts.ts';
+import type { TransactionData } from './transaction-data.ts';
+
+const name: KeyspaceName = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' };
+const keyspace: Keyspace = { name, bucketUuid: 'u', scopeId: 0, collectionId: 0 };
+const windowMs = 60_000;
+
+/** The searches of a service in a bucket without attempts. `collections`: those that an earlier process left. */
+function searches(collections: KeyspaceName[], find: () => ReturnType<TransactionData['find']>) {
+  const clock = new ManualClock();
+  const atMs: number[] = [];
+  const startMs = clock.monotonicMs();
+  const data = {
+    find,
+    withTimeout: async () => {
+      atMs.push(clock.monotonicMs() - startMs);
+      return [];
+    },
+  } as unknown as TransactionData;
+  const lost = new LostAttempts({
+    data,
+    collections: { all: () => collections, add: (added) => void collections.push(added), clear: () => {} },
+    clock,
+    log: silentLog,
+    windowMs: () => windowMs,
+    isOn: () => true,
+  });
+  return { clock, lost, atMs };
+}
+
+test('a node that does not have the bucket yet searches it once it does', async () => {
+  let found: ReturnType<TransactionData['find']> = 'no bucket';
+  const { clock, lost, atMs } = searches([name], () => found);
+  for (let minute = 0; minute < 3; minute++) {
+    clock.advance(windowMs);
+    await eventually(() => assert.equal(clock.pending, 1));
+  }
+  assert.deepEqual(atMs, []);
+  found = keyspace;
+  clock.advance(windowMs);
+  await eventually(() => assert.deepEqual(atMs, [4 * windowMs]));
+  lost.stop();
+});
+
+test('a collection that was dropped is not searched', async () => {
+  const { clock, atMs } = searches([name], () => 'no collection');
+  clock.advance(windowMs);
+  await eventually(() => assert.equal(clock.pending, 0));
+  assert.deepEqual(atMs, []);
+});
+
+test('transactions whose end fails again and again do not postpone the search', async () => {
+  const { clock, lost, atMs } = searches([], () => keyspace);
+  for (let second = 0; second < 61; second++) {
+    lost.began(name);
+    lost.ended(true);
+    clock.advance(1_000);
+  }
+  await eventually(() => assert.deepEqual(atMs[0], windowMs));
+  lost.stop();
+});
