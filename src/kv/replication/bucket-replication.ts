@@ -209,7 +209,7 @@ export class BucketReplication {
     const mayChange = isReachable && !this.isChanging;
     const changes = mayChange && !this.isMapUnknown ? this.wantedChanges(confirms) : [];
     // Before anything is removed the map is written as it is, because a read may be stale.
-    if (mayChange && (changes.length > 0 || this.isMapUnknown || this.leftovers().length > 0))
+    if (mayChange && (changes.length > 0 || this.isMapUnknown || this.drops.areOverdue(this.leftovers())))
       void this.change(changes);
     this.checks.followWaits(this.actives.values());
   }

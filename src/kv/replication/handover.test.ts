@@ -158,6 +158,25 @@ test('a successor that restarts before it has confirmed gives the shard to a mem
   for (const node of [a, again]) node?.crash();
 });
 
+test('a move takes four writes of the map, and the removal of a moved shard none of its own while others move', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 0);
+  const { clock, map } = cluster;
+  const nodes = await Promise.all(['a', 'b'].map((name) => cluster.start(name)));
+  const [a] = nodes as [ReplicatedNode, ReplicatedNode];
+  await clock.run(4_000);
+  const moved = Array.from({ length: shardCount }, (_, shard) => shard).filter((shard) => shard % 2 === 0);
+  for (const vb of moved) assert.equal(a.store('k', vb, { value: 'kept' }), Status.success);
+  const goal = Array.from({ length: shardCount }, () => [1]);
+  const first = map.store.revision();
+  await map.move(goal, 'plan');
+  await clock.until(map.orchestrate(1, 1));
+  const writes = map.store.revision() - first - 1;
+  assert.ok(writes <= 4 * moved.length, `${writes} writes of the map`);
+  await clock.run(1_000);
+  for (const vb of moved) assert.equal(a.bucket.columns.highSeqno[vb], 0, 'it is removed');
+  for (const node of nodes) node.crash();
+});
+
 test('a shard that was handed over is served without an answer of the node that had it', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
   const { clock, links, map } = cluster;

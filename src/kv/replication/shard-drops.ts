@@ -6,6 +6,8 @@ import type { Bucket } from '../bucket/bucket.ts';
 import type { PeerConnections } from './peers.ts';
 
 const retryMs = 5_000;
+/** For so long removals wait for a change of the map that this node makes anyway, as it does while other shards move. */
+const ownChangeMs = 200;
 
 interface ShardDropsOptions {
   uuid: string;
@@ -24,6 +26,8 @@ export class ShardDrops {
   /** The shards whose vbuckets are being removed. */
   private readonly dropping = new Set<number>();
   private notBeforeMs = -Infinity;
+  /** Since when there have been leftovers. */
+  private sinceMs: number | null = null;
   /** By shard whose feed has ended: the active that fed it, and since when. */
   private readonly ended = new Map<number, { node: string; ms: number }>();
 
@@ -51,6 +55,13 @@ export class ShardDrops {
       const isGone = state === 'dead' && !inSync.some(({ node }) => node === self);
       return isGone && this.isDue(shard, vbsOf(shard)) ? [shard] : [];
     });
+  }
+
+  /** Whether the removal of these leftovers is to have a write of the map of its own. */
+  areOverdue({ length }: readonly number[]): boolean {
+    const now = this.options.clock.monotonicMs();
+    this.sinceMs = length === 0 ? null : (this.sinceMs ?? now);
+    return this.sinceMs !== null && now - this.sinceMs >= ownChangeMs;
   }
 
   private isDue(shard: number, vbs: readonly number[]): boolean {
