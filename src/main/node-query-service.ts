@@ -129,6 +129,11 @@ export class NodeQueryService {
     return await this.worker.start(started, queryEnd);
   }
 
+  /** Call before the data service gets buckets: a node that has none yet, but is known to clients, must not say that they do not exist. */
+  expect({ buckets }: KvDesired): void {
+    if (buckets.length > 0) this.worker.expect(buckets.map(({ name }) => name));
+  }
+
   /** Resolves when the query service knows the buckets and collections of the data service. */
   async follow(desired: KvDesired, node: QueryNode): Promise<void> {
     const { ports, version, tls, plainForThisMachineOnly, clients, settings, curl, audit } = node;

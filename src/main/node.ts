@@ -244,6 +244,7 @@ export class Node {
     this.desired = desired;
     const clients = this.withServices(this.admitted(desired.clients ?? null));
     const users = [...desired.users, ...this.services.accounts, ...this.ownAccounts];
+    this.query?.expect(desired);
     const report = await this.kv.apply({ ...desired, clients, users });
     this.services.followCluster(desired);
     await this.query?.follow(desired, {

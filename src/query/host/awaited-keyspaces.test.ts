@@ -52,3 +52,18 @@ test('requests wait for a limited time', async () => {
 test('without a plan nothing waits', () => {
   assert.equal(new AwaitedKeyspaces(new ManualClock(), []).whenMade(), null);
 });
+
+test('requests wait for the buckets that a node without any gets', async () => {
+  const awaited = new AwaitedKeyspaces(new ManualClock(), []);
+  awaited.follow([]);
+  assert.equal(awaited.whenMade(), null);
+  for (let round = 0; round < 2; round++) {
+    awaited.expect(['a', 'b']);
+    const made = awaited.whenMade();
+    assert.ok(made !== null);
+    awaited.follow([aBucket('a'), aBucket('b')]);
+    await made;
+    awaited.follow([]); // the node left, or was failed over
+    assert.equal(awaited.whenMade(), null);
+  }
+});

@@ -1,5 +1,6 @@
-// The collections that a first start makes (`--bucket`, `--init`). A request that comes before they exist waits for them: the port is open by
-// then, and a client that was started beside the node would be told that its bucket does not exist.
+// The collections that a first start makes (`--bucket`, `--init`), and the buckets that a node gets when it becomes active in a cluster. A
+// request that comes before they exist waits for them: the port is open and clients know it by then, and would be told that their bucket does
+// not exist.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { BucketState } from '../data/keyspaces.ts';
@@ -29,11 +30,16 @@ export class AwaitedKeyspaces {
     return this.waiting.made.promise;
   }
 
+  /** The node, which has no buckets yet, is about to get these. */
+  expect(buckets: readonly string[]): void {
+    if (this.planned.length === 0) this.planned = buckets.map((bucket) => ({ bucket, scopes: [] }));
+  }
+
   follow(buckets: readonly BucketState[]): void {
     if (this.planned.every((planned) => exists(planned, buckets))) this.end();
   }
 
-  /** For good: what is dropped later does not exist. */
+  /** Until buckets are expected again: what is dropped later does not exist. */
   private end(): void {
     this.planned = [];
     this.waiting?.timer.cancel();

@@ -7,8 +7,9 @@ import { loopbackHosts } from '#base/loopback.ts';
 import { type Listener, openListener } from '#http/listener.host.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
+import { atMost } from '#ports/within.ts';
 import { hasAttemptCollections } from './attempt-collections.adapter.ts';
-import { AwaitedKeyspaces } from './awaited-keyspaces.ts';
+import { AwaitedKeyspaces, awaitedMs } from './awaited-keyspaces.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type {
   QueryCall,
@@ -24,6 +25,11 @@ import type { QueryRuntime } from './query-runtime.ts';
 /** How long a closing port waits for its requests. */
 const drainMs = 2_000;
 const ping = '{"status":"OK"}';
+/** As an answer of the service, which is not loaded yet. */
+const notStarted = JSON.stringify({
+  errors: [{ code: 5000, msg: 'The node has not read its configuration yet.', retry: true }],
+  status: 'fatal',
+});
 const emptyReport: QueryReport = { counters: {}, active: 0, queued: 0, prepareds: 0 };
 
 export class QueryHost {
@@ -33,6 +39,8 @@ export class QueryHost {
   private start: QueryStart | null = null;
   private documents: MessagePort | null = null;
   private state: QueryState | null = null;
+  /** Resolves with the first state. */
+  private readonly followed: Deferred<void> = deferred();
   private awaited = new AwaitedKeyspaces(realClock, []);
   /** The newest of each kind that came while the runtime was loaded. */
   private readonly early = new Map<StoredCall['kind'], StoredCall>();
@@ -51,6 +59,7 @@ export class QueryHost {
     if (call.kind === 'caller') return this.runtime?.callers.answer(call.callId, call.caller, call.watch);
     if (call.kind === 'discard') return this.runtime?.callers.discard(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
+    if (call.kind === 'expect') return this.expect(call.buckets);
     if (call.kind === 'nodes answered') return this.runtime?.askedNodes.answer(call.callId, call.outcome);
     if (isStored(call)) return this.takeStored(call);
     if (isStoredReply(call)) return this.runtime?.takeChange(call);
@@ -61,6 +70,10 @@ export class QueryHost {
       const { message, code } = error as NodeJS.ErrnoException;
       this.options.sendMessage({ kind: 'failure', id, message, code });
     }
+  }
+
+  private expect(buckets: readonly string[]): void {
+    if (this.state?.buckets.length === 0) this.awaited.expect(buckets);
   }
 
   private takeStored(call: StoredCall): void {
@@ -118,9 +131,12 @@ export class QueryHost {
     }
     const made = this.awaited.whenMade();
     if (made !== null) await made;
+    // A node that starts again opens its ports before it has its configuration: clients know it from before.
+    if (this.state === null) await atMost(realClock, awaitedMs, this.followed.promise);
     const { start, state } = this;
     if (start === null || state === null) {
-      response.writeHead(503).end();
+      response.writeHead(503, { 'content-type': 'application/json', 'content-length': notStarted.length });
+      response.end(notStarted);
       return;
     }
     const { handler } = this.runtime ?? (await this.load(start, state));
@@ -145,6 +161,7 @@ export class QueryHost {
   private async follow(state: QueryState): Promise<void> {
     const before = this.state;
     this.state = state;
+    this.followed.resolve();
     this.runtime?.follow(state);
     this.awaited.follow(state.buckets);
     this.cleanUpAfterCrash(state);

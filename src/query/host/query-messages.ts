@@ -92,6 +92,8 @@ export type QueryCall =
       readonly documents: MessagePort;
     }
   | { readonly kind: 'follow'; readonly id: number; readonly state: QueryState }
+  /** The data service gets these buckets; a state with them follows. */
+  | { readonly kind: 'expect'; readonly buckets: readonly string[] }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop'; readonly id: number }
   /** Another node asks for this node's rows of a keyspace of the catalog, or removes some. */

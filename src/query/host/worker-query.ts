@@ -76,6 +76,12 @@ export class WorkerQuery {
     return this.call({ kind: 'start', options, documents }, [documents]);
   }
 
+  /** Call before the data service gets its first buckets: requests wait for the state with them. */
+  expect(buckets: readonly string[]): void {
+    if (this.lost === null && !this.isStopping)
+      this.worker.postMessage({ kind: 'expect', buckets } satisfies QueryCall);
+  }
+
   /** Resolves when the thread has applied the state: later requests see its buckets and collections. */
   async follow(state: QueryState): Promise<void> {
     this.followScopes();
