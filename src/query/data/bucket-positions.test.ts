@@ -9,12 +9,16 @@ class FlushedBucket {
   replies = 0;
   uuidReadings = 0;
   readonly flushesAt: ReadonlySet<number>;
+  /** As a cluster, it sends the request for the digest later. */
+  private readonly isSpread: boolean;
 
-  constructor(flushesAt: readonly number[]) {
+  constructor(flushesAt: readonly number[], isSpread = false) {
     this.flushesAt = new Set(flushesAt);
+    this.isSpread = isSpread;
   }
 
   async histories(): Promise<string> {
+    if (this.isSpread) await Promise.resolve();
     return String(this.reply());
   }
 
@@ -37,10 +41,13 @@ class FlushedBucket {
 
 test('seqnos and uuids are of one history whenever the bucket is flushed', async (t) => {
   const replyNumbers = Array.from({ length: 12 }, (_, at) => at + 1);
-  t.plan(replyNumbers.length ** 2 * 4);
+  t.plan(replyNumbers.length ** 2 * 8);
   for (const first of replyNumbers) {
-    for (const second of replyNumbers) {
-      const bucket = new FlushedBucket([first, second]);
+    for (const [second, isSpread] of replyNumbers.flatMap((at) => [
+      [at, false] as const,
+      [at, true] as const,
+    ])) {
+      const bucket = new FlushedBucket([first, second], isSpread);
       const positions = new BucketPositions(bucket);
       for (let reading = 0; reading < 2; reading++) {
         const { seqnos, uuids } = await positions.positionsOf(0);

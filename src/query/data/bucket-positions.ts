@@ -53,9 +53,12 @@ export class BucketPositions {
     if (this.cached === histories) this.cached = null;
   }
 
-  /** Requests the digest first: the later comparison then detects uuids of a newer history. */
+  /**
+   * Reads the digest first: the later comparison then detects uuids of a newer history. Uuids of an older one than the digest's would be
+   * taken for the newest without end. In a cluster requests at the same time have no order.
+   */
   private async read(): Promise<Histories> {
-    const [digest, uuids] = await Promise.all([this.source.histories(), this.source.uuids()]);
-    return { digest, uuids };
+    const digest = await this.source.histories();
+    return { digest, uuids: await this.source.uuids() };
   }
 }
