@@ -71,6 +71,8 @@ test('functions survive a kill; dropping a scope drops its functions', async () 
   assert.deepEqual(await before.rows('SELECT RAW one()'), [1]);
   assert.deepEqual(await before.rows('SELECT RAW one()', inScope), [11]);
   assert.deepEqual(await before.rows('SELECT RAW default:b.s.one()'), [11]);
+  assert.deepEqual(await before.rows('SELECT RAW [one(), default:one()]', inScope), [[11, 1]]);
+  assert.deepEqual(await before.rows('EXECUTE FUNCTION default:one()', inScope), [1]);
   await first.stop('SIGKILL');
   await using second = await NodeProcess.start({ dataDir: first.dataDir, args });
   const after = querying(second);
@@ -104,4 +106,5 @@ test('defining and running a function require their roles, and a function grants
   const inScope = { query_context: 'default:b._default' };
   assert.equal(await code('CREATE FUNCTION mine() { 1 }', inScope, caller), undefined);
   assert.equal(await code('CREATE FUNCTION mine() { 1 }', {}, caller), 13014);
+  assert.equal(await code('CREATE FUNCTION default:mine() { 1 }', inScope, caller), 13014);
 });

@@ -49,7 +49,7 @@ const scopeOf = ({ bucket, scope }: FunctionName): FunctionScope =>
 const quoted = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
 const path = ({ bucket, scope, name }: FunctionName): string =>
-  bucket === '' ? quoted(name) : `default:${[bucket, scope, name].map(quoted).join('.')}`;
+  bucket === '' ? `default:${quoted(name)}` : `default:${[bucket, scope, name].map(quoted).join('.')}`;
 
 const shownName = ({ bucket, scope, name }: FunctionName): string =>
   bucket === '' ? name : `default:${bucket}.${scope}.${name}`;

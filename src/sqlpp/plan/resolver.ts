@@ -119,7 +119,8 @@ export class Resolver implements NameResolver {
 
   userFunction({ name, at, arguments: args }: UserCall): ReturnType<NameResolver['userFunction']> {
     const path = name.parts.join('.');
-    const found = this.#functions?.find(name.parts);
+    const isGlobal = name.namespace !== undefined && name.parts.length === 1;
+    const found = this.#functions?.find(isGlobal ? ['', '', path] : name.parts);
     if (!found)
       throw sqlError(
         3000,
@@ -130,7 +131,7 @@ export class Resolver implements NameResolver {
     const action = isExternal ? 'execute external function' : 'execute function';
     this.require(action, found.scope && scopeKeyspace(found.scope));
     if (!found.isVariadic && found.parameters.length !== args.length) throw sqlError(10104, path);
-    if (!isExternal) return { inline: this.#inlineFunction(path, found) };
+    if (!isExternal) return { inline: this.#inlineFunction(isGlobal ? `default:${path}` : path, found) };
     return { external: { name: name.parts.at(-1) ?? '', ...(found.scope && { scope: found.scope }) } };
   }
 

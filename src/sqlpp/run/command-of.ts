@@ -138,14 +138,14 @@ function targetOf(resolver: Resolver, path: KeyspacePath): KeyspaceName {
   return { namespace: 'default', bucket, scope, collection };
 }
 
-function functionName(resolver: Resolver, { namespace = 'default', parts }: FunctionPath): FunctionName {
+/** A namespace without a scope names a global function, whatever the query context. */
+function functionName(resolver: Resolver, { namespace, parts }: FunctionPath): FunctionName {
   if (parts.length === 3) {
     const [bucket = '', scope = '', name = ''] = parts;
-    return { namespace, bucket, scope, name };
+    return { namespace: namespace ?? 'default', bucket, scope, name };
   }
-  const context = resolver.queryContext;
-  const name = parts.at(-1) ?? '';
-  return context ? { namespace, ...context, name } : { namespace, bucket: '', scope: '', name };
+  const context = namespace === undefined ? resolver.queryContext : undefined;
+  return { namespace: namespace ?? 'default', bucket: '', scope: '', ...context, name: parts.at(-1) ?? '' };
 }
 
 type FunctionKind = keyof typeof manageActions;

@@ -39,8 +39,9 @@ export interface Programs {
   readonly functions: ReadonlyMap<string, FunctionProgram>;
 }
 
-export function functionKey({ parts }: FunctionName): string {
-  return parts.join('.');
+/** `f` and `default:f` are two functions where the query context has one of that name. */
+export function functionKey({ namespace, parts }: FunctionName): string {
+  return namespace !== undefined && parts.length === 1 ? `${namespace}:${parts[0]}` : parts.join('.');
 }
 
 /** Produces an operator's rows, starting with this row. Leaving the loop early ends all its inputs. */
