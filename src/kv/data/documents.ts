@@ -201,7 +201,10 @@ export interface Documents {
   peekNext(vb: number, result: MutationResult): void;
 
   highSeqno(vb: number): number;
-  /** Seqno of the latest change of a collection; 0 when there is none, or it was purged before the start. */
+  /**
+   * Seqno up to which clients may have seen changes of a collection: pending ones are not included. 0 when there is none, or it was
+   * purged before the start.
+   */
   collectionSeqno(vb: number, collection: number): number;
   persistedSeqno(vb: number): number;
   /** Failover log, newest first. */

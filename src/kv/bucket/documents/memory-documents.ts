@@ -262,7 +262,7 @@ export class MemoryDocuments implements Documents {
   }
 
   collectionSeqno(vb: number, collection: number): number {
-    return this.collections.highSeqno(collection, vb);
+    return this.durableWrites.newestResolved(vb, this.collections.highSeqno(collection, vb));
   }
 
   persistedSeqno(vb: number): number {

@@ -30,6 +30,8 @@ test('resolves only writes up to the persisted seqno of their own vbucket', () =
   const level = DurabilityLevel.persistToMajority;
   const tokens = [1, 2, 4].map((seqno) => writes.add(position(0), seqno, level, 0));
   const other = writes.add(position(1), 1, level, 0);
+  const newest = [4, 3, 2, 5].map((seqno) => writes.newestResolved(0, seqno));
+  assert.deepEqual([...newest, writes.newestResolved(1, 1), writes.newestResolved(2, 7)], [3, 3, 0, 5, 0, 7]);
   persist(0, 0);
   assert.deepEqual(resolved, []);
   persist(0, 1);

@@ -71,6 +71,15 @@ export class DurableWrites {
     return this.byVbucket.get(vb)?.[0]?.seqno ?? Infinity;
   }
 
+  /** The newest seqno up to this one that is not of an unresolved write: no client sees those, for as long as copies are missing. */
+  newestResolved(vb: number, seqno: number): number {
+    const writes = this.byVbucket.get(vb) ?? [];
+    let newest = seqno;
+    for (let at = writes.length - 1; at >= 0 && (writes[at] as DurableWrite).seqno >= newest; at--)
+      if (writes[at]?.seqno === newest) newest--;
+    return newest;
+  }
+
   /** Whether a write of the vbucket waits until copies have it on disk. */
   awaitCopiesOnDisk(vb: number): boolean {
     return this.byVbucket.get(vb)?.some(awaitsCopiesOnDisk) ?? false;
