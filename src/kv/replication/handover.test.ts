@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DurabilityLevel } from '#kv/data/documents.ts';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
 import { aSeed } from '../../../test/support/random.ts';
 import {
@@ -199,6 +200,37 @@ test('a shard that was handed over is served without an answer of the node that 
   await clock.run(100);
   assert.equal(b.store('k', 0, { value: 'next' }), Status.success);
   for (const node of nodes) node.crash();
+});
+
+test('a single copy that moves is on the next disk before the node that had it leaves', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 0);
+  const { clock, map } = cluster;
+  const disks = { a: new MemoryDisk(), b: new MemoryDisk() };
+  const a = await cluster.start('a', 'a 1', disks.a);
+  const b = await cluster.start('b', 'b 1', disks.b);
+  await clock.run(4_000);
+  const persisted = { durability: DurabilityLevel.persistToMajority } as const;
+  assert.equal(a.store('k', 0, { value: 'kept', ...persisted }), Status.success);
+  const token = a.result.pending;
+  await clock.run(1_000);
+  assert.equal(a.resolved.get(token), Status.success);
+  await map.move(
+    Array.from({ length: shardCount }, () => [1]),
+    'plan',
+  );
+  void map.orchestrate();
+  const left = async (): Promise<boolean> =>
+    (await map.shards())[0]?.inSync?.every(([position]) => position === 1) === true;
+  for (let i = 0; !(await left()); i++) {
+    assert.ok(i < 4_000, 'node a leaves');
+    await clock.run(1);
+  }
+  for (const node of [a, b]) node.crash();
+  disks.b.crash();
+  const again = await cluster.start('b', 'b 2', disks.b);
+  await clock.run(4_000);
+  assert.match(String(again.read('k', 0)), /^\["kept"/);
+  again.crash();
 });
 
 test('a collection that is created while a shard is handed over changes nothing in what its old active has', async (t) => {

@@ -55,8 +55,9 @@ export class Histories {
       return { shard: confirm.shard, entry };
     });
     const shards = confirms.map(({ shard }) => shard);
+    // The node that had a single copy leaves with the only disk that has it.
     const isLarge = (shard: number): boolean =>
-      (specs[shard]?.inSync?.length ?? 1) > bucket.progress.majority;
+      (specs[shard]?.inSync?.length ?? 1) > Math.max(bucket.progress.majority, 2);
     const written = await Promise.all([
       bucket.shards.prepare(shards.filter(isLarge).flatMap(vbsOf), false),
       bucket.shards.prepare(shards.filter((shard) => !isLarge(shard)).flatMap(vbsOf), true),
