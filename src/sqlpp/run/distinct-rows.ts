@@ -69,7 +69,7 @@ export class DistinctRows {
     this.#seen.clear();
     const bytes = this.#bytes;
     this.#bytes = 0;
-    if (this.#spilled) this.#run.releaseAll(bytes);
+    if (this.#spilled || this.#level > 0) this.#run.releaseAll(bytes);
     else this.#run.release(bytes);
   }
 }

@@ -31,9 +31,10 @@ export interface GroupInput {
   readonly member: Value;
 }
 
-/** The estimated memory of a group beside its key and values, and of an aggregate's state. */
-const groupBytes = 200;
-const stateBytes = 64;
+/** The estimated memory of a group beside its key and values, of its list of members, and of an aggregate's state. */
+const groupBytes = 100;
+const membersBytes = 40;
+const stateBytes = 40;
 /** The estimated overhead of each value that an aggregate stores. */
 const storedValueBytes = 16;
 
@@ -42,8 +43,16 @@ export class Groups {
   readonly #aggregates: readonly AggregateCode[];
   readonly #hasMembers: boolean;
   readonly #level: number;
-  readonly #groups = new Map<string, GroupState>();
-  #only: GroupState | undefined;
+  /** By key the number of the group. */
+  readonly #numbers = new Map<string, number>();
+  // Columns in place of objects: those would take as much memory again as the values in them.
+  /** For each group its keys, then those of the next. */
+  #keys: Value[] = [];
+  /** For each group the states of the aggregates. */
+  #states: AggregateState[] = [];
+  /** For each group its rows, if they are collected. */
+  #members: Value[][] = [];
+  #count = 0;
   #bytes = 0;
   #spilled: PartitionedRows | undefined;
 
@@ -58,36 +67,32 @@ export class Groups {
     const before = this.#bytes;
     for (const input of inputs) {
       const key = input.keys.length === 0 ? '' : valueKey(input.keys);
-      const state = this.#stateOf(input, key);
-      if (state) this.#addTo(state, input);
+      const group = this.#groupOf(input, key);
+      if (group >= 0) this.#addTo(group, input);
     }
     this.#run.hold(this.#bytes - before);
     await this.#spilled?.flush();
   }
 
-  /** undefined if there is no memory for another group: the row is spilled. */
-  #stateOf(input: GroupInput, key: string): GroupState | undefined {
-    if (input.keys.length === 0) return this.ensureOne();
-    const existing = this.#groups.get(key);
-    if (existing) return existing;
+  /** The number of the row's group; -1 if there is no memory for another group: the row is spilled. */
+  #groupOf(input: GroupInput, key: string): number {
+    const existing = this.#numbers.get(key);
+    if (existing !== undefined) return existing;
     if (this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
       this.#spilled ??= new PartitionedRows(this.#run, this.#level);
       this.#spilled.add(key, rowOf(input));
-      return undefined;
+      return -1;
     }
-    const state = this.#create(input.keys);
-    this.#groups.set(key, state);
-    this.#bytes += 2 * key.length + groupBytes + stateBytes * this.#aggregates.length;
-    for (const value of input.keys) this.#bytes += sizeOf(value);
-    return state;
+    return this.#create(input.keys, key);
   }
 
-  #addTo(state: GroupState, { values, passesFilter, member }: GroupInput): void {
-    for (let at = 0; at < this.#aggregates.length; at++) {
-      if (passesFilter[at]) this.#addValue(state.states[at] as AggregateState, values[at]);
+  #addTo(group: number, { values, passesFilter, member }: GroupInput): void {
+    const { length: count } = this.#aggregates;
+    for (let at = 0; at < count; at++) {
+      if (passesFilter[at]) this.#addValue(this.#states[group * count + at] as AggregateState, values[at]);
     }
-    if (member === undefined || !state.rows) return;
-    state.rows.push(member);
+    if (member === undefined || !this.#hasMembers) return;
+    (this.#members[group] as Value[]).push(member);
     this.#bytes += sizeOf(member);
   }
 
@@ -98,23 +103,33 @@ export class Groups {
       this.#bytes += sizeOf(value) + storedValueBytes;
   }
 
-  #create(keys: readonly Value[]): GroupState {
-    return {
-      keys,
-      states: this.#aggregates.map((aggregate) => aggregate.create()),
-      rows: this.#hasMembers ? [] : undefined,
-    };
+  /** Returns the number of the new group. */
+  #create(keys: readonly Value[], key: string): number {
+    const group = this.#count++;
+    this.#numbers.set(key, group);
+    for (const value of keys) this.#keys.push(value);
+    for (const aggregate of this.#aggregates) this.#states.push(aggregate.create());
+    if (this.#hasMembers) this.#members.push([]);
+    // The only group of a query without keys takes no memory worth counting.
+    if (keys.length > 0) this.#bytes += this.#bytesOf(keys, key);
+    return group;
   }
 
-  /** The only group of a query without keys, which exists even without rows. */
-  ensureOne(): GroupState {
-    this.#only ??= this.#create([]);
-    return this.#only;
+  #bytesOf(keys: readonly Value[], key: string): number {
+    let bytes = 2 * key.length + groupBytes + stateBytes * this.#aggregates.length;
+    if (this.#hasMembers) bytes += membersBytes;
+    for (const value of keys) bytes += sizeOf(value);
+    return bytes;
+  }
+
+  /** The only group of a query without keys exists even without rows. */
+  ensureOne(): void {
+    if (this.#count === 0) this.#create([], '');
   }
 
   /** Yields the groups in memory, then those of each file. */
   async *parts(): AsyncGenerator<Iterable<GroupState>> {
-    yield this.#only ? [this.#only] : this.#groups.values();
+    yield this.#inMemory();
     this.#discard();
     const spilled = this.#spilled;
     if (!spilled) return;
@@ -129,12 +144,29 @@ export class Groups {
     }
   }
 
+  *#inMemory(): Generator<GroupState> {
+    const { length: states } = this.#aggregates;
+    const count = this.#count;
+    const keys = count === 0 ? 0 : this.#keys.length / count;
+    for (let group = 0; group < count; group++) {
+      yield {
+        keys: this.#keys.slice(group * keys, (group + 1) * keys),
+        states: this.#states.slice(group * states, (group + 1) * states),
+        rows: this.#members[group],
+      };
+    }
+  }
+
   #discard(): void {
-    this.#groups.clear();
-    this.#only = undefined;
+    this.#numbers.clear();
+    this.#keys = [];
+    this.#states = [];
+    this.#members = [];
+    this.#count = 0;
     const bytes = this.#bytes;
     this.#bytes = 0;
-    if (this.#spilled) this.#run.releaseAll(bytes);
+    // One of several parts: its garbage would wait in memory until the garbage of many has come together.
+    if (this.#spilled || this.#level > 0) this.#run.releaseAll(bytes);
     else this.#run.release(bytes);
   }
 
