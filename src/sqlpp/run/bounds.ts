@@ -129,9 +129,11 @@ function prefixOf(pattern: Code, escapeBy: Code | undefined): RangeCode {
 
 function literalPrefix(pattern: string, escapeText: string): { text: string; isWhole: boolean } {
   let text = '';
-  for (let at = 0; at < pattern.length; at++) {
-    const character = pattern[at] as string;
-    if (character === escapeText && at + 1 < pattern.length) text += pattern[++at];
+  // By code points, as LIKE itself: the escape character may be beyond U+FFFF.
+  const characters = [...pattern];
+  for (let at = 0; at < characters.length; at++) {
+    const character = characters[at] as string;
+    if (character === escapeText && at + 1 < characters.length) text += characters[++at];
     else if (character === '%' || character === '_') return { text, isWhole: false };
     else text += character;
   }
