@@ -166,6 +166,11 @@ test('refuses invalid options, CAS values and revisions', async () => {
   assert.equal(await set({ rev: 2 ** 48 }), Status.invalidArguments);
   assert.equal(await set({ cas: 0n }), Status.casValueInvalid);
   assert.equal(await set({ cas: 0xffffffffffffffffn }), Status.casValueInvalid);
+  assert.equal(
+    await set({ cas: 0xffffffff00000000n }),
+    Status.casValueInvalid,
+    'later writes would get no CAS',
+  );
   assert.equal(await statusOf(client.ask(write(0xa8, 'k', {}, 'body'))), Status.invalidArguments);
   assert.equal(await metaOf(client, 'k'), null);
 });

@@ -11,6 +11,8 @@ import { valueBytesMax } from '../value/validate-value.ts';
 import { takeValue } from './values.ts';
 
 const revLimit = 2 ** 48;
+/** Later writes of the vbucket get higher CAS values: this leaves four billion of them below that of all ones, which none may have. */
+const casHiLimit = 0xffffffff;
 
 /** The decoded version; shared, overwritten by each command. */
 const incoming: IncomingVersion = {
@@ -57,8 +59,7 @@ function readMeta(request: Request, mutation: MutationRequest): Status {
   if (incoming.rev >= revLimit)
     return request.refuse(Status.invalidArguments, 'The revision must be below 2^48');
   const isNone = incoming.casHi === 0 && incoming.casLo === 0;
-  const isAllOnes = incoming.casHi === 0xffffffff && incoming.casLo === 0xffffffff;
-  return isNone || isAllOnes ? Status.casValueInvalid : Status.success;
+  return isNone || incoming.casHi >= casHiLimit ? Status.casValueInvalid : Status.success;
 }
 
 function readOptions(request: Request): Status {

@@ -44,3 +44,14 @@ test('is raised to values seen elsewhere, and never falls', () => {
   raiseCas(columns, 1, { hi: 8999, lo: lowMax, extra: 0 });
   assert.deepEqual(read(), [9001, 2]);
 });
+
+test('continues with the time after the highest value, and never assigns all ones or zero', () => {
+  const { columns, read } = aClock(lowMax, lowMax - 2);
+  advanceCas(columns, 1, early);
+  assert.deepEqual(read(), [lowMax, lowMax - 1]);
+  const next = { casHi: 0, casLo: 0 };
+  nextCas(columns, 1, early, next);
+  advanceCas(columns, 1, early);
+  assert.deepEqual([next.casHi, next.casLo], [early.casHi, early.casLo]);
+  assert.deepEqual(read(), [early.casHi, early.casLo]);
+});

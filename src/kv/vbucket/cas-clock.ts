@@ -1,4 +1,5 @@
 // CAS values: a hybrid logical clock per vbucket. A new value is the wall clock's if that is above all assigned ones, else one above them.
+// Zero and all ones have a meaning of their own in requests and replies: they are never assigned.
 
 import type { VbucketColumns } from './columns.ts';
 import type { Now } from './now.ts';
@@ -12,7 +13,7 @@ interface CasWords {
 export function nextCas(columns: VbucketColumns, vb: number, now: Now, next: CasWords): void {
   const high = columns.casHi[vb] as number;
   const low = columns.casLo[vb] as number;
-  const isAhead = now.casHi > high || (now.casHi === high && now.casLo > low);
+  const isAhead = now.casHi > high || (now.casHi === high && now.casLo > low) || isLast(high, low);
   next.casHi = isAhead ? now.casHi : low === 0xffffffff ? high + 1 : high;
   next.casLo = isAhead ? now.casLo : (low + 1) >>> 0;
 }
@@ -22,7 +23,7 @@ export function advanceCas(columns: VbucketColumns, vb: number, now: Now): void 
   const { casHi, casLo } = columns;
   const high = casHi[vb] as number;
   const low = casLo[vb] as number;
-  if (now.casHi > high || (now.casHi === high && now.casLo > low)) {
+  if (now.casHi > high || (now.casHi === high && now.casLo > low) || isLast(high, low)) {
     casHi[vb] = now.casHi;
     casLo[vb] = now.casLo;
     return;
@@ -30,6 +31,9 @@ export function advanceCas(columns: VbucketColumns, vb: number, now: Now): void 
   casLo[vb] = low + 1;
   if (low === 0xffffffff) casHi[vb] = high + 1;
 }
+
+/** Whether no assignable value is above this one: the clock continues with the present time. */
+const isLast = (high: number, low: number): boolean => high === 0xffffffff && low >= 0xfffffffe;
 
 /** Raises the clock to at least a value seen elsewhere (`extra` above it). */
 export function raiseCas(
