@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { rest } from './rest.adapter.ts';
@@ -20,4 +20,23 @@ test('refuses an answer that is larger than the limit, however long it would bec
   await assert.rejects(rest(target, 'GET', '/endless'), {
     message: 'GET /endless: the answer is larger than 100000 bytes',
   });
+});
+
+test('refuses an answer that is not complete in time, even if its bytes keep coming', async (t) => {
+  const responses: ServerResponse[] = [];
+  const server = createServer((_request, response) => {
+    responses.push(response);
+    response.flushHeaders();
+  });
+  // More often than the limit, so that the connection is never idle.
+  const timer = setInterval(() => {
+    for (const response of responses) response.write(' ');
+  }, 20);
+  t.after(() => {
+    clearInterval(timer);
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const target = { host: '127.0.0.1', port: (server.address() as AddressInfo).port, timeoutMs: 400 };
+  await assert.rejects(rest(target, 'GET', '/slow'), { message: 'GET /slow: no answer in 400 ms' });
 });

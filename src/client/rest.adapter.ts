@@ -1,4 +1,5 @@
 // A simple client of a node's REST API for first-start set-up, the readiness check and the cloud.
+import { deadline } from '#ports/deadline.ts';
 import { http, https } from '#ports/node-http.ts';
 import type { ClientCertificate } from './wire-connection.adapter.ts';
 
@@ -18,7 +19,7 @@ export interface RestTarget {
   authority?: string | null | undefined;
   /** With TLS, in the place of a password. */
   clientCertificate?: ClientCertificate | undefined;
-  /** Idle timeout of the connection. */
+  /** Within this time the answer must be complete. */
   timeoutMs?: number | undefined;
   /** The largest body of an answer. */
   answerBytesMax?: number;
@@ -49,7 +50,6 @@ export function rest(
     port: target.port,
     method,
     path,
-    timeout: timeoutMs,
     agent: false,
     ...(target.signal !== undefined && { signal: target.signal }),
     ...(target.authority !== undefined && { minVersion: 'TLSv1.2' as const }),
@@ -65,9 +65,10 @@ export function rest(
       ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
     },
   });
-  outgoing.on('timeout', () =>
-    outgoing.destroy(new Error(`${method} ${path}: no answer in ${timeoutMs} ms`)),
-  );
+  deadline({ of: outgoing, limitMs: timeoutMs }, () => {
+    reject(new Error(`${method} ${path}: no answer in ${timeoutMs} ms`));
+    outgoing.destroy();
+  });
   outgoing.on('error', reject);
   outgoing.on('response', (response) => {
     const chunks: Buffer[] = [];

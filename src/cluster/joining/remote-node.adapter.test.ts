@@ -65,9 +65,15 @@ describe('calls of another node', () => {
     );
     await assert.rejects(call('http://nobody.invalid'), /Failed to resolve address for "nobody\.invalid"/);
     const silent = createNetServer(() => {});
-    await withServer(silent, async (port) => {
-      const unanswered = call(`http://127.0.0.1:${port}`, 50);
-      await assert.rejects(unanswered, /^RemoteError: Timeout connecting to http:/);
+    const slow = createNetServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      const timer = setInterval(() => socket.write(' '), 20);
+      socket.on('error', () => {}).on('close', () => clearInterval(timer));
     });
+    for (const server of [silent, slow])
+      await withServer(server, async (port) => {
+        const unanswered = call(`http://127.0.0.1:${port}`, server === slow ? 400 : 50);
+        await assert.rejects(unanswered, /^RemoteError: Timeout connecting to http:/);
+      });
   });
 });

@@ -1,6 +1,7 @@
 // Calls another node over HTTP or HTTPS. Its certificate is not verified: before joining, the nodes have no authority in common. Secrets
 // in the call are sealed as well (sealed-exchange.ts).
 import type { IncomingMessage, RequestOptions } from 'node:http';
+import { deadline } from '#ports/deadline.ts';
 import { http, https } from '#ports/node-http.ts';
 import { type RemoteAnswer, type RemoteCall, RemoteError } from './remote-node.ts';
 import { shownTarget, type TargetAddress } from './target-address.ts';
@@ -49,7 +50,10 @@ function attempt(call: RemoteCall, scheme: 'http' | 'https'): Promise<RemoteAnsw
       resolve({ status: response.statusCode ?? 0, body: text, localAddress, scheme });
     }, fail);
   });
-  outgoing.setTimeout(timeoutMs, () => outgoing.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })));
+  deadline({ of: outgoing, limitMs: timeoutMs }, () => {
+    fail(Object.assign(new Error(), { code: 'ETIMEDOUT' }));
+    outgoing.destroy();
+  });
   outgoing.on('error', fail);
   outgoing.end(body);
   return promise;

@@ -1,5 +1,6 @@
 // Reads the INFO line that a NATS server sends before the login.
 import { connect } from 'node:net';
+import { deadline } from '#ports/deadline.ts';
 import { type NatsAddress, showAddress } from './nats-servers.ts';
 import type { ServerVersion } from './server-rules.ts';
 
@@ -11,12 +12,12 @@ export interface ServerInfo extends ServerVersion {
   readonly stores: boolean;
 }
 
-/** Null when the server cannot be reached or sends no INFO line. */
+/** Null when the server cannot be reached or sends no INFO line within a second. */
 export function probe(address: NatsAddress): Promise<ServerInfo | null> {
   const { promise, resolve } = Promise.withResolvers<ServerInfo | null>();
   const socket = connect(address);
   let text = '';
-  socket.setTimeout(probeMs, () => socket.destroy());
+  deadline({ of: socket, limitMs: probeMs }, () => socket.destroy());
   socket.setEncoding('utf8');
   socket.on('data', (chunk) => {
     text += chunk;

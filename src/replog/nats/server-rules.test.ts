@@ -42,6 +42,16 @@ describe('rules for NATS servers', () => {
     t.assert.equal(await probe({ host: '127.0.0.1', port: 1 }), null);
   });
 
+  it('waits a second for that line, also from a server that sends a byte of it now and then', async () => {
+    const listening = createServer((socket) => {
+      const timer = setInterval(() => socket.write('I'), 100);
+      socket.on('error', () => {}).on('close', () => clearInterval(timer));
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => listening.once('listening', resolve));
+    const { port } = listening.address() as AddressInfo;
+    assert.equal(await probe({ host: '127.0.0.1', port }).finally(() => listening.close()), null);
+  });
+
   it('reads the servers, a login and whether to encrypt from one text, and names no password in an error', () => {
     assert.deepEqual(parseServers('nats://a,b:5,[::1]:6'), {
       addresses: [
