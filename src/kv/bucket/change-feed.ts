@@ -9,9 +9,9 @@ import type { FailoverEntry } from '../data/documents.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { Bit } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
-import { pendingOf } from '../vbucket/pending.ts';
 import { servedState } from '../vbucket/serving.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { VersionSearch } from '../vbucket/version-search.ts';
 import type { DurableWrites } from './durability/durable-writes.ts';
 import type { VbucketProgress } from './durability/progress.ts';
 import { SlicedWork } from './keys/sliced.ts';
@@ -37,10 +37,12 @@ export class ChangeFeed implements ChangeSource {
   private readonly memory: MemoryBackfill;
   private readonly memoryForCopies: MemoryBackfill;
   private readonly item = emptyCutItem();
+  private readonly versions: VersionSearch;
 
   constructor(options: ChangeFeedOptions) {
     this.options = options;
     this.vbuckets = options.vbuckets;
+    this.versions = new VersionSearch(options.vbuckets);
     this.followers = new Array(options.vbuckets.columns.count).fill(undefined);
     const work = new SlicedWork(options.clock);
     this.memory = new MemoryBackfill(options.vbuckets, work, (vb) => this.visibleSeqno(vb));
@@ -167,8 +169,7 @@ export class ChangeFeed implements ChangeSource {
   nextForCopy(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number {
     const { items, recent } = this.vbuckets;
     for (let seqno = afterSeqno + 1; seqno <= endSeqno; seqno++) {
-      const hash = recent.hash(vb, seqno);
-      const address = this.addressOf(vb, seqno) || pendingOf(this.vbuckets, vb, hash, seqno);
+      const address = this.versions.find(vb, recent.hash(vb, seqno), seqno);
       if (address === 0) continue;
       if ((items.state(address) & Bit.valueNonResident) !== 0) return -1;
       fillCutItem(items, address, item);

@@ -33,12 +33,14 @@ const noBody: BatchBody = { bytes: Buffer.alloc(0), start: 0, end: 0, items: 0 }
 export class CopyIntake {
   private readonly options: CopyIntakeOptions;
   private readonly queue: QueuedBatch[] = [];
-  /** In the queue while a batch is taken: nearly all are applied at once. */
+  /** The batch that is taken: nearly all are applied at once, without the queue. */
   private readonly arrived: QueuedBatch = { batch: emptyBatch(), body: noBody, bytes: 0 };
   private readonly reader = new CutReader(Buffer.alloc(0));
   /** Some items of the first batch in the queue are applied already; the reader is at the next one. */
   private isBegun = false;
   private isWaiting = false;
+  /** The outcome of the batch that was applied last. */
+  private status: DocumentResult = Status.success;
   private isClosed = false;
   /** Bytes of the batches that are not applied yet. */
   private waitingBytes = 0;
@@ -58,12 +60,13 @@ export class CopyIntake {
     arrived.batch = batch;
     arrived.body = body;
     arrived.bytes = bytes;
-    this.queue.push(arrived);
-    this.run();
-    if (!this.isWaiting) return;
+    if (this.isDone(arrived)) {
+      this.end(arrived);
+      return;
+    }
     // What is left of its body is in the reader.
     this.reader.keep();
-    this.queue[0] = { batch: copyOf(batch), body: noBody, bytes };
+    this.queue.push({ batch: copyOf(batch), body: noBody, bytes });
   }
 
   /** Returns the bytes of the batches that will not be applied. */
@@ -78,16 +81,24 @@ export class CopyIntake {
   /** Without a promise for each batch: nearly all are applied at once. */
   private run(): void {
     for (let first = this.queue[0]; first !== undefined && !this.isClosed; first = this.queue[0]) {
-      const { batch, bytes } = first;
-      const status = this.apply(first);
-      if (this.retriesLater(status)) return;
-      this.isBegun = false;
+      if (!this.isDone(first)) return;
       this.queue.shift();
-      if (status === Status.success) {
-        this.waitingBytes -= bytes;
-        this.options.applied(batch, bytes);
-      } else this.options.failed(`status ${status} at seqno ${batch.start} of vbucket ${batch.vb}`);
+      this.end(first);
     }
+  }
+
+  /** Applies the batch; false: what is left of it is applied later. */
+  private isDone(queued: QueuedBatch): boolean {
+    this.status = this.apply(queued);
+    return !this.retriesLater(this.status);
+  }
+
+  private end({ batch, bytes }: QueuedBatch): void {
+    this.isBegun = false;
+    if (this.status === Status.success) {
+      this.waitingBytes -= bytes;
+      this.options.applied(batch, bytes);
+    } else this.options.failed(`status ${this.status} at seqno ${batch.start} of vbucket ${batch.vb}`);
   }
 
   /** True: the item can be applied later, and another attempt is scheduled. */

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { aSeed } from '../../../test/support/random.ts';
 import { type CutItem, CutReader, CutWriter } from '../data/cut.ts';
 import { Cutter } from './cutter.ts';
+import { emptyPosition } from './item-position.ts';
 import { emptyDraft } from './items.ts';
 import { LiveCollections } from './live-collections.ts';
 import { Now } from './now.ts';
-import { emptyPosition, Vbuckets } from './vbuckets.ts';
+import { Vbuckets } from './vbuckets.ts';
 
 interface Cut {
   start: number;

@@ -5,12 +5,13 @@ import type { Clock } from '#ports/clock.ts';
 import type { CutItem } from '../data/cut.ts';
 import { decodeEvent, encodeEvent, eventKey, isDrop, type SystemEvent } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
+import { emptyPosition } from './item-position.ts';
 import { emptyDraft } from './items.ts';
 import { eventsBetween, firstState, type ManifestState, stateAfter } from './manifest-state.ts';
 import { makesSeqnos } from './serving.ts';
 import { StoredManifests } from './stored-manifests.ts';
 import { UnwrittenEvents } from './unwritten-events.ts';
-import { emptyPosition, type Vbuckets } from './vbuckets.ts';
+import type { Vbuckets } from './vbuckets.ts';
 
 /** Events in one turn, at least: about a millisecond. */
 const eventsPerTurn = 512;

@@ -6,11 +6,12 @@ import { isEventKey } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
 import { PageWalk } from '../memory/page-walk.ts';
 import { draftTombstone } from './drafts.ts';
+import { emptyPosition } from './item-position.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Residency } from './residency.ts';
 import { makesSeqnos } from './serving.ts';
-import { emptyPosition, type Vbuckets } from './vbuckets.ts';
+import type { Vbuckets } from './vbuckets.ts';
 
 export interface EvictorOptions {
   type: BucketType;

@@ -3,10 +3,11 @@ import { Datatype } from '#wire/status.ts';
 import { Bit } from '../memory/layout.ts';
 import { PageWalk } from '../memory/page-walk.ts';
 import { draftTombstone, keepSystemXattrs } from './drafts.ts';
+import { emptyPosition, type ItemPosition } from './item-position.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import { makesSeqnos } from './serving.ts';
-import { emptyPosition, type ItemPosition, type Vbuckets } from './vbuckets.ts';
+import type { Vbuckets } from './vbuckets.ts';
 
 export class Expirer {
   /** Documents expired since start. */

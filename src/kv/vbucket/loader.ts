@@ -4,10 +4,11 @@ import type { CutBuffer } from '../data/disk-engine.ts';
 import { isEventKey } from '../data/system-events.ts';
 import { draftOfStored } from './drafts.ts';
 import type { EventRecorder } from './event-recorder.ts';
+import { emptyPosition } from './item-position.ts';
 import { type Draft, emptyDraft } from './items.ts';
 import { collectionIdOf, type LiveCollections } from './live-collections.ts';
 import type { Residency } from './residency.ts';
-import { emptyPosition, type Vbuckets } from './vbuckets.ts';
+import type { Vbuckets } from './vbuckets.ts';
 
 export interface LoaderOptions {
   vbuckets: Vbuckets;

@@ -5,8 +5,9 @@ import type { EvictionPolicy } from '../admin.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
 import { Bit, headerBytes, keyBytesIn, Word, withDatatype } from '../memory/layout.ts';
 import { draftOfStored } from './drafts.ts';
+import { emptyPosition, type ItemPosition } from './item-position.ts';
 import { type Draft, emptyDraft } from './items.ts';
-import { emptyPosition, type ItemPosition, type Vbuckets } from './vbuckets.ts';
+import type { Vbuckets } from './vbuckets.ts';
 
 const busyBits = Bit.dirty | Bit.hasPending | Bit.pending;
 /** Limit of keys cached as absent on disk. */

@@ -5,11 +5,12 @@
 import { isEventKey } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
 import { draftStoredTombstone, draftTombstone } from './drafts.ts';
+import { emptyPosition } from './item-position.ts';
 import { emptyDraft } from './items.ts';
 import type { LiveCollections } from './live-collections.ts';
 import { isInFlight } from './preconditions.ts';
 import { makesSeqnos } from './serving.ts';
-import { emptyPosition, type Vbuckets } from './vbuckets.ts';
+import type { Vbuckets } from './vbuckets.ts';
 
 export interface SweeperOptions {
   vbuckets: Vbuckets;

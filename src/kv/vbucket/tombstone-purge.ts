@@ -3,9 +3,10 @@ import type { PurgedVbucket } from '../data/disk-engine.ts';
 import { isEventKey } from '../data/system-events.ts';
 import type { KeyIndex } from '../memory/key-index.ts';
 import { Bit, Word } from '../memory/layout.ts';
+import { emptyPosition } from './item-position.ts';
 import type { Items } from './items.ts';
 import { isInFlight } from './preconditions.ts';
-import { emptyPosition, type Vbuckets } from './vbuckets.ts';
+import type { Vbuckets } from './vbuckets.ts';
 
 /** Keeps keys that were written again since: they have another seqno, or are dirty. */
 export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, beforeSeconds: number): void {

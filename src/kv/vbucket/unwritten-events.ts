@@ -1,7 +1,8 @@
 // System events that are in memory until they are persisted. Those of a commit are removed in slices: one commit may hold those of a
 // thousand collections in a hundred vbuckets.
 import type { Clock } from '#ports/clock.ts';
-import { emptyPosition, type Vbuckets } from './vbuckets.ts';
+import { emptyPosition, setPosition } from './item-position.ts';
+import type { Vbuckets } from './vbuckets.ts';
 
 /** Events removed in one turn: about a millisecond. Those of one vbucket are not divided. */
 const removedPerTurn = 512;
@@ -83,7 +84,7 @@ export class UnwrittenEvents {
     const { position } = this;
     const slot = index.locateWhere(vb, hash, (address) => items.seqno(address) === seqno);
     if (slot < 0) return;
-    Object.assign(position, { vb, hash, slot, address: index.address(vb, slot) });
+    setPosition(position, vb, hash, slot, index.address(vb, slot));
     this.vbuckets.discard(position);
   }
 }

@@ -12,6 +12,7 @@ import { advanceCas, raiseCas } from './cas-clock.ts';
 import { VbucketColumns } from './columns.ts';
 import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
 import { FailoverLogs } from './failover-logs.ts';
+import { type ItemPosition, setPosition } from './item-position.ts';
 import { adoptedMemory, type Draft, draftBytes, Items } from './items.ts';
 import type { LiveCollections } from './live-collections.ts';
 import type { Now } from './now.ts';
@@ -25,19 +26,6 @@ export interface VbucketsOptions {
   /** Items are written to a disk through cuts; without a disk there is no list of dirty items. */
   persistent: boolean;
 }
-
-/**
- * Position of a key: filled by `locate`, owned by the caller that looks up, updated by the changes it is passed to, and valid
- * until another change. `address` is 0 when the key is not in memory.
- */
-export interface ItemPosition {
-  vb: number;
-  hash: number;
-  slot: number;
-  address: number;
-}
-
-export const emptyPosition = (): ItemPosition => ({ vb: 0, hash: 0, slot: -1, address: 0 });
 
 /** Seqno, CAS and revision of a version that the active vbucket on another node made. */
 export interface VersionStamp {
@@ -87,10 +75,7 @@ export class Vbuckets {
   locate(position: ItemPosition, vb: number, hash: number, key: Buffer, start: number, end: number): number {
     const { index } = this;
     const slot = index.locate(vb, hash, key, start, end);
-    position.vb = vb;
-    position.hash = hash;
-    position.slot = slot;
-    return (position.address = slot < 0 ? 0 : index.address(vb, slot));
+    return setPosition(position, vb, hash, slot, slot < 0 ? 0 : index.address(vb, slot));
   }
 
   /** Points `position` at the key whose pending version is at `pending`; false when there is none. */
@@ -101,7 +86,7 @@ export class Vbuckets {
       const isPaired = (items.state(address) & Bit.hasPending) !== 0;
       return isPaired && items.word(address, Word.lockOrPending) === pending;
     });
-    if (slot >= 0) Object.assign(position, { vb, hash, slot, address: index.address(vb, slot) });
+    if (slot >= 0) setPosition(position, vb, hash, slot, index.address(vb, slot));
     return slot >= 0;
   }
 
@@ -110,10 +95,7 @@ export class Vbuckets {
     const { index, items } = this;
     const vb = items.vb(address);
     const hash = this.hash(items.page(address), items.keyStart(address), items.valueStart(address));
-    position.vb = vb;
-    position.hash = hash;
-    position.slot = index.locateAddress(vb, hash, address);
-    position.address = address;
+    setPosition(position, vb, hash, index.locateAddress(vb, hash, address), address);
   }
 
   show(address: number, view: ItemView): void {

@@ -9,9 +9,10 @@ import { CopyPhase, VbucketState } from '../../data/vbucket-state.ts';
 import type { ClockDrift } from '../../vbucket/clock-drift.ts';
 import { draftOfStored } from '../../vbucket/drafts.ts';
 import type { EventRecorder } from '../../vbucket/event-recorder.ts';
+import { emptyPosition } from '../../vbucket/item-position.ts';
 import { emptyDraft } from '../../vbucket/items.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { type DiskReads, FetchedDocuments } from '../fetch/fetched-documents.ts';
 import { WriteRoom, type WriteRoomOptions } from './write-room.ts';
 

@@ -24,12 +24,13 @@ import { checkIncoming } from '../../vbucket/conflict.ts';
 import { draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../../vbucket/drafts.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
 import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../../vbucket/expiry.ts';
+import { emptyPosition } from '../../vbucket/item-position.ts';
 import { emptyDraft } from '../../vbucket/items.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import { checkExisting, checkStore, isInFlight } from '../../vbucket/preconditions.ts';
 import type { Residency } from '../../vbucket/residency.ts';
 import { checkCopy, checkState, makesSeqnos, servedState } from '../../vbucket/serving.ts';
-import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { DurableWrites } from '../durability/durable-writes.ts';
 import type { VbucketProgress } from '../durability/progress.ts';
 import { FetchedDocuments } from '../fetch/fetched-documents.ts';
@@ -428,11 +429,10 @@ export class MemoryDocuments implements Documents {
 
   private changeDurably(request: MutationRequest, result: MutationResult): Status {
     if (this.durableWrites.isFull) return Status.temporaryFailure;
-    const { position } = this;
-    if (!this.vbuckets.writePending(position, this.draft, result)) return Status.outOfMemory;
     const level = this.levelOf(request);
-    result.pending = this.durableWrites.add(position, result.seqno, level, request.durabilityTimeoutMs);
-    this.onDirty(position.vb, level !== DurabilityLevel.majority);
+    if (!this.vbuckets.writePending(this.position, this.draft, result)) return Status.outOfMemory;
+    result.pending = this.durableWrites.add(this.position, result.seqno, level, request.durabilityTimeoutMs);
+    this.onDirty(this.position.vb, level !== DurabilityLevel.majority);
     return Status.success;
   }
 

@@ -2,8 +2,9 @@
 import { Status } from '#wire/status.ts';
 import { Bit } from '../../memory/layout.ts';
 import { checkSize } from '../../vbucket/drafts.ts';
+import type { ItemPosition } from '../../vbucket/item-position.ts';
 import type { Draft } from '../../vbucket/items.ts';
-import type { ItemPosition, Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import type { BucketRules } from '../rules.ts';
 

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
-import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import { emptyPosition } from '../../vbucket/item-position.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { DurableWrites } from './durable-writes.ts';
 
 test('resolves only writes up to the persisted seqno of their own vbucket', () => {

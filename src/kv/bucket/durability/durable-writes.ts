@@ -3,7 +3,8 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
-import { emptyPosition, type ItemPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import { emptyPosition, type ItemPosition } from '../../vbucket/item-position.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { VbucketProgress } from './progress.ts';
 
 export const durableWritesMax = 65_536;
@@ -121,14 +122,17 @@ export class DurableWrites {
     const queue = this.byVbucket.get(vb);
     if (!queue) return;
     const { progress } = this;
-    if (queue.every((write) => progress.reaches(vb, write.seqno, write.level))) {
+    let count = 0;
+    for (const { level, seqno } of queue) if (progress.reaches(vb, seqno, level)) count++;
+    if (count === 0) return;
+    if (count === queue.length) {
       this.commitAll(vb, queue, []);
       return;
     }
     const reached: DurableWrite[] = [];
     const left: DurableWrite[] = [];
     for (const write of queue) (progress.reaches(vb, write.seqno, write.level) ? reached : left).push(write);
-    if (reached.length > 0) this.commitAll(vb, reached, left);
+    this.commitAll(vb, reached, left);
   }
 
   private commitAll(vb: number, writes: readonly DurableWrite[], left: DurableWrite[]): void {

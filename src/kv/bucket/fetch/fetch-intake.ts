@@ -1,8 +1,9 @@
 // Stores documents that were read for a client in memory, if there is room and no newer version can exist.
 import type { CutItem } from '../../data/cut.ts';
+import { emptyPosition } from '../../vbucket/item-position.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import type { FetchRequest } from './background-fetches.ts';
 

@@ -10,7 +10,8 @@ import {
   type StoredDocument,
   type WhenFetched,
 } from '../../data/documents.ts';
-import type { ItemPosition, Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { ItemPosition } from '../../vbucket/item-position.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { FetchRequest } from './background-fetches.ts';
 
 /** Loads a document into memory, or reads it without loading it; null in buckets without a disk. */

@@ -11,8 +11,9 @@ import {
 import { type CutBuffer, fileOf } from '../../data/disk-engine.ts';
 import { Bit } from '../../memory/layout.ts';
 import { fillCutItem } from '../../vbucket/cut-item.ts';
+import { emptyPosition } from '../../vbucket/item-position.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { Storage } from '../keys/read-rows.ts';
 
 /** An answer has at most this size, or one document. */
