@@ -86,8 +86,14 @@ export class NamespaceNetwork {
 
   [Symbol.dispose](): void {
     this.relay?.kill('SIGKILL');
-    const removals = [...this.machines(1).map((machine) => ['netns', 'del', this.nameOf(machine)])];
-    for (const removal of [...removals, ['link', 'del', this.tag]]) {
+    const machines = this.machines(1);
+    // Links go some time after their namespaces, and the next network of this process has links of the same names.
+    const links = [...machines.map((machine) => this.linkOf(machine)), this.tag];
+    const removals = [
+      ...links.map((link) => ['link', 'del', link]),
+      ...machines.map((machine) => ['netns', 'del', this.nameOf(machine)]),
+    ];
+    for (const removal of removals) {
       try {
         ip(...removal);
       } catch {
@@ -101,7 +107,7 @@ export class NamespaceNetwork {
     ip('addr', 'add', `${this.subnet}.254/24`, 'dev', this.tag);
     ip('link', 'set', this.tag, 'up');
     for (const machine of this.machines(1)) {
-      const [name, link] = [this.nameOf(machine), `${this.tag}v${machine}`];
+      const [name, link] = [this.nameOf(machine), this.linkOf(machine)];
       ip('netns', 'add', name);
       ip('link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
       ip('link', 'set', link, 'master', this.tag, 'up');
@@ -136,6 +142,10 @@ export class NamespaceNetwork {
 
   private machines(further = 0): number[] {
     return Array.from({ length: this.size + further }, (_, machine) => machine);
+  }
+
+  private linkOf(machine: number): string {
+    return `${this.tag}v${machine}`;
   }
 
   private nameOf(machine: number): string {
