@@ -1,21 +1,31 @@
-// Runs the test files under the given paths (default: all of test and src) with node:test, each in a process of its own, to which flags
-// such as --test-name-pattern are passed.
-import { globSync, readFileSync, statfsSync } from 'node:fs';
+// Runs the test files under the given paths (default: all of test and src) with node:test, those of src several in a process, each
+// other one in a process of its own. Flags such as --test-name-pattern are passed to the processes.
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { pathToFileURL } from 'node:url';
 
 /** Ends only tests that hang: beside others on a busy machine a test may take several times as long as alone. */
 const testTimeoutMs = 600_000;
 
+/** A process that starts and loads the modules of an area takes longer than the tests of most files. */
+const filesPerProcess = 12;
+
+/**
+ * Files of src that contain one of these do not share a process: hooks outside of tests and suites would be hooks of the other files too,
+ * and what changes or measures the process would disturb other files, or be disturbed by them.
+ */
+const ownProcess =
+  /^(before|after|beforeEach|afterEach)\(|\bprocess\.(on|once|\w*Usage|umask|chdir|exit|std\w+|argv)\b|\benv\[[^\]]*\] *=|\benv = |delete process|globalThis|'node:(v8|vm)'/m;
+
 const roots = process.argv.slice(2).filter((a) => !a.startsWith('-'));
 const execArgv = process.argv.slice(2).filter((a) => a.startsWith('-'));
-// The files of src are short: as the last ones they keep all processors in use until the end. `node --test` would sort the files.
-const files = (roots.length > 0 ? roots : ['test', 'src']).flatMap((root) =>
+const found = (roots.length > 0 ? roots : ['test', 'src']).flatMap((root) =>
   root.endsWith('.ts') ? [root] : globSync(`${root}/**/*.test.ts`).sort(),
 );
-if (files.length === 0) {
+if (found.length === 0) {
   console.error('no test files found');
   process.exit(1);
 }
@@ -24,6 +34,19 @@ const concurrency = availableParallelism() + 3;
 // The processes share compiled code, with that of nodes and clouds, which `npm ci` compiles.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/divan');
 process.env['TMPDIR'] ??= memoryFolder() ?? tmpdir();
+const scratch = mkdtempSync(join(tmpdir(), 'divan-tests-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+const isOfSrc = (file: string): boolean => !relative('src', file).startsWith('..');
+const isShared = (file: string): boolean =>
+  isOfSrc(file) && existsSync(file) && !ownProcess.test(readFileSync(file, 'utf8'));
+const shared = found.filter(isShared);
+const alone = found.filter((file) => !shared.includes(file));
+// The files of src are short: as the last ones they keep all processors in use until the end. `node --test` would sort the files.
+const files = [
+  ...alone.filter((file) => !isOfSrc(file)),
+  ...groupsOf(shared),
+  ...alone.filter((file) => isOfSrc(file)),
+];
 const results = run({ files, concurrency, timeout: testTimeoutMs, execArgv });
 results.on('test:summary', ({ success }) => {
   if (!success) process.exitCode = 1;
@@ -31,6 +54,23 @@ results.on('test:summary', ({ success }) => {
 // The reader of the output has ended, such as `head`.
 process.stdout.on('error', () => process.exit(1));
 results.compose(spec).pipe(process.stdout);
+
+/** Modules that import several test files each. Their names, which are printed when one fails as a whole, say which. */
+function groupsOf(shared: readonly string[]): string[] {
+  const groups: string[] = [];
+  for (let at = 0; at < shared.length; at += filesPerProcess) {
+    const members = shared.slice(at, at + filesPerProcess);
+    if (members.length === 1) {
+      groups.push(members[0] as string);
+      continue;
+    }
+    const [first, last] = [members[0], members.at(-1)].map((file) => (file as string).replaceAll('/', '+'));
+    const group = join(scratch, `${first} to ${last}.js`);
+    writeFileSync(group, members.map((file) => `import '${pathToFileURL(resolve(file))}';\n`).join(''));
+    groups.push(group);
+  }
+  return groups;
+}
 
 /**
  * Temporary folders in memory, where there is much of it: nodes under test sync their files by the thousand. Tests end processes, not the
