@@ -10,6 +10,9 @@ export type {
   NewIndex,
 } from '#sqlpp/datastore/indexes.ts';
 
+/** A folder of index files outside of the data folder has this name, with the id of its node after it. */
+export const placePrefix = 'divan-index-';
+
 /** A definition and whether to build it. */
 export interface WantedIndex {
   readonly definition: IndexDefinition;

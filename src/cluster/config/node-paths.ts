@@ -1,4 +1,5 @@
 // The folders of a node: which of them follow its data folder, and where its index files are.
+import { placePrefix } from '#index/index.contract.ts';
 import type { NodePaths, NodeState } from './cluster-state.ts';
 
 /** The folders of a node whose data folder was moved: a service whose folder it is moves along. */
@@ -18,4 +19,4 @@ export function movedPaths(
 
 /** The node's own folder in the one that was set for index files, which several nodes may share; null: the data folder has them. */
 export const indexPlaceOf = ({ uuid, paths }: Pick<NodeState, 'uuid' | 'paths'>): string | null =>
-  paths.index === paths.data ? null : `${paths.index}/divan-index-${uuid}`;
+  paths.index === paths.data ? null : `${paths.index}/${placePrefix}${uuid}`;

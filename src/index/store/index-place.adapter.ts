@@ -1,33 +1,38 @@
 // Index files in another folder than the node's data: their folder in the data folder becomes a link to it, so that whoever opens, lists or
 // removes index files needs to know one path only.
 import { mkdirSync, readlinkSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
+import { placePrefix } from '../index.contract.ts';
 
 /** Where the operating system cannot link folders without a right, it has junctions. */
 const linkType = 'junction';
 
 /**
- * Makes `folder` a link to `place`; null: index files are in `folder` itself. Files at the former place are removed: the service builds them
- * again from the documents.
+ * Makes `folder` a link to `place`; null: index files are in `folder` itself, which may be a link that an operator made. Files at the former
+ * place are removed: the service builds them again from the documents.
  *
  * @throws Error of the file system if `place` cannot be created
  */
 export function placeIndexFiles(folder: string, place: string | null): void {
   const linked = linkedFolder(folder);
   if (place !== null) mkdirSync(place, { recursive: true, mode: 0o700 });
-  if (linked === place) return;
+  const isOperators = linked !== null && !isOwn(linked);
+  if (linked === place || (place === null && isOperators)) return;
   removeIndexFiles(folder);
   if (place === null) return;
   mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
   symlinkSync(place, folder, linkType);
 }
 
-/** Removes the folder, and if it is a link, what it leads to. */
+/** Removes the folder, and if it is a link that this node made, what it leads to. An operator's may lead to a folder with other files. */
 export function removeIndexFiles(folder: string): void {
   const linked = linkedFolder(folder);
-  rmSync(linked ?? folder, { recursive: true, force: true });
+  if (linked === null || isOwn(linked)) rmSync(linked ?? folder, { recursive: true, force: true });
   if (linked !== null) unlinkSync(folder);
 }
+
+/** Whether only this service's files are in the folder, by its name. Windows ends the paths of junctions with a separator, which is no part of it. */
+const isOwn = (path: string): boolean => basename(path).startsWith(placePrefix);
 
 /** The folder to which this one is a link; null: it is none, or missing. */
 function linkedFolder(folder: string): string | null {

@@ -1,6 +1,6 @@
 // Index files in another folder than the node's data.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -29,7 +29,7 @@ describe('the place of index files', () => {
   });
 
   it('keeps the files at each start, and follows the setting', () => {
-    const [one, other] = [join(root, 'fast', 'one'), join(root, 'fast', 'other')];
+    const [one, other] = [join(root, 'fast', 'divan-index-1'), join(root, 'fast', 'divan-index-2')];
     write('from-before');
     for (let start = 0; start < 2; start++) placeIndexFiles(folder, one);
     write('a');
@@ -43,7 +43,7 @@ describe('the place of index files', () => {
   });
 
   it('is made again where it is gone', () => {
-    const place = join(root, 'fast');
+    const place = join(root, 'divan-index-1');
     placeIndexFiles(folder, place);
     rmSync(place, { recursive: true });
     placeIndexFiles(folder, place);
@@ -52,12 +52,29 @@ describe('the place of index files', () => {
   });
 
   it('is emptied with the folder that leads to it', () => {
-    const place = join(root, 'fast');
+    const place = join(root, 'divan-index-1');
     placeIndexFiles(folder, place);
     write('a');
     removeIndexFiles(folder);
     assert.deepEqual([existsSync(place), readdirSync(join(root, 'data'))], [false, []]);
     removeIndexFiles(folder);
+  });
+
+  it('is where a link leads that an operator made, whose other files stay', () => {
+    const disk = join(root, 'disk');
+    mkdirSync(disk);
+    mkdirSync(join(root, 'data'));
+    symlinkSync(disk, folder);
+    write('a');
+    placeIndexFiles(folder, null);
+    assert.deepEqual(readdirSync(folder), ['a']);
+    const place = join(root, 'divan-index-1');
+    placeIndexFiles(folder, place);
+    assert.deepEqual([readdirSync(disk), readdirSync(folder)], [['a'], []]);
+    removeIndexFiles(folder);
+    symlinkSync(disk, folder);
+    removeIndexFiles(folder);
+    assert.deepEqual([readdirSync(disk), existsSync(folder)], [['a'], false]);
   });
 
   it('that cannot be created is an error', () => {
