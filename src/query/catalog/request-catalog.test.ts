@@ -6,12 +6,14 @@ import { openSession } from '../access/session.ts';
 import { answerAdmin } from '../admin/admin.ts';
 import { RequestCatalog } from './request-catalog.ts';
 
+const execution = { signal: new AbortController().signal };
+
 test('rows of users fail with a reason when the administration API refuses them', async () => {
   const { service } = aQueryService();
   service.deps.rest.request = async () => ({ status: 503, body: '' });
   const session = await openSession(service.deps.authority, originOf('admin', 'password'), []);
   const read = async () => {
-    for await (const _rows of new RequestCatalog(service, session).scan('user_info', null, () => {}));
+    for await (const _rows of new RequestCatalog(service, session).scan('user_info', execution, () => {}));
   };
   await assert.rejects(read, (error: { code?: number; message: string }) => {
     assert.equal(error.code, 11000);
@@ -29,7 +31,7 @@ test('a scan warns of rows that the user may not see', async () => {
     const warnings: Error[] = [];
     let seen = 0;
     const warn = (warning: Error) => warnings.push(warning);
-    for await (const rows of new RequestCatalog(service, session).scan(collection, null, warn))
+    for await (const rows of new RequestCatalog(service, session).scan(collection, execution, warn))
       seen += rows.length;
     return { seen, warnings: warnings.map(({ message }) => message) };
   };
@@ -65,7 +67,7 @@ test('prepared statements are shown without passwords of CURL(), and without a p
     ['ROWS 1 {"user": "*****"} CURL', 'undefined'],
   ]);
   const session = await openSession(service.deps.authority, origin, []);
-  for await (const rows of new RequestCatalog(service, session).scan('prepareds', null, () => {}))
+  for await (const rows of new RequestCatalog(service, session).scan('prepareds', execution, () => {}))
     assert.doesNotMatch(JSON.stringify(rows), /pl4nted/);
   const { done, close } = ask({ prepared: 'p' });
   await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
@@ -107,7 +109,7 @@ test('requests, prepared statements and the like of all nodes are shown and remo
   const scan = async (keyspace: string) => {
     const warnings: { code?: number; message: string }[] = [];
     const found: { id: string; value: Record<string, unknown> }[] = [];
-    for await (const rows of catalog.scan(keyspace, null, (warning) => warnings.push(warning)))
+    for await (const rows of catalog.scan(keyspace, execution, (warning) => warnings.push(warning)))
       found.push(...(rows as unknown as typeof found));
     return { found, warnings: warnings.map(({ code, message }) => [code, message]) };
   };
@@ -128,9 +130,37 @@ test('requests, prepared statements and the like of all nodes are shown and remo
     ['n:8091', '[::1]:8091', 'm:8091'],
   );
 
-  await catalog.remove('prepareds', ['[n:8091]p']);
+  await catalog.remove('prepareds', ['[n:8091]p'], execution);
   assert.equal(service.prepared.all().length, 0);
   assert.deepEqual(removed, []);
-  await catalog.remove('prepareds', ['[[::1]:8091]p', '[[::1]:8091]q']);
+  await catalog.remove('prepareds', ['[[::1]:8091]p', '[[::1]:8091]q'], execution);
   assert.deepEqual(removed, [['prepareds', '[::1]:8091', ['p', 'q']]]);
+});
+
+test('a statement asks the other nodes once, and does not wait for one that hangs after its own end', async () => {
+  const { service } = aQueryService();
+  const hangs = new Promise<never>(() => {});
+  const asked: string[] = [];
+  const rows = async (keyspace: string) => {
+    asked.push(keyspace);
+    return keyspace === 'transactions' ? await hangs : { nodes: [], failed: [] };
+  };
+  const node = service.deps.node();
+  const nodes = ['n:8091', 'm:8091'].map((name) => ({ name, services: ['n1ql'], ports: {}, isThis: false }));
+  Object.assign(service.deps, {
+    node: () => ({ ...node, nodes }),
+    otherNodes: { rows, remove: () => hangs },
+  });
+  const session = await openSession(service.deps.authority, originOf('admin', 'password'), []);
+  const catalog = new RequestCatalog(service, session);
+  const ends = new AbortController();
+  const scan = async (keyspace: string) => {
+    for await (const _rows of catalog.scan(keyspace, ends, () => {}));
+  };
+  await scan('prepareds');
+  await scan('prepareds');
+  const waiting = [scan('transactions'), catalog.remove('prepareds', ['[m:8091]p'], ends)];
+  ends.abort(new Error('timeout'));
+  for (const each of waiting) await assert.rejects(each, /timeout/);
+  assert.deepEqual(asked, ['prepareds', 'transactions']);
 });

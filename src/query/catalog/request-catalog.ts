@@ -1,7 +1,8 @@
 // The `system:` keyspaces as the callers of one request may see them.
 
+import { untilAborted } from '#ports/within.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { Catalog, CatalogRow } from '#sqlpp/run/engine.ts';
+import type { Catalog, CatalogRow, ExecuteContext } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import { asValue } from '../request/value-of-json.ts';
 import type { QueryParts } from '../state/parts.ts';
@@ -68,6 +69,8 @@ const catalogNames: readonly string[] = Object.keys(keyspaces);
 
 export class RequestCatalog implements Catalog {
   private readonly source: RowSource;
+  /** The rows of all nodes by keyspace: a correlated subquery scans once for each row, and must not ask the nodes each time. */
+  private readonly ofAllNodes = new Map<string, Promise<readonly PlainRow[]>>();
 
   constructor(service: QueryParts, session: Session) {
     this.source = { service, session };
@@ -79,21 +82,31 @@ export class RequestCatalog implements Catalog {
 
   async *scan(
     collection: string,
-    _execution: unknown,
+    { signal }: Pick<ExecuteContext, 'signal'>,
     warn: (warning: Error) => void,
   ): AsyncIterable<readonly CatalogRow[]> {
+    const found = await untilAborted(signal, this.rowsOf(collection, warn), () => {});
+    yield found.map(({ id, value }) => ({ id, value: asValue(value) }));
+  }
+
+  private async rowsOf(collection: string, warn: (warning: Error) => void): Promise<readonly PlainRow[]> {
     const rows = Object.hasOwn(keyspaces, collection) ? keyspaces[collection] : undefined;
     if (rows === undefined) throw sqlError(12003, `system:${collection}`);
     const leftOut = () => warn(sqlError(11011, `system:${collection}`));
-    yield (await rows({ ...this.source, leftOut, warn })).map(({ id, value }) => ({
-      id,
-      value: asValue(value),
-    }));
+    const read = async () => await rows({ ...this.source, leftOut, warn });
+    if (!Object.hasOwn(ownKeyspaces, collection)) return await read();
+    const known = this.ofAllNodes.get(collection) ?? read();
+    this.ofAllNodes.set(collection, known);
+    return await known;
   }
 
-  async remove(collection: string, ids: readonly string[]): Promise<void> {
+  async remove(
+    collection: string,
+    ids: readonly string[],
+    { signal }: Pick<ExecuteContext, 'signal'>,
+  ): Promise<void> {
     if (!Object.hasOwn(ownKeyspaces, collection)) throw sqlError(11003, `DELETE on system:${collection}`);
-    await removeFromNodes(this.source.service, collection, ids);
+    await untilAborted(signal, removeFromNodes(this.source.service, collection, ids), () => {});
   }
 }
 
