@@ -12,12 +12,17 @@ const keyspace: Keyspace = { name, bucketUuid: 'u', scopeId: 0, collectionId: 0 
 const windowMs = 60_000;
 
 /** The searches of a service in a bucket without attempts. `collections`: those that an earlier process left. */
-function searches(collections: KeyspaceName[], find: () => ReturnType<TransactionData['find']>) {
+function searches(
+  collections: KeyspaceName[],
+  find: () => ReturnType<TransactionData['find']>,
+  hasBuckets = false,
+) {
   const clock = new ManualClock();
   const atMs: number[] = [];
   const startMs = clock.monotonicMs();
   const data = {
     find,
+    hasBuckets: () => hasBuckets,
     withTimeout: async () => {
       atMs.push(clock.monotonicMs() - startMs);
       return [];
@@ -25,7 +30,11 @@ function searches(collections: KeyspaceName[], find: () => ReturnType<Transactio
   } as unknown as TransactionData;
   const lost = new LostAttempts({
     data,
-    collections: { all: () => collections, add: (added) => void collections.push(added), clear: () => {} },
+    collections: {
+      all: () => collections,
+      add: (added) => void collections.push(added),
+      clear: () => void collections.splice(0),
+    },
     clock,
     log: silentLog,
     windowMs: () => windowMs,
@@ -48,11 +57,21 @@ test('a node that does not have the bucket yet searches it once it does', async 
   lost.stop();
 });
 
-test('a collection that was dropped is not searched', async () => {
-  const { clock, atMs } = searches([name], () => 'no collection');
-  clock.advance(windowMs);
-  await eventually(() => assert.equal(clock.pending, 0));
-  assert.deepEqual(atMs, []);
+test('a collection that was dropped, or whose bucket was, is not searched and is forgotten', async () => {
+  for (const missing of ['no collection', 'no bucket'] as const) {
+    const collections = [name];
+    const { clock, lost, atMs } = searches(collections, () => missing, true);
+    clock.advance(0);
+    if (missing === 'no bucket') {
+      // The node may have one bucket before the other.
+      await eventually(() => assert.equal(clock.pending, 1));
+      clock.advance(windowMs);
+    }
+    await eventually(() => assert.equal(clock.pending, 0));
+    assert.deepEqual(atMs, []);
+    lost.stop();
+    assert.deepEqual(collections, []);
+  }
 });
 
 test('transactions whose end fails again and again do not postpone the search', async () => {

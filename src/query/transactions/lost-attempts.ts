@@ -35,6 +35,8 @@ export class LostAttempts {
   private running = 0;
   /** True if an earlier process may have left attempts. */
   private mayBeLeft: boolean;
+  /** Buckets that the last search did not find among others. */
+  private readonly missing = new Set<string>();
   private timer: { readonly dueMs: number; readonly timer: Timer } | null = null;
   private isStopped = false;
 
@@ -67,9 +69,13 @@ export class LostAttempts {
   async sweep(): Promise<number | null> {
     let next: number | null = null;
     for (const collection of this.options.collections.all()) {
+      const { bucket } = collection;
       const keyspace = this.options.data.find(collection);
+      if (keyspace !== 'no bucket') this.missing.delete(bucket);
       const ms =
-        typeof keyspace === 'string' ? this.msUntilFound(keyspace) : await this.sweepCollection(keyspace);
+        typeof keyspace === 'string'
+          ? this.msUntilFound(bucket, keyspace)
+          : await this.sweepCollection(keyspace);
       if (ms !== null) next = Math.min(next ?? ms, ms);
     }
     return next;
@@ -120,8 +126,14 @@ export class LostAttempts {
     return next;
   }
 
-  /** A node that starts, or was failed over, does not have the bucket yet. A collection that is missing in it was dropped with its records. */
-  private msUntilFound(missing: 'no bucket' | 'no scope' | 'no collection'): number | null {
-    return missing === 'no bucket' ? this.windowMs() : null;
+  /**
+   * A node that starts, or was failed over, does not have any bucket yet, or not all. One that is missing among others in two searches, and a
+   * collection that is missing in its bucket, was dropped with its records.
+   */
+  private msUntilFound(bucket: string, missing: 'no bucket' | 'no scope' | 'no collection'): number | null {
+    if (missing !== 'no bucket') return null;
+    const wasMissing = this.missing.has(bucket);
+    if (this.options.data.hasBuckets()) this.missing.add(bucket);
+    return wasMissing ? null : this.windowMs();
   }
 }

@@ -55,6 +55,10 @@ export class TransactionData {
     return this.keyspaces.find(name);
   }
 
+  hasBuckets(): boolean {
+    return this.keyspaces.all().length > 0;
+  }
+
   /** In the order of the ids; undefined where neither a document nor its tombstone exists. */
   async links(
     keyspace: Keyspace,
