@@ -4,8 +4,11 @@ import { functionNamed } from '#sqlpp/functions/catalogue.ts';
 
 /** Escapes, since a name in backticks may be written with them. A prepared statement that is executed may call anything. */
 const mayNameCurl = /curl|\\u|\bexecute\b/i;
-/** A name before a bracket, which may be that of a user-defined function. */
-const called = /([\w.:`]+)\s*\(/g;
+/**
+ * A name before a bracket, which may be that of a user-defined function. It is looked for at the begin of a word only: from each character of a
+ * long one, as a literal may have it, the search would take minutes.
+ */
+const called = /(?<![\w.:`])([\w.:`]+)\s*\(/g;
 const wordsBeforeBrackets = new Set(
   'all and any as by case else end every exists first for from having in key let letting not object on or over raw returning satisfies select set some then unnest using value values when where with within'.split(
     ' ',
