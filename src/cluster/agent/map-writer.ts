@@ -5,7 +5,13 @@ import type { Clock } from '#ports/clock.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import { type BucketMap, mapKey, type ShardPlacement } from '../config/cluster-state.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
-import { isGoalInSync, isHandedOver, promotedShard, shardMembers } from '../topology/promoted-shard.ts';
+import {
+  isGoalInSync,
+  isHandedOver,
+  isSameChain,
+  promotedShard,
+  shardMembers,
+} from '../topology/promoted-shard.ts';
 import { wantedShards } from './wanted-shards.ts';
 
 /** The actives of other nodes write the same key. */
@@ -145,6 +151,5 @@ function confirmed(
 function movedTo(shard: ShardPlacement, goal: readonly number[]): ShardPlacement {
   const { incoming: _, ...rest } = shard;
   const inSync = (shard.inSync ?? []).filter(([position]) => goal.includes(position));
-  const isPlaced = shard.chain.length === goal.length && shard.chain.every((node, at) => node === goal[at]);
-  return isPlaced && inSync.length > goal.length / 2 ? { ...rest, inSync } : shard;
+  return isSameChain(shard.chain, goal) && inSync.length > goal.length / 2 ? { ...rest, inSync } : shard;
 }

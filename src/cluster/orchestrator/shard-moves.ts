@@ -3,7 +3,13 @@
 // promoted and confirms its epoch, and copies that are not planned are dropped. Every step depends only on the map, so that another
 // orchestrator can continue from it.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { isGoalInSync, isInSync, promotedShard, shardMembers } from '../topology/promoted-shard.ts';
+import {
+  isGoalInSync,
+  isInSync,
+  isSameChain,
+  promotedShard,
+  shardMembers,
+} from '../topology/promoted-shard.ts';
 
 type Chain = readonly number[];
 
@@ -94,7 +100,7 @@ function step(shard: ShardPlacement, goal: Chain): ShardPlacement {
   const missing = goal.filter((node) => node >= 0 && !shardMembers(shard).includes(node));
   if (missing.length > 0) return { ...shard, incoming: [...(shard.incoming ?? []), ...missing] };
   // The successor is named when all planned copies are in sync, and no longer once one of them is not: else the set would have one node after the move.
-  if (!isGoalInSync(shard, goal) && !isSame(goal, shard.chain))
+  if (!isGoalInSync(shard, goal) && !isSameChain(goal, shard.chain))
     return shard.successor === undefined ? shard : withoutSuccessor(shard);
   if (active === wanted) return atGoal(shard, goal);
   return shard.successor === wanted ? shard : { ...shard, successor: wanted };
@@ -121,7 +127,7 @@ const isAtGoal = (shard: ShardPlacement, goal: Chain): boolean =>
 
 /** Its active serves it, and no other node is to have a copy. */
 const isPlaced = (shard: ShardPlacement, goal: Chain): boolean =>
-  isSame(shard.chain, goal) && !isMoving(shard) && !hasStopped(shard) && isServed(shard);
+  isSameChain(shard.chain, goal) && !isMoving(shard) && !hasStopped(shard) && isServed(shard);
 
 /** A shard that never had another copy needs no confirmation. */
 const isServed = ({ confirmed, inSync }: ShardPlacement): boolean =>
@@ -137,9 +143,6 @@ const goalOf = ({ forward, shards }: BucketMap, index: number): Chain =>
 
 const involved = (shard: ShardPlacement, goal: Chain): Set<number> =>
   new Set([...shardMembers(shard), ...goal.filter((node) => node >= 0)]);
-
-const isSame = (a: Chain, b: Chain): boolean =>
-  a.length === b.length && a.every((node, place) => node === b[place]);
 
 function withoutSuccessor({ successor: _, ...rest }: ShardPlacement): ShardPlacement {
   return rest;

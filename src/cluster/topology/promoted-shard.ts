@@ -38,6 +38,9 @@ export function lastActiveOf({ confirmed, epoch, lastActive, stopped }: ShardPla
 export const isHandedOver = ({ confirmed, epoch, handedOver, stopped }: ShardPlacement): boolean =>
   confirmed === undefined && stopped === epoch - 1 && handedOver === stopped;
 
+export const isSameChain = (a: Chain, b: Chain): boolean =>
+  a.length === b.length && a.every((node, place) => node === b[place]);
+
 /** Whether all nodes that are to have the shard are members of its in-sync set. */
 export const isGoalInSync = (shard: ShardPlacement, goal: Chain): boolean =>
   goal.every((node) => node < 0 || isInSync(shard, node));
