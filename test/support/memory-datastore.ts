@@ -22,7 +22,7 @@ import type {
 } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { Catalog, Datastore } from '#sqlpp/run/engine.ts';
+import type { Catalog, CatalogRow, Datastore } from '#sqlpp/run/engine.ts';
 import { collate } from '#sqlpp/values/collation.ts';
 import { identityOf } from '#sqlpp/values/identity.ts';
 import { resolveDeep } from '#sqlpp/values/json-parse.ts';
@@ -44,15 +44,24 @@ export class MemoryDatastore implements Datastore {
   #cas = 0n;
   #ids = 0;
 
+  /** Rows of `system:prepareds`. */
+  readonly prepareds = new Map<string, Value>();
+  catalogScans = 0;
+
   readonly catalog: Catalog = {
-    has: (collection) => collection === 'dual',
-    scan: async function* scanCatalog() {
-      yield [{ id: 'dual', value: null }];
-    },
-    remove: async () => {
-      throw sqlError(11003, 'remove');
+    has: (collection) => collection === 'dual' || collection === 'prepareds',
+    scan: (collection) => this.#scanCatalog(collection),
+    remove: async (collection, ids) => {
+      if (collection !== 'prepareds') throw sqlError(11003, 'remove');
+      for (const id of ids) this.prepareds.delete(id);
     },
   };
+
+  async *#scanCatalog(collection: string): AsyncGenerator<readonly CatalogRow[]> {
+    this.catalogScans++;
+    if (collection === 'dual') yield [{ id: 'dual', value: null }];
+    else yield [...this.prepareds].map(([id, value]) => ({ id, value }));
+  }
 
   add(bucket: string, scope = '_default', collection = '_default'): Keyspace {
     const name: KeyspaceName = { namespace: 'default', bucket, scope, collection };

@@ -24,15 +24,10 @@ export function accessTo(
   role: ScanRole,
 ): Operator {
   const { source, keyspace } = from;
+  const isDistinct = role === 'mutation';
+  if (!keyspace.keyspace) return { op: 'catalog scan', source, keyspace, keys: from.keys, isDistinct };
   if (from.keys)
-    return fetched(access, from, {
-      op: 'key scan',
-      source,
-      keyspace,
-      keys: from.keys,
-      isDistinct: role === 'mutation',
-    });
-  if (!keyspace.keyspace) return { op: 'catalog scan', source, keyspace };
+    return fetched(access, from, { op: 'key scan', source, keyspace, keys: from.keys, isDistinct });
   const context = sargContext(access, source, available);
   const hinted = hintedIndexes(access, from);
   const keys = hinted.size > 0 ? undefined : keysOf(source, conjuncts, context);

@@ -172,6 +172,8 @@ function operatorReads(plan: Operator, slots: ReadonlySet<number>): boolean {
       return operatorReads(plan.input, slots);
     case 'key scan':
       return readsAny(plan.keys, slots);
+    case 'catalog scan':
+      return plan.keys !== undefined && readsAny(plan.keys, slots);
     case 'index scan':
       return plan.spans.some((span) => span.ranges.some((range) => rangeReads(range, slots)));
     case 'union scan':

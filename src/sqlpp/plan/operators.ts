@@ -117,6 +117,9 @@ export interface CatalogScan {
   readonly op: 'catalog scan';
   readonly source: Source;
   readonly keyspace: KeyspaceRef;
+  /** Only these rows, as of a key scan. */
+  readonly keys: Expression | undefined;
+  readonly isDistinct: boolean;
 }
 
 /** COUNT(*) of a whole keyspace, without rows. */

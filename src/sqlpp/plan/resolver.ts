@@ -82,8 +82,10 @@ export class Resolver implements NameResolver {
     const text = keyspaceText(name);
     this.require(action, name);
     const cached = this.keyspaces.get(text);
-    if (cached) return cached;
+    if (cached?.keyspace) return cached;
     const ref = { name, keyspace: this.#find(name) };
+    if (!ref.keyspace && (action === 'insert' || action === 'update'))
+      throw sqlError(11003, `${action.toUpperCase()} on ${text}`);
     this.keyspaces.set(text, ref);
     return ref;
   }

@@ -101,7 +101,9 @@ function sourceSteps(operator: Exclude<Operator, { input: Operator }>, statsOf: 
       return collectionScan(operator);
     case 'catalog scan':
       return [
-        node('PrimaryScan', { index: '#primary', ...keyspace(operator.keyspace), using: 'system' }),
+        operator.keys
+          ? node('KeyScan', { keys: formatExpression(operator.keys) })
+          : node('PrimaryScan', { index: '#primary', ...keyspace(operator.keyspace), using: 'system' }),
         fetchNode(operator.keyspace, operator.source),
       ];
     case 'count scan':

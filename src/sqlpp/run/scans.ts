@@ -5,6 +5,7 @@ import type { CatalogScan, CollectionScan, CountScan, KeyScan, UnionScan } from 
 import { newObject, type Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
+import type { CatalogRow } from './engine.ts';
 import { indexScan, limitOf, offsetOf } from './index-scanning.ts';
 import { type Batch, Batcher, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
@@ -142,25 +143,53 @@ export function collectionScan(compiler: BlockCompiler, scan: CollectionScan): P
   };
 }
 
-export function catalogScan(scan: CatalogScan): Pull {
-  const { slot, idSlot, metaSlot } = scan.source;
+export function catalogScan(compiler: BlockCompiler, scan: CatalogScan): Pull {
+  const keys = scan.keys && compiler.code(scan.keys);
+  const { collection } = scan.keyspace.name;
+  const rowOf = catalogRow(scan);
+  if (keys) return catalogKeys(keys, scan);
   return async function* pullCatalog(run, seed) {
     const { catalog } = run.context.datastore;
-    const { collection } = scan.keyspace.name;
-    const warn = (warning: Error) => run.warn(warning);
-    for await (const found of catalog.scan(collection, run.context, warn)) {
-      yield found.map(({ id, value }) => {
-        const row = seed.slice();
-        row[slot] = value;
-        row[idSlot as number] = id;
-        const meta = newObject();
-        meta['id'] = id;
-        meta['keyspace'] = `system:${collection}`;
-        row[metaSlot as number] = meta;
-        return row;
-      });
+    for await (const found of catalog.scan(collection, run.context, (warning) => run.warn(warning))) {
+      yield found.map((row) => rowOf(seed, row));
       await run.yieldIfDue();
     }
+  };
+}
+
+/** USE KEYS and ON KEYS. The catalog is read once for all rows on the left side of a join. */
+function catalogKeys(keys: Code, scan: CatalogScan): Pull {
+  const { collection } = scan.keyspace.name;
+  const rowOf = catalogRow(scan);
+  const read = async (run: Run): Promise<Map<string, CatalogRow>> => {
+    const { catalog } = run.context.datastore;
+    const rows = new Map<string, CatalogRow>();
+    for await (const found of catalog.scan(collection, run.context, (warning) => run.warn(warning)))
+      for (const row of found) rows.set(row.id, row);
+    return rows;
+  };
+  const known = new WeakMap<Run, Promise<Map<string, CatalogRow>>>();
+  return async function* pullCatalogKeys(run, seed) {
+    const wanted = await keysOf(run, keys, seed, scan.isDistinct);
+    const reading = known.get(run) ?? read(run);
+    known.set(run, reading);
+    const rows = await reading;
+    const found = wanted.map((key) => rows.get(key)).filter((row) => row !== undefined);
+    if (found.length > 0) yield found.map((row) => rowOf(seed, row));
+  };
+}
+
+function catalogRow({ source, keyspace }: CatalogScan): (seed: Row, row: CatalogRow) => Row {
+  const { slot, idSlot, metaSlot } = source;
+  return (seed, { id, value }) => {
+    const row = seed.slice();
+    row[slot] = value;
+    row[idSlot as number] = id;
+    const meta = newObject();
+    meta['id'] = id;
+    meta['keyspace'] = `system:${keyspace.name.collection}`;
+    row[metaSlot as number] = meta;
+    return row;
   };
 }
 

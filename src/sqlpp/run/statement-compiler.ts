@@ -102,7 +102,7 @@ export class StatementCompiler {
       case 'collection scan':
         return collectionScan(compiler, node);
       case 'catalog scan':
-        return catalogScan(node);
+        return catalogScan(compiler, node);
       case 'count scan':
         return countScan(node);
       case 'expression scan':

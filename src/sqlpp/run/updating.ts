@@ -6,6 +6,7 @@ import { Binary, newObject, type Value, type ValueObject } from '../values/value
 import { type Assign, compileChanges } from './assigning.ts';
 import type { BlockCompiler } from './code.ts';
 import type { Statement } from './inserting.ts';
+import { compileProjection } from './projection.ts';
 import { emptyRow, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { absoluteExpiration, documentBytes, failRow, type RowWrite, Writer } from './writing.ts';
@@ -92,7 +93,7 @@ export function casOf(meta: Value): bigint {
 export function remove(compiler: BlockCompiler, plan: DeletePlan, found: Pull): Statement {
   const { source, target } = plan;
   compiler.needWholeDocument(source.slot);
-  if (!target.keyspace) return removeFromCatalog(plan, found);
+  if (!target.keyspace) return removeFromCatalog(compiler, plan, found);
   const writer = new Writer(compiler, source, target.keyspace, plan.returning);
   return async function* removeRows(run) {
     const removed = new Set<string>();
@@ -119,14 +120,19 @@ export function deleteOf(row: Row, { source }: Pick<DeletePlan, 'source'>): RowW
   };
 }
 
-function removeFromCatalog(plan: DeletePlan, found: Pull): Statement {
+function removeFromCatalog(compiler: BlockCompiler, plan: DeletePlan, found: Pull): Statement {
+  const returning = plan.returning && compileProjection(compiler, plan.returning);
   return async function* removeEntries(run) {
     const ids: string[] = [];
+    const results: Value[] = [];
     for await (const rows of found(run, emptyRow(plan.block.size))) {
-      for (const row of rows) ids.push(row[plan.source.idSlot as number] as string);
+      await run.each(rows, (row) => {
+        ids.push(row[plan.source.idSlot as number] as string);
+        if (returning) results.push(returning(run, row));
+      });
     }
     await run.context.datastore.catalog.remove(plan.target.name.collection, ids, run.context);
     run.outcome.mutations += ids.length;
-    yield [];
+    yield results;
   };
 }
