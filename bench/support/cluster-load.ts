@@ -2,6 +2,9 @@
 // vbucket. A window of requests is in flight on each connection, and each reply is followed by the next request.
 import { connect, type Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
+import { SetDocument } from '../../src/wire/commands/documents.ts';
+import { Hello, SaslAuth, SelectBucket } from '../../src/wire/commands/session.ts';
+import { Feature } from '../../src/wire/features.ts';
 import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';
 import { clientFeatures, words } from '../../test/support/data-client.ts';
 import { administrator } from '../../test/support/node-process.ts';
@@ -31,9 +34,8 @@ export interface ClusterLoadResult {
 const keyCount = 20_000;
 const value = Buffer.alloc(256, 'v');
 const headerBytes = 24;
+/** The framing info of a durable write: id 1 (durability) with one byte, the level `majority`. */
 const majority = Buffer.from([0x11, 1]);
-/** Replies come in any order. */
-const unordered = 0x0e;
 
 const vbucketOf = (key: string): number => ((crc32(key) >>> 16) & 0x7fff) % 1024;
 
@@ -110,7 +112,7 @@ function framesOf({ actives, durable }: ClusterLoad, port: number): Buffer[] {
   const own = keys.filter((key) => actives[vbucketOf(key)] === port);
   return own.map((key) =>
     encodeRequest({
-      opcode: 1,
+      opcode: SetDocument.opcode,
       vb: vbucketOf(key),
       key: Buffer.from(`\0${key}`),
       extras: words(0, 0),
@@ -123,16 +125,16 @@ function framesOf({ actives, durable }: ClusterLoad, port: number): Buffer[] {
 async function openedWriter(load: ClusterLoad, port: number): Promise<Writer> {
   const writer = new Writer(port, load.inFlight);
   const features = Buffer.alloc(2 * (clientFeatures.length + 1));
-  for (const [index, code] of [...clientFeatures, unordered].entries())
+  for (const [index, code] of [...clientFeatures, Feature.unorderedExecution].entries())
     features.writeUInt16BE(code, 2 * index);
   const { username, password } = administrator;
-  await writer.ask({ opcode: 0x1f, value: features });
+  await writer.ask({ opcode: Hello.opcode, value: features });
   await writer.ask({
-    opcode: 0x21,
+    opcode: SaslAuth.opcode,
     key: Buffer.from('PLAIN'),
     value: Buffer.from(`\0${username}\0${password}`),
   });
-  await writer.ask({ opcode: 0x89, key: Buffer.from(load.bucket) });
+  await writer.ask({ opcode: SelectBucket.opcode, key: Buffer.from(load.bucket) });
   return writer;
 }
 

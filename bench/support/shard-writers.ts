@@ -12,7 +12,7 @@ export interface WriterFigures {
   readonly handoversMs: readonly number[];
 }
 
-interface Written {
+interface Writer {
   readonly vb: number;
   /** The index of the node that took the last write. */
   at: number;
@@ -26,7 +26,7 @@ export class ShardWriters {
   private readonly nodes: readonly NodeProcess[];
   private readonly bucket: string;
   private readonly pauseMs: number;
-  private readonly writers: Written[];
+  private readonly writers: Writer[];
   private readonly running: Promise<void>[];
   private count = 0;
   private sinceMs = performance.now();
@@ -64,7 +64,7 @@ export class ShardWriters {
     await Promise.all(this.running);
   }
 
-  private async run(writer: Written): Promise<void> {
+  private async run(writer: Writer): Promise<void> {
     const clients = new Map<number, KvConnection>();
     const request = set('written', 'v'.repeat(256), { vb: writer.vb });
     try {
@@ -89,7 +89,7 @@ export class ShardWriters {
     return dataClient(this.nodes[at] as NodeProcess, this.bucket).catch(() => null);
   }
 
-  private note(writer: Written, at: number): void {
+  private note(writer: Writer, at: number): void {
     const now = performance.now();
     writer.longestMs = Math.max(writer.longestMs, now - writer.lastMs);
     writer.lastMs = now;

@@ -1,6 +1,5 @@
 // The work of the first start only: provisioning, then the users, buckets, collections, documents, statements and
-// replications of the plan.
-// It uses the node's own REST API, data port and query service like any client.
+// replications of the plan. It uses the node's own REST API, data port and query service like any client.
 
 import { KvClient, type StoredDocument } from '#client/kv.adapter.ts';
 import {
@@ -20,7 +19,7 @@ export interface FirstStart {
   /** The query service, if this node runs it. */
   query: RestTarget;
   /** Resolves once the services have applied the configuration: a query service that has just started knows no users. */
-  followed(): Promise<unknown>;
+  configurationApplied(): Promise<unknown>;
   /** The path of the init file, for errors. */
   file: string;
   /** How many statements an interrupted first start has run, and the function that records the number. */
@@ -74,7 +73,7 @@ async function replicate({ rest: target, plan, file }: FirstStart): Promise<void
 /** Runs one at a time and records each, so that a resumed first start repeats none. */
 async function runStatements(start: FirstStart): Promise<void> {
   const { plan, statements, query, file } = start;
-  if (plan.statements.length > 0) await start.followed();
+  if (plan.statements.length > 0) await start.configurationApplied();
   for (const [index, statement] of plan.statements.entries()) {
     if (index < statements.done) continue;
     const content = JSON.stringify({ statement, scan_consistency: 'request_plus' });
@@ -127,7 +126,7 @@ async function restoreBackup(start: FirstStart, folder: string): Promise<void> {
   const { backupPassphrase } = await import('./backup/passphrase.ts');
   const { host, port, username = '', password = '', localAddress } = start.rest;
   const withIndexes = start.services.split(',').includes('n1ql');
-  if (withIndexes) await start.followed();
+  if (withIndexes) await start.configurationApplied();
   const node = new BackupNode({ host, port, username, password, localAddress });
   const { problems } = await runRestore(
     {

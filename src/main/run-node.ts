@@ -310,7 +310,7 @@ const firstStartOf = (
     rest: { ...own, port: node.ports.mgmt, ...credentials },
     kv: { ...own, port: node.ports.kv },
     query: { ...own, port: node.ports.n1ql ?? 0, ...credentials },
-    followed: () => node.applied(),
+    configurationApplied: () => node.applied(),
     file: options.init ?? '',
     statements: { done: folder.statementsDone, note: (count) => folder.noteStatements(count) },
     services: options.services,

@@ -20,13 +20,13 @@ export function readUnlocked<T>(folder: string, read: (repository: Repository) =
       if (isLast || repository.fingerprint() === before) return result;
     } catch (error) {
       if (!isLast && repository.fingerprint() !== before) continue;
-      throw writerOf(repository.path, error as Error) ?? error;
+      throw inUseError(repository.path, error as Error) ?? error;
     }
   }
 }
 
-/** Null: no task writes there. */
-function writerOf(path: string, error: Error): ArchiveError | null {
+/** The error that names the task that writes there, with the reason of the failed read; null if none does. */
+function inUseError(path: string, error: Error): ArchiveError | null {
   try {
     Repository.share(path).release();
     return null;

@@ -238,7 +238,7 @@ class NodeCapture implements ChangeHandler {
     if (ending === 'rollback') return false;
     this.records.set(vb, capture.finish());
     this.options.progress(capture.documents + capture.deletions);
-    // The next request goes out with it. If the connection ends, `fail` has the reason.
+    // Not awaited, so that the next stream can be requested at once. If the connection ends, `fail` has the reason.
     connection.closeStream(vb).catch(() => {});
     return true;
   }

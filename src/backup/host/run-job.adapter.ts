@@ -1,5 +1,6 @@
 // Runs one job, with the code that the commands use too.
 import { rmSync } from 'node:fs';
+import { vbucketCount } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { Repository } from '../archive/repository.adapter.ts';
@@ -34,7 +35,6 @@ export interface JobContext {
 
 /** The versions of one document in the answer to `examine`. */
 const examinedBytesMax = 64 << 20;
-const vbuckets = 1_024;
 
 export function runJob(job: Job, context: JobContext): Promise<unknown> {
   switch (job.kind) {
@@ -134,7 +134,7 @@ async function merge(
       clock: realClock,
       random: realRandom,
       signal,
-      progress: (state) => progress({ bucket: state.bucket, done: state.vbuckets, expected: vbuckets }),
+      progress: (state) => progress({ bucket: state.bucket, done: state.vbuckets, expected: vbucketCount }),
     },
   );
   if (merged === null) return null;
@@ -154,8 +154,8 @@ function removeRepository(folder: string): void {
 }
 
 /**
- * While a task writes there, what cannot be read says nothing. @throws ArchiveError unless the manifest of the newest backup can be read, and its
- * data files are as large as it states
+ * @throws ArchiveError unless the manifest of the newest backup can be read, and its data files are as large as it states. While another task
+ * writes there, a failed read is no sign of damage, and is ignored
  */
 function checkNewest(folder: string): void {
   try {
@@ -185,7 +185,7 @@ function examined({ folder, key }: ExamineJob): ExaminedVersion[] {
   try {
     lock = Repository.share(repository.path);
   } catch (inUse) {
-    return examinedDespite(inUse as Error, repository, key);
+    return examinedWithoutLock(inUse as Error, repository, key);
   }
   try {
     return versionsOf(repository, key);
@@ -194,7 +194,11 @@ function examined({ folder, key }: ExamineJob): ExaminedVersion[] {
   }
 }
 
-function examinedDespite(inUse: Error, repository: Repository, key: ExamineJob['key']): ExaminedVersion[] {
+function examinedWithoutLock(
+  inUse: Error,
+  repository: Repository,
+  key: ExamineJob['key'],
+): ExaminedVersion[] {
   try {
     return versionsOf(repository, key);
   } catch (error) {

@@ -27,15 +27,15 @@ export async function flushTargets(names: ReadonlySet<string>, options: FlushOpt
   const pending = resumes ? record.pending() : readable(record);
   const others = pending.filter((name) => !names.has(name));
   const wanted = resumes ? pending.filter((name) => names.has(name)) : replaces ? [...names] : [];
-  // Before anything else: a restore that is killed before its first flush must not be resumed without one. One that does not replace
-  // forgets the flushes of an earlier restore, which it does not resume.
+  // Before anything else: a restore that is killed before its first flush must not be resumed without one. A restore that neither replaces
+  // nor resumes removes from the record what an earlier one was still to flush of these buckets.
   const isRecorded = record.write([...others, ...wanted]);
   const present = await flushable(wanted, options);
   if (present.length > 0) {
     options.check();
     await flushAll(present, others, options);
   }
-  // Without buckets that were deleted since.
+  // All flushes are done, and buckets that no longer exist need none.
   return record.write(others) && isRecorded;
 }
 

@@ -12,7 +12,7 @@ export const StartRebalance = defineRoute({
   path: '/controller/rebalance',
   access: pools,
   bodyKind: 'form',
-  doc: 'Starts to spread the buckets over `knownNodes` without `ejectedNodes`, which leave the cluster at its end; returns at once. Both are lists of node names (`otpNode`), separated by commas; `deltaRecoveryBuckets` is one of buckets that must exist where a node is recovered by delta recovery.',
+  doc: 'Starts to spread the buckets over `knownNodes` without `ejectedNodes`, which leave the cluster at its end; returns at once. Both are lists of node names (`otpNode`), separated by commas. `deltaRecoveryBuckets` is such a list of bucket names; if a node is recovered by delta recovery, all of these buckets must exist.',
 });
 
 export const StopRebalance = defineRoute({
@@ -88,7 +88,7 @@ export const SetRetrySettings = defineRoute({
   access: { kind: 'permission', permission: 'cluster.settings!write' },
   bodyKind: 'form',
   answer: retryShape,
-  doc: 'Changes this: `enabled` (required), `afterTimePeriod` in seconds (5 to 3600, 300 unless set), `maxAttempts` (1 to 3, 1 unless set).',
+  doc: 'Changes whether, when and how often a failed rebalance is tried again: `enabled` (required), `afterTimePeriod` in seconds (5 to 3600, 300 unless set), `maxAttempts` (1 to 3, 1 unless set).',
 });
 
 export const GetPendingRetry = defineRoute({

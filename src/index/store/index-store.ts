@@ -47,7 +47,8 @@ export interface IndexFile {
   remove(vbuckets: ReadonlySet<number> | null): void;
   markBuilt(): void;
   /**
-   * Compares some more rows of a file that was too large to be compared when it was opened. Returns whether rows remain.
+   * Compares the next rows of the index with those of the back index, in a file that was too large for that when it was opened. Returns
+   * whether rows remain.
    * Throws for a damaged file.
    */
   compareMore(): boolean;

@@ -25,8 +25,8 @@ const batchBytes = 2 * 1024 * 1024;
 const batchMs = 5;
 /** Documents that are read from disk together. */
 const readAheadMax = 64;
-/** Work of the part of a list that is made at once, in bytes: afterwards the clock is read. */
-const listWork = 64 * 1024;
+/** What listing counts as, in bytes of requests: so much that the clock of the turn is read after it. */
+const listWorkBytes = 64 * 1024;
 
 /** RANGE_SCAN_CREATE. */
 export function createScan(request: Request): CommandResult {
@@ -77,7 +77,7 @@ function makeScan(request: Request, plan: ScanPlan): CommandResult {
   const seqno = plan.snapshot?.mustExist ? plan.snapshot.seqno : 0;
   const { sampling } = plan;
   const query = { vb: frame.vb, collection, accepts, seqno, bytesMax, countMax: Infinity, sampling };
-  request.workBytes += listWork;
+  request.workBytes += listWorkBytes;
   bucket.engine.keys.list(query, (keys) => finish(takeKeys(bucket.scans, scan, keys)));
   if (status !== null && status !== Status.success) return status;
   const from = output.end;

@@ -1,7 +1,7 @@
 // The change of the map that a process requests where the map names its node active, but the in-sync set has an earlier process of the
 // node, whose memory it does not have.
 import type { ShardChange, ShardSpec } from '../admin.ts';
-import { type ContinuedBoots, firstWhole } from './continued-boots.ts';
+import { type ContinuedBoots, firstComplete } from './continued-boots.ts';
 
 interface Restarted {
   readonly shard: number;
@@ -23,8 +23,8 @@ export function changesAfterRestart(
   const others = inSync.filter(({ node }) => node !== self);
   const states = others.map((member) => boots.stateOf(member));
   const give = (successor: string): ShardChange[] => [{ shard, epoch: current, kind: 'stop', successor }];
-  const whole = firstWhole(others, boots);
-  if (whole !== undefined) return give(whole.node);
+  const complete = firstComplete(others, boots);
+  if (complete !== undefined) return give(complete.node);
   if (states.includes('unknown')) return [];
   const restarted = others.map(({ node }) => node);
   if (confirmed !== undefined || lastActive === self) return [{ shard, epoch, kind: 'confirm', restarted }];

@@ -22,13 +22,13 @@ it('knows nothing of a connected process that has not said which ones it continu
   continued.connected('old');
   const own = { kind: 'continued', bucket: 'bucket', boots: ['a 1'] } as const;
   assert.deepEqual(sent.splice(0), [{ ...own, asks: true }]);
-  assert.deepEqual([state('b', 'b 3'), state('b', 'b 1')], ['whole', 'unknown']);
-  assert.deepEqual([state('old', 'old 2'), state('old', 'old 1')], ['whole', 'restarted']);
+  assert.deepEqual([state('b', 'b 3'), state('b', 'b 1')], ['complete', 'unknown']);
+  assert.deepEqual([state('old', 'old 2'), state('old', 'old 1')], ['complete', 'restarted']);
   continued.received('b', { ...own, boots: ['b 2', 'b 1'], asks: true });
   assert.deepEqual(sent.splice(0), [{ ...own, asks: false }]);
   assert.deepEqual(
     ['b 3', 'b 2', 'b 1', 'b 0'].map((boot) => state('b', boot)),
-    ['whole', 'whole', 'whole', 'restarted'],
+    ['complete', 'complete', 'complete', 'restarted'],
   );
   boots.set('b', 'b 4');
   continued.disconnected('b');

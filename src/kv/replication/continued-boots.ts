@@ -39,12 +39,12 @@ export class ContinuedBoots {
     this.others.delete(node);
   }
 
-  /** `whole`: it has everything that the member received. `restarted`: only what was on disk. `unknown`: it did not say yet, or is not connected. */
-  stateOf({ boot, node }: SyncMember): 'whole' | 'restarted' | 'unknown' {
+  /** `complete`: it has everything that the member received. `restarted`: only what was on disk. `unknown`: it did not say yet, or is not connected. */
+  stateOf({ boot, node }: SyncMember): 'complete' | 'restarted' | 'unknown' {
     const { peers } = this.options;
     const connected = peers.bootOf(node);
     if (connected === null) return 'unknown';
-    if (connected === boot || this.others.get(node)?.includes(boot)) return 'whole';
+    if (connected === boot || this.others.get(node)?.includes(boot)) return 'complete';
     return this.others.has(node) || !peers.saysContinued(node) ? 'restarted' : 'unknown';
   }
 
@@ -56,7 +56,7 @@ export class ContinuedBoots {
 }
 
 /** The first of these members that has everything it received. */
-export const firstWhole = (
+export const firstComplete = (
   members: readonly SyncMember[],
   boots: Pick<ContinuedBoots, 'stateOf'>,
-): SyncMember | undefined => members.find((member) => boots.stateOf(member) === 'whole');
+): SyncMember | undefined => members.find((member) => boots.stateOf(member) === 'complete');

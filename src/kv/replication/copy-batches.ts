@@ -1,5 +1,5 @@
-// Writes the batches of one copy to its connection: change by change into the frame of the turn, or as a message of its own to a node of
-// version 0.2, and for pages.
+// Writes the batches of one copy to its connection. Changes from memory go into the frame that gathers the batches of this turn; to a node of
+// version 0.2, and for a page that was read from disk, a batch is a message of its own.
 import { type CutItem, type CutWriter, stateOfVbucket } from '../data/cut.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import type { CopyBatch, ShardRef } from './frames.ts';

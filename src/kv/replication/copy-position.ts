@@ -7,10 +7,14 @@ export const positionOf = (bucket: Bucket, vb: number): CopyPosition => ({
   high: bucket.columns.highSeqno[vb] as number,
   persisted: bucket.columns.persistedSeqno[vb] as number,
   failover: Buffer.from(bucket.history(vb)).toString('base64'),
-  ...partOf(bucket, vb),
+  ...incompleteSnapshot(bucket, vb),
 });
 
-function partOf({ columns: { highSeqno, snapEnd } }: Bucket, vb: number): Pick<CopyPosition, 'snapEnd'> {
+/** The end of the snapshot that the copy is receiving; nothing where it has received all of it. */
+function incompleteSnapshot(
+  { columns: { highSeqno, snapEnd } }: Bucket,
+  vb: number,
+): Pick<CopyPosition, 'snapEnd'> {
   const end = snapEnd[vb] as number;
   return end > (highSeqno[vb] as number) ? { snapEnd: end } : {};
 }

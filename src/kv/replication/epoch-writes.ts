@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
-import { type ContinuedBoots, firstWhole } from './continued-boots.ts';
+import { type ContinuedBoots, firstComplete } from './continued-boots.ts';
 
 /** A process that has just started knows its peers after this time. */
 const unknownMaxMs = 1_000;
@@ -70,12 +70,12 @@ export class EpochWrites {
   }
 
   /**
-   * To the next member in the order of the set, so that it goes round where other disks are full too, and then returns. Undefined: no other
-   * member is known to have all that was acknowledged, or this one has passed it on before.
+   * Passes the shard on to the next member in the order of the in-sync set, so that each member gets it once if all disks are full. Undefined: no
+   * other member is known to have all that was acknowledged, or this one has passed it on before.
    */
   private passedOn(shard: number, spec: ShardSpec | undefined): ShardChange | undefined {
     if (spec === undefined || this.passed.has(shard)) return undefined;
-    const successor = firstWhole(this.others(spec), this.options.boots)?.node;
+    const successor = firstComplete(this.others(spec), this.options.boots)?.node;
     return successor === undefined ? undefined : { shard, epoch: spec.epoch, kind: 'stop', successor };
   }
 

@@ -3,7 +3,7 @@
 // documents takes seconds, during which nobody would serve the shards.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '../admin.ts';
-import { ContinuedBoots, type ContinuedBootsOptions, firstWhole } from './continued-boots.ts';
+import { ContinuedBoots, type ContinuedBootsOptions, firstComplete } from './continued-boots.ts';
 import type { Continued } from './frames.ts';
 
 export interface WarmingBucketOptions extends Pick<ContinuedBootsOptions, 'peers' | 'uuid'> {
@@ -29,22 +29,22 @@ export class WarmingBucket {
     this.boots = new ContinuedBoots({ ...options, own: [] });
   }
 
-  /** Gives the shards away that the map of this revision names, unless a newer one was seen. */
+  /** Passes on the shards of which this node is the active in the map of this revision, unless it has seen a newer one. */
   follow(specs: readonly ShardSpec[], revision: number): void {
     if (revision < this.revision) return;
     this.revision = revision;
     this.specs = specs;
-    this.giveShards();
+    this.passShardsOn();
   }
 
   received(node: string, message: Continued): void {
     this.boots.received(node, message);
-    this.giveShards();
+    this.passShardsOn();
   }
 
   connected(node: string): void {
     this.boots.connected(node);
-    this.giveShards();
+    this.passShardsOn();
   }
 
   disconnected(node: string): void {
@@ -56,7 +56,7 @@ export class WarmingBucket {
     this.retry?.cancel();
   }
 
-  private giveShards(): void {
+  private passShardsOn(): void {
     if (this.isClosed || this.isChanging || this.retry !== null) return;
     const changes = this.specs.flatMap((spec, shard) => this.changesOf(spec, shard));
     if (changes.length > 0) void this.change(changes);
@@ -69,7 +69,7 @@ export class WarmingBucket {
     const { self } = this.options;
     const own = inSync.find(({ node }) => node === self.node);
     if (state !== 'active' || [own?.boot, confirmed].includes(self.boot) || epoch <= stopped) return [];
-    const successor = firstWhole(
+    const successor = firstComplete(
       inSync.filter(({ node }) => node !== self.node),
       this.boots,
     );
@@ -89,7 +89,7 @@ export class WarmingBucket {
   private retryLater(): void {
     this.retry = this.options.clock.after(retryMs, () => {
       this.retry = null;
-      this.giveShards();
+      this.passShardsOn();
     });
   }
 }

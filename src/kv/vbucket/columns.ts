@@ -1,5 +1,5 @@
-// The state of every vbucket of a bucket, as columns: one typed array for each field, whose index is the number of the vbucket. It is stored
-// nowhere else. Only the data thread reads it.
+// The state of every vbucket of a bucket, as columns: one typed array for each field, whose index is the number of the vbucket. Memory has no
+// other copy of it. Only the data thread reads it.
 import { VbucketState } from '../data/vbucket-state.ts';
 
 const floats = (count: number): Float64Array => new Float64Array(count);
@@ -22,7 +22,7 @@ export class VbucketColumns {
   readonly outOfSync: Uint8Array;
   /** A CopyPhase. */
   readonly copy: Uint8Array;
-  /** The snapshot that a copy is receiving; whole where its end is not above the high seqno. */
+  /** The snapshot that a copy is receiving; it is complete where its end is not above the high seqno. */
   readonly snapStart: Float64Array;
   readonly snapEnd: Float64Array;
   readonly highSeqno: Float64Array;
@@ -30,6 +30,7 @@ export class VbucketColumns {
   readonly cutSeqno: Float64Array;
   readonly persistedSeqno: Float64Array;
   readonly purgeSeqno: Float64Array;
+  /** Highest revision of a deleted document: a new document gets a higher one. */
   readonly maxDeletedRev: Float64Array;
   /** Highest CAS of any change. */
   readonly casHi: Uint32Array;

@@ -5,13 +5,14 @@ export interface VbucketFigures {
   items: number;
   tombstones: number;
   nonResident: number;
-  /** Dirty items, not on disk yet. */
+  /** Changes that are not on disk yet. */
   dirtyItems: number;
   dirtyBytes: number;
   /** Tombstones up to this seqno may have been purged. */
   purgeSeqno: number;
   /** The highest CAS of any change. */
   maxCas: bigint;
+  /** The highest revision of a deleted document: a new document gets a higher one. */
   maxDeletedRev: number;
 }
 

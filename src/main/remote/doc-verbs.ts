@@ -31,7 +31,7 @@ const casText: OptionKind<bigint> = {
 const casOption = { cas: { kind: casText, doc: 'only if the document has this CAS' } } as const;
 const writing = {
   file: { kind: kinds.path, doc: 'file of the value; -: standard input' },
-  expiry: { kind: expirySeconds, doc: 'when the document expires, from now' },
+  expiry: { kind: expirySeconds, doc: 'time after which the document expires' },
   durability: {
     kind: choice('none', 'majority', 'majorityAndPersistActive', 'persistToMajority'),
     default: 'none',

@@ -63,7 +63,7 @@ const importOptions = {
     doc: 'store cells of CSV that are numbers, true or false as such',
   },
   'omit-empty': { kind: kinds.flag, default: false, doc: 'store no field for an empty cell of CSV' },
-  expiry: { kind: expirySeconds, doc: 'when the documents expire, from now' },
+  expiry: { kind: expirySeconds, doc: 'time after which the documents expire' },
   'errors-shown': {
     kind: wholeNumber(0, 1_000_000),
     default: 100,
@@ -72,7 +72,7 @@ const importOptions = {
   resume: { kind: kinds.flag, default: false, doc: 'go on where an interrupted import ended' },
   'progress-file': {
     kind: kinds.path,
-    doc: 'where it is written how far the import came (default: FILE.divan-import)',
+    doc: 'file that records the progress of the import (default: FILE.divan-import)',
   },
 } as const;
 
@@ -95,7 +95,7 @@ interface ImportOptions extends RemoteOptions {
 /** In the progress file: the keys of #UUID# follow from the seed. */
 interface Saved {
   readonly seed: string;
-  /** Null: the user may not read it. */
+  /** A digest of the vbucket histories, which shows whether the bucket lost documents since; null: the user may not read them. */
   readonly histories: string | null;
   readonly state: ImportState;
 }
@@ -103,7 +103,7 @@ interface Saved {
 export const importVerbs = [
   verb(
     'BUCKET FILE',
-    'imports the documents of a file (-: standard input) into a collection; broken lines are reported with their number, and the rest goes in',
+    'imports the documents of a file (-: standard input) into a collection; lines with errors are reported with their number, and all others are imported',
     importOptions,
     (options, [bucket = '', file = '']) =>
       interruptible((signal) => new Import(options, bucket, file, signal).run()),
@@ -187,7 +187,7 @@ class Import {
         this.source.path === '-' && header !== null ? header.rest : recordsOf(this.source, start);
       await new ImportRun(target, form, reports, start).run(records, this.signal);
       if ((await data.histories()) !== saved.histories)
-        throw new CommandError('a node ended meanwhile and lost documents that it had taken');
+        throw new CommandError('a node ended during the import and lost documents that it had acknowledged');
     } catch (error) {
       throw this.interrupted(error, saved);
     } finally {

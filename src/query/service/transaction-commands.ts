@@ -8,10 +8,7 @@ import type { Transaction } from '../transactions/transaction.ts';
 import { beginTransaction } from './begin-transaction.ts';
 import type { CommandScope } from './command-scope.ts';
 
-const kinds = [
-  ...(['START_TRANSACTION', 'COMMIT', 'ROLLBACK', 'SAVEPOINT'] as const),
-  'SET_TRANSACTION_ISOLATION',
-] as const;
+const kinds = ['START_TRANSACTION', 'COMMIT', 'ROLLBACK', 'SAVEPOINT', 'SET_TRANSACTION_ISOLATION'] as const;
 
 export type TransactionCommand = Extract<PlainCommand, { kind: (typeof kinds)[number] }>;
 

@@ -73,10 +73,9 @@ interface Field {
 const isWhole = (value: unknown, minimum: number): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= minimum;
 
-type NumberName = Exclude<
-  { [K in keyof ServiceSettings]: ServiceSettings[K] extends number ? K : never }[keyof ServiceSettings],
-  never
->;
+type NumberName = {
+  [K in keyof ServiceSettings]: ServiceSettings[K] extends number ? K : never;
+}[keyof ServiceSettings];
 type FlagName = 'isPretty' | 'showsControls' | 'autoPrepare' | 'sequentialScans';
 
 const integerField = (name: NumberName, minimum = 0): Field => ({

@@ -24,7 +24,7 @@ const nothing = Buffer.alloc(0);
 const crcMacro = macro('value_crc32c');
 
 /** Removes the attribute that links the document to its attempt. */
-const clearLinks: PathWrite = { opcode: SubdocOpcode.delete, flags: xattr, path: 'txn' };
+const removeTxnAttribute: PathWrite = { opcode: SubdocOpcode.delete, flags: xattr, path: 'txn' };
 
 export function stageRequest(
   change: StagedChange,
@@ -96,7 +96,7 @@ export function commitRequest(
         expiry: expiration,
         parts: {
           docFlags: 0,
-          writes: [clearLinks, { opcode: SubdocOpcode.setDoc, flags: 0, path: '', value: bytes }],
+          writes: [removeTxnAttribute, { opcode: SubdocOpcode.setDoc, flags: 0, path: '', value: bytes }],
         },
       };
     case 'remove':
@@ -111,5 +111,5 @@ export const rollbackRequest = (id: string, cas: bigint, isDeleted: boolean): St
   value: nothing,
   cas,
   expiry: isDeleted ? 0 : 'keep',
-  parts: { docFlags: isDeleted ? DocFlag.accessDeleted : 0, writes: [clearLinks] },
+  parts: { docFlags: isDeleted ? DocFlag.accessDeleted : 0, writes: [removeTxnAttribute] },
 });

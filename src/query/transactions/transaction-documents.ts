@@ -18,7 +18,8 @@ import type { OtherAttempts } from './other-attempts.ts';
 import type { StagedChange, StagedKind } from './staged-change.ts';
 import type { Transaction } from './transaction.ts';
 
-const links = 'txn';
+/** The extended attribute that links a document to an attempt. */
+const txnAttribute = 'txn';
 const noBytes = new Uint8Array();
 
 export class TransactionDocuments implements Documents {
@@ -47,7 +48,8 @@ export class TransactionDocuments implements Documents {
   ): Promise<(StoredDocument | undefined)[]> {
     const changes = this.transaction.changes.changesOf(keyspace);
     const others = ids.filter((id) => !changes.has(id));
-    const read = others.length === 0 ? [] : await this.stored.read(keyspace, others, withLinks(options));
+    const read =
+      others.length === 0 ? [] : await this.stored.read(keyspace, others, withTxnAttribute(options));
     const committed = await Promise.all(
       read.map((document) => document && this.committed(document, options)),
     );
@@ -60,7 +62,7 @@ export class TransactionDocuments implements Documents {
 
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
     const changes = this.transaction.changes.changesOf(keyspace);
-    for await (const batch of this.stored.scan(keyspace, withLinks(options))) {
+    for await (const batch of this.stored.scan(keyspace, withTxnAttribute(options))) {
       const unchanged = batch.filter(({ id }) => !changes.has(id));
       const current = await Promise.all(unchanged.map((document) => this.committed(document, options)));
       yield current.filter((document) => document !== undefined);
@@ -129,8 +131,8 @@ export class TransactionDocuments implements Documents {
 
   /** Returns the staged version if another transaction has committed it, though the document does not have it yet. */
   private async committed(stored: StoredDocument, options: ReadOptions): Promise<StoredDocument | undefined> {
-    const document = withoutLinks(stored, options);
-    const txn = objectOf<TxnAttribute>(stored.xattrs?.get(links));
+    const document = withoutTxnAttribute(stored, options);
+    const txn = objectOf<TxnAttribute>(stored.xattrs?.get(txnAttribute));
     if (txn?.id === undefined || !(await this.others.isCommitted(txn))) return document;
     if (txn.op?.type === 'remove') return undefined;
     if (txn.op?.stgd === undefined) return document;
@@ -196,20 +198,20 @@ function documentOf({ kind, id, bytes, ownCas, expiration }: StagedChange): Stor
 }
 
 /** Without the transaction attributes, which the statement did not request. */
-function withoutLinks(
+function withoutTxnAttribute(
   stored: StoredDocument,
   { xattrs: wanted = [], expiration }: ReadOptions,
 ): StoredDocument {
   const { xattrs, ...document } = stored;
   if (xattrs === undefined || (wanted.length === 0 && expiration !== true)) return document;
-  return wanted.includes(links)
+  return wanted.includes(txnAttribute)
     ? stored
-    : { ...document, xattrs: new Map([...xattrs].filter(([name]) => name !== links)) };
+    : { ...document, xattrs: new Map([...xattrs].filter(([name]) => name !== txnAttribute)) };
 }
 
-const withLinks = <T extends ReadOptions>(options: T): T => ({
+const withTxnAttribute = <T extends ReadOptions>(options: T): T => ({
   ...options,
-  xattrs: [...(options.xattrs ?? []), links],
+  xattrs: [...(options.xattrs ?? []), txnAttribute],
 });
 
 /** The indexes that the statements of a transaction scan: for documents that it has changed, with rows computed from the changes. */

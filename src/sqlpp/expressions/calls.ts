@@ -5,9 +5,9 @@ import { functionNamed } from '../functions/catalogue.ts';
 import type { Memo } from '../functions/declaration.ts';
 import type { Call } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
-import { type Compiling, type Evaluate, evaluateAll } from './evaluate.ts';
+import { type Evaluate, type ExpressionCompiler, evaluateAll } from './evaluate.ts';
 
-export function compileCall(node: Call, compiler: Compiling): Evaluate {
+export function compileCall(node: Call, compiler: ExpressionCompiler): Evaluate {
   const declaration = functionNamed(node.name);
   if (declaration === undefined) throw sqlError(3000, `Invalid function ${node.name}`);
   const list = node.arguments.map((argument) => compiler.compileDeepParsed(argument));

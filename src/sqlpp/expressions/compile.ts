@@ -8,7 +8,7 @@ import { resolve, resolveDeep } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
 import { compileCall } from './calls.ts';
 import { compileCase, compileObject } from './constructions.ts';
-import { type Compiling, type Evaluate, evaluateAll, type Variable } from './evaluate.ts';
+import { type Evaluate, type ExpressionCompiler, evaluateAll, type Variable } from './evaluate.ts';
 import { compileArrayStar, compileElement, compileField, compileSlice } from './navigation.ts';
 import {
   compileArithmetic,
@@ -30,7 +30,7 @@ export function compile(expression: Expression): Evaluate {
   return new Compiler(new Map()).compile(expression);
 }
 
-class Compiler implements Compiling {
+class Compiler implements ExpressionCompiler {
   private readonly variables: ReadonlyMap<string, Variable>;
 
   constructor(variables: ReadonlyMap<string, Variable>) {

@@ -3,10 +3,10 @@ import type { Case, ObjectConstruction } from '../tree/query.ts';
 import { equal } from '../values/comparison.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, setMember } from '../values/value.ts';
-import type { Compiling, Evaluate } from './evaluate.ts';
+import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
 
 /** Omits members whose name is NULL or MISSING, or whose value is MISSING; any other name that is not a string gives NULL. */
-export function compileObject(node: ObjectConstruction, compiler: Compiling): Evaluate {
+export function compileObject(node: ObjectConstruction, compiler: ExpressionCompiler): Evaluate {
   const members = node.members.map(({ name, value }) => ({
     constant: name.kind === 'constant' && typeof name.value === 'string' ? name.value : undefined,
     name: compiler.compileParsed(name),
@@ -25,7 +25,7 @@ export function compileObject(node: ObjectConstruction, compiler: Compiling): Ev
   };
 }
 
-export function compileCase(node: Case, compiler: Compiling): Evaluate {
+export function compileCase(node: Case, compiler: ExpressionCompiler): Evaluate {
   const whens = node.whens.map(({ when, result }) => ({
     when: compiler.compileParsed(when),
     result: compiler.compile(result),

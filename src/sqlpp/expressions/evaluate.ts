@@ -14,7 +14,7 @@ export interface Variable {
   value: Value;
 }
 
-export interface Compiling {
+export interface ExpressionCompiler {
   compile(expression: Expression): Evaluate;
   compileAll(expressions: readonly Expression[]): Evaluate[];
   /** Compiles to a parsed result, which can be compared and computed with. */
@@ -22,7 +22,7 @@ export interface Compiling {
   /** Compiles to a result that is parsed completely, with all nested values. */
   compileDeepParsed(expression: Expression): Evaluate;
   /** A compiler with more variables in scope. */
-  inner(variables: ReadonlyMap<string, Variable>): Compiling;
+  inner(variables: ReadonlyMap<string, Variable>): ExpressionCompiler;
 }
 
 export function evaluateAll(

@@ -5,9 +5,9 @@ import { compareStrings } from '../values/collation.ts';
 import { itemOf, memberOf, nameBytes } from '../values/json-scan.ts';
 import { isArray } from '../values/types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
-import type { Compiling, Evaluate } from './evaluate.ts';
+import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
 
-export function compileField(node: Field, compiler: Compiling): Evaluate {
+export function compileField(node: Field, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compile(node.of);
   const { name } = node;
   if (name.kind === 'constant' && typeof name.value === 'string') {
@@ -47,7 +47,7 @@ function fieldWithoutCase(value: Value, name: string): Value {
   return similar.sort(([a], [b]) => compareStrings(a, b))[0]?.[1];
 }
 
-export function compileElement(node: Element, compiler: Compiling): Evaluate {
+export function compileElement(node: Element, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compile(node.of);
   const index = compiler.compileParsed(node.index);
   return (row, context) => {
@@ -63,7 +63,7 @@ function item(value: Value, position: number): Value {
   return isArray(value) ? value[position < 0 ? value.length + position : position] : undefined;
 }
 
-export function compileSlice(node: Slice, compiler: Compiling): Evaluate {
+export function compileSlice(node: Slice, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compile(node.of);
   const bound = (expression: Expression | undefined): Evaluate | undefined =>
     expression === undefined ? undefined : compiler.compileParsed(expression);
@@ -93,7 +93,7 @@ function slice(items: readonly Value[], start: number, end: number): Value {
 }
 
 /** An object whose members are arrays of the items' members. */
-export function compileArrayStar(node: ArrayStar, compiler: Compiling): Evaluate {
+export function compileArrayStar(node: ArrayStar, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compile(node.of);
   return (row, context) => {
     const value = of(row, context);

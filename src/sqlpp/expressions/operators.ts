@@ -21,7 +21,7 @@ import { compare, equal } from '../values/comparison.ts';
 import { identityOf } from '../values/identity.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
-import type { Compiling, Evaluate } from './evaluate.ts';
+import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
 import { descendants } from './navigation.ts';
 
 const arithmetic: Readonly<Record<ArithmeticOperator, (a: Value, b: Value) => Value>> = {
@@ -32,19 +32,19 @@ const arithmetic: Readonly<Record<ArithmeticOperator, (a: Value, b: Value) => Va
   '%': modulo,
 };
 
-export function compileArithmetic(node: Arithmetic, compiler: Compiling): Evaluate {
+export function compileArithmetic(node: Arithmetic, compiler: ExpressionCompiler): Evaluate {
   const operation = arithmetic[node.operator];
   const left = compiler.compileParsed(node.left);
   const right = compiler.compileParsed(node.right);
   return (row, context) => operation(left(row, context), right(row, context));
 }
 
-export function compileNegation(node: Negation, compiler: Compiling): Evaluate {
+export function compileNegation(node: Negation, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compileParsed(node.of);
   return (row, context) => negate(of(row, context));
 }
 
-export function compileNot(node: Not, compiler: Compiling): Evaluate {
+export function compileNot(node: Not, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compileParsed(node.of);
   return (row, context) => inverted(of(row, context));
 }
@@ -54,7 +54,7 @@ function inverted(value: Value): Value {
 }
 
 /** Short-circuits at the deciding value: false for AND, true for OR. */
-export function compileLogical(node: Logical, compiler: Compiling): Evaluate {
+export function compileLogical(node: Logical, compiler: ExpressionCompiler): Evaluate {
   const operands = node.operands.map((operand) => compiler.compileParsed(operand));
   return node.operator === 'and' ? allOf(operands) : anyOf(operands);
 }
@@ -89,7 +89,7 @@ function anyOf(operands: readonly Evaluate[]): Evaluate {
   };
 }
 
-export function compileComparison(node: Comparison, compiler: Compiling): Evaluate {
+export function compileComparison(node: Comparison, compiler: ExpressionCompiler): Evaluate {
   const left = compiler.compileParsed(node.left);
   const right = compiler.compileParsed(node.right);
   switch (node.operator) {
@@ -115,7 +115,7 @@ function ordered(left: Evaluate, right: Evaluate, decide: (order: number) => boo
   };
 }
 
-export function compileBetween(node: Between, compiler: Compiling): Evaluate {
+export function compileBetween(node: Between, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compileParsed(node.of);
   const low = compiler.compileParsed(node.low);
   const high = compiler.compileParsed(node.high);
@@ -129,7 +129,7 @@ export function compileBetween(node: Between, compiler: Compiling): Evaluate {
   };
 }
 
-export function compileLike(node: Like, compiler: Compiling): Evaluate {
+export function compileLike(node: Like, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compileParsed(node.of);
   const pattern = compiler.compileParsed(node.pattern);
   const escape_ = node.escape === undefined ? undefined : compiler.compileParsed(node.escape);
@@ -150,7 +150,7 @@ export function compileLike(node: Like, compiler: Compiling): Evaluate {
   };
 }
 
-export function compileIs(node: IsTest, compiler: Compiling): Evaluate {
+export function compileIs(node: IsTest, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compile(node.of);
   const { isNegated } = node;
   switch (node.test) {
@@ -173,7 +173,7 @@ export function compileIs(node: IsTest, compiler: Compiling): Evaluate {
 /** Lists of constants of at least this length are looked up in a set. */
 const hashedFrom = 8;
 
-export function compileMembership(node: Membership, compiler: Compiling): Evaluate {
+export function compileMembership(node: Membership, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compileParsed(node.of);
   const list = compiler.compile(node.list);
   const { isNegated, operator } = node;
@@ -250,7 +250,7 @@ function noneOf(items: readonly Value[]): boolean | null | undefined {
   return items.includes(undefined) ? undefined : false;
 }
 
-export function compileConcatenation(node: Concatenation, compiler: Compiling): Evaluate {
+export function compileConcatenation(node: Concatenation, compiler: ExpressionCompiler): Evaluate {
   const operands = node.operands.map((operand) => compiler.compileParsed(operand));
   return (row, context) => {
     let text: string | null = '';

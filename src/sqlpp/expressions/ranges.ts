@@ -5,7 +5,7 @@ import type { Comprehension, Quantified, RangeBinding } from '../tree/query.ts';
 import { resolveDeep } from '../values/json-parse.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, type Value } from '../values/value.ts';
-import type { Compiling, Evaluate, Variable } from './evaluate.ts';
+import type { Evaluate, ExpressionCompiler, Variable } from './evaluate.ts';
 import { descendants, sortedMembers } from './navigation.ts';
 
 /** The values that a binding iterates over, and for a position variable the positions or names. */
@@ -24,9 +24,9 @@ interface CompiledRange {
 class Ranges {
   private readonly list: readonly CompiledRange[];
   /** The compiler for expressions that see the variables. */
-  readonly inner: Compiling;
+  readonly inner: ExpressionCompiler;
 
-  constructor(bindings: readonly RangeBinding[], compiler: Compiling) {
+  constructor(bindings: readonly RangeBinding[], compiler: ExpressionCompiler) {
     const variables = new Map<string, Variable>();
     const variable = (name: string): Variable => {
       const bound: Variable = { value: undefined };
@@ -107,7 +107,7 @@ function descendantPairs(value: Value): readonly Pair[] | undefined {
   return pairs?.flatMap((pair): readonly Pair[] => [pair, ...(descendantPairs(pair[1]) ?? [])]);
 }
 
-export function compileQuantified(node: Quantified, compiler: Compiling): Evaluate {
+export function compileQuantified(node: Quantified, compiler: ExpressionCompiler): Evaluate {
   const ranges = new Ranges(node.bindings, compiler);
   const satisfies = ranges.inner.compileParsed(node.satisfies);
   const { quantifier } = node;
@@ -125,7 +125,7 @@ export function compileQuantified(node: Quantified, compiler: Compiling): Evalua
   };
 }
 
-export function compileComprehension(node: Comprehension, compiler: Compiling): Evaluate {
+export function compileComprehension(node: Comprehension, compiler: ExpressionCompiler): Evaluate {
   const ranges = new Ranges(node.bindings, compiler);
   const value = ranges.inner.compile(node.value);
   const when = node.when === undefined ? undefined : ranges.inner.compileParsed(node.when);

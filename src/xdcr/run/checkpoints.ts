@@ -67,7 +67,7 @@ export class Checkpoints {
     return this.mappings.formerMappings.filter((former) => this.recordedMappings.has(mappingId(former)));
   }
 
-  /** All routes that the outdated mappings did not have are skipped ones now. */
+  /** Call once all routes that the outdated mappings did not have are in `skipped`: those mappings are then no longer needed. */
   mappingsCompared(): void {
     this.recordedMappings.clear();
   }

@@ -127,7 +127,7 @@ export class ChangedDocument implements FilteredDocument {
   }
 }
 
-/** Deletions and expirations are sent whatever the document was, unless the settings name them. */
+/** Whether `filterExpression` decides about a change of this kind: about deletions and expirations only with their own two settings. */
 function appliesExpression(
   kind: ChangeKind,
   settings: DataPathSettings,

@@ -2,6 +2,7 @@
 // receives the version; this only saves sending what would lose.
 import { readU32 } from '#wire/bytes.ts';
 import type { Frame } from '#wire/frame.ts';
+import { Datatype } from '#wire/status.ts';
 import type { ConflictResolution } from '../xdcr.contract.ts';
 import type { Outgoing } from './outgoing.ts';
 
@@ -15,8 +16,6 @@ export interface Meta {
   hasXattrs: boolean;
 }
 
-const xattrBit = 4;
-
 /** The metadata in a reply to GET_META; the byte of the datatype is optional. */
 export function targetMeta({ buffer, extrasStart, keyStart, casHi, casLo }: Frame): Meta {
   return {
@@ -26,7 +25,7 @@ export function targetMeta({ buffer, extrasStart, keyStart, casHi, casLo }: Fram
     rev: readU32(buffer, extrasStart + 12) * 2 ** 32 + readU32(buffer, extrasStart + 16),
     casHi,
     casLo,
-    hasXattrs: keyStart - extrasStart > 20 && ((buffer[extrasStart + 20] as number) & xattrBit) !== 0,
+    hasXattrs: keyStart - extrasStart > 20 && ((buffer[extrasStart + 20] as number) & Datatype.xattr) !== 0,
   };
 }
 
@@ -39,5 +38,5 @@ export function wins(outgoing: Outgoing, target: Meta, rule: ConflictResolution)
   if (versionOrder !== 0 || isDeletion) return versionOrder > 0;
   const metadataOrder = outgoing.expiry - target.expiry || outgoing.flags - target.flags;
   if (metadataOrder !== 0) return metadataOrder > 0;
-  return (outgoing.datatype & xattrBit) !== 0 && !target.hasXattrs;
+  return (outgoing.datatype & Datatype.xattr) !== 0 && !target.hasXattrs;
 }

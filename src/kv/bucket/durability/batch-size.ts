@@ -1,10 +1,10 @@
 // How many bytes of changes one commit of a file writes.
 
-/** Commits of all buckets take turns on the disk: longer ones are a larger share of it. */
+/** Commits of all buckets share the disk, one after the other: a bucket with longer ones gets a larger share. */
 const targetCommitMs = { low: 50, high: 100 } as const;
-export const firstBatch = 1024 * 1024;
-const smallestBatch = 64 * 1024;
-export const largestBatch = 4 * 1024 * 1024;
+export const firstBatchBytes = 1024 * 1024;
+const batchBytesMin = 64 * 1024;
+export const batchBytesMax = 4 * 1024 * 1024;
 
 /** Adapts the batch size towards commits of the target time. */
 export function adapt(
@@ -14,6 +14,6 @@ export function adapt(
   priority: keyof typeof targetCommitMs,
 ): void {
   const targetMs = targetCommitMs[priority];
-  if (tookMs > targetMs) file.batchBytes = Math.max(smallestBatch, (file.batchBytes * targetMs) / tookMs);
-  else if (bytes >= file.batchBytes) file.batchBytes = Math.min(largestBatch, file.batchBytes * 1.5);
+  if (tookMs > targetMs) file.batchBytes = Math.max(batchBytesMin, (file.batchBytes * targetMs) / tookMs);
+  else if (bytes >= file.batchBytes) file.batchBytes = Math.min(batchBytesMax, file.batchBytes * 1.5);
 }

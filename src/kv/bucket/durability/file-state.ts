@@ -2,7 +2,7 @@
 import type { Timer } from '#ports/clock.ts';
 import { CutWriter } from '../../data/cut.ts';
 import { type CutBuffer, fileOf } from '../../data/disk-engine.ts';
-import { firstBatch } from './batch-size.ts';
+import { firstBatchBytes } from './batch-size.ts';
 import type { UrgentEnd } from './urgent-end.ts';
 
 /** Encoded cuts, and the seqnos that are persisted with them. */
@@ -53,7 +53,7 @@ export const newFileState = (vbs: number[], urgentEnd: UrgentEnd): FileState => 
   writer: new CutWriter(),
   ends: [],
   cursor: 0,
-  batchBytes: firstBatch,
+  batchBytes: firstBatchBytes,
   timer: null,
   lingers: 0,
   changes: 0,

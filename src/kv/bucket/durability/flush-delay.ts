@@ -1,5 +1,5 @@
 // How long the changes of a file wait for more before they are written, when no client waits for the disk.
-import { firstBatch, largestBatch } from './batch-size.ts';
+import { batchBytesMax, firstBatchBytes } from './batch-size.ts';
 import type { FileState } from './file-state.ts';
 
 /** Delay for collecting more changes of the same keys. */
@@ -44,7 +44,7 @@ export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs,
   const { batchBytes, isLoaded, lingers } = file;
   if (lingers >= (isLoaded ? loadedDelaysMax : delaysMax)[priority] || dirty.ofRoom >= waitingShare)
     return false;
-  return dirty.bytes < (isLoaded ? largestBatch : Math.max(batchBytes, firstBatch));
+  return dirty.bytes < (isLoaded ? batchBytesMax : Math.max(batchBytes, firstBatchBytes));
 }
 
 /** Whether a flush that is due leaves the changes of copies to a later one. */
@@ -53,11 +53,11 @@ export function mayLeaveCopies(
   { bytes, ofRoom }: DirtyBytes,
 ): boolean {
   if (!isLoaded || flushesWithoutCopies >= flushesWithoutCopiesMax) return false;
-  return bytes < largestBatch && ofRoom < waitingShare;
+  return bytes < batchBytesMax && ofRoom < waitingShare;
 }
 
 /** Whether the next batch is written without a delay. Under load more than that waits, as above. */
 export function hasBatch({ batchBytes, isLoaded }: DelayedFile, { bytes, ofRoom }: DirtyBytes): boolean {
   if (!isLoaded) return bytes >= batchBytes;
-  return bytes >= largestBatch || (bytes >= batchBytes && ofRoom >= waitingShare);
+  return bytes >= batchBytesMax || (bytes >= batchBytes && ofRoom >= waitingShare);
 }
