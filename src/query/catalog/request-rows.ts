@@ -2,7 +2,7 @@
 import type { Clock } from '#ports/clock.ts';
 import { durationText } from '../request/duration.ts';
 import type { ActiveRequest } from '../state/active-requests.ts';
-import type { CompletedRequest } from '../state/completed-requests.ts';
+import type { CompletedRequest, EndedRequest } from '../state/completed-requests.ts';
 import { type PreparedEntry, shownNameOf } from '../state/prepared-cache.ts';
 import type { PlainRow } from './plain-row.ts';
 import { shownMessage, shownStatement } from './without-passwords.ts';
@@ -10,7 +10,7 @@ import { shownMessage, shownStatement } from './without-passwords.ts';
 const timeText = (ms: number): string => new Date(ms).toISOString();
 
 /** The members of active and of completed requests. */
-function common(active: ActiveRequest) {
+function common(active: EndedRequest) {
   const { request, outcome } = active;
   const phases = [...(outcome?.phases ?? [])];
   const hasPhases = phases.length > 0;
