@@ -106,7 +106,7 @@ export class NodeQueryService {
         }),
     });
     definitions.queryNodes.serve({
-      rows: (keyspace) => this.worker.rows(keyspace),
+      rows: (keyspace, after) => this.worker.rows(keyspace, after),
       remove: (keyspace, ids) => this.worker.removeRows(keyspace, ids),
       caughtUp: async () => void (await this.report()), // it answers in order, after the definitions that it was sent
     });

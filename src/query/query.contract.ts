@@ -110,8 +110,16 @@ export interface QueryNodeDescription {
   readonly isThis: boolean;
 }
 
+/** Some of the rows of a node, in the order of their ids. */
+export interface RowsPage {
+  readonly rows: readonly PlainRow[];
+  /** The last id of the page if rows follow. */
+  readonly next: string | null;
+}
+
 export interface RowsOfNodes {
-  readonly nodes: readonly { readonly node: string; readonly rows: readonly PlainRow[] }[];
+  /** The first page of each node. */
+  readonly nodes: readonly ({ readonly node: string } & RowsPage)[];
   /** The nodes that did not answer, with reasons. */
   readonly failed: readonly { readonly node: string; readonly reason: string }[];
 }
@@ -120,12 +128,15 @@ export interface RowsOfNodes {
 export interface OtherQueryNodes {
   rows(keyspace: string): Promise<RowsOfNodes>;
   /** @throws Error when the node does not answer */
+  rowsAfter(keyspace: string, node: string, after: string): Promise<RowsPage>;
+  /** @throws Error when the node does not answer */
   remove(keyspace: string, node: string, ids: readonly string[]): Promise<void>;
 }
 
 /** The query service of this node, for the other nodes. */
 export interface OwnQueryNode {
-  rows(keyspace: string): Promise<readonly PlainRow[]>;
+  /** The page after an id; null: the first one. */
+  rows(keyspace: string, after: string | null): Promise<RowsPage>;
   remove(keyspace: string, ids: readonly string[]): Promise<void>;
   /** Resolves when later requests use the definitions that the manager had at the call. */
   caughtUp(): Promise<void>;

@@ -142,7 +142,11 @@ export function aQueryService(
       datastoreUrl: 'http://n:8091',
       nodes: [],
     }),
-    otherNodes: { rows: async () => ({ nodes: [], failed: [] }), remove: async () => {} },
+    otherNodes: {
+      rows: async () => ({ nodes: [], failed: [] }),
+      rowsAfter: async () => ({ rows: [], next: null }),
+      remove: async () => {},
+    },
   });
   const ask = (fields: object, { sink = new TestSink(), user = 'admin', password = 'password' } = {}) => {
     const closed = new AbortController();

@@ -24,7 +24,8 @@ function aCluster() {
       },
     };
     const nodes = new QueryNodes({ view: { activeNodes }, nodeId, peers: peers as never, clock });
-    nodes.serve({ rows: async () => [], remove: async () => {}, caughtUp: async () => {}, ...own });
+    const noRows = { rows: [], next: null };
+    nodes.serve({ rows: async () => noRows, remove: async () => {}, caughtUp: async () => {}, ...own });
     return nodes;
   };
   return { clock, silent, join };
@@ -51,12 +52,15 @@ test('rows come from every other node with the query service, or the reason why 
   const removed: unknown[] = [];
   const a = join('a');
   join('b', {
-    rows: async (keyspace) => [{ id: keyspace, value: 1 }],
+    rows: async (keyspace, after) => ({ rows: [{ id: keyspace, value: after }], next: after ?? 'more' }),
     remove: async (...call) => void removed.push(call),
   });
   join('c', { rows: () => assert.fail('c does not run the service') });
-  const rows = [{ id: 'prepareds', value: 1 }];
-  assert.deepEqual(await a.rows('prepareds'), { nodes: [{ node: '127.0.0.1:2', rows }], failed: [] });
+  const rows = [{ id: 'prepareds', value: null }];
+  const page = { node: '127.0.0.1:2', rows, next: 'more' };
+  assert.deepEqual(await a.rows('prepareds'), { nodes: [page], failed: [] });
+  const second = await a.rowsAfter('prepareds', '127.0.0.1:2', 'x');
+  assert.deepEqual(second, { rows: [{ id: 'prepareds', value: 'x' }], next: 'x' });
   await a.remove('prepareds', '127.0.0.1:2', ['p']);
   assert.deepEqual(removed, [['prepareds', ['p']]]);
   await assert.rejects(a.remove('prepareds', '127.0.0.1:3', ['p']), /does not run the query service/);

@@ -4,9 +4,9 @@ import type { Clock } from '#ports/clock.ts';
 import type {
   OtherQueryNodes,
   OwnQueryNode,
-  PlainRow,
   QueryNodeDescription,
   RowsOfNodes,
+  RowsPage,
 } from '#query/query.contract.ts';
 import { urlHost } from '../bootstrap/terse-config.ts';
 import type { NodeState } from '../config/cluster-state.ts';
@@ -27,6 +27,11 @@ export interface Definitions extends Changing {
   readonly revision: number;
 }
 
+interface RowsQuestion {
+  readonly keyspace: string;
+  readonly after: string | null;
+}
+
 interface KnownQuestion {
   readonly kind: string;
   readonly revision: number;
@@ -45,7 +50,11 @@ export class QueryNodes implements OtherQueryNodes {
   constructor(deps: QueryNodesDeps) {
     this.#deps = deps;
     const { peers } = deps;
-    peers.answer('queryRows', ({ keyspace }: { keyspace: string }) => this.#own?.rows(keyspace) ?? []);
+    const none: RowsPage = { rows: [], next: null };
+    peers.answer(
+      'queryRows',
+      ({ keyspace, after }: RowsQuestion) => this.#own?.rows(keyspace, after) ?? none,
+    );
     peers.answer('removeQueryRows', ({ keyspace, ids }: { keyspace: string; ids: string[] }) =>
       this.#own?.remove(keyspace, ids),
     );
@@ -69,9 +78,8 @@ export class QueryNodes implements OtherQueryNodes {
   async rows(keyspace: string): Promise<RowsOfNodes> {
     const answers = await Promise.all(
       this.#others().map(async (node) => {
-        const asked = this.#deps.peers.ask<PlainRow[]>(node.uuid, 'queryRows', { keyspace }, askMs);
-        return await asked.then(
-          (rows) => ({ node: nameOf(node), rows }),
+        return await this.#page(node, { keyspace, after: null }).then(
+          (page) => ({ node: nameOf(node), ...page }),
           (error: Error) => ({ node: nameOf(node), reason: error.message }),
         );
       }),
@@ -82,10 +90,23 @@ export class QueryNodes implements OtherQueryNodes {
     };
   }
 
+  async rowsAfter(keyspace: string, name: string, after: string): Promise<RowsPage> {
+    return await this.#page(this.#other(name), { keyspace, after });
+  }
+
   async remove(keyspace: string, name: string, ids: readonly string[]): Promise<void> {
+    await this.#deps.peers.ask(this.#other(name).uuid, 'removeQueryRows', { keyspace, ids }, askMs);
+  }
+
+  #page(node: NodeState, question: RowsQuestion): Promise<RowsPage> {
+    return this.#deps.peers.ask<RowsPage>(node.uuid, 'queryRows', question, askMs);
+  }
+
+  /** @throws Error if the cluster has no such other node */
+  #other(name: string): NodeState {
     const node = this.#others().find((other) => nameOf(other) === name);
     if (node === undefined) throw new Error('it does not run the query service in this cluster');
-    await this.#deps.peers.ask(node.uuid, 'removeQueryRows', { keyspace, ids }, askMs);
+    return node;
   }
 
   /**

@@ -1,63 +1,121 @@
 // Keyspaces of the catalog of which each node has rows of its own: what its query service runs, ran and keeps. Any node shows the rows of all
 // nodes, by asking the others.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { RowsPage } from '../query.contract.ts';
 import type { QueryParts } from '../state/parts.ts';
+import { shownNameOf } from '../state/prepared-cache.ts';
 import type { PlainRow } from './plain-row.ts';
 import { activeRow, completedRow, preparedRow } from './request-rows.ts';
 import { removeTask, taskRows } from './task-rows.ts';
 import { transactionRow } from './transaction-rows.ts';
 
+/** Made when it is shown or sent: that takes time for long statements. */
+interface OwnRow {
+  readonly id: string;
+  readonly make: () => PlainRow;
+}
+
 interface OwnKeyspace {
-  readonly rows: (service: QueryParts) => readonly PlainRow[];
+  readonly rows: (service: QueryParts) => readonly OwnRow[];
   readonly remove: (service: QueryParts, id: string) => void;
 }
 
-export const ownKeyspaces: Readonly<Record<string, OwnKeyspace>> = {
+const made = (rows: readonly PlainRow[]): OwnRow[] => rows.map((row) => ({ id: row.id, make: () => row }));
+
+const ownKeyspaces: Readonly<Record<string, OwnKeyspace>> = {
   active_requests: {
-    rows: ({ active, deps }) => active.all().map((request) => activeRow(request, deps.clock)),
+    rows: ({ active, deps }) =>
+      active.all().map((request) => ({ id: request.id, make: () => activeRow(request, deps.clock) })),
     remove: ({ active }, id) =>
       active.find(id)?.cancel(sqlError(5011, 'the request was cancelled by an administrator')),
   },
   completed_requests: {
-    rows: ({ completed }) => completed.all().map(completedRow),
+    rows: ({ completed }) =>
+      completed.all().map((request) => ({ id: request.active.id, make: () => completedRow(request) })),
     remove: ({ completed }, id) => void completed.delete(id),
   },
   prepareds: {
-    rows: ({ prepared }) => prepared.all().map((entry) => preparedRow(entry)),
+    rows: ({ prepared }) =>
+      prepared.all().map((entry) => ({ id: shownNameOf(entry), make: () => preparedRow(entry) })),
     remove: ({ prepared }, id) => void prepared.remove(id),
   },
-  tasks_cache: { rows: taskRows, remove: (service, id) => void removeTask(service, id) },
+  tasks_cache: {
+    rows: (service) => made(taskRows(service)),
+    remove: (service, id) => void removeTask(service, id),
+  },
   transactions: {
-    rows: ({ transactions }) => transactions.all().map(transactionRow),
+    rows: ({ transactions }) => made(transactions.all().map(transactionRow)),
     remove: ({ transactions }, id) => void transactions.end(id),
   },
 };
 
-/** The limit of what a node sends to another one. */
-const sentBytesMax = 8 << 20;
+export const isOwnKeyspace = (keyspace: string): boolean => Object.hasOwn(ownKeyspaces, keyspace);
 
-/** The rows of this node, for another one, without undefined members. */
-export function rowsForOthers(service: QueryParts, keyspace: string): PlainRow[] {
-  const text = JSON.stringify(ownKeyspaces[keyspace]?.rows(service) ?? []);
-  if (text.length > sentBytesMax) throw new Error(`its rows have more than ${sentBytesMax} bytes`);
-  return JSON.parse(text) as PlainRow[];
+/** A node sends its rows to another one in pages of this many characters and one row more: larger ones would delay its other requests. */
+const pageCharacters = 1 << 20;
+/** The most pages that a statement takes from a node. */
+const pagesMax = 64;
+
+/** Rows of this node for another one, in the order of their ids, from the one after `after` on. They have no undefined members. */
+export function pageForOthers(service: QueryParts, keyspace: string, after: string | null): RowsPage {
+  const all = ownKeyspaces[keyspace]?.rows(service) ?? [];
+  const left = after === null ? [...all] : all.filter(({ id }) => id > after);
+  left.sort((a, b) => (a.id < b.id ? -1 : 1));
+  const rows: PlainRow[] = [];
+  let characters = 0;
+  for (const { id, make } of left) {
+    if (characters > pageCharacters) return { rows, next: rows.at(-1)?.id ?? null };
+    const text = JSON.stringify(make().value);
+    characters += text.length;
+    rows.push({ id, value: JSON.parse(text) });
+  }
+  return { rows, next: null };
 }
 
-/** The rows of all nodes. Ids name the node, since each has names of its own. `warn` is called for nodes that do not answer. */
+/** The rows of all nodes. Ids name the node, since each has names of its own. `warn` is called for nodes of which rows are missing. */
 export async function rowsOfAllNodes(
-  { deps }: QueryParts,
+  service: QueryParts,
   keyspace: string,
-  own: readonly PlainRow[],
   warn: (warning: Error) => void,
 ): Promise<readonly PlainRow[]> {
+  const { deps } = service;
+  const own = (ownKeyspaces[keyspace]?.rows(service) ?? []).map(({ make }) => make());
   const { name, nodes } = deps.node();
   if (nodes.length < 2) return own;
-  const others = await deps.otherNodes.rows(keyspace);
-  for (const { node, reason } of others.failed)
+  const fail = (node: string, reason: string) =>
     warn(sqlError(11008, `system:${keyspace}`, `node ${node}: ${reason}`));
-  return [{ node: name, rows: own }, ...others.nodes].flatMap(({ node, rows }) =>
+  const others = await deps.otherNodes.rows(keyspace);
+  for (const { node, reason } of others.failed) fail(node, reason);
+  const read = others.nodes.map(async ({ node, ...first }) => {
+    const { rows, problem } = await allPages(first, (after) =>
+      deps.otherNodes.rowsAfter(keyspace, node, after),
+    );
+    if (problem !== null) fail(node, problem);
+    return { node, rows };
+  });
+  return [{ node: name, rows: own }, ...(await Promise.all(read))].flatMap(({ node, rows }) =>
     rows.map(({ id, value }) => ({ id: `[${node}]${id}`, value: { ...(value as object), node } })),
   );
+}
+
+/** With `problem`, the reason why the last of the rows are missing. */
+async function allPages(
+  first: RowsPage,
+  read: (after: string) => Promise<RowsPage>,
+): Promise<{ rows: readonly PlainRow[]; problem: string | null }> {
+  const rows = [...first.rows];
+  let { next } = first;
+  for (let page = 1; next !== null; page++) {
+    if (page === pagesMax) return { rows, problem: `only its first ${rows.length} rows are shown` };
+    try {
+      const following = await read(next);
+      for (const row of following.rows) rows.push(row);
+      next = following.next;
+    } catch (error) {
+      return { rows, problem: (error as Error).message };
+    }
+  }
+  return { rows, problem: null };
 }
 
 /** Removes rows by their ids as `rowsOfAllNodes` has them. */

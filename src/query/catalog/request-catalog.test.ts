@@ -4,6 +4,7 @@ import { eventually } from '../../../test/support/node-process.ts';
 import { aQueryService, originOf } from '../../../test/support/query-service.ts';
 import { openSession } from '../access/session.ts';
 import { answerAdmin } from '../admin/admin.ts';
+import { pageForOthers } from './own-rows.ts';
 import { RequestCatalog } from './request-catalog.ts';
 
 const execution = { signal: new AbortController().signal };
@@ -98,9 +99,10 @@ test('requests, prepared statements and the like of all nodes are shown and remo
     }),
     otherNodes: {
       rows: async (keyspace: string) => ({
-        nodes: [{ node: '[::1]:8091', rows: [{ id: 'p', value: { name: 'p', keyspace } }] }],
+        nodes: [{ node: '[::1]:8091', rows: [{ id: 'p', value: { name: 'p', keyspace } }], next: null }],
         failed: [{ node: 'm:8091', reason: 'it hangs' }],
       }),
+      rowsAfter: () => assert.fail('there is no other page'),
       remove: async (...call: unknown[]) => void removed.push(call),
     },
   });
@@ -163,4 +165,45 @@ test('a statement asks the other nodes once, and does not wait for one that hang
   ends.abort(new Error('timeout'));
   for (const each of waiting) await assert.rejects(each, /timeout/);
   assert.deepEqual(asked, ['prepareds', 'transactions']);
+});
+
+test('rows of another node come in pages, and those read before it fails are shown', async () => {
+  const [here, there] = [
+    aQueryService({ completedThresholdMs: 0 }),
+    aQueryService({ completedThresholdMs: 0 }),
+  ];
+  const long = `ROWS 1 /*${'x'.repeat(600_000)}*/`;
+  for (let count = 0; count < 5; count++) await there.answerOf({ statement: long });
+  const nodes = ['n:8091', 'm:8091'].map((name) => ({ name, services: ['n1ql'], ports: {}, isThis: false }));
+  const asked: (string | null)[] = [];
+  let failFrom = Number.POSITIVE_INFINITY;
+  const page = async (after: string | null) => {
+    if (asked.push(after) > failFrom) throw new Error('it went away');
+    return pageForOthers(there.service, 'completed_requests', after);
+  };
+  const node = here.service.deps.node();
+  Object.assign(here.service.deps, {
+    node: () => ({ ...node, nodes }),
+    otherNodes: {
+      rows: async () => ({ nodes: [{ node: 'm:8091', ...(await page(null)) }], failed: [] }),
+      rowsAfter: (_keyspace: string, _node: string, after: string) => page(after),
+    },
+  });
+  const session = await openSession(here.service.deps.authority, originOf('admin', 'password'), []);
+  const scan = async () => {
+    const warnings: string[] = [];
+    const ids: string[] = [];
+    const catalog = new RequestCatalog(here.service, session);
+    const warn = ({ message }: Error) => warnings.push(message);
+    for await (const rows of catalog.scan('completed_requests', execution, warn))
+      ids.push(...rows.map(({ id }) => id));
+    return { ids: ids.sort(), warnings };
+  };
+  const wanted = there.service.completed.all().map(({ active }) => `[m:8091]${active.id}`);
+  assert.deepEqual(await scan(), { ids: wanted.sort(), warnings: [] });
+  assert.equal(asked.length, 3);
+  failFrom = asked.length + 1;
+  const { ids, warnings } = await scan();
+  assert.deepEqual(ids, wanted.slice(0, 2));
+  assert.match(warnings.join(), /scan on system:completed_requests failed: node m:8091: it went away/);
 });

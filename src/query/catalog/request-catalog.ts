@@ -10,7 +10,7 @@ import { dictionaryCacheRows, dictionaryRows } from './dictionary-rows.ts';
 import { functionRows } from './function-rows.ts';
 import { indexRows } from './index-rows.ts';
 import { bucketRows, keyspaceRows, scopeRows } from './keyspace-rows.ts';
-import { ownKeyspaces, removeFromNodes, rowsOfAllNodes } from './own-rows.ts';
+import { isOwnKeyspace, removeFromNodes, rowsOfAllNodes } from './own-rows.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';
 import { roleRows, userRows } from './user-rows.ts';
 
@@ -19,10 +19,7 @@ type Rows = (source: RowSource) => readonly PlainRow[] | Promise<readonly PlainR
 const noRows: Rows = () => [];
 
 function ofAllNodes(keyspace: string): Rows {
-  return ({ service, warn = () => {} }) => {
-    const own = ownKeyspaces[keyspace]?.rows(service) ?? [];
-    return rowsOfAllNodes(service, keyspace, own, warn);
-  };
+  return ({ service, warn = () => {} }) => rowsOfAllNodes(service, keyspace, warn);
 }
 
 const keyspaces: Readonly<Record<string, Rows>> = {
@@ -94,7 +91,7 @@ export class RequestCatalog implements Catalog {
     if (rows === undefined) throw sqlError(12003, `system:${collection}`);
     const leftOut = () => warn(sqlError(11011, `system:${collection}`));
     const read = async () => await rows({ ...this.source, leftOut, warn });
-    if (!Object.hasOwn(ownKeyspaces, collection)) return await read();
+    if (!isOwnKeyspace(collection)) return await read();
     const known = this.ofAllNodes.get(collection) ?? read();
     this.ofAllNodes.set(collection, known);
     return await known;
@@ -105,7 +102,7 @@ export class RequestCatalog implements Catalog {
     ids: readonly string[],
     { signal }: Pick<ExecuteContext, 'signal'>,
   ): Promise<void> {
-    if (!Object.hasOwn(ownKeyspaces, collection)) throw sqlError(11003, `DELETE on system:${collection}`);
+    if (!isOwnKeyspace(collection)) throw sqlError(11003, `DELETE on system:${collection}`);
     await untilAborted(signal, removeFromNodes(this.source.service, collection, ids), () => {});
   }
 }

@@ -1,5 +1,5 @@
 // The query services of other nodes, asked through the main thread.
-import type { OtherQueryNodes, RowsOfNodes } from '../query.contract.ts';
+import type { OtherQueryNodes, RowsOfNodes, RowsPage } from '../query.contract.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { NodesOutcome, NodesQuestion } from './query-messages.ts';
 import { PendingChanges } from './stored-changes.ts';
@@ -19,6 +19,10 @@ export class AskedNodes implements OtherQueryNodes {
 
   async rows(keyspace: string): Promise<RowsOfNodes> {
     return (await this.ask({ kind: 'rows', keyspace })) as RowsOfNodes;
+  }
+
+  async rowsAfter(keyspace: string, node: string, after: string): Promise<RowsPage> {
+    return (await this.ask({ kind: 'rows after', keyspace, node, after })) as RowsPage;
   }
 
   async remove(keyspace: string, node: string, ids: readonly string[]): Promise<void> {

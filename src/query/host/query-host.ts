@@ -91,7 +91,7 @@ export class QueryHost {
       case 'report':
         return this.runtime?.report() ?? emptyReport;
       case 'rows':
-        return this.runtime?.rows(call.keyspace) ?? [];
+        return this.runtime?.rows(call.keyspace, call.after) ?? { rows: [], next: null };
       case 'remove rows':
         return this.runtime?.removeRows(call.keyspace, call.ids);
       case 'stop':

@@ -19,6 +19,7 @@ import type {
   LibraryOutcome,
   QueryNodeDescription,
   RowsOfNodes,
+  RowsPage,
   StatisticsChange,
   StatisticsOutcome,
   StoredStatistics,
@@ -97,7 +98,12 @@ export type QueryCall =
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop'; readonly id: number }
   /** Another node asks for this node's rows of a keyspace of the catalog, or removes some. */
-  | { readonly kind: 'rows'; readonly id: number; readonly keyspace: string }
+  | {
+      readonly kind: 'rows';
+      readonly id: number;
+      readonly keyspace: string;
+      readonly after: string | null;
+    }
   | {
       readonly kind: 'remove rows';
       readonly id: number;
@@ -134,13 +140,19 @@ export type QueryCall =
 export type NodesQuestion =
   | { readonly kind: 'rows'; readonly keyspace: string }
   | {
+      readonly kind: 'rows after';
+      readonly keyspace: string;
+      readonly node: string;
+      readonly after: string;
+    }
+  | {
       readonly kind: 'remove';
       readonly keyspace: string;
       readonly node: string;
       readonly ids: readonly string[];
     };
 
-export type NodesOutcome = RowsOfNodes | { readonly refused: string } | 'removed';
+export type NodesOutcome = RowsOfNodes | RowsPage | { readonly refused: string } | 'removed';
 
 /** What the main thread stores for all query threads of the cluster. */
 export type StoredCall = Extract<QueryCall, { kind: 'functions' | 'libraries' | 'statistics' }>;

@@ -6,7 +6,7 @@ import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { collectGarbage } from '#ports/spare-memory.ts';
-import { removeHere, rowsForOthers } from '../catalog/own-rows.ts';
+import { pageForOthers, removeHere } from '../catalog/own-rows.ts';
 import { CurlFunction } from '../curl/curl-function.ts';
 import { httpCall } from '../curl/http-call.adapter.ts';
 import { Lookups } from '../curl/lookups.adapter.ts';
@@ -18,7 +18,7 @@ import { QueryHandler } from '../http/query-handler.ts';
 import { startJavaScriptThread } from '../javascript/hosts/start-javascript-thread.ts';
 import { JavaScriptFunctions } from '../javascript/javascript-functions.ts';
 import { JavaScriptThreads } from '../javascript/javascript-threads.ts';
-import type { PlainRow } from '../query.contract.ts';
+import type { RowsPage } from '../query.contract.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
 import { AskedNodes } from './asked-nodes.ts';
@@ -163,8 +163,8 @@ export class QueryRuntime {
     else this.changes.statisticsChanges.answer(reply.callId, reply.outcome);
   }
 
-  rows(keyspace: string): PlainRow[] {
-    return rowsForOthers(this.service, keyspace);
+  rows(keyspace: string, after: string | null): RowsPage {
+    return pageForOthers(this.service, keyspace, after);
   }
 
   removeRows(keyspace: string, ids: readonly string[]): void {

@@ -13,7 +13,7 @@ import type {
   LibraryChange,
   LibraryOutcome,
   OtherQueryNodes,
-  PlainRow,
+  RowsPage,
   StatisticsChange,
   StatisticsOutcome,
   StatisticsStore,
@@ -92,9 +92,9 @@ export class WorkerQuery {
     }
   }
 
-  /** The thread's rows of a keyspace of the catalog that each node has for itself. */
-  rows(keyspace: string): Promise<readonly PlainRow[]> {
-    return this.call({ kind: 'rows', keyspace });
+  /** The thread's rows of a keyspace of the catalog that each node has for itself: those after an id. */
+  rows(keyspace: string, after: string | null): Promise<RowsPage> {
+    return this.call({ kind: 'rows', keyspace, after });
   }
 
   removeRows(keyspace: string, ids: readonly string[]): Promise<void> {
@@ -168,10 +168,7 @@ export class WorkerQuery {
 
   private async askNodes(callId: number, question: NodesQuestion): Promise<void> {
     const { otherNodes } = this.options;
-    const asked: Promise<NodesOutcome> =
-      question.kind === 'rows'
-        ? otherNodes.rows(question.keyspace)
-        : otherNodes.remove(question.keyspace, question.node, question.ids).then(() => 'removed' as const);
+    const asked = answerOf(otherNodes, question);
     const outcome = await asked.catch((error: Error): NodesOutcome => ({ refused: error.message }));
     this.worker.postMessage({ kind: 'nodes answered', callId, outcome } satisfies QueryCall);
   }
@@ -278,5 +275,17 @@ export class WorkerQuery {
     for (const answer of this.waiting.values()) answer.reject(reason);
     this.waiting.clear();
     if (!this.isStopping) this.options.onLost(reason);
+  }
+}
+
+function answerOf(nodes: OtherQueryNodes, question: NodesQuestion): Promise<NodesOutcome> {
+  const { keyspace } = question;
+  switch (question.kind) {
+    case 'rows':
+      return nodes.rows(keyspace);
+    case 'rows after':
+      return nodes.rowsAfter(keyspace, question.node, question.after);
+    case 'remove':
+      return nodes.remove(keyspace, question.node, question.ids).then(() => 'removed' as const);
   }
 }
