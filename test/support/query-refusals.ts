@@ -50,6 +50,7 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   1150: vectors([-1, '2']),
   1155: vectors([1, 2]),
   1180: service,
+  1181: service,
   1182: service,
   1191: provokedElsewhere,
   1192: provokedElsewhere,

@@ -367,3 +367,21 @@ test('a stopping service ends its requests and refuses new ones', async () => {
   assert.equal(sink.answer.errors?.[0]?.code, 1180);
   assert.equal((await answerOf({ statement: 'ROWS 1' })).errors?.[0]?.code, 1180);
 });
+
+test('a node that is not active in its cluster sends clients to another one', async () => {
+  const { service, answerOf } = aQueryService();
+  const node = service.deps.node();
+  const nodesOf = (...areThis: boolean[]) =>
+    Object.assign(service.deps, {
+      node: () => ({
+        ...node,
+        nodes: areThis.map((isThis) => ({ name: 'n', services: [], ports: {}, isThis })),
+      }),
+    });
+  nodesOf(false, false);
+  const [error] = (await answerOf({ statement: 'ROWS 1' })).errors ?? [];
+  assert.deepEqual([error?.code, error?.retry], [1181, true]);
+  assert.match(error?.msg ?? '', /this node is not active in the cluster/);
+  nodesOf(false, true);
+  assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
+});

@@ -92,9 +92,12 @@ export class QueryService implements QueryParts {
     return keyspaces.revision + functions.revision + statistics.revision + indexRevision() * 1e6;
   }
 
-  /** @throws SqlError while the service stops */
+  /** @throws SqlError while the service stops, or the node is not active in its cluster: clients then ask another one */
   checkRunning(): void {
     if (this.isStopping) throw sqlErrorWith(1180, { isRetryable: true });
+    const { nodes } = this.deps.node();
+    if (nodes.length > 0 && !nodes.some(({ isThis }) => isThis))
+      throw sqlErrorWith(1181, { isRetryable: true }, notActive);
   }
 
   /** Ends running requests and refuses new ones. */
@@ -106,3 +109,5 @@ export class QueryService implements QueryParts {
     for (const request of this.active.all()) request.cancel(sqlErrorWith(1180, { isRetryable: true }));
   }
 }
+
+const notActive = 'this node is not active in the cluster: it was failed over, or no rebalance has added it';

@@ -19,6 +19,7 @@ export const texts = {
   1150: 'Bad sequence number {}. Expected an unsigned 64-bit integer.',
   1155: 'Bad UUID {}. Expected a string.',
   1180: 'Service shutting down',
+  1181: 'Service shut down: {}',
   1182: 'Too many requests wait to be run',
   1191: 'User has more requests running than allowed',
   1192: 'User has exceeded request rate limit',

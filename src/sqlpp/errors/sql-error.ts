@@ -52,6 +52,7 @@ const statuses: Readonly<Record<number, number>> = {
   1080: 200,
   1120: 406,
   1180: 503,
+  1181: 503,
   1182: 503,
   1191: 429,
   1192: 429,
