@@ -22,7 +22,6 @@ const node = 'main/run-node';
 const entries = [
   divan,
   'backup/host/backup-thread',
-  'cluster/certificates/hosts/issue-process',
   'index/host/index-thread',
   'kv/disk/hosts/disk-worker',
   'kv/heavy/hosts/heavy-worker',

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { issueInProcess as issue } from '#cluster/certificates/hosts/issue.host.ts';
+import { issue } from '#cluster/certificates/issue.ts';
 import { planReplacement, planServers, serverSourceOf, systemSourceOf } from '#cluster/engine/server-plan.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';

@@ -77,7 +77,7 @@ const system: System = {
   }),
 };
 
-/** An authority and a certificate for localhost, stored as a file, because creating them starts a process. */
+/** An authority and a certificate for localhost, as an earlier version generated them. */
 export const issuedCertificates = JSON.parse(
   readFileSync(new URL('../fixtures/issued-certificates.json', import.meta.url), 'utf8'),
 ) as Issued;

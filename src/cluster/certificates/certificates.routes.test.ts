@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import { realRandom } from '#ports/random.ts';
 import { aManager, type ManagerOptions } from '../../../test/support/manager.ts';
 import { encryptedKey, fillInbox, OpensslAuthority } from '../../../test/support/openssl.ts';
-import { issueInProcess } from './hosts/issue.host.ts';
 import { FolderInbox } from './inbox.adapter.ts';
+import { issue } from './issue.ts';
 
 const names = 'DNS:localhost,IP:127.0.0.1';
 
@@ -330,7 +330,7 @@ test('names the problem of a passphrase source', async () => {
 });
 
 test('generates new certificates on request, and replaces loaded ones by default', async () => {
-  await using node = await aNode({ issue: issueInProcess });
+  await using node = await aNode({ issue });
   using root = new OpensslAuthority('/CN=Root');
   const { certificate, key } = root.issue('/CN=node', { names });
   node.put({ 'CA/root.pem': root.certificate, 'chain.pem': certificate, 'pkey.key': key });
@@ -365,7 +365,7 @@ test('refuses requests about certificates in the community edition', async () =>
 });
 
 test('refuses cipher suites and certificates that would lock every client out', async () => {
-  await using node = await aNode({ issue: issueInProcess });
+  await using node = await aNode({ issue });
   using authority = new OpensslAuthority();
   const { certificate, key } = authority.issue('/CN=node', { names });
   node.put({ 'CA/own.pem': authority.certificate, 'chain.pem': certificate, 'pkey.key': key });

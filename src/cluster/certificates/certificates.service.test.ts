@@ -16,7 +16,7 @@ import { FolderCertificates } from './certificate-files.adapter.ts';
 import { CertificatesService } from './certificates.service.ts';
 import { CertificatesStore } from './certificates.store.ts';
 import { clientAuthSetting } from './client-auth.ts';
-import { issueInProcess } from './hosts/issue.host.ts';
+import { issue } from './issue.ts';
 
 const secrets = new SecretBox(Buffer.alloc(secretKeyBytes, 1), realRandom);
 
@@ -31,7 +31,7 @@ async function aService(folder: string, existing?: ConfigStore) {
     store: certificates,
     clientAuth,
     files,
-    issue: issueInProcess,
+    issue,
     log: silentLog,
     ownNames: ['10.1.2.3'],
     needsRsa: () => false,

@@ -9,9 +9,9 @@ import type { Log } from '#ports/log.ts';
 import { SmtpMailer } from '../alerts/smtp.adapter.ts';
 import { FolderAudit } from '../audit/audit-file.adapter.ts';
 import { FolderCertificates } from '../certificates/certificate-files.adapter.ts';
-import { issueInProcess } from '../certificates/hosts/issue.host.ts';
 import { RealPassphraseSources } from '../certificates/hosts/passphrase-sources.host.ts';
 import { FolderInbox } from '../certificates/inbox.adapter.ts';
+import { issue } from '../certificates/issue.ts';
 import { FolderJournal } from '../events/journal.adapter.ts';
 import { portProblem } from '../joining/port-problem.adapter.ts';
 import { callRemote } from '../joining/remote-node.adapter.ts';
@@ -38,7 +38,7 @@ export function machinePorts(options: {
     certificateFiles: new FolderCertificates(join(dataFolder, 'certificates')),
     inbox: new FolderInbox(join(dataFolder, 'inbox')),
     passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),
-    issue: issueInProcess,
+    issue,
     callRemote: (call) => callRemote({ ...call, localAddress }),
     callTarget: rest,
     portProblem,
