@@ -163,6 +163,10 @@ describe('a cluster in the console of the cloud', { skip: needs('chromium') }, (
     await scope.fill('_default');
     await press(dialog, 'Save');
     await page.getByRole('cell', { name: 'read: orders, scope _default' }).waitFor();
+    await press(page, 'Edit app');
+    await scope.fill('*');
+    await press(dialog, 'Save');
+    await page.getByRole('cell', { name: 'read: orders', exact: true }).waitFor();
     await press(page, 'Delete app');
     await dialog.getByLabel('Name').fill('app');
     await press(dialog, 'Delete user');

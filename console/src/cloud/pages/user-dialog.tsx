@@ -20,9 +20,11 @@ const rightsOf = ({ bucketAccess }: Access): RightsName => {
   return bucketAccess[0] === 'data_writer' ? 'write' : 'read';
 };
 
+/** Scope `*` means all scopes, as no scope does. */
 export function accessText(access: Access): string {
-  const { bucketName, scope } = access;
-  const place = bucketName === '*' ? 'all buckets' : scope ? `${bucketName}, scope ${scope}` : bucketName;
+  const { bucketName, scope = '*' } = access;
+  const bucket = bucketName === '*' ? 'all buckets' : bucketName;
+  const place = scope === '*' ? bucket : `${bucket}, scope ${scope}`;
   return `${rights[rightsOf(access)].text.toLowerCase()}: ${place}`;
 }
 
