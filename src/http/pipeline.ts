@@ -264,9 +264,7 @@ export class Pipeline {
     const provisioned = this.#options.authority.provisioned();
     const credentials = credentialsOf(request.headers.authorization, certificateOf(request.socket));
     const onBehalfOf = request.headers['cb-on-behalf-of']?.toString();
-    const decision = await this.#gate.decide(
-      ...([route, params, credentials, remoteAddress(request), onBehalfOf] as const),
-    );
+    const decision = await this.#gate.decide(route, params, credentials, remoteAddress(request), onBehalfOf);
     exchange.caller = decision.caller;
     exchange.user = decision.caller?.identity.name ?? '';
     if (decision.caller) markAuthenticated(request.socket);

@@ -337,8 +337,13 @@ export const roleRows: readonly { roles: readonly Granted[]; held: Partial<Held>
     roles: [ofBucket('replication_target')],
     held: {
       bucket: [
-        ...(['read', 'upsert', 'systemCollectionLookup', 'metaWrite'] as const),
-        ...(['systemXattrRead', 'systemXattrWrite', 'simpleStats'] as const),
+        'read',
+        'upsert',
+        'systemCollectionLookup',
+        'metaWrite',
+        'systemXattrRead',
+        'systemXattrWrite',
+        'simpleStats',
       ],
     },
   },

@@ -28,7 +28,7 @@ import type {
   MeasuredBucket,
 } from '../config/data-service.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
-import { type Changing, until } from '../config/until.ts';
+import { type ChangeNotifier, until } from '../config/until.ts';
 import { CreatedFiles } from './created-files.ts';
 import { desiredState } from './desired-state.ts';
 import { kvMetrics, type MeteredBucket } from './kv-metrics.ts';
@@ -46,7 +46,7 @@ const refreshTimeoutMs = 500;
 const metricsTimeoutMs = 5_000;
 
 /** Accounts of the data port and their rights; the manifests hold the ids of scopes and collections. */
-export interface DataUsers extends Changing {
+export interface DataUsers extends ChangeNotifier {
   specs(manifests: ReadonlyMap<string, ManifestState>): UserSpec[];
   readonly admitsUnknown?: boolean;
 }
@@ -63,13 +63,13 @@ export interface AgentDeps {
     workCount(): number;
   };
   users: DataUsers;
-  tls: Changing & { current(): TlsSpec | null };
+  tls: ChangeNotifier & { current(): TlsSpec | null };
   /** The TLS options of connections between nodes; omitted: there are none. */
-  nodeTls?: Changing & { current(): PeerTls | null };
+  nodeTls?: ChangeNotifier & { current(): PeerTls | null };
   /** Depends only on the configuration and on what `tls` depends on, so the agent need not watch it. */
   listening: { readonly isPlainForThisMachineOnly: boolean };
   /** Which client addresses may connect. */
-  clients: Changing & { readonly admitted: readonly string[] | null };
+  clients: ChangeNotifier & { readonly admitted: readonly string[] | null };
   clock: Clock;
   log: Log;
 }

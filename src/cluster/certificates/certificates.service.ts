@@ -7,7 +7,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { Changing } from '../config/until.ts';
+import type { ChangeNotifier } from '../config/until.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
 import type { CertificatesStore } from './certificates.store.ts';
 import {
@@ -67,7 +67,7 @@ export interface Regeneration {
 
 const alwaysNamed = ['localhost', '127.0.0.1', '::1'];
 
-export class CertificatesService implements Changing {
+export class CertificatesService implements ChangeNotifier {
   readonly #deps: CertificatesDeps;
   readonly #listeners = new Set<() => void>();
   #subscription: { stop(): void } | null = null;

@@ -3,7 +3,7 @@ import { isAddressRange } from '#ports/address-ranges.ts';
 import { operatorEntry } from '#ports/client-gate.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { SettingsStore } from '../config/settings.store.ts';
-import type { Changing } from '../config/until.ts';
+import type { ChangeNotifier } from '../config/until.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 
 interface StoredAllowlist {
@@ -16,7 +16,7 @@ const noList: StoredAllowlist = { entries: null };
 
 export const entriesMax = 1_000;
 
-export class ClientAllowlist implements Changing {
+export class ClientAllowlist implements ChangeNotifier {
   readonly #setting: WatchedSetting<StoredAllowlist>;
   readonly #settings: SettingsStore;
   readonly #operatorAddress: string | undefined;

@@ -1,11 +1,11 @@
-import type { Changing } from './until.ts';
+import type { ChangeNotifier } from './until.ts';
 
 /**
  * Yields the text that `read` returns now and after every change of it, until it is null or the client disconnects. A slow client
  * skips intermediate changes, so nothing queues up.
  */
 export async function* textStream(
-  sources: readonly Changing[],
+  sources: readonly ChangeNotifier[],
   read: () => string | null,
   signal: AbortSignal,
 ): AsyncGenerator<string> {

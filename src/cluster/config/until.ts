@@ -1,13 +1,13 @@
 import type { Clock } from '#ports/clock.ts';
 
 /** A source of change notifications. */
-export interface Changing {
+export interface ChangeNotifier {
   onChange(listener: () => void): { stop(): void };
 }
 
 /** Waits until a condition on something that changes holds. Resolves with false after the timeout or if the caller aborts. */
 export function until(
-  source: Changing,
+  source: ChangeNotifier,
   condition: () => boolean,
   timeoutMs: number,
   clock: Clock,

@@ -1,13 +1,14 @@
 // Keys of the configuration that a service follows: it takes each change, then its listeners are called.
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
-import type { Changing } from './until.ts';
+import type { ChangeNotifier } from './until.ts';
 
-export class WatchedKeys implements Changing {
+export class WatchedKeys implements ChangeNotifier {
   readonly #store: ConfigStore;
   readonly #prefix: string;
   readonly #take: (key: string, entry: Entry | null) => void;
   readonly #listeners = new Set<() => void>();
   #watch: { stop(): void } | null = null;
+  #revision = 0;
 
   /** `take` gets `null` for a key that was deleted. */
   constructor(store: ConfigStore, prefix: string, take: (key: string, entry: Entry | null) => void) {
@@ -20,6 +21,7 @@ export class WatchedKeys implements Changing {
   async start(): Promise<void> {
     this.#watch = await this.#store.watch(this.#prefix, (key, entry) => {
       this.#take(key, entry);
+      this.#revision = Math.max(this.#revision, entry?.revision ?? 0);
       for (const listener of [...this.#listeners]) listener();
     });
   }
@@ -27,6 +29,11 @@ export class WatchedKeys implements Changing {
   stop(): void {
     this.#watch?.stop();
     this.#listeners.clear();
+  }
+
+  /** The newest revision of a key that was taken. */
+  get revision(): number {
+    return this.#revision;
   }
 
   onChange(listener: () => void): { stop(): void } {

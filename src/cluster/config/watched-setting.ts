@@ -1,10 +1,10 @@
 // One setting of the cluster in memory: for components that use it at every request and react to its changes.
 import { assert } from '#base/assert.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
-import type { Changing } from './until.ts';
+import type { ChangeNotifier } from './until.ts';
 import { WatchedKeys } from './watched-keys.ts';
 
-export class WatchedSetting<T extends object> implements Changing {
+export class WatchedSetting<T extends object> implements ChangeNotifier {
   readonly #store: ConfigStore;
   readonly #key: string;
   readonly #defaults: T;

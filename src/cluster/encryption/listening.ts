@@ -2,17 +2,17 @@
 // as their listeners are configured. The owner of the listeners applies it.
 import type { ClusterView } from '../config/cluster-view.ts';
 import { networkOf } from '../config/node-network.ts';
-import type { Changing } from '../config/until.ts';
+import type { ChangeNotifier } from '../config/until.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
 
 export interface ListeningDeps {
   view: ClusterView;
-  security: Changing & { readonly encryptionLevel: EncryptionLevel | null };
+  security: ChangeNotifier & { readonly encryptionLevel: EncryptionLevel | null };
   /** The nodes of a cluster connect to each other with TLS, at every encryption level. */
-  nodeCertificates: Changing & { ownCredentials(): unknown };
+  nodeCertificates: ChangeNotifier & { ownCredentials(): unknown };
 }
 
-export class Listening implements Changing {
+export class Listening implements ChangeNotifier {
   readonly #deps: ListeningDeps;
 
   constructor(deps: ListeningDeps) {

@@ -27,7 +27,6 @@ export class FunctionsService implements FunctionDefinitions {
   readonly #view: ClusterView;
   readonly #keys: WatchedKeys;
   #state: FunctionsState = noFunctions;
-  #revision = 0;
   /** Resolves when the other nodes know that change. */
   knownElsewhere: (revision: number) => Promise<void> = async () => {};
 
@@ -35,9 +34,7 @@ export class FunctionsService implements FunctionDefinitions {
     this.#store = store;
     this.#view = view;
     this.#keys = new WatchedKeys(store, functionsKey, (key, entry) => {
-      if (key !== functionsKey) return;
-      this.#state = (entry?.value as FunctionsState | undefined) ?? noFunctions;
-      this.#revision = entry?.revision ?? 0;
+      if (key === functionsKey) this.#state = (entry?.value as FunctionsState | undefined) ?? noFunctions;
     });
   }
 
@@ -54,7 +51,7 @@ export class FunctionsService implements FunctionDefinitions {
   }
 
   get revision(): number {
-    return this.#revision;
+    return this.#keys.revision;
   }
 
   all(): readonly FunctionDefinition[] {

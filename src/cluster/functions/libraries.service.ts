@@ -29,7 +29,6 @@ export class LibrariesService implements FunctionLibraries {
   readonly #view: ClusterView;
   readonly #byKey = new Map<string, LibraryState>();
   readonly #keys: WatchedKeys;
-  #revision = 0;
   /** Resolves when the other nodes know that change. */
   knownElsewhere: (revision: number) => Promise<void> = async () => {};
 
@@ -39,7 +38,6 @@ export class LibrariesService implements FunctionLibraries {
     this.#keys = new WatchedKeys(store, librariesPrefix, (key, entry) => {
       if (entry === null) this.#byKey.delete(key);
       else this.#byKey.set(key, entry.value as LibraryState);
-      this.#revision = Math.max(this.#revision, entry?.revision ?? 0);
     });
   }
 
@@ -56,7 +54,7 @@ export class LibrariesService implements FunctionLibraries {
   }
 
   get revision(): number {
-    return this.#revision;
+    return this.#keys.revision;
   }
 
   all(): readonly FunctionLibrary[] {

@@ -3,7 +3,7 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
-import type { Changing } from '../config/until.ts';
+import type { ChangeNotifier } from '../config/until.ts';
 import type { SystemFigures } from './system.ts';
 
 /** What a node reports about itself. */
@@ -37,7 +37,7 @@ const freshMs = 500;
 const pollMs = 5_000;
 const unknown: KnownFigures = { figures: null, problem: null };
 
-export class NodeFigures implements Changing {
+export class NodeFigures implements ChangeNotifier {
   readonly #deps: NodeFiguresDeps;
   readonly #known = new Map<string, KnownFigures & { readonly atMs: number }>();
   readonly #asking = new Map<string, Promise<void>>();

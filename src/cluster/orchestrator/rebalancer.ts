@@ -18,7 +18,7 @@ import {
   type StoredBucket,
 } from '../config/cluster-state.ts';
 import { withoutMembers } from '../config/removed-nodes.ts';
-import { type Changing, until } from '../config/until.ts';
+import { type ChangeNotifier, until } from '../config/until.ts';
 import { planMap } from '../topology/plan-map.ts';
 import { withCounter } from './counters.ts';
 import { type CopyStates, failoverMap, withoutNodes } from './failover-map.ts';
@@ -41,7 +41,7 @@ const clientsMs = 3_000;
 export interface RebalancerDeps {
   store: ConfigStore;
   /** The newest configuration that this node has seen. */
-  view: Changing & { readonly cluster: ClusterState; latestRevision(): number };
+  view: ChangeNotifier & { readonly cluster: ClusterState; latestRevision(): number };
   /** The term in which this node is the orchestrator; null: it is not. */
   term: () => number | null;
   isDown: (node: string) => boolean;

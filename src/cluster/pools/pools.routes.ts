@@ -10,7 +10,7 @@ import type { DataService } from '../config/data-service.ts';
 import type { Product } from '../config/product.ts';
 import { textStream } from '../config/text-stream.ts';
 import { TextsUntilChange } from '../config/texts-until-change.ts';
-import { type Changing, until } from '../config/until.ts';
+import { type ChangeNotifier, until } from '../config/until.ts';
 import type { LogCollection } from '../log-collection/log-collection.ts';
 import { nodeStatus } from '../nodes/node-record.ts';
 import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
@@ -28,12 +28,12 @@ export interface PoolRoutesDeps {
   data: DataService;
   snapshots: NodeSnapshots;
   /** Changes when another node begins or ceases to answer. */
-  nodeFigures: Changing;
+  nodeFigures: ChangeNotifier;
   product: Product;
   clock: Clock;
   provisioned: () => boolean;
   /** The encryption level of traffic between nodes; null while it is not encrypted. */
-  security: Changing & { readonly encryptionLevel: EncryptionLevel | null };
+  security: ChangeNotifier & { readonly encryptionLevel: EncryptionLevel | null };
   certificates: { readonly clientAuth: { readonly value: { readonly state: string } } };
   /** Raised alerts, and the kinds that consoles show in a window. */
   alertList: AlertList;

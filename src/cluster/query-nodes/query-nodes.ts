@@ -11,7 +11,7 @@ import type {
 import { urlHost } from '../bootstrap/terse-config.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { type Changing, until } from '../config/until.ts';
+import { type ChangeNotifier, until } from '../config/until.ts';
 import type { Peers } from '../peers/peers.ts';
 
 export interface QueryNodesDeps {
@@ -22,7 +22,7 @@ export interface QueryNodesDeps {
 }
 
 /** Definitions of one kind in the configuration. */
-export interface Definitions extends Changing {
+export interface Definitions extends ChangeNotifier {
   /** The configuration's revision of the newest change that this node knows. */
   readonly revision: number;
 }

@@ -7,7 +7,7 @@ import type { ConfigStore } from '#replog/config-store.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { encryptsBetween } from '../config/node-network.ts';
-import type { Changing } from '../config/until.ts';
+import type { ChangeNotifier } from '../config/until.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 import { CipherNames } from './cipher-names.ts';
 import { type CertificateUpload, headersOf } from './security.contract.ts';
@@ -19,7 +19,7 @@ import { ServiceTls } from './service-tls.ts';
 export interface SecurityOptions {
   store: ConfigStore;
   view: ClusterView;
-  certificates: Changing & {
+  certificates: ChangeNotifier & {
     current(): TlsSpec | null;
     offerRsa(): Promise<void>;
     keyKinds(): readonly string[];
@@ -35,7 +35,7 @@ export interface SecurityParts {
   readonly service: SecurityService;
   readonly routes: readonly BoundRoute[];
   readonly hooks: Required<Pick<ClusterHooks, 'challenges' | 'responseHeaders'>>;
-  tlsFor(service: ServiceName): Changing & { current(): TlsSpec | null };
+  tlsFor(service: ServiceName): ChangeNotifier & { current(): TlsSpec | null };
   start(): Promise<void>;
   stop(): void;
 }

@@ -3,7 +3,7 @@
 import type { Log } from '#ports/log.ts';
 import { isTls13, type TlsSpec } from '#ports/tls.ts';
 import type { Edition } from '../config/cluster-state.ts';
-import type { Changing } from '../config/until.ts';
+import type { ChangeNotifier } from '../config/until.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import type { CipherNames } from './cipher-names.ts';
@@ -40,7 +40,7 @@ export interface WantedValue {
   sent: string;
 }
 
-export class SecurityService implements Changing {
+export class SecurityService implements ChangeNotifier {
   readonly #deps: SecurityDeps;
 
   constructor(deps: SecurityDeps) {

@@ -1,14 +1,14 @@
 // The TLS options of listeners: the node's certificate, and the security settings of their service.
 import type { TlsSpec } from '#ports/tls.ts';
-import type { Changing } from '../config/until.ts';
+import type { ChangeNotifier } from '../config/until.ts';
 import type { SecurityService } from './security.service.ts';
 import type { ServiceName } from './security-state.ts';
 
-export class ServiceTls implements Changing {
-  readonly #certificates: Changing & { current(): TlsSpec | null };
+export class ServiceTls implements ChangeNotifier {
+  readonly #certificates: ChangeNotifier & { current(): TlsSpec | null };
   readonly #security: SecurityService;
 
-  constructor(certificates: Changing & { current(): TlsSpec | null }, security: SecurityService) {
+  constructor(certificates: ChangeNotifier & { current(): TlsSpec | null }, security: SecurityService) {
     this.#certificates = certificates;
     this.#security = security;
   }

@@ -55,7 +55,11 @@ export const internalParameters: readonly SettingGroup[] = [
       ...numbers,
       ...switches.map((name) =>
         setting(
-          ...([name, '`false`', '`true`, `false`', 'live', effectOf(name)] as const),
+          name,
+          '`false`',
+          '`true`, `false`',
+          'live',
+          effectOf(name),
           name === 'enforceLimits' ? enforcing : undefined,
         ),
       ),

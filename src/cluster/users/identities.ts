@@ -5,21 +5,21 @@ import { type BucketTarget, compileGrants, fullGrants } from '#auth/grants.ts';
 import type { DataUserLimits, UserSpec } from '#auth/privileges.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { ServiceLimits, UserLimits } from '#auth/user-limits.ts';
-import type { Changing } from '../config/until.ts';
+import type { ChangeNotifier } from '../config/until.ts';
 import { type RoleTargets, targetsExist } from './role-targets.ts';
 import type { StoredCredentials, StoredExternal, StoredUser, UsersStore } from './users.store.ts';
 
 const administratorRoles: readonly GrantedRole[] = [{ role: 'admin', names: [] }];
 
 /** Users that logged in through an LDAP server, with the distinguished names of their groups there. */
-export interface DirectoryUsers extends Changing {
+export interface DirectoryUsers extends ChangeNotifier {
   groupsOf(name: string): readonly string[] | null;
   names(): Iterable<string>;
   readonly admitsUnknown: boolean;
 }
 
 /** Whether limits of users are enforced. */
-export interface LimitsEnforcement extends Changing {
+export interface LimitsEnforcement extends ChangeNotifier {
   readonly isOn: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface OriginatedRole {
   readonly origins: readonly (string | null)[];
 }
 
-export class Identities implements IdentitySource, Changing {
+export class Identities implements IdentitySource, ChangeNotifier {
   readonly #store: UsersStore;
   readonly #targets: RoleTargets;
   readonly #directory: DirectoryUsers;

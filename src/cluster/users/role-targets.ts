@@ -3,11 +3,11 @@ import type { BucketTarget } from '#auth/grants.ts';
 import { roleText } from '#auth/role-names.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { Changing } from '../config/until.ts';
+import type { ChangeNotifier } from '../config/until.ts';
 import type { StoredRole } from './users.store.ts';
 
 /** The resources that roles can name. */
-export interface RoleTargets extends Changing {
+export interface RoleTargets extends ChangeNotifier {
   bucket(name: string): BucketTarget | null;
 }
 

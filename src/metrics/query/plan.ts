@@ -2,8 +2,15 @@
 // aggregations.
 
 export const windowFunctions = [
-  ...(['rate', 'irate', 'increase', 'delta', 'idelta', 'deriv'] as const),
-  ...(['avg_over_time', 'min_over_time', 'max_over_time'] as const),
+  'rate',
+  'irate',
+  'increase',
+  'delta',
+  'idelta',
+  'deriv',
+  'avg_over_time',
+  'min_over_time',
+  'max_over_time',
 ] as const;
 export type WindowFunction = (typeof windowFunctions)[number];
 

@@ -29,8 +29,15 @@ const latestSecond = 253_402_300_799;
 const alignmentMs = 10_000;
 
 const options = [
-  ...(['start', 'end', 'step', 'timeWindow', 'timeout', 'alignTimestamps', 'nodes'] as const),
-  ...(['nodesAggregation', 'aggregationFunction'] as const),
+  'start',
+  'end',
+  'step',
+  'timeWindow',
+  'timeout',
+  'alignTimestamps',
+  'nodes',
+  'nodesAggregation',
+  'aggregationFunction',
 ] as const;
 const optionNames: ReadonlySet<string> = new Set(options);
 /** Query parameters that the HTTP pipeline uses itself. */

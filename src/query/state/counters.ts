@@ -2,40 +2,35 @@
 import { RequestRates } from './request-rates.ts';
 import { RequestTimes } from './request-times.ts';
 
-export type CounterName =
-  | 'requests'
-  | 'cancelled'
-  | 'selects'
-  | 'updates'
-  | 'inserts'
-  | 'deletes'
-  | 'transactions'
-  | 'index_scans'
-  | 'primary_scans'
-  | 'invalid_requests'
-  | 'request_time'
-  | 'service_time'
-  | 'result_count'
-  | 'result_size'
-  | 'errors'
-  | 'warnings'
-  | 'mutations'
-  | 'requests_250ms'
-  | 'requests_500ms'
-  | 'requests_1000ms'
-  | 'requests_5000ms'
-  | 'prepared'
-  | 'unbounded'
-  | 'at_plus'
-  | 'scan_plus';
+const counterNames = [
+  'requests',
+  'cancelled',
+  'selects',
+  'updates',
+  'inserts',
+  'deletes',
+  'transactions',
+  'index_scans',
+  'primary_scans',
+  'invalid_requests',
+  'request_time',
+  'service_time',
+  'result_count',
+  'result_size',
+  'errors',
+  'warnings',
+  'mutations',
+  'requests_250ms',
+  'requests_500ms',
+  'requests_1000ms',
+  'requests_5000ms',
+  'prepared',
+  'unbounded',
+  'at_plus',
+  'scan_plus',
+] as const;
 
-const counterNames: readonly CounterName[] = [
-  ...(['requests', 'cancelled', 'selects', 'updates', 'inserts', 'deletes', 'transactions'] as const),
-  ...(['index_scans', 'primary_scans', 'invalid_requests', 'request_time', 'service_time'] as const),
-  ...(['result_count', 'result_size', 'errors', 'warnings', 'mutations'] as const),
-  ...(['requests_250ms', 'requests_500ms', 'requests_1000ms', 'requests_5000ms', 'prepared'] as const),
-  ...(['unbounded', 'at_plus', 'scan_plus'] as const),
-];
+export type CounterName = (typeof counterNames)[number];
 
 const slowThresholdsMs = [250, 500, 1000, 5000] as const;
 const statementCounters: Readonly<Record<string, CounterName>> = {

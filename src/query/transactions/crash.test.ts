@@ -123,7 +123,10 @@ describe('a commit that crashes', () => {
     const transaction = () => new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
     const reader = transaction();
     const documents = new TransactionDocuments(
-      ...([new WireDocuments(clients), reader, otherAttemptsOf(data, reader), realClock] as const),
+      new WireDocuments(clients),
+      reader,
+      otherAttemptsOf(data, reader),
+      realClock,
     );
     const { signal } = new AbortController();
     const read = await documents.read(keyspace, ['met replaced too', 'met removed too'], { signal });
