@@ -123,7 +123,13 @@ export function createFeatures(options: ClusterManagerOptions) {
   const { nodeId } = options.identity;
   const functions = new FunctionsService({ ...options, view });
   const libraries = new LibrariesService({ ...options, view });
-  const queryNodes = new QueryNodes({ ...options, view, nodeId, peers: interNode.peers });
+  const queryNodes = new QueryNodes({
+    ...options,
+    view,
+    nodeId,
+    peers: interNode.peers,
+    isDown: (id) => orchestration.isDown(id),
+  });
   queryNodes.follow('functions', functions);
   queryNodes.follow('libraries', libraries);
   const statistics = new StatisticsService({ ...options, view });

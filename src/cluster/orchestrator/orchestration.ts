@@ -180,6 +180,11 @@ export class Orchestration {
     return this.#heartbeats.receivesFrom(node);
   }
 
+  /** Whether neither this node nor one that it hears gets heartbeats of that node. */
+  isDown(nodeId: string): boolean {
+    return this.#heartbeats.isDown(nodeId);
+  }
+
   /** The connections to the other nodes, and their clocks. */
   get peerHealth(): PeerHealth[] {
     const { view, identity } = this.#deps;

@@ -13,6 +13,8 @@ function aCluster() {
     ({ uuid, hostname: null, services, ports: { mgmt } }) as unknown as NodeState;
   const activeNodes = [node('a', 1, ['kv', 'n1ql']), node('b', 2, ['n1ql']), node('c', 3, ['kv'])];
   const silent = new Set<string>();
+  const down = new Set<string>();
+  const isDown = (nodeId: string) => down.has(nodeId);
   const join = (nodeId: string, own: Partial<OwnQueryNode> = {}) => {
     const answered = new Map<string, (body: never) => unknown>();
     answers.set(nodeId, answered);
@@ -23,12 +25,12 @@ function aCluster() {
         return (await answers.get(to)?.get(name)?.(body as never)) as never;
       },
     };
-    const nodes = new QueryNodes({ view: { activeNodes }, nodeId, peers: peers as never, clock });
+    const nodes = new QueryNodes({ view: { activeNodes }, nodeId, peers: peers as never, isDown, clock });
     const noRows = { rows: [], next: null };
     nodes.serve({ rows: async () => noRows, remove: async () => {}, caughtUp: async () => {}, ...own });
     return nodes;
   };
-  return { clock, silent, join };
+  return { clock, silent, down, join };
 }
 
 class Definitions {
@@ -97,4 +99,16 @@ test('a changed definition is known when the service of every other node uses it
   await late;
   silent.add('b');
   await ofA.knownElsewhere(9);
+});
+
+test('a node without heartbeats is not waited for', async () => {
+  const { down, join } = aCluster();
+  const definitions = new Definitions();
+  const a = join('a');
+  a.follow('functions', definitions);
+  join('b', { rows: () => new Promise(() => {}) }).follow('functions', new Definitions());
+  down.add('b');
+  await definitions.knownElsewhere(7);
+  const failed = [{ node: '127.0.0.1:2', reason: 'it sends no heartbeats' }];
+  assert.deepEqual(await a.rows('prepareds'), { nodes: [], failed });
 });

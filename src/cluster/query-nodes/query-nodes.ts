@@ -18,6 +18,8 @@ export interface QueryNodesDeps {
   readonly view: Pick<ClusterView, 'activeNodes'>;
   readonly nodeId: string;
   readonly peers: Pick<Peers, 'ask' | 'answer'>;
+  /** Whether a node sends no heartbeats: it is not waited for. */
+  readonly isDown: (nodeId: string) => boolean;
   readonly clock: Clock;
 }
 
@@ -98,8 +100,9 @@ export class QueryNodes implements OtherQueryNodes {
     await this.#deps.peers.ask(this.#other(name).uuid, 'removeQueryRows', { keyspace, ids }, askMs);
   }
 
-  #page(node: NodeState, question: RowsQuestion): Promise<RowsPage> {
-    return this.#deps.peers.ask<RowsPage>(node.uuid, 'queryRows', question, askMs);
+  async #page(node: NodeState, question: RowsQuestion): Promise<RowsPage> {
+    if (this.#deps.isDown(node.uuid)) throw new Error('it sends no heartbeats');
+    return await this.#deps.peers.ask<RowsPage>(node.uuid, 'queryRows', question, askMs);
   }
 
   /** @throws Error if the cluster has no such other node */
@@ -120,7 +123,8 @@ export class QueryNodes implements OtherQueryNodes {
     this.#definitions.set(kind, definitions);
     definitions.knownElsewhere = async (revision) => {
       const question: KnownQuestion = { kind, revision };
-      const asked = this.#others().map(({ uuid }) =>
+      const up = this.#others().filter(({ uuid }) => !this.#deps.isDown(uuid));
+      const asked = up.map(({ uuid }) =>
         // A node that does not answer, or is of an older version, must not hold the statement up.
         this.#deps.peers.ask(uuid, 'definitionsKnown', question, knownMs + marginMs).catch(() => {}),
       );

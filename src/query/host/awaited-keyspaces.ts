@@ -40,7 +40,7 @@ export class AwaitedKeyspaces {
   }
 
   /** Until buckets are expected again: what is dropped later does not exist. */
-  private end(): void {
+  end(): void {
     this.planned = [];
     this.waiting?.timer.cancel();
     this.waiting?.made.resolve();

@@ -25,11 +25,11 @@ import type { QueryRuntime } from './query-runtime.ts';
 /** How long a closing port waits for its requests. */
 const drainMs = 2_000;
 const ping = '{"status":"OK"}';
-/** As an answer of the service, which is not loaded yet. */
-const notStarted = JSON.stringify({
-  errors: [{ code: 5000, msg: 'The node has not read its configuration yet.', retry: true }],
-  status: 'fatal',
-});
+/** As answers of the service, which is not loaded. */
+const [notStarted, stopping] = [
+  { code: 5000, msg: 'The node has not read its configuration yet.', retry: true },
+  { code: 1180, msg: 'Service shutting down', retry: true },
+].map((error) => JSON.stringify({ errors: [error], status: 'fatal' })) as [string, string];
 const emptyReport: QueryReport = { counters: {}, active: 0, queued: 0, prepareds: 0 };
 
 export class QueryHost {
@@ -49,6 +49,7 @@ export class QueryHost {
   private plain: Listener | null = null;
   private secure: Listener | null = null;
   private hosts = '';
+  private isStopping = false;
 
   constructor(options: QueryHostOptions) {
     this.options = options;
@@ -134,11 +135,8 @@ export class QueryHost {
     // A node that starts again opens its ports before it has its configuration: clients know it from before.
     if (this.state === null) await atMost(realClock, awaitedMs, this.followed.promise);
     const { start, state } = this;
-    if (start === null || state === null) {
-      response.writeHead(503, { 'content-type': 'application/json', 'content-length': notStarted.length });
-      response.end(notStarted);
-      return;
-    }
+    if (this.isStopping && this.runtime === null) return refuse(response, stopping);
+    if (start === null || state === null) return refuse(response, notStarted);
     const { handler } = this.runtime ?? (await this.load(start, state));
     await handler.serve(request, response);
   }
@@ -189,10 +187,18 @@ export class QueryHost {
   }
 
   private async stop(): Promise<void> {
+    this.isStopping = true;
+    this.awaited.end();
+    this.followed.resolve();
     this.runtime?.stop();
     await Promise.all([this.plain?.close(realClock, drainMs), this.secure?.close(realClock, drainMs)]);
     this.runtime?.close();
   }
+}
+
+function refuse(response: ServerResponse, body: string): void {
+  response.writeHead(503, { 'content-type': 'application/json', 'content-length': body.length });
+  response.end(body);
 }
 
 const isStored = (call: QueryCall): call is StoredCall =>
