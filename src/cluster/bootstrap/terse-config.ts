@@ -92,13 +92,19 @@ export function nodeServices(view: ClusterView): Record<string, unknown> {
   };
 }
 
-/** The nodes that serve a bucket: the active ones of the data service, and any that its map still names. */
+/**
+ * The nodes that serve a bucket: the active ones of the data service, and any that its map still names. Those that are about to leave come
+ * last, so that the others keep their positions then: SDKs take a new map before they renumber their connections, and cancel the requests
+ * that they send to a node that is gone.
+ */
 export function bucketServers(view: ClusterView, bucket: StoredBucket): readonly NodeState[] {
   const mapped = new Set(view.map(bucket.uuid)?.nodes);
   const data = new Set(view.dataNodes);
-  return view.cluster.nodes.filter(
-    (node) => data.has(node) || (mapped.has(node.uuid) && node.membership === 'active'),
-  );
+  const { balance, nodes } = view.cluster;
+  const leaving = new Set([...(balance?.ejected ?? []), ...(balance?.failing ?? [])]);
+  return nodes
+    .filter((node) => data.has(node) || (mapped.has(node.uuid) && node.membership === 'active'))
+    .toSorted((a, b) => Number(leaving.has(a.uuid)) - Number(leaving.has(b.uuid)));
 }
 
 /** Without a map there are no rows of vbuckets. `unnamed` is the host of a node without a name. */

@@ -80,7 +80,7 @@ function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): B
   const inputOf = <Snapshot extends StableNodeSnapshot>(bucket: StoredBucket, all: readonly Snapshot[]) => {
     const { uuid } = bucket;
     const servers = bucketServers(view, bucket);
-    const serving = all.filter(({ node }) => servers.includes(node));
+    const serving = servers.flatMap((server) => all.find(({ node }) => node === server) ?? []);
     const manifestUid = view.manifest(uuid).uid;
     return { bucket, manifestUid, map: view.map(uuid), snapshots: serving, enterprise };
   };
