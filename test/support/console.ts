@@ -125,9 +125,25 @@ interface AxeViolation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
+export type Theme = 'light' | 'dark';
+
+/** In each theme, fails as `assertAccessible` does. The page stays loaded: only its styles depend on the theme. */
+export async function assertAccessibleInThemes(
+  page: Page,
+  title: string,
+  checked: (theme: Theme) => Promise<void> = async () => {},
+): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await assertAccessible(page, `${title}, ${colorScheme}`);
+    await checked(colorScheme);
+  }
+}
+
 /** Fails for a finding of axe-core that is serious or worse, and for a page that is wider than its window. */
 export async function assertAccessible(page: Page, title: string): Promise<void> {
-  await page.evaluate(axe);
+  // Half a megabyte of script, which a page keeps until it is loaded again.
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe);
   const violations = await page.evaluate<AxeViolation[]>(
     `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
   );
