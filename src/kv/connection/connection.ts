@@ -218,12 +218,13 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   sweep(nowMs: number, idleMs = 0): void {
     const { authenticationMs, frameMs, lingerMs, stalledMs } = connectionLimits;
     const isLingering = this.closingAtMs >= 0 && nowMs - this.closingAtMs > lingerMs;
-    if (this.stalledAtMs >= 0 && this.hasProgressed()) this.stalledAtMs = nowMs;
+    const isReading = this.hasProgressed() && this.transport.unsentBytes > 0;
+    if (this.stalledAtMs >= 0 && isReading) this.stalledAtMs = nowMs;
     const isStalled = this.stalledAtMs >= 0 && nowMs - this.stalledAtMs > stalledMs;
     const isUnauthenticated = this.session.user === null && nowMs - this.openedMs > authenticationMs;
     const isSlow = this.partialFrameSinceMs >= 0 && nowMs - this.partialFrameSinceMs > frameMs;
     if (isLingering || isStalled || isUnauthenticated || isSlow) this.transport.destroy();
-    else if (this.isIdle(nowMs, idleMs)) this.close();
+    else if (this.isIdle(nowMs, idleMs, isReading)) this.close();
   }
 
   /** Whether the client has accepted bytes since the last call. */
@@ -233,9 +234,10 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     return this.acceptedBytes > before;
   }
 
-  /** A client with a held reply or a change stream is not idle. */
-  private isIdle(nowMs: number, idleMs: number): boolean {
-    if (this.isUsed || this.heldCount > 0 || this.waiting || this.streamer !== null) this.usedAtMs = nowMs;
+  /** A client with a held reply or a change stream, or that is reading a reply, is not idle. */
+  private isIdle(nowMs: number, idleMs: number, isReading: boolean): boolean {
+    const isWaiting = this.heldCount > 0 || this.waiting || this.streamer !== null;
+    if (this.isUsed || isWaiting || isReading) this.usedAtMs = nowMs;
     this.isUsed = false;
     return idleMs > 0 && nowMs - this.usedAtMs >= idleMs;
   }

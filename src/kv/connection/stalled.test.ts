@@ -48,6 +48,21 @@ test('a client that accepts its replies slowly keeps its connection', () => {
   assert.equal(socket.isDestroyed, true);
 });
 
+test('a client that is reading a reply is not idle, one that stopped reading is', () => {
+  const { connection, socket } = aStalledConnection();
+  socket.unsentBytes = 1 << 20; // not stalled: below the limit
+  const idleMs = 1_000;
+  let closed = 0;
+  connection.close = () => void closed++;
+  for (let nowMs = idleMs; nowMs <= 8 * idleMs; nowMs += idleMs) {
+    socket.unsentBytes -= 100 << 10;
+    connection.sweep(nowMs, idleMs);
+  }
+  assert.equal(closed, 0);
+  connection.sweep(9 * idleMs, idleMs);
+  assert.equal(closed, 1);
+});
+
 test('a client that accepts nothing loses its connection, also while more is written to it', () => {
   const { connection, socket, output } = aStalledConnection();
   connection.sweep(stepMs);
