@@ -39,6 +39,11 @@ export class Recent {
     }));
   }
 
+  /** How many samples were dropped because the series limit was reached. */
+  get refused(): number {
+    return this.#lookup.refused;
+  }
+
   append(timeMs: number, samples: Iterable<FlatSample>): void {
     // After the clock was set back the order of samples is unknown: start over.
     if (timeMs < this.#newestMs) this.#lookup.discard(() => true);

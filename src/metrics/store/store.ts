@@ -2,6 +2,7 @@
 // for years.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { labelsKey } from '../query/combine.ts';
 import type { FlatSample, Labels, Matcher, MetricsStore, Selection, Series } from '../sample.ts';
 import type { StoreFiles } from './files.ts';
 import { Recent } from './recent.ts';
@@ -15,7 +16,7 @@ const mib = 1024 * 1024;
 export const seriesMax = 20_000;
 export const coarseStepMs = 300 * secondMs;
 const recentSlots = 300;
-const recentSeriesMax = 5_000;
+export const recentSeriesMax = 5_000;
 
 /** Samples that one query may read: about 100 MB in memory. */
 const samplesMax = 5_000_000;
@@ -44,9 +45,12 @@ export class TimeSeriesStore implements MetricsStore {
   readonly #fine: Tier;
   readonly #coarse: Tier;
   readonly #recent = new Recent({ slots: recentSlots, seriesMax: recentSeriesMax });
+  readonly #log: Log;
   #lastCoarse = 0;
+  #hasReportedRefused = false;
 
   constructor({ files, clock, log }: StoreOptions) {
+    this.#log = log;
     this.#fine = new Tier({ files: files.fine, bounds: fineBounds, clock, log });
     this.#coarse = new Tier({ files: files.coarse, bounds: coarseBounds, clock, log });
   }
@@ -69,6 +73,9 @@ export class TimeSeriesStore implements MetricsStore {
 
   appendRecent(timeMs: number, samples: Iterable<FlatSample>): void {
     this.#recent.append(timeMs, samples);
+    if (this.#hasReportedRefused || this.#recent.refused === 0) return;
+    this.#hasReportedRefused = true;
+    this.#log.warn('metrics.too_many_series', { limit: recentSeriesMax, resolutionMs: secondMs });
   }
 
   /**
@@ -109,9 +116,9 @@ export class TimeSeriesStore implements MetricsStore {
 }
 
 function joined(older: readonly Series[], newer: readonly Series[]): Series[] {
-  const series = new Map(older.map((oneSeries) => [JSON.stringify(oneSeries.labels), oneSeries]));
+  const series = new Map(older.map((oneSeries) => [labelsKey(oneSeries.labels), oneSeries]));
   for (const oneSeries of newer) {
-    const key = JSON.stringify(oneSeries.labels);
+    const key = labelsKey(oneSeries.labels);
     const before = series.get(key);
     series.set(key, before ? { labels: oneSeries.labels, ...after(before, oneSeries) } : oneSeries);
   }
