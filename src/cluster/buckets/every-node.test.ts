@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Log, silentLog } from '#ports/log.ts';
 import { aCluster, FakeDataService, memoryCluster } from '../../../test/support/cluster.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { CompactionRequest } from '../config/data-service.ts';
@@ -9,8 +10,12 @@ import { everyNode } from './every-node.ts';
 const request: CompactionRequest = { purgeBeforeSeconds: 'all', origin: 'bucket' };
 
 /** Two nodes with documents and one without; `answer` returns the answers of the other nodes. */
-async function threeNodes(answer: (node: string, name: string) => unknown) {
-  const [self] = aCluster().nodes as [NodeState];
+async function threeNodes(
+  answer: (node: string, name: string) => unknown,
+  membership: NodeState['membership'] = 'active',
+) {
+  const [node] = aCluster().nodes as [NodeState];
+  const self = { ...node, membership };
   const named = (uuid: string, membership: NodeState['membership']): NodeState => ({
     ...self,
     uuid,
@@ -27,7 +32,10 @@ async function threeNodes(answer: (node: string, name: string) => unknown) {
     },
   } as unknown as Peers;
   const data = new FakeDataService();
-  return { all: everyNode({ view, nodeId: self.uuid, data, peers }), data, calls };
+  const logged: object[] = [];
+  const warn = (event: string, fields?: object) => void logged.push({ event, ...fields });
+  const log = { ...silentLog, warn } as Log;
+  return { all: everyNode({ view, nodeId: self.uuid, data, peers, log }), data, calls, logged };
 }
 
 describe('the data services of all nodes', () => {
@@ -47,14 +55,20 @@ describe('the data services of all nodes', () => {
     assert.equal(await all.applied(7, 100), false);
   });
 
-  it('compact on each of them, and report one that did not', async () => {
+  it('compact on each of them that answers, and log the others', async () => {
     const { all, calls } = await threeNodes(() => null);
     await all.compact('uuid', request);
     await all.cancelCompaction('uuid', 'bucket');
     assert.deepEqual(calls, ['b compact', 'b cancelCompaction']);
-    const lost = await threeNodes(() => Promise.reject(new Error('lost')));
+    const fails = () => Promise.reject(new Error('lost'));
+    const lost = await threeNodes(fails);
+    await lost.all.compact('uuid', request);
+    assert.deepEqual(lost.logged, [
+      { event: 'compaction.node_left_out', node: 'ns_1@b', request: 'compact', reason: 'lost' },
+    ]);
+    const outside = await threeNodes(fails, 'inactiveFailed');
     await assert.rejects(
-      lost.all.compact('uuid', request),
+      outside.all.compact('uuid', request),
       /Node ns_1@b of the cluster did not execute "compact": lost/,
     );
   });

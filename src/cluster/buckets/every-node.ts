@@ -1,5 +1,6 @@
 // The data services of all nodes with documents, as one: a request to any node is executed on each of them.
 import { UnavailableError } from '#base/unavailable-error.ts';
+import type { Log } from '#ports/log.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { CompactionOrigin, CompactionRequest, DataService } from '../config/data-service.ts';
 import type { Peers } from '../peers/peers.ts';
@@ -10,6 +11,7 @@ export interface EveryNodeDeps {
   /** The data service of this node. */
   data: DataService;
   peers: Peers;
+  log: Log;
 }
 
 interface AppliedRequest {
@@ -34,19 +36,23 @@ export function answerForData(peers: Peers, data: DataService): void {
 }
 
 /** The interface of a data service over all nodes with documents. Figures are those of this node. */
-export function everyNode({ view, nodeId, data, peers }: EveryNodeDeps): DataService {
+export function everyNode({ view, nodeId, data, peers, log }: EveryNodeDeps): DataService {
   const others = () => view.dataNodes.filter(({ uuid }) => uuid !== nodeId);
+  /** A node that does not answer is left out: compactions are asynchronous, and it compacts by its thresholds later. */
   const each = async (name: string, body: unknown): Promise<void> => {
     const calls = others().map(async ({ uuid, otpNode }) => {
       try {
         await peers.ask(uuid, name, body, askTimeoutMs);
+        return null;
       } catch (error) {
         const reason = (error as Error).message;
-        throw new UnavailableError(`Node ${otpNode} of the cluster did not execute "${name}": ${reason}`);
+        log.warn('compaction.node_left_out', { node: otpNode, request: name, reason });
+        return `Node ${otpNode} of the cluster did not execute "${name}": ${reason}`;
       }
     });
-    const failed = (await Promise.allSettled(calls)).find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
+    const problems = await Promise.all(calls);
+    const [problem = null] = problems;
+    if (!view.isActive && problem !== null && !problems.includes(null)) throw new UnavailableError(problem);
   };
   return {
     async applied(revision, timeoutMs) {

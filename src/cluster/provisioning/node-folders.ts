@@ -40,6 +40,14 @@ export async function readPaths(
   return wanted;
 }
 
+/** The problems of folders for another node of the cluster, which is provisioned: it keeps those that it has. */
+export function problemsOfOtherNode(form: Form, names: PathNames, before: NodePaths): string[] {
+  const problems: string[] = [];
+  const sent = foldersOf(sentPaths(form, names, before, problems));
+  if (problems.length > 0) return problems;
+  return sent.every((path) => foldersOf(before).includes(path)) ? [] : [isProvisioned];
+}
+
 function sentPaths(form: Form, names: PathNames, before: NodePaths, problems: string[]): NodePaths {
   const path = (name: string, sent: string) => {
     if (sent === '') problems.push(`${name} cannot contain empty string`);
@@ -107,7 +115,7 @@ async function pathProblems(
 ): Promise<string[]> {
   const changed = foldersOf(wanted).filter((path) => !foldersOf(before).includes(path));
   if (changed.length > 0 && provisioned) {
-    return ['Changing paths of nodes that are part of provisioned cluster is not supported'];
+    return [isProvisioned];
   }
   if (wanted.data !== before.data) {
     return [
@@ -123,5 +131,6 @@ async function pathProblems(
   return [];
 }
 
+const isProvisioned = 'Changing paths of nodes that are part of provisioned cluster is not supported';
 const sameFolder =
   'Could not set analytics storage. Different directories should not resolve into the same physical location.';

@@ -39,7 +39,7 @@ export const SetNodePaths = defineRoute({
   repeatable: ['cbas_path'],
 });
 
-/** As `SetNodePaths`, with the name of this node; those of other nodes are not found. */
+/** As `SetNodePaths`, with the name of this node. Other nodes of the cluster keep the folders that they have. */
 export const SetNamedNodePaths = defineRoute({
   id: 'provisioning.named_node_paths',
   method: 'POST',
@@ -47,7 +47,7 @@ export const SetNamedNodePaths = defineRoute({
   access: setup,
   bodyKind: 'form',
   repeatable: ['cbas_path'],
-  doc: 'Sets the folders of a node.',
+  doc: 'Sets the folders of a node by its `otpNode`. A node of a provisioned cluster keeps those that it has: others are refused.',
 });
 
 export const SetServices = openForm(

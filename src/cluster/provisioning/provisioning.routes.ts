@@ -6,6 +6,7 @@ import type { NetworkService } from '../encryption/network.service.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import type { IndexSettings } from './index-settings.ts';
 import type { MemoryService } from './memory.service.ts';
+import { problemsOfOtherNode } from './node-folders.ts';
 import type { NodeSetupService } from './node-setup.service.ts';
 import * as contract from './provisioning.contract.ts';
 import type { Administrators, ProvisioningService } from './provisioning.service.ts';
@@ -37,10 +38,12 @@ export const provisioningRoutes = (deps: ProvisioningRoutesDeps): BoundRoute[] =
 ];
 
 function nodeRoutes({ nodeSetup, provisioning, network, view }: ProvisioningRoutesDeps): BoundRoute[] {
-  const setPaths = async (body: Form) => {
-    const texts = await nodeSetup.setPaths(body, settingsPaths);
-    if (texts.length > 0) throw nodeRefusals.invalidPaths(texts);
+  const pathsReply = (problems: string[]) => {
+    if (problems.length > 0) throw nodeRefusals.invalidPaths(problems);
     return reply.empty();
+  };
+  const setPaths = async (body: Form) => {
+    return pathsReply(await nodeSetup.setPaths(body, settingsPaths));
   };
   const networked =
     (call: 'setUp' | 'enable' | 'disable' | 'disableUnused') =>
@@ -51,8 +54,11 @@ function nodeRoutes({ nodeSetup, provisioning, network, view }: ProvisioningRout
   return [
     bind(contract.SetNodePaths, ({ body }) => setPaths(body)),
     bind(contract.SetNamedNodePaths, ({ params, body }) => {
-      if (params['node'] !== view.self.otpNode) throw generalRefusals.notFound();
-      return setPaths(body);
+      const { self, cluster } = view;
+      if (params['node'] === self.otpNode) return setPaths(body);
+      const other = cluster.nodes.find(({ otpNode }) => otpNode === params['node']);
+      if (other === undefined) throw generalRefusals.notFound();
+      return pathsReply(problemsOfOtherNode(body, settingsPaths, other.paths));
     }),
     bind(contract.Rename, async ({ body }) => {
       await nodeSetup.rename(body['hostname']);
