@@ -333,10 +333,8 @@ export class DataService implements KvAdmin {
     for (const host of this.hosts.values()) host.expireEvery(this.expiryPagerSeconds);
     const begun = new Set([...this.hosts.values()].map(({ started }) => started));
     const followed = desired.buckets.map((spec) => this.followBucket(spec));
-    directory.replaceUsers(cluster?.tls ? [...desired.users, nodeAccount] : desired.users);
+    directory.follow(desired, cluster?.tls ? [nodeAccount] : []);
     this.knowsUsers = true;
-    directory.withheldFeatures = desired.limits?.withheldFeatures ?? [];
-    directory.admitsUnknown = desired.admitsUnknownUsers ?? false;
     await Promise.all(followed);
     await this.waitForStarts(begun);
     return await this.report();

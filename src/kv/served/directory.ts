@@ -1,5 +1,5 @@
 // The users and buckets of the data service, as the manager's desired state names them, in the form that commands look up.
-import type { UserSpec } from '../admin.ts';
+import type { KvDesired, UserSpec } from '../admin.ts';
 import type { ServedBucket } from './served-bucket.ts';
 import { UserMeter } from './user-meter.ts';
 
@@ -23,6 +23,16 @@ export class Directory {
   /** Features that clients cannot negotiate. */
   withheldFeatures: readonly number[] = [];
   private users = new Map<string, UserEntry>();
+
+  /** Takes over the users, `accounts` besides, and the settings that commands read. */
+  follow(
+    { admitsUnknownUsers, limits, users }: Pick<KvDesired, 'admitsUnknownUsers' | 'limits' | 'users'>,
+    accounts: readonly UserSpec[],
+  ): void {
+    this.replaceUsers([...users, ...accounts]);
+    this.withheldFeatures = limits?.withheldFeatures ?? [];
+    this.admitsUnknown = admitsUnknownUsers ?? false;
+  }
 
   user(name: string): UserEntry | undefined {
     return this.users.get(name);
