@@ -11,7 +11,11 @@ export const isCheckout = existsSync(`${root}src`);
 
 export const codeFolder = () => (isCheckout && !isUnchanged() ? 'src' : 'built/node');
 
+/** The variable by which tools/test.ts tells the thousand processes of the tests that this checkout is unchanged: each would look at nine hundred files. */
+export const unchangedVariable = 'DIVAN_UNCHANGED_CHECKOUT';
+
 function isUnchanged() {
+  if (process.env[unchangedVariable] === root) return true;
   const list = `${root}built/node/${sourcesFile}`;
   return existsSync(list) && readFileSync(list, 'utf8').trimEnd().split('\n').every(isAsListed);
 }

@@ -33,6 +33,7 @@ if (found.length === 0) {
 const concurrency = availableParallelism() + 3;
 // The processes share compiled code, with that of nodes and clouds, which `npm ci` compiles.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/divan');
+await sayWhetherUnchanged();
 process.env['TMPDIR'] ??= memoryFolder() ?? tmpdir();
 const scratch = mkdtempSync(join(tmpdir(), 'divan-tests-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
@@ -70,6 +71,15 @@ function groupsOf(shared: readonly string[]): string[] {
     groups.push(group);
   }
   return groups;
+}
+
+/** A change during the tests does not count. */
+async function sayWhetherUnchanged(): Promise<void> {
+  const { codeFolder, unchangedVariable } = (await import(`${resolve('bin')}/code-folder.js`)) as {
+    codeFolder(): string;
+    unchangedVariable: string;
+  };
+  if (codeFolder() === 'built/node') process.env[unchangedVariable] = `${resolve('.')}/`;
 }
 
 /**

@@ -38,10 +38,13 @@ test('a generated TypeScript client compiles and works, and Redocly reports no p
   symlinkSync(join(nodeTools, 'node_modules'), join(scratch, 'node_modules'));
   const types = typesFolder();
   const flags = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--skipLibCheck', 'false'];
-  await run(nodeTool('tsc'), [...flags, '--typeRoots', types, '--types', 'node', 'use-client.mts'], options);
+  await run(tsc, [...flags, '--typeRoots', types, '--types', 'node', 'use-client.mts'], options);
   const { stdout } = await run(process.execPath, ['use-client.mjs', node.ready.node.rest], options);
   assert.equal(stdout, 'done\n');
 });
+
+/** The compiler of the project, which takes a tenth of the time of the one that the generator needs. */
+const tsc = new URL('../../node_modules/.bin/tsc', import.meta.url).pathname;
 
 /** The folder of the project's type declarations, which has those of Node. */
 const typesFolder = (): string => new URL('../../node_modules/@types', import.meta.url).pathname;
