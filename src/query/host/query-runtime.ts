@@ -172,11 +172,11 @@ export class QueryRuntime {
   }
 
   report(): QueryReport {
-    const { counters, active, admission, prepared } = this.service;
+    const { counters, active, admission, longStatements, prepared } = this.service;
     return {
       counters: { ...counters.values },
       active: active.count,
-      queued: admission.queued,
+      queued: admission.queued + longStatements.queued,
       prepareds: prepared.all().length,
     };
   }

@@ -8,7 +8,7 @@ import type { AnswerSink } from '../answer/answer-writer.ts';
 import { parseDuration } from '../request/duration.ts';
 import type { SentRequest } from '../request/read-parameters.ts';
 import { ActiveRequests } from '../state/active-requests.ts';
-import { Admission } from '../state/admission.ts';
+import { Admission, spareWaiting } from '../state/admission.ts';
 import { AdvisorSessions } from '../state/advisor-sessions.ts';
 import { CompletedRequests } from '../state/completed-requests.ts';
 import { Counters } from '../state/counters.ts';
@@ -67,9 +67,12 @@ export class QueryService implements QueryParts {
     });
     this.advisorSessions = new AdvisorSessions(clock, random);
     this.slices = new TimeSlices(clock);
-    this.longStatements = new LongStatements(clock);
     this.timers = new SharedTimers(clock);
     this.admission = new Admission(() => ({ running: settings.servicers, waiting: settings.queueLimit }));
+    this.longStatements = new LongStatements(clock, () => ({
+      places: settings.queueLimit,
+      spare: spareWaiting,
+    }));
   }
 
   /** Resolves when the answer is complete or the client has disconnected. */

@@ -14,7 +14,7 @@ import type { QueryRequest } from '../request/query-request.ts';
 import { readParameters, type SentRequest } from '../request/read-parameters.ts';
 import { type ActiveRequest, newRequest, type RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
-import { longFrom } from '../state/long-statements.ts';
+import { longFrom, type PlanningTurn } from '../state/long-statements.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
@@ -45,6 +45,8 @@ export class RequestRun {
   private readonly answer: RequestAnswer;
   private timer: Timer | null = null;
   private slices: RequestSlices | null = null;
+  /** The turn of a long statement to be planned. */
+  private turn: PlanningTurn | null = null;
   private rows: AbortableRows | null = null;
   private prepared: PreparedEntry | null = null;
   private justPrepared: PreparedEntry | null = null;
@@ -75,6 +77,7 @@ export class RequestRun {
       this.fail(error);
     } finally {
       this.timer?.cancel();
+      this.turn?.end();
       this.leaveLimits(this.answer.writer.bytes);
       service.active.remove(this.active);
       recordEnd(service, this.active, this.answer, this.prepared);
@@ -110,8 +113,8 @@ export class RequestRun {
     const { service } = this;
     const { signal } = this.cancellation;
     const [user = ''] = session.users;
-    if (!service.admission.enterNow(user) && !(await service.admission.enter(user, signal)))
-      throw sqlErrorWith(1182, { isRetryable: true });
+    const isLong = (request.statement?.length ?? 0) >= longFrom;
+    if (isLong || !service.admission.enterNow(user)) await this.enter(user, isLong);
     const slices = (this.slices = service.slices.begin());
     try {
       signal.throwIfAborted();
@@ -124,6 +127,28 @@ export class RequestRun {
       slices.end();
       service.admission.leave(user);
     }
+  }
+
+  /** A long statement waits for its turn without a place, so that the short ones of its user run; and for its place without its turn. */
+  private async enter(user: string, isLong: boolean): Promise<void> {
+    const { admission } = this.service;
+    const { signal } = this.cancellation;
+    if (isLong) {
+      await this.enterTurn(user);
+      if (admission.enterNow(user)) return;
+      this.turn?.end();
+    }
+    if (!(await admission.enter(user, signal))) throw sqlErrorWith(1182, { isRetryable: true });
+    if (isLong)
+      await this.enterTurn(user).catch((error: unknown) => {
+        admission.leave(user);
+        throw error;
+      });
+  }
+
+  private async enterTurn(user: string): Promise<void> {
+    this.turn = await this.service.longStatements.enter(user, this.cancellation.signal);
+    if (this.turn === null) throw sqlErrorWith(1182, { isRetryable: true });
   }
 
   private startTimeout({ timeoutMs }: QueryRequest): void {
@@ -173,11 +198,8 @@ export class RequestRun {
     answer.transaction = transaction;
     const datastore = transaction.datastore(requestDatastore(service, session));
     const choice = new StatementChoice(service, engine, datastore, request);
-    const run = (chosen: Chosen): Promise<void> =>
-      this.runWithin({ transaction, choice, datastore, session, request }, engine, chosen);
-    const isLong = (request.statement?.length ?? 0) >= longFrom;
-    if (!isLong) return run(this.choose(choice));
-    return service.longStatements.inTurn(this.cancellation.signal, () => this.choose(choice)).then(run);
+    const chosen = this.turn?.plan(() => this.choose(choice)) ?? this.choose(choice);
+    return this.runWithin({ transaction, choice, datastore, session, request }, engine, chosen);
   }
 
   private runWithin(

@@ -11,7 +11,7 @@ interface Waiting {
 /** Requests beyond the limit, for users who have none running. */
 const spareRunning = 1;
 /** Requests beyond a full queue, for users who have none in it. */
-const spareWaiting = 64;
+export const spareWaiting = 64;
 
 export class Admission {
   private readonly running: UserPlaces;

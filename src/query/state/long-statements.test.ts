@@ -3,61 +3,95 @@ import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { LongStatements } from './long-statements.ts';
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const soon = () => new Promise((resolve) => setImmediate(resolve));
 
-function aQueue() {
+function aQueue(places = 100) {
   const clock = new ManualClock();
-  const queue = new LongStatements(clock);
-  const planned: number[] = [];
+  const queue = new LongStatements(clock, () => ({ places, spare: 1 }));
+  const planned: (number | string)[] = [];
   const { signal } = new AbortController();
-  const plan = (name: number, tookMs: number, by: AbortSignal = signal) =>
-    queue.inTurn(by, () => {
+  const plan = async (name: number | string, tookMs: number, { by = signal, user = 'a' } = {}) => {
+    const turn = (await queue.enter(user, by)) ?? assert.fail('too many wait');
+    return turn.plan(() => {
       planned.push(name);
       clock.advance(tookMs);
       return name;
     });
-  return { clock, plan, planned };
+  };
+  return { clock, queue, plan, planned, signal };
 }
 
 test('a long statement is planned when the thread was free for as long as the one before took', async () => {
   const { clock, plan, planned } = aQueue();
   const all = [plan(1, 200), plan(2, 50), plan(3, 10)];
-  await turn();
+  await soon();
   assert.deepEqual(planned, [1]);
   clock.advance(199);
-  await turn();
+  await soon();
   assert.deepEqual(planned, [1]);
   clock.advance(1);
-  await turn();
+  await soon();
   assert.deepEqual(planned, [1, 2]);
   clock.advance(50);
   assert.deepEqual(await Promise.all(all), [1, 2, 3]);
 });
 
-test('a statement that fails or is cancelled gives its turn to the next', async () => {
-  const { clock, plan, planned } = aQueue();
+test('users take turns', async () => {
+  const { plan, planned } = aQueue();
+  const ofA = ['a1', 'a2', 'a3'].map((name) => plan(name, 0));
+  const ofB = ['b1', 'b2'].map((name) => plan(name, 0, { user: 'b' }));
+  await Promise.all([...ofA, ...ofB]);
+  assert.deepEqual(planned, ['a1', 'a2', 'b1', 'a3', 'b2']);
+});
+
+test('a statement that is cancelled gives its turn to the next', async () => {
+  const { clock, queue, plan, planned } = aQueue();
   const cancellation = new AbortController();
   const first = plan(1, 100);
-  const second = plan(2, 100, cancellation.signal);
+  const second = plan(2, 100, { by: cancellation.signal });
   const third = plan(3, 0);
   await first;
+  assert.equal(queue.queued, 2);
   cancellation.abort(new Error('cancelled'));
   await assert.rejects(second, /cancelled/);
   clock.advance(100);
   await third;
   assert.deepEqual(planned, [1, 3]);
+  assert.equal(queue.queued, 0);
+});
+
+test('a turn that is given up goes to the next, once', async () => {
+  const { queue, plan, planned, signal } = aQueue();
+  const turn = await queue.enter('a', signal);
+  const next = plan(1, 0);
+  turn?.end();
+  turn?.end();
+  await next;
+  await plan(2, 0);
+  assert.deepEqual(planned, [1, 2]);
+});
+
+test('the statements that wait are limited, with room for users who have none', async () => {
+  const { queue, signal } = aQueue(1);
+  const turn = await queue.enter('a', signal);
+  const waiting = queue.enter('a', signal);
+  assert.equal(await queue.enter('a', signal), null);
+  const other = queue.enter('b', signal);
+  turn?.end();
+  (await waiting)?.end();
+  assert.notEqual(await other, null);
 });
 
 test('an error of the parser is the answer, and counts as time of the thread', async () => {
-  const clock = new ManualClock();
-  const queue = new LongStatements(clock);
-  const { signal } = new AbortController();
-  const failing = queue.inTurn(signal, () => {
-    clock.advance(30);
-    throw new Error('syntax error');
-  });
-  await assert.rejects(failing, /syntax error/);
-  const next = queue.inTurn(signal, () => 'planned');
+  const { clock, queue, plan, signal } = aQueue();
+  const turn = await queue.enter('a', signal);
+  const failing = () =>
+    turn?.plan(() => {
+      clock.advance(30);
+      throw new Error('syntax error');
+    });
+  assert.throws(failing, /syntax error/);
+  const next = plan('planned', 0);
   assert.equal(clock.pending, 1);
   clock.advance(30);
   assert.equal(await next, 'planned');

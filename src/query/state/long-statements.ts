@@ -1,38 +1,115 @@
 // Long statements are parsed and planned one at a time, since planning one keeps the thread for up to tenths of a second. After each, other requests
-// have the thread for as long as it took.
-import { deferred } from '#base/deferred.ts';
+// have the thread for as long as it took. A statement that waits for its turn holds no place of the service, and users take turns.
+import { type Deferred, deferred } from '#base/deferred.ts';
+import { type PlaceLimits, UserPlaces } from '#base/user-places.ts';
 import type { Clock } from '#ports/clock.ts';
-import { untilAborted } from '#ports/within.ts';
 
 /** Shorter statements are planned in a few milliseconds. */
 export const longFrom = 32 << 10;
 
+export interface PlanningTurn {
+  /** Calls `plan`, and ends the turn when others had the thread for as long. */
+  plan<T>(plan: () => T): T;
+  /** Gives up a turn that was not used. */
+  end(): void;
+}
+
+interface Waiting {
+  readonly user: string;
+  readonly turn: Deferred<PlanningTurn>;
+}
+
 export class LongStatements {
   private readonly clock: Clock;
-  private last: Promise<void> = Promise.resolve();
+  private readonly counts: UserPlaces;
+  /** By user; the user who had the last turn comes last. */
+  private readonly waiting = new Map<string, Waiting[]>();
+  private isTaken = false;
 
-  constructor(clock: Clock) {
+  /** `limits` of the statements that wait. */
+  constructor(clock: Clock, limits: () => PlaceLimits) {
     this.clock = clock;
+    this.counts = new UserPlaces(limits);
   }
 
-  /** Calls `plan` in its turn; rejects with the signal's reason if it is aborted before. */
-  async inTurn<T>(signal: AbortSignal, plan: () => T): Promise<T> {
-    const turn = this.last;
-    const ended = deferred<void>();
-    this.last = turn.then(() => ended.promise);
-    let tookMs = 0;
+  get queued(): number {
+    return this.counts.total;
+  }
+
+  /** Resolves in the turn of this statement, or with null: too many wait. Rejects with the signal's reason if it is aborted before. */
+  async enter(user: string, signal: AbortSignal): Promise<PlanningTurn | null> {
+    signal.throwIfAborted();
+    if (!this.isTaken) return this.take();
+    if (!this.counts.mayTake(user)) return null;
+    const waiting = { user, turn: deferred<PlanningTurn>() };
+    this.add(waiting);
+    const abort = () => {
+      if (this.remove(waiting)) waiting.turn.reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', abort, { once: true });
     try {
-      await untilAborted(signal, turn, () => {});
-      signal.throwIfAborted();
-      const startedMs = this.clock.monotonicMs();
-      try {
-        return plan();
-      } finally {
-        tookMs = this.clock.monotonicMs() - startedMs;
-      }
+      return await waiting.turn.promise;
     } finally {
-      if (tookMs === 0) ended.resolve();
-      else this.clock.after(Math.ceil(tookMs), () => ended.resolve());
+      signal.removeEventListener('abort', abort);
     }
+  }
+
+  private take(): PlanningTurn {
+    this.isTaken = true;
+    let isHeld = true;
+    const end = (): boolean => isHeld && !(isHeld = false);
+    return {
+      plan: (plan) => {
+        const startedMs = this.clock.monotonicMs();
+        try {
+          return plan();
+        } finally {
+          const tookMs = this.clock.monotonicMs() - startedMs;
+          if (end()) this.nextAfter(tookMs);
+        }
+      },
+      end: () => {
+        if (end()) this.next();
+      },
+    };
+  }
+
+  private nextAfter(tookMs: number): void {
+    if (tookMs === 0) this.next();
+    else this.clock.after(Math.ceil(tookMs), () => this.next());
+  }
+
+  private next(): void {
+    this.isTaken = false;
+    const [first] = this.waiting.values();
+    const waiting = first?.[0];
+    if (waiting === undefined) return;
+    this.remove(waiting);
+    this.putLast(waiting.user);
+    waiting.turn.resolve(this.take());
+  }
+
+  private add(waiting: Waiting): void {
+    this.counts.take(waiting.user);
+    this.waiting.set(waiting.user, [...(this.waiting.get(waiting.user) ?? []), waiting]);
+  }
+
+  /** False: it does not wait. */
+  private remove(waiting: Waiting): boolean {
+    const { user } = waiting;
+    const all = this.waiting.get(user) ?? [];
+    const left = all.filter((each) => each !== waiting);
+    if (left.length === all.length) return false;
+    this.counts.leave(user);
+    if (left.length > 0) this.waiting.set(user, left);
+    else this.waiting.delete(user);
+    return true;
+  }
+
+  private putLast(user: string): void {
+    const left = this.waiting.get(user);
+    if (left === undefined) return;
+    this.waiting.delete(user);
+    this.waiting.set(user, left);
   }
 }
