@@ -124,11 +124,21 @@ export interface RowsOfNodes {
   readonly failed: readonly { readonly node: string; readonly reason: string }[];
 }
 
+/** A prepared statement as it was sent. */
+export interface PreparedText {
+  /** The whole PREPARE statement. */
+  readonly text: string;
+  /** The statement in it. */
+  readonly statement: string;
+}
+
 /** The query services of the other nodes, for keyspaces of the catalog of which each node has rows of its own. Nodes are named as in system:nodes. */
 export interface OtherQueryNodes {
   rows(keyspace: string): Promise<RowsOfNodes>;
   /** @throws Error when the node does not answer */
   rowsAfter(keyspace: string, node: string, after: string): Promise<RowsPage>;
+  /** The statement that a client prepared on one of them; null: none that answers has it. */
+  prepared(name: string, queryContext: string): Promise<PreparedText | null>;
   /** @throws Error when the node does not answer */
   remove(keyspace: string, node: string, ids: readonly string[]): Promise<void>;
 }
@@ -138,6 +148,7 @@ export interface OwnQueryNode {
   /** The page after an id; null: the first one. */
   rows(keyspace: string, after: string | null): Promise<RowsPage>;
   remove(keyspace: string, ids: readonly string[]): Promise<void>;
+  prepared(name: string, queryContext: string): Promise<PreparedText | null>;
   /** Resolves when later requests use the definitions that the manager had at the call. */
   caughtUp(): Promise<void>;
 }

@@ -145,6 +145,7 @@ export function aQueryService(
     otherNodes: {
       rows: async () => ({ nodes: [], failed: [] }),
       rowsAfter: async () => ({ rows: [], next: null }),
+      prepared: async () => null,
       remove: async () => {},
     },
   });

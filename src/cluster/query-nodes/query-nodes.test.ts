@@ -27,7 +27,13 @@ function aCluster() {
     };
     const nodes = new QueryNodes({ view: { activeNodes }, nodeId, peers: peers as never, isDown, clock });
     const noRows = { rows: [], next: null };
-    nodes.serve({ rows: async () => noRows, remove: async () => {}, caughtUp: async () => {}, ...own });
+    nodes.serve({
+      rows: async () => noRows,
+      prepared: async () => null,
+      remove: async () => {},
+      caughtUp: async () => {},
+      ...own,
+    });
     return nodes;
   };
   return { clock, silent, down, join };
@@ -111,4 +117,17 @@ test('a node without heartbeats is not waited for', async () => {
   await definitions.knownElsewhere(7);
   const failed = [{ node: '127.0.0.1:2', reason: 'it sends no heartbeats' }];
   assert.deepEqual(await a.rows('prepareds'), { nodes: [], failed });
+});
+
+test('a prepared statement is found on any other node', async () => {
+  const { silent, join } = aCluster();
+  const a = join('a');
+  const found = { text: 'PREPARE p FROM SELECT 1', statement: 'SELECT 1' };
+  join('b', {
+    prepared: async (name, queryContext) => (name === 'p' && queryContext === 'b.s' ? found : null),
+  });
+  assert.deepEqual(await a.prepared('p', 'b.s'), found);
+  assert.equal(await a.prepared('p', ''), null);
+  silent.add('b');
+  assert.equal(await a.prepared('p', 'b.s'), null);
 });

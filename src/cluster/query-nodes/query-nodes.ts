@@ -4,6 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import type {
   OtherQueryNodes,
   OwnQueryNode,
+  PreparedText,
   QueryNodeDescription,
   RowsOfNodes,
   RowsPage,
@@ -34,6 +35,11 @@ interface RowsQuestion {
   readonly after: string | null;
 }
 
+interface PreparedQuestion {
+  readonly name: string;
+  readonly queryContext: string;
+}
+
 interface KnownQuestion {
   readonly kind: string;
   readonly revision: number;
@@ -56,6 +62,10 @@ export class QueryNodes implements OtherQueryNodes {
     peers.answer(
       'queryRows',
       ({ keyspace, after }: RowsQuestion) => this.#own?.rows(keyspace, after) ?? none,
+    );
+    peers.answer(
+      'preparedQuery',
+      ({ name, queryContext }: PreparedQuestion) => this.#own?.prepared(name, queryContext) ?? null,
     );
     peers.answer('removeQueryRows', ({ keyspace, ids }: { keyspace: string; ids: string[] }) =>
       this.#own?.remove(keyspace, ids),
@@ -96,13 +106,28 @@ export class QueryNodes implements OtherQueryNodes {
     return await this.#page(this.#other(name), { keyspace, after });
   }
 
+  async prepared(name: string, queryContext: string): Promise<PreparedText | null> {
+    const question: PreparedQuestion = { name, queryContext };
+    const asked = this.#up().map(async ({ uuid }) => {
+      const { peers } = this.#deps;
+      return (await peers.ask<PreparedText | null>(uuid, 'preparedQuery', question, askMs)) ?? notThere();
+    });
+    return await Promise.any(asked).catch(() => null);
+  }
+
   async remove(keyspace: string, name: string, ids: readonly string[]): Promise<void> {
-    await this.#deps.peers.ask(this.#other(name).uuid, 'removeQueryRows', { keyspace, ids }, askMs);
+    const node = this.#other(name);
+    this.#checkUp(node);
+    await this.#deps.peers.ask(node.uuid, 'removeQueryRows', { keyspace, ids }, askMs);
   }
 
   async #page(node: NodeState, question: RowsQuestion): Promise<RowsPage> {
-    if (this.#deps.isDown(node.uuid)) throw new Error('it sends no heartbeats');
+    this.#checkUp(node);
     return await this.#deps.peers.ask<RowsPage>(node.uuid, 'queryRows', question, askMs);
+  }
+
+  #checkUp({ uuid }: NodeState): void {
+    if (this.#deps.isDown(uuid)) throw new Error('it sends no heartbeats');
   }
 
   /** @throws Error if the cluster has no such other node */
@@ -123,8 +148,7 @@ export class QueryNodes implements OtherQueryNodes {
     this.#definitions.set(kind, definitions);
     definitions.knownElsewhere = async (revision) => {
       const question: KnownQuestion = { kind, revision };
-      const up = this.#others().filter(({ uuid }) => !this.#deps.isDown(uuid));
-      const asked = up.map(({ uuid }) =>
+      const asked = this.#up().map(({ uuid }) =>
         // A node that does not answer, or is of an older version, must not hold the statement up.
         this.#deps.peers.ask(uuid, 'definitionsKnown', question, knownMs + marginMs).catch(() => {}),
       );
@@ -141,6 +165,10 @@ export class QueryNodes implements OtherQueryNodes {
     return true;
   }
 
+  #up(): NodeState[] {
+    return this.#others().filter(({ uuid }) => !this.#deps.isDown(uuid));
+  }
+
   #others(): NodeState[] {
     const { view, nodeId } = this.#deps;
     return view.activeNodes.filter(
@@ -151,3 +179,7 @@ export class QueryNodes implements OtherQueryNodes {
 
 const nameOf = ({ hostname, ports }: NodeState): string =>
   `${urlHost(hostname ?? '127.0.0.1')}:${ports.mgmt}`;
+
+const notThere = (): never => {
+  throw new Error('it has no such statement');
+};

@@ -1,5 +1,5 @@
 // The query services of other nodes, asked through the main thread.
-import type { OtherQueryNodes, RowsOfNodes, RowsPage } from '../query.contract.ts';
+import type { OtherQueryNodes, PreparedText, RowsOfNodes, RowsPage } from '../query.contract.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { NodesOutcome, NodesQuestion } from './query-messages.ts';
 import { PendingChanges } from './stored-changes.ts';
@@ -23,6 +23,13 @@ export class AskedNodes implements OtherQueryNodes {
 
   async rowsAfter(keyspace: string, node: string, after: string): Promise<RowsPage> {
     return (await this.ask({ kind: 'rows after', keyspace, node, after })) as RowsPage;
+  }
+
+  async prepared(name: string, queryContext: string): Promise<PreparedText | null> {
+    const outcome = (await this.ask({ kind: 'prepared', name, queryContext })) as {
+      prepared: PreparedText | null;
+    };
+    return outcome.prepared;
   }
 
   async remove(keyspace: string, node: string, ids: readonly string[]): Promise<void> {

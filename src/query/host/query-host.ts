@@ -93,6 +93,8 @@ export class QueryHost {
         return this.runtime?.report() ?? emptyReport;
       case 'rows':
         return this.runtime?.rows(call.keyspace, call.after) ?? { rows: [], next: null };
+      case 'prepared':
+        return this.runtime?.preparedText(call.name, call.queryContext) ?? null;
       case 'remove rows':
         return this.runtime?.removeRows(call.keyspace, call.ids);
       case 'stop':

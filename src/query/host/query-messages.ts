@@ -17,6 +17,7 @@ import type {
   FunctionOutcome,
   LibraryChange,
   LibraryOutcome,
+  PreparedText,
   QueryNodeDescription,
   RowsOfNodes,
   RowsPage,
@@ -105,6 +106,12 @@ export type QueryCall =
       readonly after: string | null;
     }
   | {
+      readonly kind: 'prepared';
+      readonly id: number;
+      readonly name: string;
+      readonly queryContext: string;
+    }
+  | {
       readonly kind: 'remove rows';
       readonly id: number;
       readonly keyspace: string;
@@ -145,6 +152,7 @@ export type NodesQuestion =
       readonly node: string;
       readonly after: string;
     }
+  | { readonly kind: 'prepared'; readonly name: string; readonly queryContext: string }
   | {
       readonly kind: 'remove';
       readonly keyspace: string;
@@ -152,7 +160,12 @@ export type NodesQuestion =
       readonly ids: readonly string[];
     };
 
-export type NodesOutcome = RowsOfNodes | RowsPage | { readonly refused: string } | 'removed';
+export type NodesOutcome =
+  | RowsOfNodes
+  | RowsPage
+  | { readonly prepared: PreparedText | null }
+  | { readonly refused: string }
+  | 'removed';
 
 /** What the main thread stores for all query threads of the cluster. */
 export type StoredCall = Extract<QueryCall, { kind: 'functions' | 'libraries' | 'statistics' }>;

@@ -18,7 +18,7 @@ import { QueryHandler } from '../http/query-handler.ts';
 import { startJavaScriptThread } from '../javascript/hosts/start-javascript-thread.ts';
 import { JavaScriptFunctions } from '../javascript/javascript-functions.ts';
 import { JavaScriptThreads } from '../javascript/javascript-threads.ts';
-import type { RowsPage } from '../query.contract.ts';
+import type { PreparedText, RowsPage } from '../query.contract.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
 import { AskedNodes } from './asked-nodes.ts';
@@ -165,6 +165,10 @@ export class QueryRuntime {
 
   rows(keyspace: string, after: string | null): RowsPage {
     return pageForOthers(this.service, keyspace, after);
+  }
+
+  preparedText(name: string, queryContext: string): PreparedText | null {
+    return this.service.prepared.textOf(name, queryContext);
   }
 
   removeRows(keyspace: string, ids: readonly string[]): void {

@@ -13,6 +13,7 @@ import type {
   LibraryChange,
   LibraryOutcome,
   OtherQueryNodes,
+  PreparedText,
   RowsPage,
   StatisticsChange,
   StatisticsOutcome,
@@ -95,6 +96,11 @@ export class WorkerQuery {
   /** The thread's rows of a keyspace of the catalog that each node has for itself: those after an id. */
   rows(keyspace: string, after: string | null): Promise<RowsPage> {
     return this.call({ kind: 'rows', keyspace, after });
+  }
+
+  /** The thread's prepared statement of this name. */
+  prepared(name: string, queryContext: string): Promise<PreparedText | null> {
+    return this.call({ kind: 'prepared', name, queryContext });
   }
 
   removeRows(keyspace: string, ids: readonly string[]): Promise<void> {
@@ -278,14 +284,16 @@ export class WorkerQuery {
   }
 }
 
-function answerOf(nodes: OtherQueryNodes, question: NodesQuestion): Promise<NodesOutcome> {
-  const { keyspace } = question;
+async function answerOf(nodes: OtherQueryNodes, question: NodesQuestion): Promise<NodesOutcome> {
   switch (question.kind) {
     case 'rows':
-      return nodes.rows(keyspace);
+      return await nodes.rows(question.keyspace);
     case 'rows after':
-      return nodes.rowsAfter(keyspace, question.node, question.after);
+      return await nodes.rowsAfter(question.keyspace, question.node, question.after);
+    case 'prepared':
+      return { prepared: await nodes.prepared(question.name, question.queryContext) };
     case 'remove':
-      return nodes.remove(keyspace, question.node, question.ids).then(() => 'removed' as const);
+      await nodes.remove(question.keyspace, question.node, question.ids);
+      return 'removed';
   }
 }

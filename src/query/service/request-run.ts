@@ -198,8 +198,16 @@ export class RequestRun {
     answer.transaction = transaction;
     const datastore = transaction.datastore(requestDatastore(service, session));
     const choice = new StatementChoice(service, engine, datastore, request);
-    const chosen = this.turn?.plan(() => this.choose(choice)) ?? this.choose(choice);
-    return this.runWithin({ transaction, choice, datastore, session, request }, engine, chosen);
+    const run = (chosen: Chosen): Promise<void> =>
+      this.runWithin({ transaction, choice, datastore, session, request }, engine, chosen);
+    let chosen: Chosen;
+    try {
+      chosen = this.turn?.plan(() => this.choose(choice)) ?? this.choose(choice);
+    } catch (error) {
+      if (!choice.mayBeElsewhere(error)) throw error;
+      return this.chooseElsewhere(choice, error).then(run);
+    }
+    return run(chosen);
   }
 
   private runWithin(
@@ -236,6 +244,11 @@ export class RequestRun {
   ): Promise<void> {
     const run = await this.prepareNow(engine, session, chosen, context);
     await this.runChosen(engine, request, session, run, context);
+  }
+
+  private async chooseElsewhere(choice: StatementChoice, error: unknown): Promise<Chosen> {
+    if (!(await choice.prepareFromOthers(this.cancellation.signal))) throw error;
+    return this.choose(choice);
   }
 
   private choose(choice: StatementChoice): Chosen {

@@ -1,6 +1,7 @@
 // Chooses the plan that a request runs: that of its statement, of a prepared one by name, or of one that the request prepares.
 import { createHash } from 'node:crypto';
-import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { untilAborted } from '#ports/within.ts';
+import { SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Datastore, PrepareCommand, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { noSequentialScans } from '../query.contract.ts';
@@ -31,6 +32,9 @@ export class StatementChoice {
   private readonly engine: Engine;
   private readonly datastore: Datastore;
   private readonly request: QueryRequest;
+
+  /** The name of a prepared statement that this node did not know. */
+  private unknownName: string | null = null;
 
   constructor(parts: QueryParts, engine: Engine, datastore: Datastore, request: QueryRequest) {
     this.parts = parts;
@@ -74,6 +78,7 @@ export class StatementChoice {
     const { queryContextText } = request;
     const known = parts.prepared.find(name, queryContextText);
     if (known) this.checkPlan(known);
+    if (known === undefined) this.unknownName = name;
     const entry = known ?? this.fromPlan(name) ?? this.fromName(name);
     if (entry === undefined) throw sqlError(4040, name);
     if (entry.revision !== parts.planRevision) {
@@ -81,6 +86,25 @@ export class StatementChoice {
       entry.revision = parts.planRevision;
     }
     return { prepared: entry.prepared, entry };
+  }
+
+  /** Whether `choose` failed for a prepared statement that another node may have, by name or by its encoded plan. */
+  mayBeElsewhere(error: unknown): boolean {
+    const isUnknown = error instanceof SqlError && (error.code === 4040 || error.code === 4070);
+    return isUnknown && this.unknownName !== null && this.parts.deps.node().nodes.length > 1;
+  }
+
+  /** Prepares the statement here that another node has under this name; false: none has. */
+  async prepareFromOthers(signal: AbortSignal): Promise<boolean> {
+    const { parts, unknownName: name, request } = this;
+    const { queryContextText: queryContext } = request;
+    if (name === null) return false;
+    const found = await untilAborted(signal, parts.deps.otherNodes.prepared(name, queryContext), () => {});
+    if (found === null) return false;
+    const prepared = this.prepare(found.statement, null);
+    const encodedPlan = parts.signedPlans.sign({ name, text: found.statement, queryContext });
+    this.add({ name, queryContext, text: found.text, encodedPlan, prepared });
+    return true;
   }
 
   /** Caches the result of PREPARE and returns its entry. */

@@ -1,5 +1,6 @@
 // Prepared statements of this node by query context and name, with LRU eviction.
 import type { Prepared } from '#sqlpp/run/engine.ts';
+import type { PreparedText } from '../query.contract.ts';
 
 export interface PreparedEntry {
   readonly name: string;
@@ -53,6 +54,12 @@ export class PreparedCache {
     return entry;
   }
 
+  /** For another node; null: this one has none of this name. */
+  textOf(name: string, queryContext: string): PreparedText | null {
+    const entry = this.entries.get(keyOf(name, queryContext));
+    return entry === undefined ? null : { text: entry.text, statement: entry.prepared.text };
+  }
+
   add(entry: PreparedEntry, limit: number): void {
     const key = keyOf(entry.name, entry.queryContext);
     this.entries.delete(key);
@@ -78,7 +85,7 @@ export class PreparedCache {
   }
 }
 
-export const shownNameOf = ({ name, queryContext }: PreparedEntry): string =>
+export const shownNameOf = ({ name, queryContext }: Pick<PreparedEntry, 'name' | 'queryContext'>): string =>
   queryContext === '' ? name : `${name}(${queryContext})`;
 
 const keyOf = (name: string, queryContext: string): string => `${queryContext}\0${name}`;
