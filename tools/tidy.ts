@@ -67,7 +67,7 @@ const allowed: Record<string, readonly string[]> = {
 };
 
 /** Only cluster/agent (and main, which starts it) may reach the data service, and only through its interface src/kv/admin.ts. */
-const doors: readonly { from: RegExp; to: RegExp }[] = [
+const importExceptions: readonly { from: RegExp; to: RegExp }[] = [
   { from: /^src\/cluster\/agent\//, to: /^src\/kv\/admin\.ts$/ },
 ];
 
@@ -177,7 +177,7 @@ function checkImports(file: string, text: string): void {
     if (!existsSync(path)) problems.push(`${file}: imports ${path}, which does not exist`);
     const [from, to] = [areaOf(file), areaOf(path)];
     if (from === to || allowed[from]?.includes(to)) continue;
-    if (doors.some((door) => door.from.test(file) && door.to.test(path))) continue;
+    if (importExceptions.some((exception) => exception.from.test(file) && exception.to.test(path))) continue;
     if (
       path.endsWith('.contract.ts') &&
       (from === 'cloud' || (from === 'cluster' && ['query', 'index', 'xdcr', 'backup'].includes(to)))

@@ -12,7 +12,7 @@ import { ClusterView } from './config/cluster-view.ts';
 import { productOf } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { WatchedSetting } from './config/watched-setting.ts';
-import { Listening } from './encryption/listening.ts';
+import { ListenPolicy } from './encryption/listen-policy.ts';
 import { createEvents } from './events/events.feature.ts';
 import { FunctionsService } from './functions/functions.service.ts';
 import { LibrariesService } from './functions/libraries.service.ts';
@@ -77,7 +77,7 @@ export function createFeatures(options: ClusterManagerOptions) {
   const nodesFeature = createNodes(options, view);
   const { interNode, nodeCertificates, founderChange, founderHandover, engineMove } = nodesFeature;
   view.whenRemoved(() => options.membership?.leave());
-  const listening = new Listening({ view, security: security.service, nodeCertificates });
+  const listening = new ListenPolicy({ view, security: security.service, nodeCertificates });
   const data = new Agent({
     ...options,
     view,

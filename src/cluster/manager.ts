@@ -38,7 +38,7 @@ import type { NodePorts } from './config/cluster-state.ts';
 import type { Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { servedSince } from './config/since.ts';
-import type { Listening } from './encryption/listening.ts';
+import type { ListenPolicy } from './encryption/listen-policy.ts';
 import type { Events } from './events/events.feature.ts';
 import { writeFirstConfiguration } from './first-configuration.ts';
 import type { IndexNodes } from './indexes/index-nodes.ts';
@@ -114,7 +114,7 @@ export interface ClusterManager {
   /** The certificate by which other nodes identify this one; null while it is alone. */
   readonly nodeCertificates: Pick<NodeCertificates, 'ownCredentials' | 'onChange'>;
   /** Which addresses each port listens on; known after `open`. */
-  readonly listening: Listening;
+  readonly listening: ListenPolicy;
   /** Which client addresses may connect; known after `open`. */
   readonly clients: Pick<ClientAllowlist, 'admitted' | 'onChange'>;
   /** Definitions of indexes; known after `open`. */

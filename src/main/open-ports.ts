@@ -2,13 +2,13 @@
 // only; the ports between nodes open and close as their listeners are enabled and disabled.
 import { loopbackHosts } from '#base/loopback.ts';
 import type { DistPorts } from '#cluster/dist/dist-ports.host.ts';
-import type { Listening } from '#cluster/encryption/listening.ts';
+import type { ListenPolicy } from '#cluster/encryption/listen-policy.ts';
 import type { Listener } from '#http/listener.host.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 
 export interface OpenPortsOptions {
-  listening: Pick<Listening, 'isPlainForThisMachineOnly' | 'betweenNodes' | 'onChange'>;
+  listening: Pick<ListenPolicy, 'isPlainForThisMachineOnly' | 'betweenNodes' | 'onChange'>;
   /** At the start each of them listens on the first of its hosts. */
   plain: readonly Listener[];
   dist: Pick<DistPorts, 'follow'>;

@@ -1,4 +1,4 @@
-// Waits until the changes of a bucket are on disk, as long as some are written.
+// Waits until the changes of a bucket are on disk, as long as their number decreases.
 import type { Clock } from '#ports/clock.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 

@@ -28,7 +28,7 @@ import { vbucketsOfFile } from './durability/file-state.ts';
 const casJumpAfterCrash = 2 ** 24;
 /** Pauses between attempts to open the files while the disk has no space for that; each is twice as long as the one before. */
 const openRetryMs = { first: 500, max: 8_000 };
-/** Processes of one node that stop one after the other, before one of them is in the in-sync sets again. */
+/** So many boots are noted: those of processes that stopped one after the other, before one of them was in the in-sync sets again. */
 const stoppedBootsMax = 8;
 
 export interface WarmUpOptions {

@@ -1,5 +1,5 @@
-// Reads of pages that are requested in one turn, as few calls of the reading thread: for small vbuckets a message and a transaction cost
-// more than their rows.
+// Combines the pages that are requested in one turn into few calls of the reading thread: for small vbuckets a message and a transaction
+// cost more than their rows.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import {
   type BackfillPage,

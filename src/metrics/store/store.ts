@@ -5,7 +5,7 @@ import type { Log } from '#ports/log.ts';
 import { labelsKey } from '../query/combine.ts';
 import type { FlatSample, Labels, Matcher, MetricsStore, Selection, Series } from '../sample.ts';
 import type { StoreFiles } from './files.ts';
-import { Recent } from './recent.ts';
+import { RecentSamples } from './recent-samples.ts';
 import { Tier } from './tier.ts';
 
 const secondMs = 1_000;
@@ -44,7 +44,7 @@ export interface StoreOptions {
 export class TimeSeriesStore implements MetricsStore {
   readonly #fine: Tier;
   readonly #coarse: Tier;
-  readonly #recent = new Recent({ slots: recentSlots, seriesMax: recentSeriesMax });
+  readonly #recent = new RecentSamples({ slots: recentSlots, seriesMax: recentSeriesMax });
   readonly #log: Log;
   #lastCoarse = 0;
   #hasReportedRefused = false;

@@ -19,7 +19,7 @@ export interface CompletedRequest {
 
 /** All that are kept, counted with two bytes a character. */
 export const completedBytesMax = 32 << 20;
-/** What a request takes beside its texts, and a phase of it. */
+/** The estimated memory of a request beside its texts, and of each of its phases. */
 const ownBytes = 1024;
 const phaseBytes = 128;
 

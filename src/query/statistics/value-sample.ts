@@ -42,7 +42,7 @@ export class ValueSample {
     return this.rows.map(({ values }) => values[position]);
   }
 
-  /** `textOf`: called only for a row that is kept; a JSON object with the values by position. `chance` is from 0 to below 1. */
+  /** `random` returns a number from 0 to below 1. `textOf` is called only for a row that is kept: a JSON object with the values by position. */
   offer(random: () => number, textOf: () => string): void {
     this.seen++;
     const isFull = this.rows.length >= this.rowsMax;

@@ -1,4 +1,4 @@
-// The schema of values: flavours (values with similar members), the types of each member, and samples. INFER and INFER_VALUE answer it.
+// The schema of values: flavors (values with similar members), the types of each member, and samples. INFER and INFER_VALUE answer it.
 import { sqlError } from '../errors/sql-error.ts';
 import { collate } from '../values/collation.ts';
 import { jsonText } from '../values/json-text.ts';
@@ -52,7 +52,7 @@ interface Flavor {
   readonly schema: ValueSchema;
 }
 
-/** Groups documents with similar field names into flavours. */
+/** Groups documents with similar field names into flavors. */
 export class Inference {
   readonly #options: InferOptions;
   readonly #size: SchemaSize;
@@ -79,7 +79,7 @@ export class Inference {
     flavor.schema.add(document, this.#size);
   }
 
-  /** The flavours, the most frequent first. */
+  /** The flavors, the most frequent first. */
   rows(): Value {
     return this.#flavors
       .sort((a, b) => b.schema.count - a.schema.count)
@@ -114,7 +114,7 @@ function flavorRow({ schema }: Flavor, options: InferOptions): Value {
   return row;
 }
 
-/** Fields that have the same string in all documents, which characterize a flavour. */
+/** Fields that have the same string in all documents, which characterize a flavor. */
 function flavorText(object: TypeStatistics, count: number): string {
   const fixed: string[] = [];
   for (const [name, member] of object.members) {

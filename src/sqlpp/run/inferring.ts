@@ -1,4 +1,4 @@
-// INFER: finds flavours (similar schemas) of documents in a sample of a keyspace.
+// INFER: finds flavors (similar schemas) of documents in a sample of a keyspace.
 
 import type { Keyspace } from '../datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '../errors/sql-error.ts';

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FlatSample } from '../sample.ts';
-import { Recent } from './recent.ts';
+import { RecentSamples } from './recent-samples.ts';
 
 const itemsOf = (...buckets: string[]): FlatSample[] =>
   buckets.map((bucket, value) => ({ name: 'items', labels: { bucket }, value }));
 
-const bucketsOf = (recent: Recent) => recent.select([], 0, 1e9).map(({ labels }) => labels['bucket']);
+const bucketsOf = (recent: RecentSamples) => recent.select([], 0, 1e9).map(({ labels }) => labels['bucket']);
 
 test('accepts new series once old ones are removed', () => {
-  const recent = new Recent({ slots: 10, seriesMax: 3 });
+  const recent = new RecentSamples({ slots: 10, seriesMax: 3 });
   let second = 0;
   for (let round = 0; round < 20; round++) {
     const buckets = ['stays', `made${round}`, `also${round}`];
@@ -21,7 +21,7 @@ test('accepts new series once old ones are removed', () => {
 });
 
 test('starts over after the clock was set back', () => {
-  const recent = new Recent({ slots: 10, seriesMax: 3 });
+  const recent = new RecentSamples({ slots: 10, seriesMax: 3 });
   for (const second of [100, 101, 102, 40, 41]) recent.append(second * 1000, itemsOf('a'));
   const [series] = recent.select([], 0, 1e9);
   assert.deepEqual([...(series?.timesMs ?? [])], [40_000, 41_000]);
@@ -29,7 +29,7 @@ test('starts over after the clock was set back', () => {
 
 test('has every value of the last rounds, of series that are constant, change or miss rounds', () => {
   const slots = 10;
-  const recent = new Recent({ slots, seriesMax: 5 });
+  const recent = new RecentSamples({ slots, seriesMax: 5 });
   const valueAt: Record<string, (round: number) => number | undefined> = {
     constant: () => 7,
     'changes once': (round) => (round < 23 ? 1 : 2),

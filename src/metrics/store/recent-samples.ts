@@ -20,7 +20,7 @@ interface Ring {
   readonly rounds: Float64Array;
 }
 
-export class Recent {
+export class RecentSamples {
   readonly #slots: number;
   readonly #lookup: SeriesLookup<Recorded>;
   readonly #timesMs: Float64Array;
@@ -82,7 +82,7 @@ export class Recent {
     const matches = testOf(matchers);
     return [...this.#lookup.all]
       .filter(({ labels }) => matches(labels))
-      .map((ring) => this.#read(ring, fromMs, toMs))
+      .map((recorded) => this.#read(recorded, fromMs, toMs))
       .filter(({ timesMs }) => timesMs.length > 0);
   }
 

@@ -5,17 +5,17 @@ import { networkOf } from '../config/node-network.ts';
 import type { ChangeNotifier } from '../config/until.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
 
-export interface ListeningDeps {
+export interface ListenPolicyDeps {
   view: ClusterView;
   security: ChangeNotifier & { readonly encryptionLevel: EncryptionLevel | null };
   /** The nodes of a cluster connect to each other with TLS, at every encryption level. */
   nodeCertificates: ChangeNotifier & { ownCredentials(): unknown };
 }
 
-export class Listening implements ChangeNotifier {
-  readonly #deps: ListeningDeps;
+export class ListenPolicy implements ChangeNotifier {
+  readonly #deps: ListenPolicyDeps;
 
-  constructor(deps: ListeningDeps) {
+  constructor(deps: ListenPolicyDeps) {
     this.#deps = deps;
   }
 
