@@ -66,7 +66,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'FailoverEntry',
     'NodePorts',
     'ProcessFigures',
-    'Launched',
     'CollectionScan',
     'Change',
   ],

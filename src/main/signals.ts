@@ -54,7 +54,7 @@ export class Shutdown {
   }
 }
 
-export interface Launched {
+export interface LaunchContext {
   /** Set by npm for the processes that it starts. */
   readonly npmCommand: string | undefined;
   readonly parent: () => number;
@@ -65,7 +65,7 @@ export interface Launched {
  * Calls `stop` when npm, which started this process, has ended (another process is then the parent): npm passes no signal on, and
  * `npx divan node & kill $!` would leave the node running.
  */
-export function stopWithLauncher(stop: () => void, { npmCommand, parent, clock }: Launched): void {
+export function stopWithLauncher(stop: () => void, { npmCommand, parent, clock }: LaunchContext): void {
   if (npmCommand === undefined) return;
   const first = parent();
   const check = (): void => {

@@ -1,7 +1,7 @@
 // The contract of every disk engine for reading single documents.
 import assert from 'node:assert/strict';
 import { CutBits, CutReader } from '#kv/data/cut.ts';
-import type { Fetched } from '#kv/data/disk-engine.ts';
+import type { FetchedItems } from '#kv/data/disk-engine.ts';
 import type { DocumentKey } from '#kv/data/document-keys.ts';
 import { cutsOf } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
@@ -9,7 +9,7 @@ import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
 const want = (key: string, vb = 0) => ({ vb, key: Buffer.from(key) });
 
 /** Short text of each item. */
-function itemTexts({ batch }: Fetched): string[] {
+function itemTexts({ batch }: FetchedItems): string[] {
   const reader = new CutReader(batch);
   const texts: string[] = [];
   while (reader.nextCut()) {

@@ -1,5 +1,5 @@
 // Runs statements on the query engine over a datastore in memory, with a fixed clock and without other requests.
-import type { ExecuteContext, PrepareContext, Prepared, ScratchFile } from '#sqlpp/run/engine.ts';
+import type { ExecuteContext, PrepareContext, PreparedStatement, ScratchFile } from '#sqlpp/run/engine.ts';
 import { prepareStatement } from '#sqlpp/run/prepare.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value } from '#sqlpp/values/value.ts';
@@ -19,7 +19,11 @@ export interface EngineOptions {
   readonly isCommunityEdition?: boolean;
 }
 
-export function prepareOn(datastore: MemoryDatastore, text: string, options: EngineOptions = {}): Prepared {
+export function prepareOn(
+  datastore: MemoryDatastore,
+  text: string,
+  options: EngineOptions = {},
+): PreparedStatement {
   const { queryContext, statistics, userFunctions } = options;
   const context: PrepareContext = {
     datastore,
@@ -43,7 +47,7 @@ export async function query(
 
 export async function runPrepared(
   datastore: MemoryDatastore,
-  prepared: Prepared,
+  prepared: PreparedStatement,
   options: EngineOptions = {},
 ): Promise<unknown[]> {
   const execution = prepared.program.run(prepared, contextOf(datastore, options));

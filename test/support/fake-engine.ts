@@ -15,7 +15,13 @@
 import type { Engine } from '#query/state/engine-port.ts';
 import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { ExecuteContext, Execution, Outcome, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
+import type {
+  ExecuteContext,
+  Execution,
+  Outcome,
+  PrepareContext,
+  PreparedStatement,
+} from '#sqlpp/run/engine.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 
@@ -29,12 +35,16 @@ export const fakeEngine = (): Engine & { prepares: number } => ({
   textOf: jsonText,
 });
 
-function prepare(text: string, context: PrepareContext): Prepared {
+function prepare(text: string, context: PrepareContext): PreparedStatement {
   const [verb = '', argument = ''] = text.split(' ');
   if (verb === 'SYNTAX')
     throw sqlError(3000, `syntax error - line 1, column 8, near 'SYNTAX', at: ${text.slice(7)}`);
   const keyspace = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' } as const;
-  const kinds: Record<string, Prepared['kind']> = { WRITE: 'UPDATE', PREPARE: 'PREPARE', EXECUTE: 'EXECUTE' };
+  const kinds: Record<string, PreparedStatement['kind']> = {
+    WRITE: 'UPDATE',
+    PREPARE: 'PREPARE',
+    EXECUTE: 'EXECUTE',
+  };
   return {
     text,
     kind: kinds[verb] ?? 'SELECT',
@@ -54,7 +64,7 @@ const neverRuns = (_context: PrepareContext): never => {
   throw new Error('the fake engine runs by itself');
 };
 
-function run(prepared: Prepared, context: ExecuteContext): Execution {
+function run(prepared: PreparedStatement, context: ExecuteContext): Execution {
   const outcome: Outcome = {
     mutations: 0,
     sorted: 0,
@@ -67,7 +77,7 @@ function run(prepared: Prepared, context: ExecuteContext): Execution {
 }
 
 async function* rowsOf(
-  { text }: Prepared,
+  { text }: PreparedStatement,
   context: ExecuteContext,
   outcome: Outcome,
 ): AsyncIterable<readonly Value[]> {

@@ -15,7 +15,7 @@ import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import type { Mailer } from '../../src/cluster/alerts/mailer.ts';
 import type { AuditFile } from '../../src/cluster/audit/audit-file.ts';
 import type { Inbox, InboxFile } from '../../src/cluster/certificates/inbox.ts';
-import type { Issue, Issued } from '../../src/cluster/certificates/issue.ts';
+import type { Issue, IssuedCertificates } from '../../src/cluster/certificates/issue.ts';
 import type { PassphraseSources } from '../../src/cluster/certificates/passphrase.ts';
 import {
   type ClusterState,
@@ -80,7 +80,7 @@ const system: System = {
 /** An authority and a certificate for localhost, as an earlier version generated them. */
 export const issuedCertificates = JSON.parse(
   readFileSync(new URL('../fixtures/issued-certificates.json', import.meta.url), 'utf8'),
-) as Issued;
+) as IssuedCertificates;
 
 const noFile = (path: string): InboxFile => ({ path, text: null, problem: 'The file does not exist.' });
 const emptyInbox: Inbox = {

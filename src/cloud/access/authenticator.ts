@@ -20,7 +20,7 @@ export interface AuthenticatedRequest {
 }
 
 /** The caller, and the store snapshot in which it was looked up. */
-export interface Authenticated {
+export interface AuthenticatedCaller {
   readonly caller: Caller;
   readonly snapshot: StoreSnapshot;
 }
@@ -56,7 +56,7 @@ export class TokenAuthenticator {
    * Only the identity of a token is cached: expiry and rate limit are checked for every request. Awaits nothing if nothing must be
    * looked up.
    */
-  async authenticate(presented: AuthenticatedRequest): Promise<Authenticated> {
+  async authenticate(presented: AuthenticatedRequest): Promise<AuthenticatedCaller> {
     const { snapshots, uses, limit } = this.options;
     const credentials = credentialsOf(presented);
     const current = snapshots.current();

@@ -8,7 +8,7 @@ const windowMs = 5 * 60 * 1000;
 const secondsMax = 10_000_000_000;
 
 /** The signed parts of a request. */
-export interface Signed {
+export interface SignedParts {
   readonly method: string;
   /** Path and query as sent. */
   readonly target: string;
@@ -32,7 +32,7 @@ export function timestampProblem(timestamp: string | undefined, nowMs: number): 
   return `Couchbase-Timestamp differs from the server's time by ${Math.round(Math.abs(nowMs - ms) / 1000)} s; at most 300 s are allowed`;
 }
 
-export function isSignature(signature: string, secretKey: string, signed: Signed): boolean {
+export function isSignature(signature: string, secretKey: string, signed: SignedParts): boolean {
   const { method, target, host, timestamp } = signed;
   const targets = [
     target,

@@ -27,7 +27,7 @@ export interface ClusterRequest {
   readonly spec: ClusterSpec;
 }
 
-export interface Accepted {
+export interface AcceptedOperation {
   readonly clusterId: string;
   readonly operationId: string;
 }
@@ -51,7 +51,7 @@ export class ClusterLifecycleService {
     this.options = options;
   }
 
-  async create(request: ClusterRequest): Promise<Accepted> {
+  async create(request: ClusterRequest): Promise<AcceptedOperation> {
     refuseUnoffered(request.spec.servers);
     const { store, clock, random, nodes, home, capacity } = this.options;
     const now = clock.wallMs();
@@ -96,7 +96,7 @@ export class ClusterLifecycleService {
   }
 
   /** A repeated request returns the same deletion. */
-  async delete({ id, project_id, home, node_count }: ClusterRow): Promise<Accepted> {
+  async delete({ id, project_id, home, node_count }: ClusterRow): Promise<AcceptedOperation> {
     const { store, operations, clock } = this.options;
     const operationId = await store.transaction().execute(async (transaction) => {
       // Written first, so that concurrent deletions of the cluster wait here.

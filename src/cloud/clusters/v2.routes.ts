@@ -3,7 +3,7 @@
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import type { Accepted, ClusterLifecycleService } from './cluster-lifecycle.service.ts';
+import type { AcceptedOperation, ClusterLifecycleService } from './cluster-lifecycle.service.ts';
 import type { ClusterNodes } from './cluster-nodes.ts';
 import { type ClusterSpec, nodeCount, type ServerGroup, servicesOf } from './cluster-spec.ts';
 import type { ClustersService } from './clusters.service.ts';
@@ -75,7 +75,7 @@ export function v2ClusterOperations({
   ];
 }
 
-const accepted = ({ clusterId, operationId }: Accepted) => ({
+const accepted = ({ clusterId, operationId }: AcceptedOperation) => ({
   status: 202,
   headers: { location: `/v2/clusters/${clusterId}`, [operationHeader]: `/v3/operations/${operationId}` },
 });

@@ -3,7 +3,7 @@ import { invalid } from '../answers/api-error.ts';
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import type { Accepted } from './cluster-lifecycle.service.ts';
+import type { AcceptedOperation } from './cluster-lifecycle.service.ts';
 import type { ClusterScaleService } from './cluster-scale.service.ts';
 import type { ClusterSpec } from './cluster-spec.ts';
 import { operationHeader } from './common.ts';
@@ -67,7 +67,7 @@ export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[
 
 const operationPath = (id: string): string => `/v3/operations/${id}`;
 
-const accepted = ({ clusterId, operationId }: Accepted) => ({
+const accepted = ({ clusterId, operationId }: AcceptedOperation) => ({
   status: 202,
   headers: { location: `/v3/clusters/${clusterId}`, [operationHeader]: operationPath(operationId) },
 });

@@ -1,6 +1,6 @@
 // Caches the JSON texts of answers that depend only on the store, by URL and by the rights of the caller. It keeps strings, not bytes:
 // Node writes a string in one piece with the headers, but bytes after them.
-import type { Authenticated } from '../access/authenticator.ts';
+import type { AuthenticatedCaller } from '../access/authenticator.ts';
 import { SnapshotCache } from '../store/snapshot-cache.ts';
 import type { Reply } from './operation.ts';
 
@@ -8,7 +8,7 @@ const entriesMax = 5_000;
 const bytesMax = 32 * 1024 * 1024;
 
 /** Everything that an answer depends on within one snapshot of the store. */
-export interface CacheKey extends Authenticated {
+export interface CacheKey extends AuthenticatedCaller {
   /** Links to other pages begin with it. */
   readonly origin: string;
   /** As received. */

@@ -14,7 +14,7 @@ import type { DiskReserve } from '#ports/disk-reserve.ts';
 import { handleShares } from '#ports/handles.ts';
 import type { Log } from '#ports/log.ts';
 import { markAuthenticated, UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
-import type { Authenticated } from '../access/authenticator.ts';
+import type { AuthenticatedCaller } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
 import { ApiError, invalid, notFound } from '../answers/api-error.ts';
@@ -40,7 +40,7 @@ const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 512, tota
 export interface ApiOptions {
   operations: readonly BoundOperation[];
   /** Throws an ApiError if the request has no valid credentials. */
-  authenticate(request: FastifyRequest): Promise<Authenticated>;
+  authenticate(request: FastifyRequest): Promise<AuthenticatedCaller>;
   /** Finds the object that an id in a path names. */
   find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
   clock: Clock;
@@ -150,7 +150,7 @@ function addRoute(
     return operation.method === 'DELETE' ? withDiskReserve(diskReserve, act) : act();
   };
   const cacheKeyOf = (request: FastifyRequest): CacheKey => ({
-    ...(request.by as Authenticated),
+    ...(request.by as AuthenticatedCaller),
     origin: originOf(request, publicUrl),
     url: request.url,
   });
@@ -297,7 +297,7 @@ function matches(pattern: string, path: string): boolean {
 declare module 'fastify' {
   interface FastifyRequest {
     /** The authenticated sender; null before authentication and on public routes. */
-    by: Authenticated | null;
+    by: AuthenticatedCaller | null;
     /** The object that the path names. */
     subject: Subject | undefined;
   }

@@ -21,7 +21,7 @@ export interface AuditLogDeps {
 }
 
 /** Who caused an event, from where, and its details. */
-export interface Audited {
+export interface AuditedCause {
   user: Pick<Identity, 'name'> & { readonly domain: string };
   /** The user on whose behalf the request was made, if another. */
   effective?: Identity;
@@ -42,7 +42,7 @@ export class AuditLog {
   }
 
   /** Never throws: the event has happened, even if it cannot be written. */
-  record(event: AuditEvent, audited: Audited): void {
+  record(event: AuditEvent, audited: AuditedCause): void {
     const { file, log, failed, settings } = this.#deps;
     const { auditdEnabled, disabled, disabledUsers, rotateInterval, rotateSize } = settings.value;
     const { name, domain } = audited.user;
@@ -63,7 +63,7 @@ export class AuditLog {
     this.#deps.file.close();
   }
 
-  #lineOf({ id, name, description }: AuditEvent, { user, effective, from, details }: Audited) {
+  #lineOf({ id, name, description }: AuditEvent, { user, effective, from, details }: AuditedCause) {
     return {
       description,
       id,

@@ -8,7 +8,7 @@ import type {
   StoredBucket,
 } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { type Mapped, vbucketMapOf } from '../topology/vbucket-map.ts';
+import { type RecordWithMap, vbucketMapOf } from '../topology/vbucket-map.ts';
 
 /** The host of a node without a name; clients replace it by the host that they connected to. */
 const hostPlaceholder = '$HOST';
@@ -55,7 +55,7 @@ export const storageBackend = (type: BucketType): string => (type === 'native' ?
 /** Brackets around an IPv6 address, as in URLs. */
 export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Mapped {
+export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): RecordWithMap {
   const nodes = bucketServers(view, bucket);
   return {
     rev: view.bucketRevision(bucket.uuid),

@@ -11,7 +11,7 @@ import {
   type StableNodeSnapshot,
   type storageTotals,
 } from '../nodes/node-record.ts';
-import { type Mapped, mappedText } from '../topology/vbucket-map.ts';
+import { mappedText, type RecordWithMap } from '../topology/vbucket-map.ts';
 import { basicStats, type RecordInput, recordFrame, streamedFrame } from './bucket-record.ts';
 import { sumOf } from './bucket-sums.ts';
 
@@ -101,7 +101,8 @@ const isSameNode = (a: StableNodeSnapshot, b: StableNodeSnapshot | undefined): b
   a.serverGroup === b.serverGroup;
 
 function prepare(input: RecordInput, kind: Kind): Prepared {
-  const frame: Mapped = kind === 'streamed' ? streamedFrame(input) : recordFrame(input, kind === 'full');
+  const frame: RecordWithMap =
+    kind === 'streamed' ? streamedFrame(input) : recordFrame(input, kind === 'full');
   const parts: string[] = [];
   let rest = mappedText(frame);
   for (const name of gaps[kind]) {

@@ -10,7 +10,7 @@ export const certificateProblem = {
   wrongType: (type: string) => `Invalid certificate type: ${type}`,
 } as const;
 
-export type Parsed<T> = { readonly value: T } | { readonly problem: string };
+export type ParsedText<T> = { readonly value: T } | { readonly problem: string };
 
 interface Block {
   readonly label: string;
@@ -57,7 +57,7 @@ const typeNames: Record<string, string> = {
 const typeName = (label: string): string => typeNames[label] ?? label;
 
 /** All certificates of a text, at least one. */
-export function readCertificates(text: string): Parsed<X509Certificate[]> {
+export function readCertificates(text: string): ParsedText<X509Certificate[]> {
   if (text.trim() === '') return { problem: certificateProblem.empty };
   const found = blocksOf(text);
   if (found.length === 0) return { problem: certificateProblem.malformed };
@@ -70,7 +70,7 @@ export function readCertificates(text: string): Parsed<X509Certificate[]> {
   return { value: certificates };
 }
 
-function readBlock({ label, pem, isEncrypted }: Block): Parsed<X509Certificate> {
+function readBlock({ label, pem, isEncrypted }: Block): ParsedText<X509Certificate> {
   if (label !== 'CERTIFICATE') return { problem: certificateProblem.wrongType(typeName(label)) };
   if (isEncrypted) return { problem: certificateProblem.encrypted };
   try {
@@ -81,7 +81,7 @@ function readBlock({ label, pem, isEncrypted }: Block): Parsed<X509Certificate> 
 }
 
 /** Certificates of authorities, which must be valid now. */
-export function readAuthorities(text: string, nowMs: number): Parsed<X509Certificate[]> {
+export function readAuthorities(text: string, nowMs: number): ParsedText<X509Certificate[]> {
   const read = readCertificates(text);
   if ('problem' in read) return read;
   const isInvalidNow = read.value.some((certificate) => !isValidAt(certificate, nowMs));
@@ -111,7 +111,7 @@ export const keyProblem = {
 } as const;
 
 /** The private key of a text; `passphrase` for an encrypted one. */
-export function readKey(text: string, passphrase: string | null): Parsed<KeyObject> {
+export function readKey(text: string, passphrase: string | null): ParsedText<KeyObject> {
   // Files made by OpenSSL may contain the curve beside the key.
   const found = blocksOf(text).filter(({ label }) => label !== 'EC PARAMETERS');
   const [block] = found;

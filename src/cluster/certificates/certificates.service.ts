@@ -17,7 +17,7 @@ import {
   withAuthority,
 } from './certificates-state.ts';
 import { type ClientAuth, clientCertificates } from './client-auth.ts';
-import type { AlternativeName, Issue, Issued, KeyedCertificate } from './issue.ts';
+import type { AlternativeName, Issue, IssuedCertificates, KeyedCertificate } from './issue.ts';
 
 export interface StoredCertificates {
   authority: KeyedCertificate | null;
@@ -217,7 +217,7 @@ export class CertificatesService implements ChangeNotifier {
     signer: KeyedCertificate | null,
     names: string,
     withRsa = this.#deps.needsRsa(),
-  ): Promise<Issued & { names: string }> {
+  ): Promise<IssuedCertificates & { names: string }> {
     const issued = await this.#deps.issue({
       authority: signer,
       suffix: this.#deps.random.bytes(4).toString('hex'),
@@ -235,7 +235,7 @@ export class CertificatesService implements ChangeNotifier {
 
   #withIssued(
     before: CertificatesState,
-    { authority, node, rsa, names }: Issued & { names: string },
+    { authority, node, rsa, names }: IssuedCertificates & { names: string },
     replaceLoaded = true,
   ): CertificatesState {
     const { store, clock, view } = this.#deps;

@@ -34,13 +34,13 @@ export interface IssueRequest {
   withRsa: boolean;
 }
 
-export interface Issued {
+export interface IssuedCertificates {
   authority: KeyedCertificate;
   node: KeyedCertificate;
   rsa: KeyedCertificate | null;
 }
 
-export type Issue = (request: IssueRequest) => Promise<Issued>;
+export type Issue = (request: IssueRequest) => Promise<IssuedCertificates>;
 
 interface Keys {
   publicKey: KeyObject;
@@ -73,7 +73,7 @@ const validity = der.sequence(
   der.utcTime(Date.UTC(2049, 11, 31, 23, 59, 59)),
 );
 
-export async function issue(request: IssueRequest): Promise<Issued> {
+export async function issue(request: IssueRequest): Promise<IssuedCertificates> {
   const { serials, withRsa } = request;
   const authority = request.authority ?? (await newAuthority(request));
   const [node, rsa] = await Promise.all([

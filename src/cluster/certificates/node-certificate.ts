@@ -9,7 +9,7 @@ import {
   isIssuedBy,
   isValidAt,
   keyText,
-  type Parsed,
+  type ParsedText,
   pemOf,
   readCertificates,
   readKey,
@@ -96,7 +96,7 @@ function textOf(what: string, { path, text, problem }: InboxFile): string {
   return text;
 }
 
-function valueOrRefuse<T>(read: Parsed<T>, refusal: (parameters: { problem: string }) => AppError): T {
+function valueOrRefuse<T>(read: ParsedText<T>, refusal: (parameters: { problem: string }) => AppError): T {
   if ('problem' in read) throw refusal({ problem: read.problem });
   return read.value;
 }

@@ -4,7 +4,7 @@ import { assert } from '#base/assert.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { certificateRefusals } from '../refusals/certificates.refusals.ts';
-import { type Parsed, pemOf, readAuthorities } from './certificate-text.ts';
+import { type ParsedText, pemOf, readAuthorities } from './certificate-text.ts';
 import type { CertificatesStore } from './certificates.store.ts';
 import { type CertificatesState, type StoredAuthority, withAuthority } from './certificates-state.ts';
 import type { Inbox, InboxFile } from './inbox.ts';
@@ -80,14 +80,14 @@ export class TrustedAuthorities {
   }
 }
 
-function oneAuthority(read: Parsed<X509Certificate[]>): string {
+function oneAuthority(read: ParsedText<X509Certificate[]>): string {
   if ('problem' in read) throw certificateRefusals.unreadableUpload({ problem: read.problem });
   if (read.value.length > 1) throw certificateRefusals.severalUploaded();
   return pemOf(read.value);
 }
 
 function authoritiesOf({ path, text, problem }: InboxFile, nowMs: number): Found[] {
-  const read: Parsed<X509Certificate[]> = text === null ? { problem } : readAuthorities(text, nowMs);
+  const read: ParsedText<X509Certificate[]> = text === null ? { problem } : readAuthorities(text, nowMs);
   if ('problem' in read) throw certificateRefusals.unreadableAuthority({ path, problem: read.problem });
   return read.value.map((certificate) => ({ pem: pemOf([certificate]), file: path }));
 }

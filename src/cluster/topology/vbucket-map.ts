@@ -53,13 +53,13 @@ function sharedRows(shards: readonly number[][]): VbucketMap {
 }
 
 /** A record that may contain a map. */
-export interface Mapped {
+export interface RecordWithMap {
   readonly vBucketServerMap?: { readonly vBucketMap: VbucketMap };
   readonly [field: string]: unknown;
 }
 
 /** Equal to `JSON.stringify`, without serializing the map again. */
-export function mappedText(record: Mapped): string {
+export function mappedText(record: RecordWithMap): string {
   const { vBucketServerMap } = record;
   if (!vBucketServerMap) return JSON.stringify(record);
   const unmapped = { ...record, vBucketServerMap: { ...vBucketServerMap, vBucketMap: null } };

@@ -7,17 +7,17 @@ import { RowMaker } from '../entries/row-maker.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
 import type { IndexReader, Page, StoredRow } from '../store/index-store.ts';
 
-export type Changed = ReadonlyMap<string, StoredDocument | null>;
+export type ChangedById = ReadonlyMap<string, StoredDocument | null>;
 
 const countPageRows = 1_024;
 
 export class ChangedRowsReader implements IndexReader {
   private readonly reader: IndexReader;
-  private readonly changed: Changed;
+  private readonly changed: ChangedById;
   /** In index order. */
   private readonly changedRows: readonly StoredRow[];
 
-  constructor(reader: IndexReader, index: IndexDefinition, changed: Changed) {
+  constructor(reader: IndexReader, index: IndexDefinition, changed: ChangedById) {
     this.reader = reader;
     this.changed = changed;
     this.changedRows = rowsOf(index, changed).sort(byKeyAndId);
@@ -77,7 +77,7 @@ export class ChangedRowsReader implements IndexReader {
   }
 }
 
-function rowsOf(index: IndexDefinition, changed: Changed): StoredRow[] {
+function rowsOf(index: IndexDefinition, changed: ChangedById): StoredRow[] {
   const maker = new RowMaker(compileDefinition(index));
   return [...changed].flatMap(([id, document]) => {
     if (document === null) return [];

@@ -28,7 +28,7 @@ import {
   MissingIndexFileError,
   type StoredRow,
 } from '../store/index-store.ts';
-import { type Changed, ChangedRowsReader } from './changed-rows.ts';
+import { type ChangedById, ChangedRowsReader } from './changed-rows.ts';
 import { waitFor } from './consistency.ts';
 import type { IndexCatalogue } from './index-catalogue.ts';
 import { ReaderPool } from './reader-pool.ts';
@@ -309,7 +309,7 @@ const hasChanges = ({ changed }: IndexScan): boolean => changed !== undefined &&
 const withChanges = (
   reader: IndexReader,
   index: IndexDefinition,
-  changed: Changed | undefined,
+  changed: ChangedById | undefined,
 ): IndexReader =>
   changed === undefined || changed.size === 0 ? reader : new ChangedRowsReader(reader, index, changed);
 

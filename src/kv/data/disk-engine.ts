@@ -146,7 +146,7 @@ export interface CollectionKeysRequest {
   limit: number;
 }
 
-export interface Fetched {
+export interface FetchedItems {
   /** The items found, tombstones included, as cuts that carry no state of their vbuckets. */
   batch: CutBuffer;
   /** Positions in the request of keys whose stored item is damaged. */
@@ -197,7 +197,7 @@ export interface DiskEngine {
    * Returns the items of these keys as of the last commit, reading concurrently with commits. Rejects when nothing could be
    * read.
    */
-  fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<Fetched>;
+  fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<FetchedItems>;
   /** Keys of live documents that have expired at this time (seconds since 1970), earliest expiry first. */
   expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<DocumentKey[]>;
   /** Keys of live documents of one collection, ordered by vbucket and key, after `after`. */

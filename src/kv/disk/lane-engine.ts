@@ -17,7 +17,7 @@ import {
   DiskFullError,
   type DiskSizes,
   type DiskThreads,
-  type Fetched,
+  type FetchedItems,
   type LargeItems,
   type LoadedValues,
   type OpenedFile,
@@ -156,7 +156,7 @@ export class LaneEngine implements DiskEngine {
     return decodeKeys(found);
   }
 
-  async fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<Fetched> {
+  async fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<FetchedItems> {
     return await this.read(bucketUuid, file, (lane, spec) => lane.call('fetchItems', spec, encodeKeys(keys)));
   }
 

@@ -12,7 +12,7 @@ import {
   type DiskEngine,
   DiskFullError,
   type DiskSizes,
-  type Fetched,
+  type FetchedItems,
   type LargeItems,
   type LoadedValues,
   type OpenResult,
@@ -218,7 +218,7 @@ class MemoryEngine implements DiskEngine {
   }
 
   /** A file that takes no more commits can still be read. */
-  async fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<Fetched> {
+  async fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<FetchedItems> {
     this.refuseWhenDead();
     const { stored } = this.find(bucketUuid).handles.get(file) ?? {};
     if (stored === undefined) throw new Error(`file ${file} of bucket ${bucketUuid} is not open`);

@@ -7,7 +7,7 @@ import type { CutWriter } from '../data/cut.ts';
 import { CopyFeed, copyKey } from './copy-feed.ts';
 import type { DelayedWork } from './delayed-work.ts';
 import { DivergedCopies } from './diverged-copies.ts';
-import type { Opened, ReportedPosition, ShardRef } from './frames.ts';
+import type { OpenedMessage, ReportedPosition, ShardRef } from './frames.ts';
 import { Handover } from './handover.ts';
 import { JoiningCopy } from './joining-copy.ts';
 import type { PeerConnections } from './peers.ts';
@@ -134,7 +134,7 @@ export class ActiveShard {
     this.copies.get(node)?.feed.positionReported(row);
   }
 
-  received(node: string, message: Opened): void {
+  received(node: string, message: OpenedMessage): void {
     const feed = this.copies.get(node)?.feed;
     if (message.kind === 'opened') feed?.opened(message);
     else if (message.kind === 'failed' && feed) this.openLater(node);

@@ -16,7 +16,7 @@ import { CopyRollbacks } from './copy-rollbacks.ts';
 import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import { EpochWrites } from './epoch-writes.ts';
-import type { BatchBody, CopyBatch, Open, Opened, PeerMessage } from './frames.ts';
+import type { BatchBody, CopyBatch, Open, OpenedMessage, PeerMessage } from './frames.ts';
 import { Histories } from './histories.ts';
 import { eachPosition } from './position-rows.ts';
 import { servedShardState } from './served-shard-state.ts';
@@ -331,7 +331,7 @@ export class BucketReplication {
     this.answer(node, { kind, shard, epoch, rows: [] });
   }
 
-  private answer(node: string, message: Omit<Opened, 'bucket' | 'bytes'>): void {
+  private answer(node: string, message: Omit<OpenedMessage, 'bucket' | 'bytes'>): void {
     const { peers, uuid } = this.options;
     this.reports.send(node);
     peers.send(node, { ...message, bucket: uuid, bytes: this.unapplied.take(node) });

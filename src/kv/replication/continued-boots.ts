@@ -1,7 +1,7 @@
 // Which members of in-sync sets still have the memory that counts: a process that began after a clean stop has that of the process before it, since
 // the files have all of it. Others that restarted have only what was on disk before.
 import type { SyncMember } from '../admin.ts';
-import type { Continued } from './frames.ts';
+import type { ContinuedMessage } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
 export interface ContinuedBootsOptions {
@@ -30,7 +30,7 @@ export class ContinuedBoots {
     this.say(node, true);
   }
 
-  received(node: string, { asks, boots }: Continued): void {
+  received(node: string, { asks, boots }: ContinuedMessage): void {
     this.others.set(node, boots);
     if (asks) this.say(node, false);
   }

@@ -6,7 +6,7 @@ import type { CutWriter } from '../data/cut.ts';
 import { decodeLog, historyOf, isContinued } from './branch.ts';
 import { CopyBatches } from './copy-batches.ts';
 import type { DelayedWork } from './delayed-work.ts';
-import type { Opened, ReportedPosition, ShardRef } from './frames.ts';
+import type { OpenedMessage, ReportedPosition, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 import { VbucketFeed } from './vbucket-feed.ts';
 
@@ -66,7 +66,7 @@ export class CopyFeed {
     return this.following === this.options.vbs.length;
   }
 
-  opened(message: Opened): void {
+  opened(message: OpenedMessage): void {
     try {
       this.begin(message);
     } catch (error) {
@@ -74,7 +74,7 @@ export class CopyFeed {
     }
   }
 
-  private begin({ feed, rows }: Opened): void {
+  private begin({ feed, rows }: OpenedMessage): void {
     const { bucket, node, peers } = this.options;
     if (this.isClosed || this.boot !== null) return;
     // An answer to an earlier feed has the position of the copy before it was emptied, or before it failed.

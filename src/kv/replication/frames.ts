@@ -59,12 +59,12 @@ export interface Beat {
 }
 
 /** The last message of a process that stops: it serves no document any more, so that promises to it have ended. */
-export interface Ended {
+export interface EndedMessage {
   readonly kind: 'ended';
 }
 
 /** The sender has the memory of these earlier processes of its node in this bucket, because they stopped cleanly. */
-export interface Continued {
+export interface ContinuedMessage {
   readonly kind: 'continued';
   readonly bucket: string;
   readonly boots: readonly string[];
@@ -127,7 +127,7 @@ export interface SentVersions extends ShardRef {
  * `opened`: the copy is ready. `refused`: the copy knows a higher epoch, which is `epoch`. `failed`: the copy could not apply a batch, and
  * the active asks for its position again.
  */
-export interface Opened extends ShardRef {
+export interface OpenedMessage extends ShardRef {
   readonly kind: 'opened' | 'refused' | 'failed';
   readonly rows: readonly CopyPosition[];
   /** The feed that is answered; absent: an older node answers. */
@@ -221,7 +221,7 @@ export interface EarlierGot extends ShardRef, ReportedPosition {
 
 type EarlierOpen = Omit<Open, 'feed'> & Partial<Pick<Open, 'feed'>>;
 export type EarlierMessage =
-  | Exclude<TextMessage, Open | Continued | RollBack | WantedVersions | SentVersions>
+  | Exclude<TextMessage, Open | ContinuedMessage | RollBack | WantedVersions | SentVersions>
   | EarlierOpen
   | EarlierBatch
   | EarlierGot;
@@ -230,11 +230,11 @@ export type EarlierMessage =
 export type TextMessage =
   | PeerHello
   | Beat
-  | Ended
-  | Continued
+  | EndedMessage
+  | ContinuedMessage
   | Open
   | Empty
-  | Opened
+  | OpenedMessage
   | RollBack
   | WantedVersions
   | SentVersions;

@@ -13,7 +13,7 @@ import { BucketReplication } from './bucket-replication.ts';
 import type { BucketReplicationOptions } from './bucket-replication-options.ts';
 import type { RollbackLimits } from './copy-rollbacks.ts';
 import { EarlyOpens } from './early-opens.ts';
-import type { BatchBody, Continued, PeerMessage } from './frames.ts';
+import type { BatchBody, ContinuedMessage, PeerMessage } from './frames.ts';
 import type { LinkHost } from './link.ts';
 import { PeerConnections } from './peers.ts';
 import { WarmingBucket } from './warming-bucket.ts';
@@ -169,7 +169,7 @@ export class Replication {
     for (const bucket of this.warming.values()) act(bucket);
   }
 
-  private receiveContinued(node: string, message: Continued): void {
+  private receiveContinued(node: string, message: ContinuedMessage): void {
     const warming = this.warming.get(message.bucket);
     if (warming !== undefined) warming.received(node, message);
     else if (message.asks) this.sayFailed(node, message.bucket);

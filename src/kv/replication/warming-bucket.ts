@@ -4,7 +4,7 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import { ContinuedBoots, type ContinuedBootsOptions, firstComplete } from './continued-boots.ts';
-import type { Continued } from './frames.ts';
+import type { ContinuedMessage } from './frames.ts';
 
 export interface WarmingBucketOptions extends Pick<ContinuedBootsOptions, 'peers' | 'uuid'> {
   self: SyncMember;
@@ -37,7 +37,7 @@ export class WarmingBucket {
     this.passShardsOn();
   }
 
-  received(node: string, message: Continued): void {
+  received(node: string, message: ContinuedMessage): void {
     this.boots.received(node, message);
     this.passShardsOn();
   }

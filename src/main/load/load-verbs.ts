@@ -7,7 +7,7 @@ import { kinds } from '../options.ts';
 import { BucketData } from '../remote/bucket-data.ts';
 import { collectionOptions, jsonFlag, secondsUpTo, wholeNumber } from '../remote/common-options.ts';
 import { RemoteNode } from '../remote/remote-node.ts';
-import { type Printed, verb } from '../remote/verb.ts';
+import { type VerbOutput, verb } from '../remote/verb.ts';
 import { columns, ProgressLine } from '../terminal.ts';
 import type { Latencies } from './latencies.ts';
 import { type LoadPlan, LoadRun } from './load-run.ts';
@@ -130,7 +130,7 @@ async function everyDocument(
 const bodyOfSize = (bytes: number): Buffer =>
   Buffer.from(JSON.stringify({ text: 'x'.repeat(bytes - frameBytes) }));
 
-function summary(run: LoadRun, failure: Error | null): Printed {
+function summary(run: LoadRun, failure: Error | null): VerbOutput {
   const { reads, writes, errors } = run.total;
   const elapsedSeconds = run.elapsedMs / secondMs;
   const refused = Object.fromEntries(errors);

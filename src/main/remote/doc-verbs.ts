@@ -11,7 +11,7 @@ import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
 import { BucketData } from './bucket-data.ts';
 import { collectionOptions, expiryAfter, expirySeconds, jsonFlag, wholeNumber } from './common-options.ts';
 import { RemoteNode, type RemoteOptions, urlPath } from './remote-node.ts';
-import { type Printed, verb } from './verb.ts';
+import { type VerbOutput, verb } from './verb.ts';
 
 const commonOptions = {
   ...nodeConnection('user with the roles data_reader and data_writer, or more'),
@@ -134,8 +134,8 @@ const contentOf = (doc: Row['doc']) =>
 async function withCollection(
   options: Place,
   bucket: string,
-  act: (data: BucketData, collectionId: number) => Promise<Printed>,
-): Promise<Printed> {
+  act: (data: BucketData, collectionId: number) => Promise<VerbOutput>,
+): Promise<VerbOutput> {
   using data = await BucketData.open(new RemoteNode(options), bucket);
   return await act(data, await data.collectionId(options.scope, options.collection));
 }
@@ -185,7 +185,7 @@ async function store(
   collectionId: number,
   bucket: string,
   request: StoreRequest,
-): Promise<Printed> {
+): Promise<VerbOutput> {
   const [reply] = await data.store(collectionId, [request]);
   const { status, cas } = reply as StoreReply;
   if (status === Status.success) {

@@ -7,7 +7,7 @@ import { describeOptions, type OptionSpecs, type OptionValues, UsageError } from
 import { splitWords } from '../split-words.ts';
 
 /** What is printed: with `--json` the value, else the text, or bytes as they are. */
-export interface Printed {
+export interface VerbOutput {
   readonly value: unknown;
   readonly text: string | Buffer;
 }
@@ -15,7 +15,7 @@ export interface Printed {
 type Run<S extends OptionSpecs> = (
   options: OptionValues<S>,
   words: readonly string[],
-) => Promise<Printed | null>;
+) => Promise<VerbOutput | null>;
 
 export interface Verb {
   /** The verb and its words: `create NAME`, `get BUCKET KEY`, `[FILE]` for one that may be left out. */

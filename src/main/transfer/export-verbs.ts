@@ -10,7 +10,7 @@ import { choice, kinds, UsageError } from '../options.ts';
 import { BucketData } from '../remote/bucket-data.ts';
 import { collectionOptions, jsonFlag, wholeNumber } from '../remote/common-options.ts';
 import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
-import { type Printed, verb } from '../remote/verb.ts';
+import { type VerbOutput, verb } from '../remote/verb.ts';
 import { counted, ProgressLine, sizeText } from '../terminal.ts';
 import { pagesOf } from './collection-scan.ts';
 import { exportedText, fieldsOfDocument, headOf, tailOf, type WrittenForm } from './document-writer.ts';
@@ -116,7 +116,7 @@ class Export {
     this.record = file === '-' ? null : new ProgressRecord(`${file}.divan-export`, identity);
   }
 
-  async run(): Promise<Printed | null> {
+  async run(): Promise<VerbOutput | null> {
     const startedMs = realClock.monotonicMs();
     const { scope, collection, resume, replace } = this.options;
     const earlier = resume ? (this.record?.read() ?? null) : null;
@@ -232,7 +232,7 @@ class Export {
   }
 
   /** On standard output are the documents: the summary is on standard error. */
-  private summary(bytes: number, took: number): Printed | null {
+  private summary(bytes: number, took: number): VerbOutput | null {
     const { documents, leftOut } = this;
     if (this.unshown > 0) process.stderr.write(`${counted(this.unshown, 'further document')} left out\n`);
     const left = leftOut === 0 ? '' : `, ${leftOut} left out`;

@@ -15,7 +15,7 @@ import {
   wholeNumber,
 } from '../remote/common-options.ts';
 import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
-import { type Printed, verb } from '../remote/verb.ts';
+import { type VerbOutput, verb } from '../remote/verb.ts';
 import { counted, ProgressLine } from '../terminal.ts';
 import {
   type FileFormat,
@@ -155,7 +155,7 @@ class Import {
           });
   }
 
-  async run(): Promise<Printed> {
+  async run(): Promise<VerbOutput> {
     const startedMs = realClock.monotonicMs();
     const { scope, collection } = this.options;
     using data = await BucketData.open(new RemoteNode(this.options), this.bucket, this.signal);
@@ -253,7 +253,7 @@ class Import {
     );
   }
 
-  private summary(took: number): Printed {
+  private summary(took: number): VerbOutput {
     const { written, present, refused } = this.state;
     if (this.unshown > 0) process.stderr.write(`${counted(this.unshown, 'further line')} refused\n`);
     const parts = [

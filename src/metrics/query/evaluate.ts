@@ -3,7 +3,7 @@
 import type { Series } from '../sample.ts';
 import { applyStep, type Row } from './combine.ts';
 import type { Plan, WindowFunction } from './plan.ts';
-import { type Computed, compute, type Window } from './window-functions.ts';
+import { type ComputedValue, compute, type Window } from './window-functions.ts';
 
 /** A sample older than this is stale and gives no value (as in Prometheus). */
 const lookbackMs = 5 * 60_000;
@@ -83,7 +83,7 @@ function* windowed(
       yield steps;
       steps = 0;
     }
-    const value: Computed = compute[name](window);
+    const value: ComputedValue = compute[name](window);
     if (value === undefined) continue;
     row.values[at] = value;
     row.has[at] = 1;

@@ -13,13 +13,13 @@ export interface Window {
 }
 
 /** `undefined` if the window has too few samples. */
-export type Computed = number | undefined;
+export type ComputedValue = number | undefined;
 
 const rate = { counter: true, perSecond: true };
 const growth = { counter: true, perSecond: false };
 const difference = { counter: false, perSecond: false };
 
-export const compute: Record<WindowFunction, (window: Window) => Computed> = {
+export const compute: Record<WindowFunction, (window: Window) => ComputedValue> = {
   rate: (window) => extrapolated(window, rate),
   increase: (window) => extrapolated(window, growth),
   delta: (window) => extrapolated(window, difference),
@@ -66,7 +66,7 @@ function changeWithResets({ values, from, to }: Window): number {
   return sum;
 }
 
-function lastStep({ timesMs, values, from, to }: Window, perSecond: boolean): Computed {
+function lastStep({ timesMs, values, from, to }: Window, perSecond: boolean): ComputedValue {
   if (to - from < 2) return undefined;
   const last = values[to - 1] as number;
   const before = values[to - 2] as number;
@@ -98,7 +98,7 @@ class CompensatedSum {
 }
 
 /** The slope per second by least-squares regression. */
-function slope({ timesMs, values, from, to }: Window): Computed {
+function slope({ timesMs, values, from, to }: Window): ComputedValue {
   const count = to - from;
   if (count < 2) return undefined;
   if (isConstant(values, from, to)) return Number.isFinite(values[from]) ? 0 : Number.NaN;
@@ -125,7 +125,7 @@ function isConstant(values: Float64Array, from: number, to: number): boolean {
 }
 
 /** An incremental mean, so that large values do not overflow. */
-function average({ values, from, to }: Window): Computed {
+function average({ values, from, to }: Window): ComputedValue {
   if (from === to) return undefined;
   const mean = new CompensatedSum();
   for (let index = from; index < to; index++) {
@@ -141,7 +141,10 @@ function average({ values, from, to }: Window): Computed {
 export const isInfinite = (value: number): boolean => value === Infinity || value === -Infinity;
 
 /** NaN is the result only if all values are NaN. */
-function extreme({ values, from, to }: Window, isBetter: (value: number, best: number) => boolean): Computed {
+function extreme(
+  { values, from, to }: Window,
+  isBetter: (value: number, best: number) => boolean,
+): ComputedValue {
   if (from === to) return undefined;
   let best = values[from] as number;
   for (let index = from + 1; index < to; index++) {

@@ -42,14 +42,14 @@ function framed(payload: Buffer): Buffer {
 }
 
 /** A complete record. */
-export interface Replayed {
+export interface ReplayedRecord {
   /** The offset of the next record. */
   readonly end: number;
   readonly timeMs: number;
 }
 
 /** Replays records into a new head. Stops before a truncated record; throws DamagedRecord for a damaged one. */
-export function* replay(bytes: Buffer, head: Head): Generator<Replayed> {
+export function* replay(bytes: Buffer, head: Head): Generator<ReplayedRecord> {
   let at = 0;
   while (at + recordHeaderBytes <= bytes.length) {
     const end = at + recordHeaderBytes + bytes.readUInt32LE(at);

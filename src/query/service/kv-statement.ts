@@ -3,7 +3,7 @@
 import type { DocumentWrite, WriteOutcome } from '#sqlpp/datastore/documents.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { Datastore, ExecuteContext, Prepared } from '#sqlpp/run/engine.ts';
+import type { Datastore, ExecuteContext, PreparedStatement } from '#sqlpp/run/engine.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import { RawJson, type Value } from '#sqlpp/values/value.ts';
 import type { QueryRequest } from '../request/query-request.ts';
@@ -37,7 +37,7 @@ interface KvCall {
 export const isKvStatement = (name: string): boolean => Object.hasOwn(operations, name);
 
 /** @throws SqlError 5003 that names the argument, 12003 for a keyspace that does not exist */
-export function kvStatement(name: string, request: QueryRequest, datastore: Datastore): Prepared {
+export function kvStatement(name: string, request: QueryRequest, datastore: Datastore): PreparedStatement {
   const { kind, action, perform } = operations[name] as Operation;
   const call = callOf(request, datastore);
   return {

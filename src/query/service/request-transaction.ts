@@ -1,6 +1,6 @@
 // The transaction that a request runs in: one that it names, one of its statement alone, or none.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { Datastore, Prepared } from '#sqlpp/run/engine.ts';
+import type { Datastore, PreparedStatement } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
@@ -99,7 +99,7 @@ export class RequestTransaction {
   }
 
   /** @throws SqlError 17002 */
-  check(kind: Prepared['kind']): void {
+  check(kind: PreparedStatement['kind']): void {
     checkAllowed(kind, this.transaction === null ? 'outside' : this.isImplicit ? 'implicit' : 'within');
   }
 
@@ -182,7 +182,7 @@ const withinOnly: ReadonlySet<string> = new Set([
 ]);
 
 /** @throws SqlError 17002 */
-function checkAllowed(kind: Prepared['kind'], where: 'outside' | 'within' | 'implicit'): void {
+function checkAllowed(kind: PreparedStatement['kind'], where: 'outside' | 'within' | 'implicit'): void {
   if (anywhere.has(kind)) return;
   if (withinOnly.has(kind)) {
     if (where !== 'within') throw sqlError(17002, kind, 'outside the');

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { untilAborted } from '#ports/within.ts';
 import { SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { Datastore, PrepareCommand, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
+import type { Datastore, PrepareCommand, PrepareContext, PreparedStatement } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { noSequentialScans } from '../query.contract.ts';
 import { parseQueryContext } from '../request/query-context.ts';
@@ -14,7 +14,7 @@ import { nameOfStatement, statementOfName } from '../state/statement-names.ts';
 import { isKvStatement, kvStatement } from './kv-statement.ts';
 
 export interface Chosen {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedStatement;
   /** The cache entry; null for a plan of this request only. */
   readonly entry: PreparedEntry | null;
   /** The name in the answer's member `prepared`. */
@@ -63,17 +63,17 @@ export class StatementChoice {
   }
 
   /** Prepares a statement that the service itself issues, by default with this request's query context. */
-  prepareText(text: string, queryContext?: string): Prepared {
+  prepareText(text: string, queryContext?: string): PreparedStatement {
     return this.prepare(text, null, queryContext);
   }
 
   /** Prepares such a statement, which may scan a collection even if the request or the settings disable sequential scans. */
-  prepareScan(text: string): Prepared {
+  prepareScan(text: string): PreparedStatement {
     return this.prepare(text, null, undefined, true);
   }
 
   /** The statement of this name, replanned if definitions have changed. */
-  byName(name: string): { prepared: Prepared; entry: PreparedEntry } {
+  byName(name: string): { prepared: PreparedStatement; entry: PreparedEntry } {
     const { parts, request } = this;
     const { queryContextText } = request;
     const known = parts.prepared.find(name, queryContextText);
@@ -123,7 +123,7 @@ export class StatementChoice {
     return this.add({ name, queryContext, text, encodedPlan, prepared: command.prepared });
   }
 
-  private automatic(text: string): { prepared: Prepared; entry: PreparedEntry | null } {
+  private automatic(text: string): { prepared: PreparedStatement; entry: PreparedEntry | null } {
     const { parts, request } = this;
     const name = createHash('sha1').update(text).digest('hex');
     if (parts.prepared.find(name, request.queryContextText) !== undefined) return this.byName(name);
@@ -187,7 +187,7 @@ export class StatementChoice {
   }
 
   /** The statement of this request. Its plan is cached, except in a transaction, whose data the plan would keep in memory. */
-  private adHoc(text: string): Prepared {
+  private adHoc(text: string): PreparedStatement {
     const { request, parts, sequentialScans, usesStatistics } = this;
     const { positional, named, queryContextText: queryContext, transaction } = request;
     const parameters = { positional, named };
@@ -215,7 +215,7 @@ export class StatementChoice {
     values: ValuesForPlan | null,
     context?: string,
     sequentialScans = this.sequentialScans,
-  ): Prepared {
+  ): PreparedStatement {
     const { request, datastore, parts, engine } = this;
     const queryContext = context === undefined ? request.queryContext : parseQueryContext(context);
     const { functions, statistics, edition } = parts.deps;

@@ -1,10 +1,10 @@
 // The engine's interface for the service. The engine is loaded with the first statement, so that an idle node needs no memory for it.
-import type { ExecuteContext, Execution, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
+import type { ExecuteContext, Execution, PrepareContext, PreparedStatement } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 
 export interface Engine {
-  prepare(text: string, context: PrepareContext): Prepared;
-  execute(prepared: Prepared, context: ExecuteContext): Execution;
+  prepare(text: string, context: PrepareContext): PreparedStatement;
+  execute(prepared: PreparedStatement, context: ExecuteContext): Execution;
   /** The value as JSON text for answers. */
   textOf(value: Value): string;
 }

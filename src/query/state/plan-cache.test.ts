@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Prepared } from '#sqlpp/run/engine.ts';
+import type { PreparedStatement } from '#sqlpp/run/engine.ts';
 import { PlanCache } from './plan-cache.ts';
 
 /** Asks for plans of texts; the planner looks at the parameters in `consults`. */
-function planner(consults: readonly (string | number)[] = [], kind: Prepared['kind'] = 'SELECT') {
+function planner(consults: readonly (string | number)[] = [], kind: PreparedStatement['kind'] = 'SELECT') {
   const cache = new PlanCache();
   let compiled = 0;
   /** Returns how often the statement was planned for it. */
@@ -20,7 +20,7 @@ function planner(consults: readonly (string | number)[] = [], kind: Prepared['ki
       (onParameterRead) => {
         compiled++;
         for (const parameter of consults) onParameterRead(parameter);
-        return { kind } as Prepared;
+        return { kind } as PreparedStatement;
       },
     );
     return compiled - before;

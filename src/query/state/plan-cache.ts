@@ -1,7 +1,7 @@
 // Plans of statements that clients send repeatedly without preparing them. A plan is cached when its text is sent the second time:
 // statements with their values in the text never repeat. It is valid while no keyspace, function or index has changed, for requests with
 // equal values of the parameters that the planner read.
-import type { PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
+import type { PrepareContext, PreparedStatement } from '#sqlpp/run/engine.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 
@@ -16,7 +16,7 @@ const valueMax = 256;
 type Parameters = Pick<PrepareContext, 'positional' | 'named'>;
 
 interface Plan {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedStatement;
   /** The parameters that the planner read, with their values as JSON text; null: the request had none. */
   readonly consulted: ReadonlyMap<string | number, string | null>;
 }
@@ -46,8 +46,8 @@ export class PlanCache {
     basis: PlanBasis,
     revision: number,
     parameters: Parameters,
-    prepare: (onParameterRead: (parameter: string | number) => void) => Prepared,
-  ): Prepared {
+    prepare: (onParameterRead: (parameter: string | number) => void) => PreparedStatement,
+  ): PreparedStatement {
     if (revision !== this.revision) this.discardAll(revision);
     const { text, queryContext, sequentialScans, usesStatistics } = basis;
     if (text.length > textMax) return prepare(() => {});
@@ -64,7 +64,11 @@ export class PlanCache {
     return prepared;
   }
 
-  private keepIfRepeated(key: string, prepared: Prepared, consulted: Plan['consulted'] | null): void {
+  private keepIfRepeated(
+    key: string,
+    prepared: PreparedStatement,
+    consulted: Plan['consulted'] | null,
+  ): void {
     if (consulted === null) return;
     if (!this.plans.has(key) && !this.sentOnce.has(key)) {
       if (this.sentOnce.size >= sentOnceMax) this.sentOnce.clear();

@@ -1,5 +1,5 @@
 // Prepared statements of this node by query context and name, with LRU eviction.
-import type { Prepared } from '#sqlpp/run/engine.ts';
+import type { PreparedStatement } from '#sqlpp/run/engine.ts';
 import type { PreparedText } from '../query.contract.ts';
 
 export interface PreparedEntry {
@@ -10,7 +10,7 @@ export interface PreparedEntry {
   readonly text: string;
   readonly encodedPlan: string;
   readonly isAutomatic: boolean;
-  prepared: Prepared;
+  prepared: PreparedStatement;
   /** Completed runs. */
   uses: number;
   /** Milliseconds since 1970; 0: never used. */

@@ -2,12 +2,12 @@
 import type { Hints } from '../tree/query.ts';
 import type { Block } from './block.ts';
 import type { LogicalSelect, LogicalSubselect } from './logical.ts';
-import type { Planning } from './planning.ts';
+import type { PlanningContext } from './planning.ts';
 import type { NestableBounds } from './spans.ts';
 import type { Uses } from './uses.ts';
 
 export interface Access {
-  readonly planning: Planning;
+  readonly planning: PlanningContext;
   readonly block: Block;
   readonly uses: Uses;
   /** Slots that are set when the block begins: captured values and WITH. */

@@ -22,7 +22,7 @@ import type {
 import { conjunctsOf } from './conjuncts.ts';
 import type { KeyspaceFrom, KeyspaceRef, LogicalProjection } from './logical.ts';
 import type { Operator } from './operators.ts';
-import type { Planning } from './planning.ts';
+import type { PlanningContext } from './planning.ts';
 import { membersOf } from './resolve-expression.ts';
 import { addSource } from './resolve-from.ts';
 import { projectionTerms } from './resolve-select.ts';
@@ -31,7 +31,7 @@ import { Scope } from './scope.ts';
 import { nestableBounds } from './spans.ts';
 import { usesOfExpressions } from './uses.ts';
 
-export function planInsert(resolver: NameResolver, planning: Planning, node: Insert): InsertPlan {
+export function planInsert(resolver: NameResolver, planning: PlanningContext, node: Insert): InsertPlan {
   const { target, scope, source } = targetOf(resolver, node.into, node.kind);
   const { block } = scope;
   const outside = new Scope(block, undefined);
@@ -94,7 +94,7 @@ export function returningOf(resolver: NameResolver, projection: Projection, scop
   };
 }
 
-export function planDelete(resolver: NameResolver, planning: Planning, node: Delete): DeletePlan {
+export function planDelete(resolver: NameResolver, planning: PlanningContext, node: Delete): DeletePlan {
   const resolved = targetOf(resolver, node.from, 'delete');
   const { scope, source, target } = resolved;
   const returning = node.returning && returningOf(resolver, node.returning, scope);
@@ -104,7 +104,7 @@ export function planDelete(resolver: NameResolver, planning: Planning, node: Del
   return { kind: 'delete', block: scope.block, target, source, root, returning, covered: new Map() };
 }
 
-export function planUpdate(resolver: NameResolver, planning: Planning, node: Update): UpdatePlan {
+export function planUpdate(resolver: NameResolver, planning: PlanningContext, node: Update): UpdatePlan {
   const resolved = targetOf(resolver, node.target, 'update');
   const { scope, source, target } = resolved;
   const changes = changesOf(resolver, node.set, node.unset, scope, source);
@@ -128,7 +128,7 @@ export function planUpdate(resolver: NameResolver, planning: Planning, node: Upd
 /** The documents that WHERE and USE KEYS select. */
 function selectionPlan(
   resolver: NameResolver,
-  planning: Planning,
+  planning: PlanningContext,
   { scope, source, target }: ResolvedTarget,
   node: {
     readonly keys: Expression | undefined;
@@ -148,7 +148,11 @@ function selectionPlan(
   return filtered(filterEarly(scan, pending, available), pending);
 }
 
-export function changeAccess(planning: Planning, block: Block, expressions: readonly Expression[]): Access {
+export function changeAccess(
+  planning: PlanningContext,
+  block: Block,
+  expressions: readonly Expression[],
+): Access {
   return {
     planning,
     block,

@@ -8,12 +8,12 @@ import { changeAccess, changesOf, returningOf } from './build-change.ts';
 import type { MergePlan } from './change-plans.ts';
 import { joinPlan } from './joins.ts';
 import type { JoinFrom, JoinSide, KeyspaceFrom, KeyspaceRef } from './logical.ts';
-import type { Planning } from './planning.ts';
+import type { PlanningContext } from './planning.ts';
 import { addSource, resolveFrom } from './resolve-from.ts';
 import type { NameResolver } from './resolving.ts';
 import { Scope } from './scope.ts';
 
-export function planMerge(resolver: NameResolver, planning: Planning, node: Merge): MergePlan {
+export function planMerge(resolver: NameResolver, planning: PlanningContext, node: Merge): MergePlan {
   checkMerge(node);
   const block = new Block();
   const scope = new Scope(block, undefined);

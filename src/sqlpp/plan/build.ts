@@ -15,12 +15,12 @@ import type {
   SlotBinding,
 } from './logical.ts';
 import type { Operator, QueryPlan, WithPlan } from './operators.ts';
-import type { Planning } from './planning.ts';
+import type { PlanningContext } from './planning.ts';
 import { nestableBounds } from './spans.ts';
 import { usesOf } from './uses.ts';
 import { replace } from './walk.ts';
 
-export function planSelect(planning: Planning, select: LogicalSelect): QueryPlan {
+export function planSelect(planning: PlanningContext, select: LogicalSelect): QueryPlan {
   const { block, body } = select;
   const seeds = seedSlots(select);
   const plan =
@@ -38,7 +38,7 @@ function seedSlots(select: LogicalSelect): Set<number> {
   ]);
 }
 
-function withPlans(planning: Planning, terms: readonly LogicalWith[]): WithPlan[] {
+function withPlans(planning: PlanningContext, terms: readonly LogicalWith[]): WithPlan[] {
   return terms.map(({ alias, slot, expression, recursive }) => ({
     alias,
     slot,
@@ -51,7 +51,7 @@ function withPlans(planning: Planning, terms: readonly LogicalWith[]): WithPlan[
 }
 
 function planSetOperation(
-  planning: Planning,
+  planning: PlanningContext,
   select: LogicalSelect,
   body: LogicalSetOperation,
 ): Omit<QueryPlan, 'block'> {
@@ -69,7 +69,7 @@ function planSetOperation(
 }
 
 function planSubselect(
-  planning: Planning,
+  planning: PlanningContext,
   select: LogicalSelect,
   body: LogicalSubselect,
   seeds: ReadonlySet<number>,

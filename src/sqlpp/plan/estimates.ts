@@ -4,7 +4,7 @@ import type { CollectionStatistics, ExpressionStatistics } from '../datastore/st
 import type { Expression } from '../tree/query.ts';
 import { unboundKeys } from './index-keys.ts';
 import type { IndexMatch } from './index-match.ts';
-import type { Planning } from './planning.ts';
+import type { PlanningContext } from './planning.ts';
 import { isEverything, type PlanBound, type PlanRange } from './spans.ts';
 import { distributionName } from './statistics-keys.ts';
 
@@ -27,7 +27,7 @@ const assumedListItems = 10;
 
 /** Undefined: the leading key has no statistics. */
 export function estimateOf(
-  planning: Planning,
+  planning: PlanningContext,
   { index, spans }: IndexMatch,
   isCovering: boolean,
   statistics: CollectionStatistics,
@@ -47,7 +47,7 @@ export function estimateOf(
 
 /** Rows of a span for each document of the collection. Keys are taken as independent of each other. */
 function shareOf(
-  planning: Planning,
+  planning: PlanningContext,
   ranges: readonly PlanRange[],
   keys: readonly (ExpressionStatistics | undefined)[],
 ): number {
@@ -71,14 +71,14 @@ const isPoint = ({ low, high }: { low: PlanBound | undefined; high: PlanBound | 
   low !== undefined && high !== undefined && low.value === high.value;
 
 /** The share of the expression's values that lie in the range. */
-function rangeShare(planning: Planning, range: PlanRange, known: ExpressionStatistics): number {
+function rangeShare(planning: PlanningContext, range: PlanRange, known: ExpressionStatistics): number {
   const leastShare = 1 / Math.max(1, known.documents * Math.max(known.perDocument, 1));
   const values = new Values(planning, known);
   return Math.min(1, Math.max(leastShare, plainShare(planning, range, known, values)));
 }
 
 function plainShare(
-  planning: Planning,
+  planning: PlanningContext,
   range: PlanRange,
   known: ExpressionStatistics,
   values: Values,
@@ -115,16 +115,16 @@ function prefixOf(pattern: unknown): string | undefined {
   return end < 0 ? pattern : pattern.slice(0, end);
 }
 
-function literalOf(planning: Planning, node: Expression): { readonly value: unknown } | undefined {
+function literalOf(planning: PlanningContext, node: Expression): { readonly value: unknown } | undefined {
   const isParameter = node.kind === 'named parameter' || node.kind === 'positional parameter';
   return isParameter ? undefined : planning.constantOf(node);
 }
 
 class Values {
-  readonly #planning: Planning;
+  readonly #planning: PlanningContext;
   readonly #known: ExpressionStatistics;
 
-  constructor(planning: Planning, known: ExpressionStatistics) {
+  constructor(planning: PlanningContext, known: ExpressionStatistics) {
     this.#planning = planning;
     this.#known = known;
   }

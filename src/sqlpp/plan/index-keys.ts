@@ -3,7 +3,7 @@ import type { IndexDefinition, IndexKey } from '../datastore/indexes.ts';
 import type { Expression, KeyTerm } from '../tree/query.ts';
 import type { Source } from './block.ts';
 import { conjunctsOf } from './conjuncts.ts';
-import type { Planning } from './planning.ts';
+import type { PlanningContext } from './planning.ts';
 import { aliasOf, slotOf } from './scope.ts';
 import { mapChildren, replace } from './walk.ts';
 
@@ -21,7 +21,11 @@ export interface BoundKey {
   readonly group: number;
 }
 
-export function boundIndex(planning: Planning, definition: IndexDefinition, source: Source): BoundIndex {
+export function boundIndex(
+  planning: PlanningContext,
+  definition: IndexDefinition,
+  source: Source,
+): BoundIndex {
   return {
     definition,
     keys: definition.keys.flatMap((key, group) =>
@@ -35,7 +39,7 @@ export function boundIndex(planning: Planning, definition: IndexDefinition, sour
 }
 
 /** The keys' expressions over the document, one for each `BoundIndex.keys`. */
-export const unboundKeys = (planning: Planning, { keys }: IndexDefinition): Expression[] =>
+export const unboundKeys = (planning: PlanningContext, { keys }: IndexDefinition): Expression[] =>
   keys.flatMap(({ expression }) => componentsOf(planning.parse(expression)));
 
 /** One key per component of the index: each argument of FLATTEN_KEYS is one. */

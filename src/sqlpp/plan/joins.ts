@@ -6,7 +6,7 @@ import type { Source } from './block.ts';
 import { conjunctsOf, readsAny, readsOnly } from './conjuncts.ts';
 import type { JoinFrom, JoinSide, LogicalFrom, LogicalSelect, NestFrom } from './logical.ts';
 import type { Operator, QueryPlan } from './operators.ts';
-import type { Planning } from './planning.ts';
+import type { PlanningContext } from './planning.ts';
 import { slotOf } from './scope.ts';
 import type { PlanRange } from './spans.ts';
 
@@ -17,7 +17,7 @@ type PlanFrom = (
   pending: Expression[],
   available: Set<number>,
 ) => Operator;
-type PlanSelect = (planning: Planning, select: LogicalSelect) => QueryPlan;
+type PlanSelect = (planning: PlanningContext, select: LogicalSelect) => QueryPlan;
 
 export function joinPlan(
   access: Access,

@@ -4,7 +4,7 @@ import type { Keyspace } from '../datastore/keyspace.ts';
 import type { CollectionStatistics } from '../datastore/statistics.ts';
 import type { Expression } from '../tree/query.ts';
 
-export interface Planning {
+export interface PlanningContext {
   indexesOf(keyspace: Keyspace): readonly IndexStatus[];
   /** Undefined: none were gathered, or the request does not use them. */
   statisticsOf(keyspace: Keyspace): CollectionStatistics | undefined;

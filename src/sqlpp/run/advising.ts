@@ -14,12 +14,12 @@ import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Advise } from '../tree/statement.ts';
 import { parseJson } from '../values/json-parse.ts';
 import { newObject, type Value } from '../values/value.ts';
-import type { ExecuteContext, PrepareContext, Prepared } from './engine.ts';
+import type { ExecuteContext, PrepareContext, PreparedStatement } from './engine.ts';
 
 /** `current`: the statement with the indexes that it uses now. */
 export async function adviseRow(
   tree: Advise,
-  current: Prepared,
+  current: PreparedStatement,
   context: PrepareContext,
   execution: ExecuteContext,
 ): Promise<Value> {
@@ -107,7 +107,7 @@ async function constantFields(
   });
 }
 
-function adviceInfo(current: Prepared, context: PrepareContext, advice: readonly Advice[]): Value {
+function adviceInfo(current: PreparedStatement, context: PrepareContext, advice: readonly Advice[]): Value {
   const info = newObject();
   const { plain, covering } = entriesOf(advice);
   const used = currentIndexes(current, context, plain, covering);
@@ -133,7 +133,7 @@ function adviceInfo(current: Prepared, context: PrepareContext, advice: readonly
 }
 
 /** Indexes that the statement uses now. */
-function usedDefinitions(current: Prepared, { datastore }: PrepareContext): IndexDefinition[] {
+function usedDefinitions(current: PreparedStatement, { datastore }: PrepareContext): IndexDefinition[] {
   return current.keyspaces
     .flatMap((keyspace) => datastore.indexes.indexesOf(keyspace))
     .map(({ definition }) => definition)
@@ -141,7 +141,7 @@ function usedDefinitions(current: Prepared, { datastore }: PrepareContext): Inde
 }
 
 function currentIndexes(
-  current: Prepared,
+  current: PreparedStatement,
   context: PrepareContext,
   plain: readonly AdviceEntry[],
   covering: readonly AdviceEntry[],

@@ -17,7 +17,7 @@ import type { Run } from './run.ts';
 type Mutable = Record<string, Value> | Value[];
 
 /** The new document, and the assigned metadata. */
-export interface Assigned {
+export interface AssignedDocument {
   readonly document: Value;
   readonly meta: Readonly<Record<string, Value>>;
 }
@@ -34,7 +34,7 @@ function assignMeta(meta: ValueObject, [first, name]: readonly string[], value: 
   (meta as Record<string, Value>)[first] = members;
 }
 
-export type Assign = (run: Run, row: Row, slot: number) => Assigned;
+export type Assign = (run: Run, row: Row, slot: number) => AssignedDocument;
 
 type Change = (run: Run, row: Row, copy: Row) => void;
 

@@ -9,7 +9,7 @@ import type { KeyTerm } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import { commandOf } from './command-of.ts';
-import type { PrepareContext, Prepared, StatementKind } from './engine.ts';
+import type { PrepareContext, PreparedStatement, StatementKind } from './engine.ts';
 import { checkIndexKeys } from './index-checks.ts';
 import { namesOf, type PrepareValue } from './index-names.ts';
 import { type Action, commandStatement, executionOf, plainPrepared } from './plain-statement.ts';
@@ -25,7 +25,7 @@ export function definitionStatement(
   text: string,
   context: PrepareContext,
   prepareValue: PrepareValue,
-): Prepared {
+): PreparedStatement {
   const resolver = new Resolver(text, context.datastore, context.queryContext, context.userFunctions);
   if ('using' in tree && tree.using !== undefined && tree.using !== 'gsi')
     throw sqlError(16003, `USING ${tree.using.toUpperCase()}: indexes of this node are those of USING GSI`);
@@ -51,7 +51,7 @@ export function definitionStatement(
   }
 }
 
-function indexStatement(resolver: Resolver, kind: StatementKind, action: Action): Prepared {
+function indexStatement(resolver: Resolver, kind: StatementKind, action: Action): PreparedStatement {
   return {
     ...plainPrepared(resolver.text, kind, [...resolver.privileges.values()]),
     keyspaces: [...resolver.keyspaces.values()]
@@ -201,7 +201,7 @@ function alterIndex(resolver: Resolver, tree: AlterIndex): Action {
   };
 }
 
-function buildIndexes(resolver: Resolver, tree: BuildIndexes, prepareValue: PrepareValue): Prepared {
+function buildIndexes(resolver: Resolver, tree: BuildIndexes, prepareValue: PrepareValue): PreparedStatement {
   const keyspace = keyspaceOf(resolver, tree.keyspace);
   const names = namesOf(tree.names, prepareValue);
   const statement = indexStatement(resolver, 'BUILD_INDEX', async (context) => {

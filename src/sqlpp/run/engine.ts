@@ -97,7 +97,7 @@ export type StatementKind =
   | Command['kind'];
 
 /** A statement that is parsed, checked and planned. Immutable; any number of requests may run it at once. */
-export interface Prepared {
+export interface PreparedStatement {
   readonly text: string;
   readonly kind: StatementKind;
   readonly isReadonly: boolean;
@@ -120,7 +120,7 @@ export interface Prepared {
 
 /** A compiled statement. */
 export interface Program {
-  run(prepared: Prepared, context: ExecuteContext): Execution;
+  run(prepared: PreparedStatement, context: ExecuteContext): Execution;
 }
 
 export interface ScratchFile {
@@ -214,7 +214,7 @@ export interface PrepareCommand {
   /** Absent: the service generates a name from the text. */
   readonly name?: string;
   readonly isForced: boolean;
-  readonly prepared: Prepared;
+  readonly prepared: PreparedStatement;
 }
 
 /** A statement that the engine passes to the service. */

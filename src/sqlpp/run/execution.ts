@@ -8,20 +8,20 @@ import type { Statement } from './inserting.ts';
 import { addPhases, type Meter } from './meter.ts';
 import { type Batch, emptyRow } from './row.ts';
 import { type Programs, Run, type SubqueryProgram } from './run.ts';
-import { ended, nextStepOf, type Step, Stepped } from './stepped.ts';
+import { ended, nextStepOf, type Step, StepIterator } from './stepped.ts';
 
-export interface Compiled {
+export interface CompiledStatement {
   readonly statement: Statement;
   readonly programs: Programs;
 }
 
 /** A plan as EXPLAIN shows it, with the time and rows of its operators if they were measured. */
-export type Explained = (statsOf?: StatsOf) => Value;
+export type ExplainPlan = (statsOf?: StatsOf) => Value;
 
 export function execute(
-  { statement, programs }: Compiled,
+  { statement, programs }: CompiledStatement,
   context: ExecuteContext,
-  { plan, explain }: { readonly plan: object; readonly explain: Explained },
+  { plan, explain }: { readonly plan: object; readonly explain: ExplainPlan },
 ): Execution {
   const run = new Run(context, programs, evaluationOf);
   const { meter } = run;
@@ -50,7 +50,7 @@ export function selectStatement({ block, pull, resultSlot }: SubqueryProgram): S
 }
 
 /** The results in the rows of a SELECT. */
-class ResultRows extends Stepped<readonly Value[]> {
+class ResultRows extends StepIterator<readonly Value[]> {
   readonly #batches: AsyncIterator<Batch>;
   readonly #slot: number;
 

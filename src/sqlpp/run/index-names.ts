@@ -5,14 +5,14 @@ import { staticValue } from '../text/static-value.ts';
 import type { Expression } from '../tree/query.ts';
 import { resolveDeep } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
-import type { ExecuteContext, Prepared } from './engine.ts';
+import type { ExecuteContext, PreparedStatement } from './engine.ts';
 
 /** Prepares a SELECT of the expression's value. */
-export type PrepareValue = (expression: Expression) => Prepared;
+export type PrepareValue = (expression: Expression) => PreparedStatement;
 
 export interface IndexNames {
   /** The prepared statement, if the names are known when it runs only: names from a subquery or a parameter. */
-  readonly prepared?: Prepared;
+  readonly prepared?: PreparedStatement;
   namesIn(context: ExecuteContext): Promise<string[]>;
 }
 

@@ -7,7 +7,7 @@ import { compileHasNested, compileSpans, type SpansCode } from './bounds.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { type Batch, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { ended, type Step, Stepped } from './stepped.ts';
+import { ended, type Step, StepIterator } from './stepped.ts';
 
 export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
   const isPushed = scan.limit !== undefined || scan.offset !== undefined;
@@ -33,7 +33,7 @@ interface ScanParts {
   readonly keys: readonly number[];
 }
 
-class IndexRows extends Stepped<Batch> {
+class IndexRows extends StepIterator<Batch> {
   readonly #parts: ScanParts;
   readonly #run: Run;
   readonly #seed: Row;

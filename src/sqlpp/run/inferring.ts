@@ -7,14 +7,14 @@ import { Resolver } from '../plan/resolver.ts';
 import type { Infer } from '../tree/definition.ts';
 import { parseJson } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
-import type { ExecuteContext, PrepareContext, Prepared } from './engine.ts';
+import type { ExecuteContext, PrepareContext, PreparedStatement } from './engine.ts';
 import { executionOf, plainPrepared } from './plain-statement.ts';
 import { heldMax } from './run.ts';
 
 /** The time after which an inference yields to other requests. */
 const sliceMs = 4;
 
-export function inferStatement(tree: Infer, text: string, context: PrepareContext): Prepared {
+export function inferStatement(tree: Infer, text: string, context: PrepareContext): PreparedStatement {
   const resolver = new Resolver(text, context.datastore, context.queryContext);
   const { keyspace, name } = resolver.keyspace(tree.keyspace, 'select');
   const options = inferOptions(tree.with);

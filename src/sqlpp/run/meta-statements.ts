@@ -5,18 +5,18 @@ import type { Infer } from '../tree/definition.ts';
 import type { Advise, Execute, Explain, PlainStatement, Prepare } from '../tree/statement.ts';
 import { newObject, type Value } from '../values/value.ts';
 import { adviseContext, adviseRow } from './advising.ts';
-import type { PrepareContext, Prepared } from './engine.ts';
+import type { PrepareContext, PreparedStatement } from './engine.ts';
 import { inferStatement } from './inferring.ts';
 import { commandStatement, executionOf, plainPrepared } from './plain-statement.ts';
 
-type PrepareInner = (tree: PlainStatement, text: string, context: PrepareContext) => Prepared;
+type PrepareInner = (tree: PlainStatement, text: string, context: PrepareContext) => PreparedStatement;
 
 export function metaStatement(
   tree: Explain | Advise | Prepare | Execute | Infer,
   text: string,
   context: PrepareContext,
   prepareInner: PrepareInner,
-): Prepared {
+): PreparedStatement {
   switch (tree.kind) {
     case 'explain':
       return explainStatement(text, prepareInner(tree.statement, tree.text, context), tree.text);
@@ -56,7 +56,7 @@ export function metaStatement(
   }
 }
 
-function explainStatement(text: string, inner: Prepared, innerText: string): Prepared {
+function explainStatement(text: string, inner: PreparedStatement, innerText: string): PreparedStatement {
   return {
     ...plainPrepared(text, 'EXPLAIN', inner.privileges),
     isReadonly: true,
@@ -77,7 +77,7 @@ function explainStatement(text: string, inner: Prepared, innerText: string): Pre
 }
 
 /** EXECUTE: the service runs the named prepared statement. */
-function executeStatement(tree: Execute, text: string): Prepared {
+function executeStatement(tree: Execute, text: string): PreparedStatement {
   const name = nameOf(tree);
   const using: Value = tree.using && staticValue(tree.using)?.value;
   return {

@@ -5,14 +5,18 @@ import type {
   ExecuteContext,
   Execution,
   Outcome,
-  Prepared,
+  PreparedStatement,
   Privilege,
   StatementKind,
 } from './engine.ts';
 
 export type Action = (context: ExecuteContext, outcome: Outcome) => Promise<readonly Value[]>;
 
-export function commandStatement(text: string, command: Command, privileges: readonly Privilege[]): Prepared {
+export function commandStatement(
+  text: string,
+  command: Command,
+  privileges: readonly Privilege[],
+): PreparedStatement {
   return {
     ...plainPrepared(text, command.kind, privileges),
     isReadonly: false,
@@ -26,7 +30,7 @@ export function plainPrepared(
   text: string,
   kind: StatementKind,
   privileges: readonly Privilege[],
-): Omit<Prepared, 'program'> {
+): Omit<PreparedStatement, 'program'> {
   const explain = newObject();
   explain['#operator'] = kind
     .toLowerCase()

@@ -2,7 +2,7 @@
 import type { IndexDefinition, IndexStatus } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { QueryPlan } from '../plan/operators.ts';
-import type { Planning } from '../plan/planning.ts';
+import type { PlanningContext } from '../plan/planning.ts';
 import { parseExpression } from '../text/parser.ts';
 import { staticValue } from '../text/static-value.ts';
 import type { Expression } from '../tree/query.ts';
@@ -12,7 +12,7 @@ import { resolveDeep } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
 import type { PrepareContext } from './engine.ts';
 
-export interface StatementPlanning extends Planning {
+export interface StatementPlanning extends PlanningContext {
   /** Plans of subqueries in expressions, in the order in which they were found. */
   readonly subqueries: QueryPlan[];
   parameters(tree: Statement): string[];

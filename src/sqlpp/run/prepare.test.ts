@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import type { Value } from '../values/value.ts';
-import type { Datastore, Prepared } from './engine.ts';
+import type { Datastore, PreparedStatement } from './engine.ts';
 import { prepareStatement } from './prepare.ts';
 
 setFlagsFromString('--expose-gc');
@@ -28,7 +28,7 @@ const statements = [
 ];
 
 interface PreparedWithRefs {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedStatement;
   readonly datastore: WeakRef<Datastore>;
   readonly named: WeakRef<ReadonlyMap<string, Value>>;
 }

@@ -21,11 +21,11 @@ import type {
   ExecuteContext,
   Execution,
   PrepareContext,
-  Prepared,
+  PreparedStatement,
   Program,
   StatementKind,
 } from './engine.ts';
-import { type Compiled, type Explained, execute, selectStatement } from './execution.ts';
+import { type CompiledStatement, type ExplainPlan, execute, selectStatement } from './execution.ts';
 import { explainChange, explainSelect } from './explaining.ts';
 import { insert } from './inserting.ts';
 import { merge } from './merging.ts';
@@ -35,7 +35,7 @@ import { constantOf, mayHaveParameters, planningOf, type StatementPlanning } fro
 import { StatementCompiler } from './statement-compiler.ts';
 import { remove, update } from './updating.ts';
 
-export function prepareStatement(text: string, context: PrepareContext): Prepared {
+export function prepareStatement(text: string, context: PrepareContext): PreparedStatement {
   const tree = parseStatement(text);
   if (!context.isCommunityEdition) return prepareTree(tree, text, context);
   refuseEnterpriseFeatures(tree);
@@ -47,7 +47,7 @@ export function prepareStatement(text: string, context: PrepareContext): Prepare
   });
 }
 
-function prepareTree(tree: StatementTree, text: string, context: PrepareContext): Prepared {
+function prepareTree(tree: StatementTree, text: string, context: PrepareContext): PreparedStatement {
   const isPlain = tree.kind !== 'explain' && tree.kind !== 'advise' && tree.kind !== 'prepare';
   if (isPlain && mayHaveParameters(text) && namesKeyspaceLater(tree, context))
     return prepareLater(tree, text, context);
@@ -94,7 +94,7 @@ function namesKeyspaceLater(tree: StatementTree, context: PrepareContext): boole
 }
 
 /** A statement that is planned when it runs, with the parameters of the run. */
-function prepareLater(tree: StatementTree, text: string, context: PrepareContext): Prepared {
+function prepareLater(tree: StatementTree, text: string, context: PrepareContext): PreparedStatement {
   const kind = tree.kind.toUpperCase() as StatementKind;
   const lasting = withoutRequest(context);
   return {
@@ -102,7 +102,7 @@ function prepareLater(tree: StatementTree, text: string, context: PrepareContext
     isReadonly: tree.kind === 'select',
     parameters: planningOf(text, context).parameters(tree),
     program: {
-      run: (_prepared: Prepared, execution: ExecuteContext): Execution => {
+      run: (_prepared: PreparedStatement, execution: ExecuteContext): Execution => {
         const { datastore, positional, named } = execution;
         const prepared = prepareTree(tree, text, { ...lasting, datastore, positional, named });
         const { rows, ...rest } = prepared.program.run(prepared, execution);
@@ -125,7 +125,7 @@ function withoutRequest(context: PrepareContext): Omit<PrepareContext, 'datastor
 }
 
 async function* authorized(
-  { privileges }: Prepared,
+  { privileges }: PreparedStatement,
   execution: ExecuteContext,
   rows: Execution['rows'],
 ): AsyncGenerator<readonly Value[]> {
@@ -133,7 +133,7 @@ async function* authorized(
   yield* rows;
 }
 
-function prepareSelect(tree: Select, text: string, context: PrepareContext): Prepared {
+function prepareSelect(tree: Select, text: string, context: PrepareContext): PreparedStatement {
   const resolver = resolverOf(text, context);
   const planning = planningOf(text, context);
   const logical = resolver.select(tree, undefined);
@@ -171,7 +171,7 @@ function prepareChange(
   tree: Insert | Update | Delete | Merge,
   text: string,
   context: PrepareContext,
-): Prepared {
+): PreparedStatement {
   const resolver = resolverOf(text, context);
   const planning = planningOf(text, context);
   const plan = planChange(resolver, planning, tree);
@@ -207,9 +207,9 @@ function planChange(
   }
 }
 
-function compileChange(statements: StatementCompiler, plan: ChangePlan): Compiled['statement'] {
+function compileChange(statements: StatementCompiler, plan: ChangePlan): CompiledStatement['statement'] {
   const compiler = new BlockCompiler(plan.block, plan.covered);
-  const compile = (): Compiled['statement'] => {
+  const compile = (): CompiledStatement['statement'] => {
     switch (plan.kind) {
       case 'insert':
       case 'upsert':
@@ -235,17 +235,22 @@ interface PreparedParts {
   readonly kind: StatementKind;
   readonly isReadonly: boolean;
   readonly signature: Value;
-  readonly compiled: Compiled;
+  readonly compiled: CompiledStatement;
   /** The operator to which a profile attributes the statement's own time. */
   readonly plan: object;
-  readonly explain: Explained;
+  readonly explain: ExplainPlan;
   readonly tree: StatementTree;
 }
 
-function preparedOf(resolver: Resolver, planning: StatementPlanning, parts: PreparedParts): Prepared {
+function preparedOf(
+  resolver: Resolver,
+  planning: StatementPlanning,
+  parts: PreparedParts,
+): PreparedStatement {
   const { compiled, kind, isReadonly, signature, explain } = parts;
   const program: Program = {
-    run: (_prepared: Prepared, context: ExecuteContext): Execution => execute(compiled, context, parts),
+    run: (_prepared: PreparedStatement, context: ExecuteContext): Execution =>
+      execute(compiled, context, parts),
   };
   planning.releaseValues();
   return {

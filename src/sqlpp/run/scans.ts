@@ -9,7 +9,7 @@ import type { CatalogRow } from './engine.ts';
 import { indexScan, limitOf, offsetOf } from './index-scanning.ts';
 import { type Batch, Batcher, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { ended, type Step, Stepped } from './stepped.ts';
+import { ended, type Step, StepIterator } from './stepped.ts';
 
 export function keyScan(compiler: BlockCompiler, scan: KeyScan): Pull {
   const keys = compiler.code(scan.keys);
@@ -17,7 +17,7 @@ export function keyScan(compiler: BlockCompiler, scan: KeyScan): Pull {
   return (run, seed) => new KeyRows(run, seed, idSlot, () => keysOf(run, keys, seed, scan.isDistinct));
 }
 
-class KeyRows extends Stepped<Batch> {
+class KeyRows extends StepIterator<Batch> {
   readonly #run: Run;
   readonly #seed: Row;
   readonly #idSlot: number;

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import type { Batch } from './row.ts';
 import type { Run } from './run.ts';
 import { type Stage, staged } from './stages.ts';
-import { ended, nextStepOf, type Step, Stepped } from './stepped.ts';
+import { ended, nextStepOf, type Step, StepIterator } from './stepped.ts';
 
 /** Batches that are there at once, or after a turn; counts how often it was ended. */
-class Source extends Stepped<Batch> {
+class Source extends StepIterator<Batch> {
   ends = 0;
   private readonly batches: Batch[];
   private readonly waits: boolean;

@@ -2,7 +2,7 @@
 // would spend more time in the generators than in most operators.
 import type { Batch } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { ended, nextStepOf, type Step, Stepped } from './stepped.ts';
+import { ended, nextStepOf, type Step, StepIterator } from './stepped.ts';
 
 /** May change the rows that it gets, and return some of them or none. */
 export type Stage = (run: Run, rows: Batch) => Batch | Promise<Batch>;
@@ -38,7 +38,7 @@ export function measured(operator: object, pull: Pull): Pull {
 }
 
 /** The rows of a source after some stages, without promises until the source or a stage waits for something. A source that fails has ended by itself. */
-class StagedRows extends Stepped<Batch> {
+class StagedRows extends StepIterator<Batch> {
   readonly #run: Run;
   readonly #source: AsyncIterator<Batch>;
   readonly #stages: readonly Stage[];

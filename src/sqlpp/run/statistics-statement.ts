@@ -6,7 +6,7 @@ import type { Resolver } from '../plan/resolver.ts';
 import { type StatisticsKey, statisticsKeys } from '../plan/statistics-keys.ts';
 import type { UpdateStatistics } from '../tree/definition.ts';
 import type { Expression } from '../tree/query.ts';
-import type { Command, ExecuteContext, Prepared } from './engine.ts';
+import type { Command, ExecuteContext, PreparedStatement } from './engine.ts';
 import { type IndexNames, namesOf, type PrepareValue } from './index-names.ts';
 import { emptyExecution, plainPrepared } from './plain-statement.ts';
 import { parsed } from './planning.ts';
@@ -20,7 +20,7 @@ export function statisticsStatement(
   resolver: Resolver,
   tree: UpdateStatistics,
   prepareValue: PrepareValue,
-): Prepared {
+): PreparedStatement {
   const { keyspace, name } = resolver.keyspace(tree.keyspace, 'select');
   if (!keyspace) throw sqlError(12003, keyspaceText(name));
   const names = tree.action.kind === 'indexes' ? namesOf(tree.action.names, prepareValue) : [];

@@ -6,7 +6,7 @@ export type Step<T> = IteratorResult<T, undefined>;
 export const ended: Step<never> = { done: true, value: undefined };
 
 /** Ask it for one result after the other. After an error it has ended. */
-export abstract class Stepped<T> implements AsyncIterableIterator<T> {
+export abstract class StepIterator<T> implements AsyncIterableIterator<T> {
   /** The next result, or a promise of it if the iterator waits for something. */
   abstract step(): Step<T> | Promise<Step<T>>;
 
@@ -28,11 +28,11 @@ export abstract class Stepped<T> implements AsyncIterableIterator<T> {
 
 /** The next result of any iterator, at once if it is there. */
 export function nextStepOf<T>(iterator: AsyncIterator<T>): IteratorResult<T> | Promise<IteratorResult<T>> {
-  return iterator instanceof Stepped ? (iterator as Stepped<T>).step() : iterator.next();
+  return iterator instanceof StepIterator ? (iterator as StepIterator<T>).step() : iterator.next();
 }
 
 /** One batch that is there at once. */
-export class OneBatch<T> extends Stepped<T> {
+export class OneBatch<T> extends StepIterator<T> {
   #batch: T | null;
 
   constructor(batch: T) {

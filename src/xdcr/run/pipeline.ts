@@ -13,7 +13,7 @@ import type { CollectionMapping } from '../mapping/mapping.contract.ts';
 import { CollectionRoutes, noCollection, type Route, sourceIdOf } from '../mapping/routes.ts';
 import { ChangedDocument, routesTaken, sentValue } from '../source/filter.ts';
 import { fromStart, VbProgress } from '../source/vb-progress.ts';
-import { type Outgoing, outgoingBytes, outgoingOf, setTargetCollection } from '../target/outgoing.ts';
+import { type OutgoingVersion, outgoingBytes, outgoingOf, setTargetCollection } from '../target/outgoing.ts';
 import type { TargetLink } from '../target/target-link.ts';
 import type { WantedReplication } from '../xdcr.contract.ts';
 import { Backfill } from './backfill.ts';
@@ -66,7 +66,7 @@ export class OutboundPipeline implements FollowerHandler {
   private isPaused = false;
   private isStopped = false;
   /** Versions that wait until the manifests are read again. */
-  private unrouted: Outgoing[] = [];
+  private unrouted: OutgoingVersion[] = [];
   private rereading: Promise<void> | null = null;
 
   constructor(options: OutboundPipelineOptions) {
@@ -177,7 +177,7 @@ export class OutboundPipeline implements FollowerHandler {
   }
 
   /** The target lost the collection of a version that was sent to it. */
-  collectionLost(outgoing: Outgoing): void {
+  collectionLost(outgoing: OutgoingVersion): void {
     if (++outgoing.attempts > lostCollectionAttemptsMax) {
       this.options.failed(new Error('the target lists a collection and refuses its documents'));
       return;
@@ -210,7 +210,7 @@ export class OutboundPipeline implements FollowerHandler {
     const expiry = isStripped ? 0 : change.expiry;
     const beganMs = this.latency.begin();
     for (const route of taken) {
-      const outgoing: Outgoing = outgoingOf(change, sent, expiry, route?.id ?? null, () => {
+      const outgoing: OutgoingVersion = outgoingOf(change, sent, expiry, route?.id ?? null, () => {
         this.count(outgoing, -1);
         if (beganMs !== null) this.latency.end(beganMs);
         doneByOne();
@@ -220,7 +220,7 @@ export class OutboundPipeline implements FollowerHandler {
   }
 
   /** Null: the collection of the source is not known yet. */
-  private begin(outgoing: Outgoing, route: Route | null): void {
+  private begin(outgoing: OutgoingVersion, route: Route | null): void {
     this.count(outgoing, 1);
     if (route === null) {
       this.unrouted.push(outgoing);
@@ -228,7 +228,7 @@ export class OutboundPipeline implements FollowerHandler {
     } else this.send(outgoing, route);
   }
 
-  private send(outgoing: Outgoing, { id, targetId }: Route): void {
+  private send(outgoing: OutgoingVersion, { id, targetId }: Route): void {
     if (targetId === noCollection) this.skip(outgoing, id);
     else {
       setTargetCollection(outgoing, targetId);
@@ -236,7 +236,7 @@ export class OutboundPipeline implements FollowerHandler {
     }
   }
 
-  private skip(outgoing: Outgoing, routeId: string): void {
+  private skip(outgoing: OutgoingVersion, routeId: string): void {
     if (this.backfill?.routeIds.has(routeId) === true) this.backfill.isIncomplete = true;
     this.addSkipped(routeId);
     outgoing.done();
@@ -269,7 +269,7 @@ export class OutboundPipeline implements FollowerHandler {
       });
   }
 
-  private rerouted(outgoing: Outgoing): void {
+  private rerouted(outgoing: OutgoingVersion): void {
     const routes = this.routes.routesOf(outgoing.collectionId);
     const { routeId } = outgoing;
     const route = routeId === null ? routes?.[0] : routes?.find(({ id }) => id === routeId);
@@ -288,7 +288,7 @@ export class OutboundPipeline implements FollowerHandler {
     this.routes.setTarget(target);
   }
 
-  private count(outgoing: Outgoing, sign: 1 | -1): void {
+  private count(outgoing: OutgoingVersion, sign: 1 | -1): void {
     this.unacknowledged += sign;
     this.unacknowledgedBytes += sign * outgoingBytes(outgoing);
     const isFull =

@@ -5,7 +5,7 @@ import { BucketClient } from '#client/bucket-client.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { ReplicationCounts } from '../figures.ts';
-import type { Outgoing } from '../target/outgoing.ts';
+import type { OutgoingVersion } from '../target/outgoing.ts';
 import { TargetLink, type TargetPosition } from '../target/target-link.ts';
 import type { TargetMap } from '../target/target-map.ts';
 import type {
@@ -247,7 +247,7 @@ export class RunningReplication {
 
   private connect(
     failed: (reason: Error) => void,
-    collectionLost: (outgoing: Outgoing) => void,
+    collectionLost: (outgoing: OutgoingVersion) => void,
   ): Promise<TargetLink> {
     const { wanted, deps, figures } = this;
     const { bucket, access } = wanted.target;

@@ -6,7 +6,7 @@ import type { RequestParts } from '#wire/output.ts';
 import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
 import type { ConflictResolution } from '../xdcr.contract.ts';
 
-export interface Outgoing {
+export interface OutgoingVersion {
   readonly kind: ChangeKind;
   readonly vb: number;
   readonly seqno: number;
@@ -33,11 +33,11 @@ export interface Outgoing {
 /** Copies what it needs of the change. */
 export const outgoingOf = (
   change: Change,
-  { value, datatype }: Pick<Outgoing, 'value' | 'datatype'>,
+  { value, datatype }: Pick<OutgoingVersion, 'value' | 'datatype'>,
   expiry: number,
   routeId: string | null,
   done: () => void,
-): Outgoing => ({
+): OutgoingVersion => ({
   kind: change.kind,
   vb: change.vb,
   seqno: change.seqno,
@@ -58,22 +58,23 @@ export const outgoingOf = (
 
 const noKey = Buffer.alloc(0);
 
-export function setTargetCollection(outgoing: Outgoing, collectionId: number): void {
+export function setTargetCollection(outgoing: OutgoingVersion, collectionId: number): void {
   outgoing.targetKey = documentKeyOfBytes(collectionId, outgoing.key);
 }
 
 /** Bytes that it occupies while it waits. */
-export const outgoingBytes = ({ key, value }: Outgoing): number => key.length + value.length + headBytes;
+export const outgoingBytes = ({ key, value }: OutgoingVersion): number =>
+  key.length + value.length + headBytes;
 const headBytes = 128;
 
 /** Version of the request: the reply states the datatype too. */
 const withDatatype = Buffer.from([2]);
 
-export function metaRequest(outgoing: Outgoing): RequestParts {
+export function metaRequest(outgoing: OutgoingVersion): RequestParts {
   return { opcode: GetMeta.opcode, vb: outgoing.vb, key: outgoing.targetKey, extras: withDatatype };
 }
 
-export function writeRequest(outgoing: Outgoing, rule: ConflictResolution): RequestParts {
+export function writeRequest(outgoing: OutgoingVersion, rule: ConflictResolution): RequestParts {
   const { kind, vb, value, datatype } = outgoing;
   return {
     opcode: kind === 'mutation' ? SetWithMeta.opcode : DeleteWithMeta.opcode,
@@ -85,7 +86,7 @@ export function writeRequest(outgoing: Outgoing, rule: ConflictResolution): Requ
   };
 }
 
-function extrasOf(outgoing: Outgoing, rule: ConflictResolution): Buffer {
+function extrasOf(outgoing: OutgoingVersion, rule: ConflictResolution): Buffer {
   const { kind, flags, expiry, rev, casHi, casLo } = outgoing;
   const resolutionOption = rule === 'lww' ? WithMetaOption.acceptsLastWrite : 0;
   const kindOption = kind === 'expiration' ? WithMetaOption.isExpiration : 0;

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Outgoing } from './outgoing.ts';
+import type { OutgoingVersion } from './outgoing.ts';
 import { type Meta, wins } from './resolution.ts';
 
 const stored: Meta = { isDeletion: false, flags: 5, expiry: 5, rev: 5, casHi: 5, casLo: 5, hasXattrs: false };
 
-const outgoing = (more: Partial<Outgoing>): Outgoing =>
-  ({ kind: 'mutation', datatype: 0, flags: 5, expiry: 5, rev: 5, casHi: 5, casLo: 5, ...more }) as Outgoing;
+const outgoing = (more: Partial<OutgoingVersion>): OutgoingVersion =>
+  ({
+    kind: 'mutation',
+    datatype: 0,
+    flags: 5,
+    expiry: 5,
+    rev: 5,
+    casHi: 5,
+    casLo: 5,
+    ...more,
+  }) as OutgoingVersion;
 
 test('compares revision and CAS in the order of the conflict resolution of the bucket, then the other metadata', () => {
   for (const [more, bySeqno, byTime] of [

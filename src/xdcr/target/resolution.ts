@@ -4,7 +4,7 @@ import { readU32 } from '#wire/bytes.ts';
 import type { Frame } from '#wire/frame.ts';
 import { Datatype } from '#wire/status.ts';
 import type { ConflictResolution } from '../xdcr.contract.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { OutgoingVersion } from './outgoing.ts';
 
 export interface Meta {
   isDeletion: boolean;
@@ -30,7 +30,7 @@ export function targetMeta({ buffer, extrasStart, keyStart, casHi, casLo }: Fram
 }
 
 /** The first difference decides: revision and CAS in the order of the bucket's rule, then expiry, flags and extended attributes. */
-export function wins(outgoing: Outgoing, target: Meta, rule: ConflictResolution): boolean {
+export function wins(outgoing: OutgoingVersion, target: Meta, rule: ConflictResolution): boolean {
   const isDeletion = outgoing.kind !== 'mutation';
   const cas = outgoing.casHi - target.casHi || outgoing.casLo - target.casLo;
   const rev = outgoing.rev - target.rev;

@@ -6,7 +6,7 @@ import { type Frame, responseStatus } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
 import { countersOf, type ReplicationCounts } from '../figures.ts';
 import type { ConflictResolution, DataPathSettings } from '../xdcr.contract.ts';
-import { metaRequest, type Outgoing, outgoingBytes, writeRequest } from './outgoing.ts';
+import { metaRequest, type OutgoingVersion, outgoingBytes, writeRequest } from './outgoing.ts';
 import { targetMeta, wins } from './resolution.ts';
 import type { SendLimit } from './send-limit.ts';
 
@@ -22,7 +22,7 @@ export interface TargetConnectionOptions {
   /** The part of `workerBatchSize` that may be in flight, above 0 and at most 1. */
   readonly share: () => number;
   /** The target refused a version with a status that is neither success nor a lost conflict. */
-  readonly refused: (outgoing: Outgoing, status: number) => void;
+  readonly refused: (outgoing: OutgoingVersion, status: number) => void;
   readonly failed: (reason: Error) => void;
 }
 
@@ -35,7 +35,7 @@ export class TargetConnection {
   readonly ready: Promise<BucketClient>;
   queuedBytes = 0;
   private readonly options: TargetConnectionOptions;
-  private readonly queue: Outgoing[] = [];
+  private readonly queue: OutgoingVersion[] = [];
   private next = 0;
   private client: BucketClient | null = null;
   private inFlight = 0;
@@ -57,7 +57,7 @@ export class TargetConnection {
     return this.queue.length - this.next;
   }
 
-  send(outgoing: Outgoing): void {
+  send(outgoing: OutgoingVersion): void {
     this.queue.push(outgoing);
     this.queuedBytes += outgoingBytes(outgoing);
     this.sendQueued();
@@ -108,8 +108,8 @@ export class TargetConnection {
     }
   }
 
-  private takeNext(): Outgoing {
-    const outgoing = this.queue[this.next++] as Outgoing;
+  private takeNext(): OutgoingVersion {
+    const outgoing = this.queue[this.next++] as OutgoingVersion;
     if (this.next === this.queue.length || this.next >= 1024) {
       this.queue.splice(0, this.next);
       this.next = 0;
@@ -118,7 +118,7 @@ export class TargetConnection {
     return outgoing;
   }
 
-  private start(outgoing: Outgoing): void {
+  private start(outgoing: OutgoingVersion): void {
     const { settings, figures } = this.options;
     this.inFlight++;
     this.inFlightBytes += outgoingBytes(outgoing);
@@ -130,7 +130,7 @@ export class TargetConnection {
     this.write(outgoing);
   }
 
-  private requestMeta(outgoing: Outgoing): void {
+  private requestMeta(outgoing: OutgoingVersion): void {
     const { rule, figures, clock } = this.options;
     const sentMs = clock.monotonicMs();
     this.client?.connection.send(metaRequest(outgoing), (frame) => {
@@ -149,7 +149,7 @@ export class TargetConnection {
     });
   }
 
-  private write(outgoing: Outgoing): void {
+  private write(outgoing: OutgoingVersion): void {
     const { rule, limit, clock } = this.options;
     const sentMs = clock.monotonicMs();
     limit.sent(outgoingBytes(outgoing));
@@ -160,7 +160,7 @@ export class TargetConnection {
     });
   }
 
-  private written(outgoing: Outgoing, frame: Frame, tookMs: number): void {
+  private written(outgoing: OutgoingVersion, frame: Frame, tookMs: number): void {
     const status = responseStatus(frame);
     const { figures } = this.options;
     const hasLost = status === Status.keyExists || status === Status.keyNotFound;
@@ -174,7 +174,7 @@ export class TargetConnection {
     this.finished(outgoing, hasLost ? Status.success : status);
   }
 
-  private finished(outgoing: Outgoing, status: number): void {
+  private finished(outgoing: OutgoingVersion, status: number): void {
     this.inFlight--;
     this.inFlightBytes -= outgoingBytes(outgoing);
     if (status === Status.success) outgoing.done();

@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { ReplicationCounts } from '../figures.ts';
 import type { ConflictResolution, DataPathSettings, TargetAccess } from '../xdcr.contract.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { OutgoingVersion } from './outgoing.ts';
 import { SendLimit } from './send-limit.ts';
 import { TargetConnection } from './target-connection.ts';
 import type { TargetMap } from './target-map.ts';
@@ -23,7 +23,7 @@ export interface LinkOptions {
   readonly share: () => number;
   readonly readMap: () => Promise<TargetMap>;
   /** The collection of this version is not at the target any more. */
-  readonly collectionLost: (outgoing: Outgoing) => void;
+  readonly collectionLost: (outgoing: OutgoingVersion) => void;
   readonly failed: (reason: Error) => void;
 }
 
@@ -95,7 +95,7 @@ export class TargetLink {
     return this.nodes().length * targetNozzlePerNode * workerBatchSize;
   }
 
-  send(outgoing: Outgoing): void {
+  send(outgoing: OutgoingVersion): void {
     if (this.isClosed) return;
     const node = this.map.actives[outgoing.vb] ?? -1;
     if (node < 0) this.refused(outgoing, Status.notMyVbucket);
@@ -155,7 +155,7 @@ export class TargetLink {
     return connection;
   }
 
-  private refused(outgoing: Outgoing, status: number): void {
+  private refused(outgoing: OutgoingVersion, status: number): void {
     if (this.isClosed) return;
     this.count(status);
     if (status === Status.unknownCollection) {

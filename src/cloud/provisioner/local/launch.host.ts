@@ -22,7 +22,7 @@ const launcher = fileURLToPath(new URL('bin/divan.js', packageRoot));
 const gate = 'read -r go && [ "$go" = go ] && exec "$@" </dev/null';
 const logBytesMax = 1024 * 1024;
 
-export interface Launched {
+export interface LaunchedProcess {
   readonly child: ChildProcess;
   readonly record: ProcessRecord;
 }
@@ -33,7 +33,7 @@ export interface LaunchOptions {
   readonly operatorAddress: string | undefined;
 }
 
-export function launch(options: LaunchOptions): Launched {
+export function launch(options: LaunchOptions): LaunchedProcess {
   const { spec, folder } = options;
   rmSync(readyFile(folder), { force: true });
   const output = openSync(logFile(folder), 'a', 0o600);

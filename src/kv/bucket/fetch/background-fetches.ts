@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { type CutItem, CutReader } from '../../data/cut.ts';
-import { type DiskEngine, type Fetched, fileOf } from '../../data/disk-engine.ts';
+import { type DiskEngine, type FetchedItems, fileOf } from '../../data/disk-engine.ts';
 import type { FetchedDocument, WhenFetched } from '../../data/documents.ts';
 import type { Timings } from '../timings.ts';
 
@@ -127,7 +127,7 @@ export class BackgroundFetches {
     file.isBusy = false;
   }
 
-  private async fetchBatch(file: FileQueue, batch: readonly PendingFetch[]): Promise<Fetched | null> {
+  private async fetchBatch(file: FileQueue, batch: readonly PendingFetch[]): Promise<FetchedItems | null> {
     const { bucketUuid, clock, disk, timings } = this.options;
     const startedMs = clock.monotonicMs();
     for (const { sinceMs } of batch) timings.fetchWait.add(startedMs - sinceMs);
@@ -141,7 +141,7 @@ export class BackgroundFetches {
   }
 
   /** Items come in the order of the batch; keys that are left out do not exist. */
-  private deliver(batch: readonly PendingFetch[], { batch: cuts, failed }: Fetched): void {
+  private deliver(batch: readonly PendingFetch[], { batch: cuts, failed }: FetchedItems): void {
     const lost = new Set(failed);
     let next = 0;
     const deliverMissing = (): void => this.deliverNone(batch[next] as PendingFetch, lost.has(next++));

@@ -7,7 +7,7 @@ import { collectionIdOf } from '../../vbucket/live-collections.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { KeyWalk } from './key-walk.ts';
 import { copiedInSteps, ListedKeys, PackedKeys } from './packed-keys.ts';
-import { type Sampling, sampleInSteps } from './sample.ts';
+import { type SamplingRequest, sampleInSteps } from './sample.ts';
 import { type SlicedWork, type Steps, sortedSetInSteps } from './sliced.ts';
 
 /** Which keys to list. `accepts` gets the key with the collection id in front. */
@@ -22,7 +22,7 @@ export interface KeyQuery {
   /** At most this many, the first in order. */
   countMax: number;
   /** Lists these only. */
-  sampling?: Sampling | null;
+  sampling?: SamplingRequest | null;
 }
 
 export type WhenListed = (keys: ListedKeys | Status) => void;

@@ -2,7 +2,7 @@
 import type { PackedKeys } from './packed-keys.ts';
 import type { Steps } from './sliced.ts';
 
-export interface Sampling {
+export interface SamplingRequest {
   seed: number;
   samples: number;
 }
@@ -16,7 +16,7 @@ const binOf = (hash: number): number => hash >>> (32 - binBits);
 export function* sampleInSteps(
   packed: PackedKeys,
   places: Uint32Array,
-  { seed, samples }: Sampling,
+  { seed, samples }: SamplingRequest,
 ): Steps<Uint32Array> {
   const hashes = new Uint32Array(places.length);
   const counts = new Uint32Array(1 << binBits);

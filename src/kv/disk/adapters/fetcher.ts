@@ -2,7 +2,7 @@
 // a reader.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CutWriter, stateOfVbucket } from '#kv/data/cut.ts';
-import type { Fetched, LargeItems } from '../../data/disk-engine.ts';
+import type { FetchedItems, LargeItems } from '../../data/disk-engine.ts';
 import { type DocumentKey, decodeKeys, encodeKeys, endOfPrefix } from '../../data/document-keys.ts';
 import { readerSql, sql } from '../schema.ts';
 import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
@@ -33,7 +33,7 @@ export class Fetcher {
     this.reader = new RowReader(this.db);
   }
 
-  fetchItems(encoded: Uint8Array): Fetched {
+  fetchItems(encoded: Uint8Array): FetchedItems {
     const keys = decodeKeys(encoded);
     const writer = new CutWriter();
     const failed: number[] = [];

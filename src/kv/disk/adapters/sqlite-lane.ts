@@ -9,7 +9,7 @@ import {
   DamagedFileError,
   DiskFullError,
   type DiskSizes,
-  type Fetched,
+  type FetchedItems,
   type LargeItems,
   type LoadedValues,
   type OpenedFile,
@@ -128,7 +128,7 @@ export class SqliteLane {
   }
 
   /** Uses a read-only connection, opened when it is first needed. Another lane or this one may write the file. */
-  fetchItems(spec: DataFileSpec, keys: Uint8Array): Fetched {
+  fetchItems(spec: DataFileSpec, keys: Uint8Array): FetchedItems {
     return this.fetcherOf(spec).fetchItems(keys);
   }
 
