@@ -24,10 +24,10 @@ export class ConstructionParser {
     return folded ? { kind: 'constant', value: folded, at } : { kind: 'array', items, at };
   }
 
-  /** A list that the scanner has read. */
-  literalList(): Expression {
+  /** A list or an object that the scanner has read. */
+  literal(): Expression {
     const { tokens } = this;
-    const value = tokens.list;
+    const value = tokens.literal;
     const at = tokens.end - 1;
     tokens.next();
     return { kind: 'constant', value, at };

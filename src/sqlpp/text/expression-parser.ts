@@ -261,8 +261,8 @@ export class ExpressionParser {
         return this.parenthesized();
       case '[':
         return this.constructions.array();
-      case 'literal list':
-        return this.constructions.literalList();
+      case 'literal':
+        return this.constructions.literal();
       case '{':
         return this.constructions.object();
       case 'named parameter':

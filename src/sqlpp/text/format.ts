@@ -26,6 +26,7 @@ import type {
   With,
 } from '../tree/query.ts';
 import { jsonText } from '../values/json-text.ts';
+import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
 import { quoteName } from './strings.ts';
 
 export interface FormatOptions {
@@ -59,9 +60,7 @@ class Formatter {
   expression(expression: Expression): string {
     switch (expression.kind) {
       case 'constant':
-        // A long list of literals: as other lists are written.
-        if (Array.isArray(expression.value)) return `[${expression.value.map(jsonText).join(', ')}]`;
-        return expression.value === undefined ? 'missing' : jsonText(expression.value);
+        return constantText(expression.value);
       case 'identifier':
         return quoteName(expression.name) + (expression.ignoresCase ? 'i' : '');
       case 'self':
@@ -373,4 +372,14 @@ function asText(alias: string | undefined): string {
 function functionNameText({ namespace, parts }: FunctionName): string {
   const name = parts.map(quoteName).join('.');
   return namespace === undefined ? name : `${quoteName(namespace)}:${name}`;
+}
+
+/** Lists and objects of literals as others are written. */
+function constantText(value: Value): string {
+  if (value === undefined) return 'missing';
+  if (Array.isArray(value)) return `[${value.map(constantText).join(', ')}]`;
+  const isPlain = value instanceof Binary || value instanceof RawJson;
+  if (isPlain || typeof value !== 'object' || value === null) return jsonText(value);
+  const members = Object.entries(value as ValueObject);
+  return `{${members.map(([name, member]) => `${jsonText(name)}: ${constantText(member)}`).join(', ')}}`;
 }

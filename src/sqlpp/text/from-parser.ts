@@ -23,7 +23,7 @@ import type { TokenReader } from './token-reader.ts';
 const termsMax = 1000;
 
 /** What follows LATERAL. Before anything else it is a name. */
-const lateralFollowers: ReadonlySet<TokenKind> = new Set(['(', 'identifier', '[', 'literal list']);
+const lateralFollowers: ReadonlySet<TokenKind> = new Set(['(', 'identifier', '[', 'literal']);
 
 const noUse: Use = { keys: undefined, indexes: [], join: undefined };
 

@@ -110,7 +110,7 @@ class StatementParser {
 
   private using(): Expression {
     const { tokens } = this;
-    if (tokens.kind !== '{' && tokens.kind !== '[' && tokens.kind !== 'literal list')
+    if (tokens.kind !== '{' && tokens.kind !== '[' && tokens.kind !== 'literal')
       throw tokens.unexpected('an object or an array of arguments');
     return this.queries.expressions.expression();
   }

@@ -3,6 +3,7 @@
 import type { Value } from '../values/value.ts';
 import { type Keyword, keywordOf } from './keywords.ts';
 import { LiteralLists } from './literal-lists.ts';
+import { LiteralObjects } from './literal-objects.ts';
 import { unquote } from './strings.ts';
 
 export type TokenKind =
@@ -44,8 +45,8 @@ export type TokenKind =
   | '>'
   | '>='
   | '||'
-  /** A long list of literals as a whole. */
-  | 'literal list';
+  /** A long list of literals, or in a long statement an object of literals, as a whole. */
+  | 'literal';
 
 /** All tokens of a text, in parallel arrays; the last is `end of input`. */
 export interface Tokens {
@@ -54,8 +55,8 @@ export interface Tokens {
   readonly ends: number[];
   /** The value of identifiers, strings, numbers, parameters and hints; for an error the reason. */
   readonly values: (string | undefined)[];
-  /** The items of literal lists, by the index of their token. */
-  readonly lists: ReadonlyMap<number, Value[]>;
+  /** The values of such lists and objects, by the index of their token. */
+  readonly literals: ReadonlyMap<number, Value>;
 }
 
 const wordStart = new Uint8Array(128);
@@ -88,14 +89,16 @@ class Scanner implements Tokens {
   readonly starts: number[] = [];
   readonly ends: number[] = [];
   readonly values: (string | undefined)[] = [];
-  readonly lists = new Map<number, Value[]>();
+  readonly literals = new Map<number, Value>();
   private readonly text: string;
-  private readonly literals: LiteralLists;
+  private readonly lists: LiteralLists;
+  private readonly objects: LiteralObjects;
   private at = 0;
 
   constructor(text: string) {
     this.text = text;
-    this.literals = new LiteralLists(text);
+    this.lists = new LiteralLists(text);
+    this.objects = new LiteralObjects(text);
   }
 
   run(): void {
@@ -177,10 +180,16 @@ class Scanner implements Tokens {
       }
       case 91: {
         // [
-        const list = this.literals.at(this.at);
+        const list = this.lists.at(this.at);
         if (list === undefined) break;
-        this.lists.set(this.kinds.length, list.items);
-        this.add('literal list', list.end, undefined);
+        this.literal(list.items, list.end);
+        return;
+      }
+      case 123: {
+        // {
+        const object = this.followsKey() ? this.objects.at(this.at) : undefined;
+        if (object === undefined) break;
+        this.literal(object.value, object.end);
         return;
       }
       case 63: {
@@ -202,6 +211,17 @@ class Scanner implements Tokens {
         break;
     }
     this.punctuation(code);
+  }
+
+  private literal(value: Value, end: number): void {
+    this.literals.set(this.kinds.length, value);
+    this.add('literal', end, undefined);
+  }
+
+  /** After `("key",` as in VALUES. */
+  private followsKey(): boolean {
+    const { kinds } = this;
+    return kinds.at(-1) === ',' && kinds.at(-2) === 'string' && kinds.at(-3) === '(';
   }
 
   private punctuation(code: number): void {

@@ -38,9 +38,9 @@ export class TokenReader {
     return this.tokens.ends[this.index] as number;
   }
 
-  /** The items of a literal list. */
-  get list(): Value[] {
-    return this.tokens.lists.get(this.index) as Value[];
+  /** The value of a list or an object that the scanner has read. */
+  get literal(): Value {
+    return this.tokens.literals.get(this.index);
   }
 
   get value(): string {

@@ -1,0 +1,89 @@
+// Documents in long statements, as programs write them after VALUES: one constant in the tree instead of a node for each member.
+import { newObject, type Value } from '../values/value.ts';
+
+/** In shorter statements objects are nodes. */
+const textFrom = 32 << 10;
+const depthMax = 100;
+
+const [quote, colon, open, close] = [34, 58, 123, 125];
+const [openList, closeList] = [91, 93];
+
+interface Span {
+  readonly end: number;
+  /** The colons outside of strings. */
+  readonly colons: number;
+}
+
+/** Reads objects without scanning their tokens. Each part of the text is tried at most once. */
+export class LiteralObjects {
+  readonly #text: string;
+  #triedUntil = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The object whose bracket opens here, with its end, if its text means the same in JSON. */
+  at(start: number): { readonly value: Value; readonly end: number } | undefined {
+    const text = this.#text;
+    if (text.length < textFrom || start < this.#triedUntil) return undefined;
+    const span = spanOf(text, start);
+    this.#triedUntil = span?.end ?? text.length;
+    if (span === undefined) return undefined;
+    const value = constantOf(text.slice(start, span.end), span.colons);
+    return value === undefined ? undefined : { value, end: span.end };
+  }
+}
+
+/** Up to the bracket that closes the object. */
+function spanOf(text: string, start: number): Span | undefined {
+  let [depth, colons] = [0, 0];
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = text.indexOf('"', at + 1);
+      if (at < 0) return undefined;
+    } else if (code === colon) colons++;
+    else if (code === open || code === openList) {
+      if (++depth > depthMax) return undefined;
+    } else if ((code === close || code === closeList) && --depth === 0) return { end: at + 1, colons };
+  }
+  return undefined;
+}
+
+function constantOf(text: string, colons: number): Value {
+  // Escapes of JSON and of SQL++ differ, and JSON keeps lone surrogates.
+  if (text.includes('\\') || !text.isWellFormed()) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const copy = new Copy();
+  const value = copy.of(parsed);
+  // JSON keeps the last of several members with one name.
+  return copy.isSame && copy.members === colons ? value : undefined;
+}
+
+/** Copies a value of JSON to one of the language. */
+class Copy {
+  members = 0;
+  /** Integers beyond 2^53 are exact in SQL++. */
+  isSame = true;
+
+  of(value: unknown): Value {
+    if (typeof value === 'number') {
+      if (Number.isInteger(value) && !Number.isSafeInteger(value)) this.isSame = false;
+      return value;
+    }
+    if (typeof value !== 'object' || value === null) return value as Value;
+    if (Array.isArray(value)) return value.map((item) => this.of(item));
+    const object = newObject();
+    for (const [name, member] of Object.entries(value)) {
+      this.members++;
+      object[name] = this.of(member);
+    }
+    return object;
+  }
+}
