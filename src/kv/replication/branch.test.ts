@@ -119,7 +119,26 @@ const cases: readonly (readonly [
       ],
       high: 9,
     },
-    4,
+    'continued',
+  ],
+  // It was active in the meantime, and changed nothing.
+  [
+    {
+      log: [
+        [4, 7],
+        [3, 7],
+        [1, 0],
+      ],
+      high: 7,
+    },
+    {
+      log: [
+        [2, 7],
+        [1, 0],
+      ],
+      high: 9,
+    },
+    'continued',
   ],
   [
     { log: [[3, 6]], high: 8 },

@@ -36,11 +36,13 @@ const endOf = (log: readonly FailoverEntry[], index: number): number =>
 
 /** Whether the changes of the copy, those included that it lacks of the snapshot it is receiving, are changes of the active. */
 export function isContinued(
-  { log: [newest], high, snapEnd }: Omit<CopyHistory, 'snapStart'>,
+  { log, high, snapEnd }: Omit<CopyHistory, 'snapStart'>,
   active: History,
 ): boolean {
   const end = Math.max(high, snapEnd);
   if (end === 0) return true;
+  // A node that was active in the meantime and changed nothing has an entry of its own without changes.
+  const newest = log.find(({ seqno }) => seqno < end);
   if (newest === undefined) return false;
   const index = indexOf(active.log, newest);
   return index >= 0 && end <= Math.min(active.high, endOf(active.log, index));

@@ -10,7 +10,7 @@ import { CheckTimes } from './check-times.ts';
 import { confirmation } from './confirmation.ts';
 import { ContinuedBoots } from './continued-boots.ts';
 import { CopyIntake } from './copy-intake.ts';
-import { positionOf } from './copy-position.ts';
+import { positionOf, takeHistories } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
 import { CopyRollbacks } from './copy-rollbacks.ts';
 import { DelayedWork } from './delayed-work.ts';
@@ -316,6 +316,7 @@ export class BucketReplication {
     });
     this.intakes.set(shard, { node, epoch, intake });
     bucket.shards.revert(vbs);
+    takeHistories(bucket, vbs, open.rows ?? []);
     this.earlier.fedBy(shard, node);
     const positions = vbs.map((vb) => positionOf(bucket, vb));
     this.answer(node, { kind: 'opened', shard, epoch, feed, rows: positions });

@@ -26,6 +26,7 @@ function aFeed(
     mayFeed: () => true,
   };
   const bucket = {
+    history: () => new Uint8Array(),
     progress: {
       discardCopy: () => {},
       copied: (_vb: number, _node: string, received: number, persisted: number) =>

@@ -5,6 +5,7 @@ import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
 import { decodeLog, historyOf, isContinued } from './branch.ts';
 import { CopyBatches } from './copy-batches.ts';
+import { vbucketHistory } from './copy-position.ts';
 import type { DelayedWork } from './delayed-work.ts';
 import type { OpenedMessage, ReportedPosition, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
@@ -57,8 +58,9 @@ export class CopyFeed {
 
   /** Asks the copy for its position in each vbucket. */
   open(): void {
-    const { incarnation, node, peers, shard } = this.options;
-    peers.send(node, { kind: 'open', ...shard, incarnation, feed: this.number });
+    const { bucket, incarnation, node, peers, shard, vbs } = this.options;
+    const rows = vbs.map((vb) => vbucketHistory(bucket, vb));
+    peers.send(node, { kind: 'open', ...shard, incarnation, feed: this.number, rows });
   }
 
   /** Whether every vbucket of the copy has reached the end of its feed at least once. */

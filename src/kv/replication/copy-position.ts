@@ -1,14 +1,37 @@
-// The position of a copy in a vbucket, which the active requests before it feeds the copy.
+// What an active and its copy tell each other of a vbucket before the active feeds the copy: the active its history, the copy its position.
 import type { Bucket } from '../bucket/bucket.ts';
-import type { CopyPosition } from './frames.ts';
+import { decodeLog, isContinued } from './branch.ts';
+import type { CopyPosition, VbucketHistory } from './frames.ts';
+
+export const vbucketHistory = (bucket: Bucket, vb: number): VbucketHistory => ({
+  vb,
+  high: bucket.changes.highSeqno(vb),
+  failover: Buffer.from(bucket.history(vb)).toString('base64'),
+});
 
 export const positionOf = (bucket: Bucket, vb: number): CopyPosition => ({
-  vb,
-  high: bucket.columns.highSeqno[vb] as number,
+  ...vbucketHistory(bucket, vb),
   persisted: bucket.columns.persistedSeqno[vb] as number,
-  failover: Buffer.from(bucket.history(vb)).toString('base64'),
   ...incompleteSnapshot(bucket, vb),
 });
+
+/**
+ * Copies of these vbuckets that have all changes of the active take its history. Else they would only with the next change: where they became
+ * active before it, streams of clients that know the newest uuid of the active would begin from nothing.
+ */
+export function takeHistories(
+  bucket: Bucket,
+  vbs: readonly number[],
+  histories: readonly VbucketHistory[],
+): void {
+  const { highSeqno, snapEnd } = bucket.columns;
+  for (const { failover, high, vb } of histories) {
+    if (!vbs.includes(vb) || highSeqno[vb] !== high) continue;
+    const copy = { log: bucket.changes.failoverLog(vb), high, snapEnd: snapEnd[vb] as number };
+    if (isContinued(copy, { log: decodeLog(failover), high }))
+      bucket.applier.takeHistory(vb, Buffer.from(failover, 'base64'));
+  }
+}
 
 /** The end of the snapshot that the copy is receiving; nothing where it has received all of it. */
 function incompleteSnapshot(

@@ -1,6 +1,7 @@
 // The copies of a shard that have changes which its active does not have. Once such a copy has left the in-sync set, it is told what to remove.
 import type { Log } from '#ports/log.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import { vbucketHistory } from './copy-position.ts';
 import type { ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
@@ -44,12 +45,7 @@ export class DivergedCopies {
       peers.send(node, { kind: 'empty', ...ref, vbs });
       return;
     }
-    const rows = vbs.map((vb) => ({
-      vb,
-      high: bucket.changes.highSeqno(vb),
-      purge: bucket.changes.purgeSeqno(vb),
-      failover: Buffer.from(bucket.history(vb)).toString('base64'),
-    }));
+    const rows = vbs.map((vb) => ({ ...vbucketHistory(bucket, vb), purge: bucket.changes.purgeSeqno(vb) }));
     peers.send(node, { kind: 'rollBack', ...ref, rows });
   }
 }

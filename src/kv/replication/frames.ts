@@ -78,6 +78,15 @@ export interface Open extends ShardRef {
   readonly incarnation: number;
   /** The feed of the active that asks; the answer repeats it. */
   readonly feed: number;
+  /** The histories of the vbuckets; absent: an older node asks. */
+  readonly rows?: readonly VbucketHistory[];
+}
+
+export interface VbucketHistory {
+  readonly vb: number;
+  readonly high: number;
+  /** The failover log in base64, as the file has it. */
+  readonly failover: string;
 }
 
 /** The copy has changes in these vbuckets that the active does not have: it removes these vbuckets and is rebuilt. */
@@ -93,13 +102,9 @@ export interface RollBack extends ShardRef {
 }
 
 /** The history of a vbucket at its active. */
-export interface ActiveHistory {
-  readonly vb: number;
-  readonly high: number;
+export interface ActiveHistory extends VbucketHistory {
   /** Tombstones up to this seqno may have been purged. */
   readonly purge: number;
-  /** In base64, as its file has it. */
-  readonly failover: string;
 }
 
 /** From the copy, with keys (document-keys.ts): which versions at or below `upTo` the active has of them. */
@@ -136,12 +141,8 @@ export interface OpenedMessage extends ShardRef {
   readonly bytes?: number;
 }
 
-export interface CopyPosition {
-  readonly vb: number;
-  readonly high: number;
+export interface CopyPosition extends VbucketHistory {
   readonly persisted: number;
-  /** In base64, as its file has it. */
-  readonly failover: string;
   /** The end of a snapshot that the copy has only in part. */
   readonly snapEnd?: number;
 }

@@ -178,6 +178,40 @@ test('a move takes four writes of the map, and the removal of a moved shard none
   for (const node of nodes) node.crash();
 });
 
+test('shards that do not change keep their copies and histories while they move', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 1);
+  const { clock, log, map } = cluster;
+  const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
+  await clock.run(4_000);
+  const activeOf = (vb: number) => nodes.find((node) => node.bucket.documents.isActive(vb));
+  const vbs = Array.from({ length: vbucketCount }, (_, vb) => vb);
+  for (const vb of vbs) assert.equal(activeOf(vb)?.store('k', vb, { value: 'kept' }), Status.success);
+  await clock.run(100);
+  const uuids = vbs.map(() => new Set<number>());
+  for (let step = 1; step <= 6; step++) {
+    const chains = Array.from({ length: shardCount }, (_, shard) => [(shard + step) % 3, (shard + 1) % 3]);
+    for (const chain of chains) if (chain[0] === chain[1]) chain[1] = ((chain[0] as number) + 2) % 3;
+    await map.move(chains, `${step}`);
+    let isMoved = false;
+    void map.orchestrate().then(() => {
+      isMoved = true;
+    });
+    for (let i = 0; !isMoved; i++) {
+      assert.ok(i < 1_000, 'the shards move');
+      await clock.run(5);
+      for (const vb of vbs) assert.notEqual(activeOf(vb)?.bucket.progress.hasMajority(vb), false);
+    }
+    await clock.run(500);
+    for (const vb of vbs) {
+      const entries = activeOf(vb)?.bucket.changes.failoverLog(vb) ?? [];
+      for (const { uuidHi, uuidLo } of entries) uuids[vb]?.add(uuidHi * 2 ** 32 + uuidLo);
+      assert.equal(entries.length, uuids[vb]?.size, `vbucket ${vb} keeps its uuids`);
+    }
+  }
+  assert.deepEqual([log.rolledBack, log.emptied], [[], []]);
+  for (const node of nodes) node.crash();
+});
+
 test('a shard that was handed over is served without an answer of the node that had it', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
   const { clock, links, map } = cluster;

@@ -22,6 +22,7 @@ const valid: readonly TextMessage[] = [
   { kind: 'ended' },
   { kind: 'continued', bucket: 'b', boots: ['a 1'], asks: true },
   { kind: 'open', ...shard, incarnation: 1, feed: 1 },
+  { kind: 'open', ...shard, incarnation: 1, feed: 1, rows: [{ vb: 1, high: 2, failover: '' }] },
   { kind: 'empty', ...shard, vbs: [0, 65_535] },
   { kind: 'rollBack', ...shard, rows: [{ vb: 1023, high: 2 ** 43, purge: 0, failover }] },
   { kind: 'wanted', ...shard, vb: 5, request: 1, upTo: 7 },
@@ -51,6 +52,11 @@ const hostile: readonly (readonly [TextMessage['kind'], object, string])[] = [
   ['open', { epoch: 1.5 }, `epoch must be an integer between 0 and ${2 ** 48 - 1}`],
   ['open', { epoch: 2 ** 48 }, `epoch must be an integer between 0 and ${2 ** 48 - 1}`],
   ['open', { incarnation: '1' }, `incarnation must be an integer between 0 and ${Number.MAX_SAFE_INTEGER}`],
+  [
+    'open',
+    { rows: [{ vb: 1, high: 2, failover: 'AA==' }] },
+    'rows failover must be a failover log of at most 25 entries in base64 (entry 0)',
+  ],
   ['open', { feed: -1 }, `feed must be an integer between 0 and ${Number.MAX_SAFE_INTEGER}`],
   ['empty', { vbs: 3 }, 'vbs must be a list of at most 65536'],
   ['empty', { vbs: [1, '2'] }, 'vbs must be an integer between 0 and 65535 (entry 1)'],
@@ -119,6 +125,7 @@ describe('text messages between nodes', () => {
       'needsPromise',
       'feed of opened',
       'feed of failed',
+      'rows of open',
       'bytes',
     ];
     for (const message of valid)

@@ -90,7 +90,8 @@ const position: Fields = {
   failover: failoverLog,
   snapEnd: optional(seqno),
 };
-const branching: Fields = { vb, high: seqno, purge: seqno, failover: failoverLog };
+const history: Fields = { vb, high: seqno, failover: failoverLog };
+const branching: Fields = { ...history, purge: seqno };
 const request = integer(0, Number.MAX_SAFE_INTEGER);
 const opened: Fields = {
   ...shard,
@@ -112,7 +113,12 @@ const kinds: Readonly<Record<TextMessage['kind'], Check>> = {
   beaten: record(beat),
   ended: record({}),
   continued: record({ bucket: name, boots: list(name), asks: flag }),
-  open: record({ ...shard, incarnation: integer(0, Number.MAX_SAFE_INTEGER), feed }),
+  open: record({
+    ...shard,
+    incarnation: integer(0, Number.MAX_SAFE_INTEGER),
+    feed,
+    rows: optional(list(record(history))),
+  }),
   empty: record({ ...shard, vbs: list(vb) }),
   rollBack: record({ ...shard, rows: list(record(branching)) }),
   wanted: record({ ...shard, vb, request, upTo: seqno }),

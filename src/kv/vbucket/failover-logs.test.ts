@@ -29,11 +29,21 @@ test('knows the newest uuid of each vbucket', () => {
   );
 });
 
-test('a new entry drops the entries at and above its seqno', () => {
+test('a new entry drops the entries above its seqno', () => {
   const logs = new FailoverLogs(1);
   for (const seqno of [0, 10, 20, 30]) logs.push(0, entry(seqno, seqno));
   logs.push(0, entry(99, 20));
-  assert.deepEqual(logs.entries(0), [entry(99, 20), entry(10, 10), entry(0, 0)]);
+  assert.deepEqual(logs.entries(0), [entry(99, 20), entry(20, 20), entry(10, 10), entry(0, 0)]);
+});
+
+test('entries without changes make room for others, the oldest of them first', () => {
+  const logs = new FailoverLogs(1);
+  logs.push(0, entry(0, 0));
+  logs.push(0, entry(1, 10));
+  for (let uuid = 2; uuid < failoverEntriesMax + 10; uuid++) logs.push(0, entry(uuid, 20));
+  const uuids = logs.entries(0).map(({ uuidLo }) => uuidLo);
+  const newest = Array.from({ length: failoverEntriesMax - 2 }, (_, index) => failoverEntriesMax + 9 - index);
+  assert.deepEqual(uuids, [...newest, 1, 0]);
 });
 
 test('reads back what it encodes, as big-endian uuid and seqno', () => {

@@ -19,10 +19,17 @@ export class FailoverLogs {
     this.words = new Uint32Array(vbucketCount * failoverEntriesMax * wordsOfEntry);
   }
 
-  /** Adds an entry at `seqno`; entries at or above it are dropped, since their history was lost. */
+  /**
+   * Adds an entry; entries above its seqno are dropped, since their history was lost. Those at the same seqno stay, since streams may know
+   * them, as long as all have room.
+   */
   push(vb: number, entry: FailoverEntry): void {
-    const older = this.entries(vb).filter((old) => old.seqno < entry.seqno);
-    this.put(vb, [entry, ...older].slice(0, failoverEntriesMax));
+    const entries = [entry, ...this.entries(vb).filter((old) => old.seqno <= entry.seqno)];
+    while (entries.length > failoverEntriesMax) {
+      const unchanged = entries.findLastIndex(({ seqno }, index) => seqno === entries[index - 1]?.seqno);
+      entries.splice(unchanged, 1);
+    }
+    this.put(vb, entries);
   }
 
   clear(vb: number): void {
