@@ -4,7 +4,7 @@
 import type { UserSpec } from '#auth/privileges.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { TlsSpec } from '#ports/tls.ts';
-import type { BatchReply, BatchRequest, SlotMessage } from '#wire/document-batch.ts';
+import type { DataMessage, ServiceMessage } from '#wire/document-batch.ts';
 import type { BucketActivity, DocumentCounts, TrafficFigures } from './activity.ts';
 import type { VbucketStateName } from './data/vbucket-state.ts';
 import type { KvCluster, MapChange, MapOutcome, ShardMap, ShardPosition, ShardSpec } from './shards.ts';
@@ -267,8 +267,8 @@ export interface MapRequest {
 
 /** The data service's end of a message channel. */
 export interface BatchPort {
-  on(event: 'message', take: (message: BatchRequest | SlotMessage) => void): unknown;
-  postMessage(reply: BatchReply, transferred: readonly ArrayBuffer[]): void;
+  on(event: 'message', take: (message: ServiceMessage) => void): unknown;
+  postMessage(reply: DataMessage, transferred: readonly ArrayBuffer[]): void;
   unref(): void;
 }
 

@@ -6,6 +6,7 @@ import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { QueryHost } from '#query/host/query-host.ts';
 import type { QueryCall, QueryMessage } from '#query/host/query-messages.ts';
 import type { Engine } from '#query/state/engine-port.ts';
+import { readMemory } from './memory-reads.ts';
 
 assert(parentPort !== null, 'the query service runs in a worker thread');
 const port = parentPort;
@@ -22,6 +23,7 @@ const host = new QueryHost({
   sendMessage,
   log: forwardingLog('query', sendMessage),
   engine: loadEngine,
+  readMemory,
   connectIndexes: async (start, indexPort) =>
     (await import('./query-indexes.ts')).connectIndexFiles(start, indexPort),
 });

@@ -17,6 +17,12 @@ export interface Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** Monotonic milliseconds with the same start in all threads of the process. */
+export const processMs = (): number => {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1e6;
+};
+
 /** Resolves in the next turn of the event loop, so that other work of the thread runs first. */
 export const nextTurn = (clock: Pick<Clock, 'soon'>): Promise<void> =>
   new Promise((resolve) => clock.soon(resolve));

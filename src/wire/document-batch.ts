@@ -23,8 +23,64 @@ export interface VbucketsRequest {
 
 export type BatchRequest = KeysRequest | VbucketsRequest;
 
+/** Asks for memory of a bucket, to read documents of the collection there: tables and pages around the given ones. */
+export interface MemoryRequest {
+  readonly kind: 'memory';
+  readonly bucket: string;
+  readonly collection: number;
+  readonly vbucket: number;
+  readonly page: number;
+}
+
+export interface MemoryReply {
+  readonly kind: 'memory';
+  readonly bucket: string;
+  readonly collection: number;
+  /** Null: the service may not read the memory of this collection. */
+  readonly grant: MemoryGrant | null;
+}
+
+/** What a service needs to read documents in the memory of a bucket. All arrays are in shared memory. */
+export interface MemoryGrant {
+  /** The grant ends when `revocations` has another number: the bucket was closed, or its collections changed. */
+  readonly number: number;
+  readonly revocations: Int32Array;
+  /** A SequenceLock. */
+  readonly lock: SharedArrayBuffer;
+  readonly hashSeed: number;
+  /** By vbucket. */
+  readonly states: Uint8Array;
+  readonly servedUntilMs: Float64Array;
+  /** What `servedUntilMs` is counted from, in milliseconds of the clock of the process. */
+  readonly clockStartMs: number;
+  readonly tableVersions: Uint32Array;
+  readonly tables: readonly SharedPart[];
+  /** By page number. */
+  readonly pageVersions: Uint32Array;
+  readonly pages: readonly SharedPart[];
+  /** One number: documents of the collection that services have found in this way, and the data thread has not counted yet. */
+  readonly hits: Int32Array;
+}
+
+/** A table or a page, valid as long as it has this version. */
+export interface SharedPart {
+  readonly number: number;
+  readonly version: number;
+  /** Null: the service cannot read this part. */
+  readonly memory: SharedArrayBuffer | null;
+}
+
+/** Grants have ended, or pages were released: the service releases its references to that memory. */
+export interface MemoryChange {
+  readonly kind: 'memoryChanged';
+}
+
 /** Names the slot for requests whose reply the service waits for, or, as null, says that a request is in it. */
 export type SlotMessage = { readonly kind: 'slot'; readonly memory: SharedArrayBuffer } | null;
+
+/** What a service sends, and what it receives. */
+export type ServiceMessage = BatchRequest | MemoryRequest | SlotMessage;
+export type DataMessage = BatchReply | MemoryReply | MemoryChange;
 
 /** Offsets of a request in the slot: the parts of a KeysRequest. The keys follow the name of the bucket. */
 export const slotRequestAt = { collection: 0, bucketBytes: 4, bucket: 5 } as const;

@@ -15,6 +15,7 @@ import type { HeavyJob, HeavyResult } from '../../src/kv/heavy/jobs.ts';
 import { Directory } from '../../src/kv/served/directory.ts';
 import { ServedBucket } from '../../src/kv/served/served-bucket.ts';
 import { TurnClock } from '../../src/kv/turn-clock.ts';
+import { figuresOf } from '../../src/kv/vbucket/figures.ts';
 import { Now } from '../../src/kv/vbucket/now.ts';
 import { realClock } from '../../src/ports/clock.ts';
 import { silentLog } from '../../src/ports/log.ts';
@@ -71,12 +72,12 @@ export async function aBareConnection({ keepsSent = false } = {}): Promise<BareC
   const bucket = new Bucket({ type: 'ephemeral', rules, manifest: spec.manifest, now, ...parts });
   await bucket.start();
   const served = new ServedBucket(spec);
-  const { documents, changes } = bucket;
+  const { documents, changes, memory } = bucket;
   const figures = () => served.report();
   const { compaction, keys, timings } = bucket;
-  const vbucketFigures = (vb: number) => bucket.vbucketFigures(vb);
+  const vbucketFigures = (vb: number) => figuresOf(bucket.columns, vb);
   const activity = () => bucket.activity();
-  served.open({ documents, changes, figures, activity, keys, timings, compaction, vbucketFigures });
+  served.open({ documents, memory, changes, figures, activity, keys, timings, compaction, vbucketFigures });
   const tick = () => now.set(realClock.wallMs(), realClock.monotonicMs());
   const host = {
     dispatcher: new Dispatcher(environment, output, handlers),

@@ -7,7 +7,7 @@ import type { EngineActivity } from '../activity.ts';
 import type { EvictionPolicy, Manifest, ShardSpec, WarmUpReport } from '../admin.ts';
 import { type BucketFiles, type DamagedFile, type DiskSizes, noSizes } from '../data/disk-engine.ts';
 import type { VbucketColumns } from '../vbucket/columns.ts';
-import { figuresOf, type VbucketFigures } from '../vbucket/figures.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { type BucketOptions, BucketParts } from './bucket-parts.ts';
 import { activityOf, type BucketStats, countsOf } from './bucket-stats.ts';
 import type { ChangeFeed } from './change-feed.ts';
@@ -170,6 +170,10 @@ export class Bucket {
     return this.files !== null;
   }
 
+  get memory(): Vbuckets {
+    return this.parts.vbuckets;
+  }
+
   get columns(): VbucketColumns {
     return this.parts.vbuckets.columns;
   }
@@ -220,10 +224,6 @@ export class Bucket {
 
   activity(): EngineActivity {
     return activityOf(this.parts, this.failedCommits);
-  }
-
-  vbucketFigures(vb: number): VbucketFigures {
-    return figuresOf(this.parts.vbuckets.columns, vb);
   }
 
   private makeShards(): ShardStates {

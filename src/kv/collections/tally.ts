@@ -6,6 +6,8 @@ export class Tally {
   /** Operations in collections that were dropped: sums never fall. */
   private readonly dropped = noCounts();
   private readonly byCollection = new Map<number, DocumentCounts>();
+  /** By collection: documents that other threads have found in memory, in shared memory, and that `byCollection` lacks. */
+  private readonly elsewhere = new Map<number, Int32Array>();
   private lastId = -1;
   private last = this.dropped;
 
@@ -22,8 +24,18 @@ export class Tally {
     return counts;
   }
 
+  /** The number that other threads raise with each document of the collection that they find in memory. */
+  hitsElsewhere(collection: number): Int32Array {
+    const known = this.elsewhere.get(collection);
+    const hits = known ?? new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    this.elsewhere.set(collection, hits);
+    return hits;
+  }
+
   /** Adds the counts of collections that no longer exist to those of dropped ones. */
   keepOnly(collections: Collections): void {
+    this.takeElsewhere();
+    for (const id of [...this.elsewhere.keys()]) if (!collections.get(id)) this.elsewhere.delete(id);
     for (const [id, counts] of this.byCollection) {
       if (collections.get(id)) continue;
       addCounts(this.dropped, counts);
@@ -33,6 +45,7 @@ export class Tally {
   }
 
   total(): DocumentCounts {
+    this.takeElsewhere();
     const sum = { ...this.dropped };
     for (const counts of this.byCollection.values()) addCounts(sum, counts);
     return sum;
@@ -40,6 +53,17 @@ export class Tally {
 
   /** By id in lower-case hex. */
   collections(): Record<string, DocumentCounts> {
+    this.takeElsewhere();
     return Object.fromEntries([...this.byCollection].map(([id, counts]) => [id.toString(16), { ...counts }]));
+  }
+
+  private takeElsewhere(): void {
+    for (const [collection, hits] of this.elsewhere) {
+      const taken = Atomics.exchange(hits, 0, 0);
+      if (taken === 0) continue;
+      const counts = this.countsOf(collection);
+      counts.gets += taken;
+      counts.getHits += taken;
+    }
   }
 }

@@ -20,6 +20,7 @@ import type { Replication } from '../replication/replication.ts';
 import { isUnclaimed } from '../replication/unclaimed.ts';
 import type { WarmingBucket } from '../replication/warming-bucket.ts';
 import { type EngineFigures, ServedBucket } from '../served/served-bucket.ts';
+import { figuresOf } from '../vbucket/figures.ts';
 import type { Now } from '../vbucket/now.ts';
 import { rulesOf, storageOf } from './bucket-spec.ts';
 
@@ -351,13 +352,14 @@ export class BucketHost {
     const { bucket } = this;
     this.served.open({
       documents: bucket.documents,
+      memory: bucket.memory,
       changes: this.served.spec.type === 'cache' ? null : bucket.changes,
       figures: () => this.figures(),
       activity: () => bucket.activity(),
       keys: bucket.keys,
       timings: bucket.timings,
       compaction: bucket.compaction,
-      vbucketFigures: (vb) => bucket.vbucketFigures(vb),
+      vbucketFigures: (vb) => figuresOf(bucket.columns, vb),
     });
   }
 

@@ -23,6 +23,7 @@ import { clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import type { Directory } from '../served/directory.ts';
 import type { BucketEngine, ServedBucket } from '../served/served-bucket.ts';
 import type { TurnClock } from '../turn-clock.ts';
+import { MemoryGrants } from './memory-grants.ts';
 
 /** A batch of vbuckets ends after the one that reaches this size, or with which as many slots were visited as a turn allows. */
 const enoughBytes = 256 << 10;
@@ -54,14 +55,16 @@ export class DocumentBatches {
   }
 
   /** Answers the requests of a service. */
-  serve(port: BatchPort, clock: Pick<TurnClock, 'soon'>): void {
+  serve(port: BatchPort, clock: Pick<TurnClock, 'soon' | 'monotonicMs'>): void {
     const answer = (request: BatchRequest): void => {
       const reply = this.answer(request);
       port.postMessage(reply, reply.entries === null ? [] : [reply.entries.buffer as ArrayBuffer]);
     };
+    const grants = new MemoryGrants(this.directory, clock, (message) => port.postMessage(message, []));
     let slot: RequestSlot | null = null;
     port.on('message', (message) => {
       if (message === null) this.answerIn(slot as RequestSlot);
+      else if (message.kind === 'memory') grants.answer(message);
       else if (message.kind === 'slot') slot = new RequestSlot(message.memory);
       // Deferred, so that it shares the turns of the data thread with clients.
       else clock.soon(() => answer(message));
@@ -96,6 +99,7 @@ export class DocumentBatches {
     const bucket = this.directory.buckets.get(name);
     if (bucket?.spec.type === 'cache' || bucket?.collections.get(collection) === undefined) return null;
     if (!bucket.engine) return null;
+    bucket.engine.memory.heap.lock.noteReader();
     if (this.output.length === 0) this.output = Buffer.allocUnsafeSlow(this.expectedBytes);
     this.end = 0;
     return bucket as ReadableBucket;

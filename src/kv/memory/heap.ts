@@ -14,6 +14,7 @@ import {
   unitBytes,
   unitsOf,
 } from './size-classes.ts';
+import { TurnLock } from './turn-lock.ts';
 
 const pagesMax = 65536;
 /** Class number of a page that is one large item. */
@@ -45,6 +46,8 @@ interface ArrayType<T> {
 }
 
 export class Heap {
+  /** Held while items or indexes change. */
+  readonly lock = new TurnLock();
   /** By page number. */
   readonly bytes: Buffer[] = [Buffer.alloc(0)];
   readonly words: Uint32Array[] = [new Uint32Array(0)];
@@ -61,6 +64,8 @@ export class Heap {
   private readonly pageEvacuated = this.arrays.allocate(Uint8Array, pagesMax);
   /** A `ValueScan` for each page. */
   private readonly pageValueScan = this.arrays.allocate(Uint8Array, pagesMax);
+  /** Raised each time that a page gets other memory or loses it, for other threads that read there. */
+  readonly pageVersions = this.arrays.allocate(Uint32Array, pagesMax);
   /** Neighbours of a page in the list of its class's pages with room. */
   private readonly pageNext = this.arrays.allocate(Uint16Array, pagesMax);
   private readonly pagePrevious = this.arrays.allocate(Uint16Array, pagesMax);
@@ -68,6 +73,8 @@ export class Heap {
   private readonly classHead = this.arrays.allocate(Uint32Array, classCount);
   private readonly freeNumbers: number[] = [];
   private readonly spares: SharedArrayBuffer[] = [];
+  /** Called when pages for items that are not large were released: other threads should release them too. */
+  readonly pagesReleased = new Set<() => void>();
   /** The `ValueScan` of a page before its last chunk was allocated. */
   private valueScanBefore = 0;
 
@@ -113,6 +120,7 @@ export class Heap {
   }
 
   free(address: number): void {
+    this.lock.hold();
     const page = address >>> 16;
     const sizeClass = this.pageClass[page] as number;
     if (sizeClass === large) this.freeLarge(page);
@@ -160,6 +168,9 @@ export class Heap {
 
   /** Releases all pages at once. */
   clear(): void {
+    this.lock.hold();
+    for (let page = 1; page < this.bytes.length; page++) (this.pageVersions[page] as number)++;
+    for (const note of this.pagesReleased) note();
     for (const array of [
       this.pageLive,
       this.pageCarved,
@@ -188,6 +199,13 @@ export class Heap {
 
   chunkAddress(page: number, chunk: number): number {
     return ((page << 16) | (chunk * this.chunkUnits(page))) >>> 0;
+  }
+
+  /** Memory of a page for other threads, which do not read large items; null: none. */
+  sharedMemory(page: number): SharedArrayBuffer | null {
+    const words = this.words[page];
+    if (words === undefined || words.length === 0 || this.pageClass[page] === large) return null;
+    return words.buffer as SharedArrayBuffer;
   }
 
   /** Whether live chunks take less than this share of a page, so that its items should be moved. */
@@ -269,6 +287,7 @@ export class Heap {
     if (this.spares.length < Math.max(spareMin, this.bytes.length * spareShare)) this.spares.push(memory);
     (this.totals[Total.touched] as number) -= (this.pageCarved[page] as number) * unitBytes;
     this.releaseNumber(page, pageBytes);
+    for (const note of this.pagesReleased) note();
   }
 
   private allocateLarge(units: number): number {
@@ -298,6 +317,7 @@ export class Heap {
     if (memory === null) return 0;
     const page = this.freeNumbers.pop() ?? this.bytes.length;
     if (page >= pagesMax) return 0;
+    (this.pageVersions[page] as number)++;
     this.bytes[page] = Buffer.from(memory, 0, memory.byteLength);
     this.words[page] = new Uint32Array(memory, 0, memory.byteLength / 4);
     (this.totals[Total.allocated] as number) += memory.byteLength;
@@ -305,6 +325,7 @@ export class Heap {
   }
 
   private releaseNumber(page: number, bytes: number): void {
+    (this.pageVersions[page] as number)++;
     this.bytes[page] = this.bytes[0] as Buffer;
     this.words[page] = this.words[0] as Uint32Array;
     this.pageFree[page] = 0;

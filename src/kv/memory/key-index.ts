@@ -5,6 +5,7 @@
 // numbered from `oldSlotBase` on.
 import type { Heap } from './heap.ts';
 import { headerBytes, Word } from './layout.ts';
+import type { TurnLock } from './turn-lock.ts';
 
 const noTable = new Uint32Array(new SharedArrayBuffer(8));
 const firstSlots = 8;
@@ -20,12 +21,17 @@ export class KeyIndex {
   private readonly oldTables = new Map<number, { table: Uint32Array; next: number }>();
   private readonly counts: Uint32Array;
   private readonly totals = new Float64Array(new SharedArrayBuffer(8));
+  /** By vbucket: raised each time that its table is replaced, for other threads that read there. */
+  readonly versions: Uint32Array;
   private readonly heap: Heap;
+  private readonly lock: TurnLock;
   /** Counts the work of a table that grew: a few bytes of a request may cause as much as those of a thousand others. */
   onGrown: ((workBytes: number) => void) | undefined;
 
   constructor(heap: Heap, vbucketCount: number) {
     this.heap = heap;
+    this.lock = heap.lock;
+    this.versions = new Uint32Array(new SharedArrayBuffer(4 * vbucketCount));
     this.tables = new Array<Uint32Array>(vbucketCount).fill(noTable);
     this.counts = new Uint32Array(new SharedArrayBuffer(4 * vbucketCount));
   }
@@ -44,8 +50,13 @@ export class KeyIndex {
     let length = firstSlots * 2;
     while (count * 32 > length * 13) length *= 2;
     const table = new Uint32Array(new SharedArrayBuffer(length * 4));
-    this.tables[vb] = table;
+    this.setTable(vb, table);
     this.totals[0] = this.bytes + table.byteLength;
+  }
+
+  /** The table of a vbucket that holds all of its keys, or during a rehash the newer ones. Other threads may read it. */
+  sharedTable(vb: number): SharedArrayBuffer | null {
+    return (this.tables[vb]?.buffer as SharedArrayBuffer | undefined) ?? null;
   }
 
   /** The slot of a key, or -1. */
@@ -88,11 +99,13 @@ export class KeyIndex {
 
   /** Points an occupied slot at another version of its key. */
   replace(vb: number, slot: number, address: number): void {
+    this.lock.hold();
     this.tableOf(vb, slot)[(slot & ~oldSlotBase) + 1] = address;
   }
 
   /** Adds a key that is not in the index. */
   insert(vb: number, hash: number, address: number): void {
+    this.lock.hold();
     const count = ((this.counts[vb] as number) += 1);
     let table = this.tables[vb] as Uint32Array;
     // Up to thirteen sixteenths full, linear probing sequences stay short.
@@ -102,6 +115,7 @@ export class KeyIndex {
   }
 
   remove(vb: number, slot: number): void {
+    this.lock.hold();
     removeFrom(this.tableOf(vb, slot), slot & ~oldSlotBase);
     (this.counts[vb] as number) -= 1;
   }
@@ -113,6 +127,7 @@ export class KeyIndex {
   /** Continues a rehash, for walks that were interrupted; returns whether one was under way. */
   continueRehash(vb: number): boolean {
     if (!this.oldTables.has(vb)) return false;
+    this.lock.hold();
     this.moveSome(vb, slotsPerInsertion);
     return true;
   }
@@ -130,12 +145,18 @@ export class KeyIndex {
 
   /** Removes every key of a vbucket; the caller frees the items. */
   clear(vb: number): void {
+    this.lock.hold();
     const table = this.tables[vb] as Uint32Array;
     if (table !== noTable) this.totals[0] = this.bytes - table.byteLength;
     const rehash = this.oldTables.get(vb);
     if (rehash) this.discardOldTable(vb, rehash.table);
-    this.tables[vb] = noTable;
+    this.setTable(vb, noTable);
     this.counts[vb] = 0;
+  }
+
+  private setTable(vb: number, table: Uint32Array): void {
+    this.tables[vb] = table;
+    (this.versions[vb] as number)++;
   }
 
   private holdsKey(address: number, key: Buffer, start: number, end: number): boolean {
@@ -164,7 +185,7 @@ export class KeyIndex {
     const length = old === noTable ? firstSlots * 2 : old.length * 2;
     const table = new Uint32Array(new SharedArrayBuffer(length * 4));
     this.moveSome(vb, Infinity);
-    this.tables[vb] = table;
+    this.setTable(vb, table);
     this.totals[0] = this.bytes + table.byteLength;
     if (old.length > rehashedAtOnceMax) this.oldTables.set(vb, { table: old, next: 0 });
     else this.moveAll(old, table);

@@ -12,6 +12,7 @@ import { Tally } from '../collections/tally.ts';
 import type { ChangeSource } from '../data/change-source.ts';
 import type { Documents } from '../data/documents.ts';
 import type { VbucketFigures } from '../vbucket/figures.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { HeldReply } from './held-reply.ts';
 import { Producers } from './producers.ts';
 import { Scans } from './scans.ts';
@@ -33,8 +34,12 @@ export type EngineFigures = Pick<
   | 'collectionItems'
 >;
 
+/** Where threads beside the data thread find documents. */
+export type EngineMemory = Pick<Vbuckets, 'columns' | 'hashSeed' | 'heap' | 'index'>;
+
 /** The engine of a bucket: its documents, changes, keys and statistics. */
 export interface BucketEngine {
+  readonly memory: EngineMemory;
   readonly documents: Documents;
   /** Null in buckets that keep no history. */
   readonly changes: ChangeSource | null;
@@ -93,6 +98,10 @@ export class ServedBucket {
   readonly tally = new Tally();
   readonly producers = new Producers();
   readonly scans = new Scans();
+  /** One number, which ends what other threads were granted: they may no longer read the bucket's memory. */
+  readonly revocations = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  /** Called at each revocation. */
+  readonly revoked = new Set<() => void>();
   private readonly heldReplies = new Map<number, HeldReply>();
   /** Cache of vbucket uuids, two words each; zeros until the uuid is looked up. */
   private uuids = new Uint32Array(0);
@@ -111,6 +120,7 @@ export class ServedBucket {
     const { json } = this.spec.clusterConfig;
     if (spec.manifest.uid !== this.spec.manifest.uid) {
       this.collections = new Collections(spec.manifest);
+      this.revoke();
       this.tally.keepOnly(this.collections);
     }
     this.spec = spec;
@@ -138,9 +148,15 @@ export class ServedBucket {
   close(): void {
     this.documents = null;
     this.engine = null;
+    this.revoke();
     this.producers.sourceGone();
     this.scans.clear();
     for (const token of [...this.heldReplies.keys()]) this.resolveHeld(token, Status.syncWriteAmbiguous);
+  }
+
+  private revoke(): void {
+    Atomics.add(this.revocations, 0, 1);
+    for (const note of this.revoked) note();
   }
 
   /** Holds the reply until the outcome of the durable write with this token is known. */

@@ -1,9 +1,10 @@
 // The state of every vbucket of a bucket, as columns: one typed array for each field, whose index is the number of the vbucket. Memory has no
-// other copy of it. Only the data thread reads it.
+// other copy of it. Other threads read only the columns that say which vbuckets they may read.
 import { VbucketState } from '../data/vbucket-state.ts';
 
 const floats = (count: number): Float64Array => new Float64Array(count);
 const words = (count: number): Uint32Array => new Uint32Array(count);
+const shared = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(bytes);
 
 export class VbucketColumns {
   readonly count: number;
@@ -55,9 +56,9 @@ export class VbucketColumns {
 
   constructor(count: number) {
     this.count = count;
-    this.state = new Uint8Array(count).fill(VbucketState.active);
+    this.state = new Uint8Array(shared(count)).fill(VbucketState.active);
     this.epoch = floats(count);
-    this.servedUntilMs = floats(count);
+    this.servedUntilMs = new Float64Array(shared(8 * count));
     this.handingOver = new Uint8Array(count);
     this.outOfSync = new Uint8Array(count);
     this.copy = new Uint8Array(count);

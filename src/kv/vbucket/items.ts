@@ -2,6 +2,7 @@
 import type { ItemView } from '../data/documents.ts';
 import type { Heap } from '../memory/heap.ts';
 import { Bit, datatypeIn, headerBytes, keyBytesIn, stateOf, vbIn, Word } from '../memory/layout.ts';
+import type { TurnLock } from '../memory/turn-lock.ts';
 import { collectionIdOf } from './live-collections.ts';
 import type { Now } from './now.ts';
 
@@ -62,9 +63,11 @@ export function adoptedMemory(draft: Draft): SharedArrayBuffer | null {
 
 export class Items {
   private readonly heap: Heap;
+  private readonly lock: TurnLock;
 
   constructor(heap: Heap) {
     this.heap = heap;
+    this.lock = heap.lock;
   }
 
   word(address: number, word: number): number {
@@ -72,6 +75,7 @@ export class Items {
   }
 
   setWord(address: number, word: number, value: number): void {
+    this.lock.hold();
     (this.heap.words[address >>> 16] as Uint32Array)[((address & 0xffff) << 2) + word] = value;
   }
 
@@ -81,6 +85,12 @@ export class Items {
 
   setBits(address: number, bits: number): void {
     this.setWord(address, Word.state, this.state(address) | bits);
+  }
+
+  /** Marks the item as accessed. Unlike the other changes, this is none that concerns threads that read the item. */
+  noteUse(address: number): void {
+    const words = this.heap.words[address >>> 16] as Uint32Array;
+    (words[((address & 0xffff) << 2) + Word.state] as number) |= Bit.used;
   }
 
   clearBits(address: number, bits: number): void {
@@ -165,6 +175,7 @@ export class Items {
    * seqno and revision next.
    */
   write(address: number, vb: number, draft: Draft, isNew: boolean): void {
+    this.lock.hold();
     const words = this.heap.words[address >>> 16] as Uint32Array;
     const at = (address & 0xffff) << 2;
     const keyBytes = draft.keyEnd - draft.keyStart;
@@ -190,6 +201,7 @@ export class Items {
 
   /** Copies header and key, and the value when `withValue`. */
   copy(from: number, to: number, withValue: boolean): void {
+    this.lock.hold();
     const start = (from & 0xffff) << 4;
     const end = withValue ? this.valueEnd(from) : this.valueStart(from);
     this.page(from).copy(this.page(to), (to & 0xffff) << 4, start, end);

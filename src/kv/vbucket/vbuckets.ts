@@ -50,7 +50,7 @@ export class Vbuckets {
   /** Keys that may be on disk though they are not in memory. */
   readonly nonResidentKeys: KeyFilter;
   private readonly collections: LiveCollections;
-  private readonly hashSeed: number;
+  readonly hashSeed: number;
   private readonly persistent: boolean;
   private readonly applied: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 

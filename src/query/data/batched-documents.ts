@@ -7,6 +7,7 @@ import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import {
   type BatchReply,
   type BatchRequest,
+  type DataMessage,
   Entry,
   EntryAt,
   entryHeadBytes,
@@ -18,7 +19,7 @@ import { encodedKeys } from './encoded-keys.ts';
 
 /** This thread's end of a message channel. */
 export interface BatchChannel {
-  on(event: 'message', take: (reply: BatchReply) => void): unknown;
+  on(event: 'message', take: (message: DataMessage) => void): unknown;
   on(event: 'close', closed: () => void): unknown;
   postMessage(request: BatchRequest): void;
   unref(): void;
@@ -40,7 +41,9 @@ export class BatchedDocuments {
 
   constructor(channel: BatchChannel) {
     this.channel = channel;
-    channel.on('message', (reply) => this.receive(reply));
+    channel.on('message', (message) => {
+      if (!('kind' in message)) this.receive(message);
+    });
     channel.on('close', () => this.end());
     channel.unref();
   }

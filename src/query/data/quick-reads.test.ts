@@ -17,7 +17,7 @@ test('the more reads in a row found the data thread busy, the more take another 
     attempts++;
     if (!isBusy) answer();
   };
-  const reads = new QuickReads({ postMessage }, slot);
+  const reads = new QuickReads({ postMessage }, null, slot);
   const readsUntilAttempt = (): number => {
     const before = attempts;
     for (let count = 1; ; count++) {

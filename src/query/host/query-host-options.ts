@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Log } from '#ports/log.ts';
 import type { IndexAdmin, Indexes } from '#sqlpp/datastore/indexes.ts';
+import type { DirectReads } from '../data/quick-reads.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryMessage, QueryStart } from './query-messages.ts';
 
@@ -15,5 +16,7 @@ export interface QueryHostOptions {
   readonly sendMessage: (message: QueryMessage) => void;
   readonly log: Log;
   readonly engine: () => Promise<Engine>;
+  /** Reads documents in the memory of the data service, of which its thread sends parts over the port. */
+  readonly readMemory: (documents: MessagePort) => DirectReads;
   readonly connectIndexes: (start: QueryStart, port: MessagePort) => Promise<ConnectedIndexes>;
 }

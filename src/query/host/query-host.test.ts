@@ -13,6 +13,7 @@ test('a stop answers requests that wait for the first buckets, or for the config
     const host = new QueryHost({
       engine: () => assert.fail('no statement runs'),
       connectIndexes: () => assert.fail('the service is not loaded'),
+      readMemory: () => assert.fail('the service is not loaded'),
       sendMessage: (message) => void messages.push(message),
       log: silentLog,
     });

@@ -76,7 +76,7 @@ export class QueryRuntime {
     const { documents } = ports;
     const [batches, quick] = [
       documents && new BatchedDocuments(documents),
-      documents && new QuickReads(documents),
+      documents && new QuickReads(documents, options.readMemory(documents)),
     ];
     const [clients, keyspaces] = [new BucketClients(realClock, batches, quick), new Keyspaces()];
     const changes = storedChanges(options.sendMessage);

@@ -9,6 +9,7 @@ import { type CutItem, emptyCutItem } from '../../data/cut.ts';
 import { type DocumentResult, DurabilityLevel, emptyItemView, notResident } from '../../data/documents.ts';
 import { CopyPhase, type VbucketStateName } from '../../data/vbucket-state.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
+import { figuresOf } from '../../vbucket/figures.ts';
 import type { BucketOptions } from '../bucket-parts.ts';
 
 const files = { folder: '/c', bucketUuid: 'c', incarnation: 1, fileCount: 4 };
@@ -114,7 +115,7 @@ async function checkEqual(active: BucketUnderTest, copy: BucketUnderTest, isCopy
       assert.deepEqual(of[1], of[0], `${key} of ${vb}`);
     }
     const figures = [active, copy].map(({ bucket }) => {
-      const { items, tombstones, purgeSeqno } = bucket.vbucketFigures(vb);
+      const { items, tombstones, purgeSeqno } = figuresOf(bucket.columns, vb);
       return { items, tombstones, purgeSeqno, high: bucket.documents.highSeqno(vb) };
     });
     assert.deepEqual(figures[1], figures[0], `figures of ${vb}`);

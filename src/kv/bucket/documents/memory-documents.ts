@@ -306,7 +306,7 @@ export class MemoryDocuments implements Documents {
     const state = items.state(address);
     if ((state & accessBits) !== Bit.used) {
       if ((state & Bit.pending) !== 0) return Status.keyNotFound;
-      items.setBits(address, Bit.used);
+      items.noteUse(address);
     }
     if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
       if (!makesSeqnos(this.vbuckets.columns, position.vb)) return Status.keyNotFound;

@@ -1,0 +1,237 @@
+// Which documents other threads find in memory, and what they leave to the data thread. Here both are in one thread.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { processMs } from '#ports/clock.ts';
+import { EntryAt, entryHeadBytes, type MemoryChange, type MemoryReply } from '#wire/document-batch.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { BucketUnderTest, type Change, keyOf } from '../../../test/support/a-bucket.ts';
+import { openBucket } from '../../../test/support/changing-bucket.ts';
+import { aBucket } from '../../../test/support/data-service.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
+import { Bit } from '../memory/layout.ts';
+import { SharedDocuments } from '../memory/shared-documents.ts';
+import { Directory } from '../served/directory.ts';
+import { ServedBucket } from '../served/served-bucket.ts';
+import { emptyPosition } from '../vbucket/item-position.ts';
+import { MemoryGrants } from './memory-grants.ts';
+
+const spec = aBucket('b', { type: 'ephemeral' });
+const orders = 8;
+
+class SharedBucket {
+  readonly b = new BucketUnderTest({ manifest: spec.manifest });
+  readonly served = new ServedBucket(spec);
+  requests = 0;
+  collections = 0;
+  private readonly messages: (MemoryReply | MemoryChange)[] = [];
+  private readonly reader: SharedDocuments;
+
+  constructor() {
+    const { b, messages, served } = this;
+    const directory = new Directory();
+    directory.buckets.set('b', served);
+    const grants = new MemoryGrants(directory, b.clock, (message) => messages.push(message));
+    this.reader = new SharedDocuments({
+      send: (request) => {
+        this.requests++;
+        grants.answer(request);
+      },
+      clock: { wallMs: () => b.clock.wallMs(), processMs },
+      collectGarbage: () => this.collections++,
+    });
+  }
+
+  async start(): Promise<this> {
+    await this.b.start();
+    openBucket(this.served, this.b.bucket);
+    return this;
+  }
+
+  /** Stores a document and marks it as used, as reads by the data thread do. */
+  store(name: string, change: Change = {}): void {
+    assert.equal(this.b.store(`${orders}:${name}`, change), Status.success);
+    this.b.find(`${orders}:${name}`);
+  }
+
+  addressOf(name: string): number {
+    const { memory } = this.b.bucket;
+    const key = keyOf(`${orders}:${name}`);
+    const hash = memory.hash(key, 0, key.length);
+    return memory.locate(emptyPosition(), 0, hash, key, 0, key.length);
+  }
+
+  /** The value of the document that another thread finds in this turn. */
+  readNow(name: string): string | null {
+    return this.entry(name)?.toString('latin1', entryHeadBytes) ?? null;
+  }
+
+  /** The same after the turn, once the reader has what it requested. */
+  async read(name: string): Promise<string | null> {
+    for (let attempt = 0; ; attempt++) {
+      await null;
+      for (const message of this.messages.splice(0)) this.reader.take(message);
+      const { requests } = this;
+      const value = this.readNow(name);
+      if (value !== null || requests === this.requests || attempt === 5) return value;
+    }
+  }
+
+  /** After a refusal some reads pass before the memory is requested again. */
+  async readLater(name: string): Promise<string | null> {
+    let value: string | null = null;
+    for (let read = 0; read < 300 && value === null; read++) value = await this.read(name);
+    return value;
+  }
+
+  entry(name: string): Buffer | null {
+    const key = keyOf(`${orders}:${name}`);
+    const request = Buffer.concat([Buffer.from([0, 0, 0, key.length]), key]);
+    return this.reader.read('b', orders, request, 0, request.length);
+  }
+}
+
+const started = (): Promise<SharedBucket> => new SharedBucket().start();
+
+test('a document in memory is found with its value, flags, expiry and CAS, and counted', async () => {
+  const s = await started();
+  const expiry = s.b.seconds + 100;
+  s.store('a', { value: 'first', flags: 7, datatype: Datatype.json, expiry });
+  s.store('b', { value: '' });
+  assert.deepEqual([await s.read('a'), await s.read('b')], ['first', '']);
+  s.b.find(`${orders}:a`);
+  const entry = s.entry('a') as Buffer;
+  assert.deepEqual(
+    [entry[EntryAt.datatype], entry.readUInt32BE(EntryAt.flags), entry.readUInt32BE(EntryAt.expiry)],
+    [Datatype.json, 7, expiry],
+  );
+  const { casHi, casLo } = s.b.view;
+  assert.deepEqual([entry.readUInt32BE(EntryAt.cas), entry.readUInt32BE(EntryAt.cas + 4)], [casHi, casLo]);
+  const { gets, getHits } = s.served.report();
+  assert.deepEqual([gets, getHits], [3, 3]);
+  assert.equal(s.served.tally.collections()[orders]?.gets, 3);
+});
+
+test('documents of which a read does more than find them are left to the data thread', async () => {
+  const s = await started();
+  s.store('a');
+  assert.equal(await s.read('a'), 'value');
+  assert.equal(await s.read('none'), null);
+  const { items } = s.b.bucket.memory;
+  const address = s.addressOf('a');
+  const { casUnstored, dirty, used, ...others } = Bit;
+  for (const bit of [...Object.values(others), casUnstored]) {
+    items.setBits(address, bit);
+    assert.equal(await s.read('a'), null, `bit ${bit}`);
+    items.clearBits(address, bit);
+    assert.equal(await s.read('a'), 'value');
+  }
+  items.clearBits(address, used);
+  assert.equal(await s.read('a'), null);
+  items.noteUse(address);
+  items.setBits(address, dirty);
+  assert.equal(s.readNow('a'), null, 'in the turn of a change');
+  assert.equal(await s.read('a'), 'value');
+  s.store('expiring', { expiry: s.b.seconds + 10 });
+  assert.equal(await s.read('expiring'), 'value');
+  s.b.clock.advance(9_500);
+  assert.equal(await s.read('expiring'), null);
+  s.store('x', { value: '\x00\x00\x00\x00body', datatype: Datatype.xattr });
+  assert.equal(await s.read('x'), null);
+  assert.equal(s.b.lock(`${orders}:a`), Status.success);
+  assert.equal(await s.read('a'), null);
+  s.store('large', { value: 'v'.repeat(300_000) });
+  s.store('very large', { value: 'v'.repeat(3_000_000) });
+  assert.deepEqual([await s.read('large'), await s.read('very large')], [null, null]);
+  const { requests } = s;
+  assert.equal(await s.read('very large'), null);
+  assert.equal(s.requests, requests, 'its page is requested once');
+});
+
+test('a vbucket is read only while this node serves it', async () => {
+  const s = await started();
+  s.store('a');
+  const { columns } = s.b.bucket.memory;
+  const nowMs = s.b.clock.monotonicMs();
+  for (const [state, servedUntilMs, value] of [
+    [VbucketState.active, Infinity, 'value'],
+    [VbucketState.active, nowMs + 600_000, 'value'],
+    [VbucketState.active, nowMs, null],
+    [VbucketState.active, 0, null],
+    [VbucketState.replica, Infinity, null],
+    [VbucketState.pending, Infinity, null],
+    [VbucketState.dead, Infinity, null],
+  ] as const) {
+    columns.state[0] = state;
+    columns.servedUntilMs[0] = servedUntilMs;
+    assert.equal(await s.read('a'), value, `state ${state} until ${servedUntilMs}`);
+  }
+});
+
+test('nothing is read of a collection that was dropped, or of a bucket that was closed or flushed', async () => {
+  const s = await started();
+  s.store('a');
+  assert.equal(await s.read('a'), 'value');
+  s.served.close();
+  assert.equal(s.readNow('a'), null);
+  openBucket(s.served, s.b.bucket);
+  assert.equal(s.readNow('a'), null, 'the grant has ended');
+  assert.equal(await s.readLater('a'), 'value', 'with a new grant');
+  s.served.close();
+  await s.b.bucket.flush(2);
+  openBucket(s.served, s.b.bucket);
+  assert.equal(await s.read('a'), null);
+  s.store('a', { value: 'after the flush' });
+  assert.equal(await s.readLater('a'), 'after the flush');
+  const [first] = spec.manifest.scopes;
+  assert.ok(first);
+  s.served.update({ ...spec, manifest: { uid: '3', scopes: [first] } });
+  assert.equal(await s.read('a'), null);
+});
+
+test('tables that grew and pages with other memory are requested anew', async () => {
+  const s = await started();
+  const names = Array.from({ length: 2_000 }, (_, at) => `document ${at}`);
+  const { heap, index } = s.b.bucket.memory;
+  const before = index.versions[0] as number;
+  for (const [at, name] of names.entries()) {
+    s.store(name, { value: `${name} ${'v'.repeat(900)}` });
+    if (at % 500 === 0) assert.equal(await s.read(name), `${name} ${'v'.repeat(900)}`);
+  }
+  assert.ok((index.versions[0] as number) > before + 5);
+  const page = s.addressOf('document 0') >>> 16;
+  const version = heap.pageVersions[page];
+  for (const name of names) s.b.remove(`${orders}:${name}`);
+  for (const name of names) s.store(name, { value: `${name} ${'w'.repeat(700)}` });
+  assert.notEqual(heap.pageVersions[page], version);
+  for (const name of names) assert.equal(await s.read(name), `${name} ${'w'.repeat(700)}`);
+  assert.ok(s.requests < 30, `${s.requests} requests`);
+  (heap.pageVersions[s.addressOf('document 0') >>> 16] as number)++;
+  assert.equal(s.readNow('document 0'), null);
+  assert.equal(await s.read('document 0'), `document 0 ${'w'.repeat(700)}`);
+});
+
+test('after many turns with changes the reader asks once more', async () => {
+  const s = await started();
+  s.store('a');
+  assert.equal(await s.read('a'), 'value');
+  const { lock } = s.b.bucket.memory.heap;
+  let found = 0;
+  for (let turn = 0; turn < 200; turn++) {
+    s.store('a', { value: `value ${turn}` });
+    if ((await s.read('a')) === `value ${turn}`) found++;
+  }
+  assert.ok(found >= 60 && found < 70, `${found} found`);
+  lock.noteReader();
+  assert.equal(s.readNow('a'), null, 'in the same turn');
+  assert.equal(await s.read('a'), 'value 199');
+});
+
+test('references to released memory are collected once they are many', async () => {
+  const s = await started();
+  const names = Array.from({ length: 260 }, (_, at) => `document ${at}`);
+  for (const name of names) s.store(name, { value: 'v'.repeat(250_000) });
+  for (const name of names) assert.equal(await s.read(name), 'v'.repeat(250_000));
+  for (const name of names) s.b.remove(`${orders}:${name}`);
+  assert.equal(await s.read('document 1'), null);
+  assert.equal(s.collections, 1);
+});

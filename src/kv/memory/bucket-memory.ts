@@ -1,0 +1,205 @@
+// Documents that another thread reads in the memory of a bucket, without a message to the data thread. It gives up wherever the data
+// thread would do more than look the document up, for example expire it, fetch its value or mark it as used. Then the caller asks the
+// data thread. A sequence lock shows whether the data thread changed the memory meanwhile, versions whether tables and pages still are
+// those that this thread knows.
+import { isBeingChanged, SequenceLock } from '#base/sequence-lock.ts';
+import { writeU32 } from '#wire/bytes.ts';
+import {
+  Entry,
+  EntryAt,
+  entryHeadBytes,
+  keyHeadBytes,
+  type MemoryGrant,
+  type SharedPart,
+} from '#wire/document-batch.ts';
+import { Datatype } from '#wire/status.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
+import { hashKey } from './hash.ts';
+import { Bit, datatypeIn, headerBytes, Word } from './layout.ts';
+
+/** The bits of a state word above vbucket, datatype and length of the key. */
+const allBits = ~0 << 21;
+/** A document with other bits, or without `used`, is read by the data thread. */
+const ignoredBits = Bit.dirty;
+const neededBits = Bit.used;
+/** Entries of one read. */
+const outputBytes = 256 << 10;
+
+interface Page {
+  readonly version: number;
+  /** Empty if this thread cannot read the page. */
+  readonly words: Uint32Array;
+  readonly bytes: Buffer;
+}
+
+export interface ReaderClock {
+  readonly wallMs: () => number;
+  /** Monotonic milliseconds with the same start in all threads. */
+  readonly processMs: () => number;
+}
+
+const noMemory = new SharedArrayBuffer(0);
+const none = -1;
+
+export class BucketMemory {
+  /** The parts that the last read lacked; -1: none. */
+  lackedVbucket = none;
+  lackedPage = none;
+  private readonly grant: MemoryGrant;
+  private readonly lock: SequenceLock;
+  private readonly clock: ReaderClock;
+  private readonly hits = new Map<number, Int32Array>();
+  private readonly tables: (Page | undefined)[] = [];
+  private readonly pages: (Page | undefined)[] = [];
+  private readonly output = Buffer.allocUnsafeSlow(outputBytes);
+  private end = 0;
+
+  constructor(grant: MemoryGrant, clock: ReaderClock) {
+    this.grant = { ...grant, tables: [], pages: [] };
+    this.lock = new SequenceLock(grant.lock);
+    this.clock = clock;
+  }
+
+  /** Whether the bucket was closed, or its collections changed. */
+  get isRevoked(): boolean {
+    return Atomics.load(this.grant.revocations, 0) !== this.grant.number;
+  }
+
+  /** Whether the data thread has granted reads of the collection. */
+  knows(collection: number): boolean {
+    return this.hits.has(collection) && !this.isRevoked;
+  }
+
+  /** Adds tables and pages that the data thread has sent. */
+  add(collection: number, { hits, pages, tables }: MemoryGrant): void {
+    this.hits.set(collection, hits);
+    for (const part of tables) this.tables[part.number] = opened(part);
+    for (const part of pages) this.pages[part.number] = opened(part);
+  }
+
+  /** Releases pages that no longer belong to the bucket, and all once the grant has ended; returns how many. */
+  releaseOld(): number {
+    const { isRevoked, pages } = this;
+    const { pageVersions } = this.grant;
+    let released = 0;
+    for (const [number, page] of pages.entries()) {
+      if (page === undefined || (page.version === pageVersions[number] && !isRevoked)) continue;
+      if (page.words.length > 0) released++;
+      pages[number] = undefined;
+    }
+    return released;
+  }
+
+  /** The entries of documents; null if the data thread must read one of them. `keys` are those of a KeysRequest. */
+  read(collection: number, keys: Buffer, start: number, end: number): Buffer | null {
+    this.lackedVbucket = none;
+    this.lackedPage = none;
+    const hits = this.hits.get(collection);
+    if (hits === undefined) return null;
+    this.end = 0;
+    let count = 0;
+    for (let at = start; at < end; count++) {
+      const keyAt = at + keyHeadBytes;
+      const keyEnd = keyAt + u16(keys, at + 2);
+      if (!this.append(u16(keys, at), keys, keyAt, keyEnd)) return null;
+      at = keyEnd;
+    }
+    Atomics.add(hits, 0, count);
+    return Buffer.from(this.output.subarray(0, this.end));
+  }
+
+  /** Appends the document of a key; false if the data thread must read it. */
+  private append(vb: number, keys: Buffer, start: number, end: number): boolean {
+    const { grant, lock, pages } = this;
+    const sequence = lock.begin();
+    if (sequence === isBeingChanged || this.isRevoked || !this.isServed(vb)) return false;
+    const address = this.locate(vb, hashKey(keys, start, end, grant.hashSeed), keys, start, end);
+    if (address === 0) return false;
+    const entryEnd = this.copy(pages[address >>> 16] as Page, address & 0xffff, end - start);
+    if (entryEnd === 0 || !lock.isUnchanged(sequence)) return false;
+    this.end = entryEnd;
+    return true;
+  }
+
+  /** As the data thread checks it: other nodes may be active instead of this one once its time is over. */
+  private isServed(vb: number): boolean {
+    const { clockStartMs, servedUntilMs, states } = this.grant;
+    const untilMs = servedUntilMs[vb] ?? 0;
+    if (states[vb] !== VbucketState.active) return false;
+    return untilMs === Infinity || this.clock.processMs() - clockStartMs < untilMs;
+  }
+
+  /** The address of the item; 0 if this thread does not find it. */
+  private locate(vb: number, hash: number, keys: Buffer, start: number, end: number): number {
+    const table = this.tables[vb];
+    if (table === undefined || table.version !== this.grant.tableVersions[vb]) {
+      this.lackedVbucket = vb;
+      return 0;
+    }
+    const { words } = table;
+    const mask = words.length - 2;
+    let slot = (hash << 1) & mask;
+    for (let left = words.length; left > 0; left -= 2) {
+      const address = words[slot + 1] as number;
+      if (address === 0) return 0;
+      if (words[slot] === hash && this.holdsKey(address, keys, start, end)) return address;
+      slot = (slot + 2) & mask;
+    }
+    return 0;
+  }
+
+  private holdsKey(address: number, keys: Buffer, start: number, end: number): boolean {
+    const number = address >>> 16;
+    const page = this.pages[number];
+    if (page === undefined || page.version !== this.grant.pageVersions[number]) {
+      this.lackedPage = number;
+      return false;
+    }
+    const unit = address & 0xffff;
+    const length = end - start;
+    if (((page.words[(unit << 2) + Word.state] ?? 0) & 0xff) !== length) return false;
+    const { bytes } = page;
+    const at = (unit << 4) + headerBytes;
+    for (let i = 0; i < length; i++) if (bytes[at + i] !== keys[start + i]) return false;
+    return true;
+  }
+
+  /** Copies the item's entry to the end of the output, and returns where it ends; 0 if the data thread must read the item. */
+  private copy({ bytes, words }: Page, unit: number, keyBytes: number): number {
+    const { end: at, output } = this;
+    const item = unit << 2;
+    const state = words[item + Word.state] as number;
+    const datatype = datatypeIn(state);
+    if ((state & allBits & ~ignoredBits) !== neededBits || (datatype & Datatype.xattr) !== 0) return 0;
+    const expiry = words[item + Word.expiry] as number;
+    if (expiry !== 0 && expiry * 1_000 <= this.clock.wallMs() + 1_000) return 0;
+    const valueBytes = words[item + Word.valueBytes] as number;
+    const valueAt = (unit << 4) + headerBytes + keyBytes;
+    const end = at + entryHeadBytes + valueBytes;
+    // While the item is being changed it may have any size.
+    if (end > output.length || valueAt + valueBytes > bytes.length) return 0;
+    output[at] = Entry.found;
+    output[at + EntryAt.datatype] = datatype;
+    output[at + EntryAt.keyBytes] = 0;
+    output[at + EntryAt.keyBytes + 1] = 0;
+    writeU32(output, at + EntryAt.flags, words[item + Word.flags] as number);
+    writeU32(output, at + EntryAt.expiry, expiry);
+    writeU32(output, at + EntryAt.cas, words[item + Word.casHi] as number);
+    writeU32(output, at + EntryAt.cas + 4, words[item + Word.casLo] as number);
+    writeU32(output, at + EntryAt.valueBytes, valueBytes);
+    bytes.copy(output, at + entryHeadBytes, valueAt, valueAt + valueBytes);
+    return end;
+  }
+}
+
+function opened({ memory, version }: SharedPart): Page {
+  const readable = memory ?? noMemory;
+  const { byteLength } = readable;
+  return {
+    version,
+    words: new Uint32Array(readable, 0, byteLength / 4),
+    bytes: Buffer.from(readable, 0, byteLength),
+  };
+}
+
+const u16 = (bytes: Buffer, at: number): number => ((bytes[at] as number) << 8) | (bytes[at + 1] as number);

@@ -1,0 +1,79 @@
+// Documents that this thread reads while another one changes them all the time.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { processMs, realClock } from '#ports/clock.ts';
+import { type DataMessage, EntryAt, entryHeadBytes } from '#wire/document-batch.ts';
+import {
+  type Changes,
+  changed,
+  nameOf,
+  startChanges,
+  valueAt,
+  vbOf,
+} from '../../../test/support/changing-bucket.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
+import { SharedDocuments } from './shared-documents.ts';
+
+const { bucket, collection, documents } = changed;
+const reads = 5_000;
+const versionsMin = 200;
+
+function readerAt(port: MessagePort): SharedDocuments {
+  const clock = { wallMs: realClock.wallMs, processMs };
+  const send = (request: object): void => port.postMessage(request);
+  const reader = new SharedDocuments({ send, clock, collectGarbage: () => {} });
+  port.on('message', (message: DataMessage) => {
+    if ('kind' in message) reader.take(message);
+  });
+  return reader;
+}
+
+/** The key as a request has it. */
+function requestOf(at: number): Buffer {
+  const key = Buffer.from(`\x08${nameOf(at)}`, 'latin1');
+  const head = Buffer.from([0, vbOf(at), 0, key.length]);
+  return Buffer.concat([head, key]);
+}
+
+const shared = (count: number): Int32Array => new Int32Array(new SharedArrayBuffer(4 * count));
+
+test('documents that another thread changes are read whole, and never older than an acknowledged write', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const seed = printedSeed(t);
+  const changes: Changes = { port: port1, written: shared(documents), isEnded: shared(1), seed };
+  const ended = once(startChanges(changes), 'exit');
+  const reader = readerAt(port2);
+  const versions = new Set<number>();
+  let isAsking = false;
+  port2.on('message', (message: DataMessage) => {
+    if (!('kind' in message)) isAsking = false;
+  });
+  try {
+    const requests = Array.from({ length: documents }, (_, at) => requestOf(at));
+    for (let found = 0; found < reads || versions.size < versionsMin; ) {
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const [at, request] of requests.entries()) {
+        const acknowledged = Atomics.load(changes.written, at);
+        const entry = reader.read(bucket, collection, request, 0, request.length);
+        if (entry === null) {
+          // As the caller does; of the answer only the effect on the lock matters.
+          if (!isAsking) port2.postMessage({ kind: 'keys', id: at, bucket, collection, keys: request });
+          isAsking = true;
+          continue;
+        }
+        found++;
+        const version = entry.readUInt32BE(EntryAt.flags);
+        versions.add(version);
+        assert.ok(version >= acknowledged, `version ${version} after ${acknowledged}`);
+        assert.ok(entry.subarray(entryHeadBytes).equals(valueAt(at, version)), `parts of version ${version}`);
+      }
+    }
+  } finally {
+    Atomics.store(changes.isEnded, 0, 1);
+    await ended;
+    port2.close();
+  }
+  t.diagnostic(`${versions.size} versions`);
+});
