@@ -195,10 +195,10 @@ const queries = {
 
 const replications = {
   xdcr_docs_written_total: counter('Versions that the target answered, accepted or not'),
-  xdcr_set_docs_written_total: counter('The same, of documents'),
-  xdcr_deletion_docs_written_total: counter('The same, of deletions'),
-  xdcr_expiry_docs_written_total: counter('The same, of expirations'),
-  xdcr_docs_opt_repd_total: counter('Versions sent without asking for that of the target'),
+  xdcr_set_docs_written_total: counter('Documents that the target answered, accepted or not'),
+  xdcr_deletion_docs_written_total: counter('Deletions that the target answered, accepted or not'),
+  xdcr_expiry_docs_written_total: counter('Expirations that the target answered, accepted or not'),
+  xdcr_docs_opt_repd_total: counter('Versions sent without first asking the target for its version'),
   xdcr_docs_failed_cr_source_total: counter('Versions not sent, because that of the target wins'),
   xdcr_docs_failed_cr_target_total: counter('Versions that the target refused, because its own wins'),
   xdcr_set_failed_cr_source_total: counter('Documents not sent, because the version of the target wins'),
@@ -211,7 +211,7 @@ const replications = {
   xdcr_docs_compression_skipped_total: counter('Values that compression would not make smaller'),
   xdcr_expiry_stripped_total: counter('Documents sent without their expiry'),
   xdcr_docs_cloned_total: counter('Copies of changes for further collections, in migration mode'),
-  xdcr_deletion_cloned_total: counter('The same, of deletions'),
+  xdcr_deletion_cloned_total: counter('Copies of deletions for further collections, in migration mode'),
   xdcr_system_events_received_from_dcp_total: counter(
     'Changes of scopes and collections received from the source bucket',
   ),
@@ -248,7 +248,7 @@ const replications = {
   xdcr_docs_rep_queue: gauge('Versions that wait to be sent'),
   xdcr_rate_replicated: gauge('Versions written per second'),
   xdcr_rate_received_from_dcp: gauge('Changes received per second'),
-  xdcr_rate_doc_opt_repd: gauge('Versions sent without asking for that of the target, per second'),
+  xdcr_rate_doc_opt_repd: gauge('Versions sent per second without first asking the target for its version'),
   xdcr_rate_doc_checks: gauge('Changes per second that checkpoints came to cover'),
   xdcr_percent_completeness: gauge('Share of the changes that are replicated'),
   xdcr_data_replicated_bytes: counter('Bytes of keys and values sent'),

@@ -30,8 +30,9 @@ interface ReadyQuestion {
 
 type Known = Pick<IndexReport, 'id' | 'state' | 'progress'>;
 
-/** How long a node waits before it answers that it is not ready, and what the way takes besides. */
+/** How long a node waits before it answers that it is not ready. */
 const readyMs = 5_000;
+/** The time that its answer may need to arrive. */
 const marginMs = 2_000;
 const askMs = 2_000;
 /** How long `CREATE INDEX` waits for other nodes at most: a large build continues after its answer. */

@@ -57,7 +57,7 @@ export class ShardDrops {
     });
   }
 
-  /** Whether the removal of these leftovers is to have a write of the map of its own. */
+  /** Whether these leftovers have waited so long that the map is written only to remove them. */
   areOverdue({ length }: readonly number[]): boolean {
     const now = this.options.clock.monotonicMs();
     this.sinceMs = length === 0 ? null : (this.sinceMs ?? now);

@@ -37,7 +37,7 @@ export class RemoteNode {
     }
   }
 
-  /** @throws CommandError with the status `missing` for 404, for people otherwise */
+  /** @throws CommandError for any refusal; its exit status is `missing` for 404 */
   async request(method: string, path: string, content?: RestContent): Promise<RestReply> {
     const reply = await this.send(method, path, content);
     if (reply.status < 300) return reply;

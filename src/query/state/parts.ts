@@ -61,7 +61,7 @@ export interface QueryServiceDeps {
   readonly statistics: KnownStatistics;
   /** Stores a change of statistics; resolves when `statistics` includes it. */
   readonly changeStatistics: (change: StatisticsChange) => Promise<StatisticsOutcome>;
-  /** Whose rules apply. */
+  /** The edition whose rules apply. */
   readonly edition: 'enterprise' | 'community';
   readonly rest: NodeRest;
   readonly scratch: () => Promise<ScratchFile>;
@@ -117,7 +117,7 @@ export interface QueryParts {
   readonly timers: SharedTimers;
   readonly meters: UserMeters;
   readonly startedMs: number;
-  /** At once if it is loaded. */
+  /** The engine if it is loaded, or a promise of it while it loads. */
   readonly engine: Engine | Promise<Engine>;
   /** Changes when plans become outdated. */
   readonly planRevision: number;
