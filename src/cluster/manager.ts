@@ -125,7 +125,10 @@ export interface ClusterManager {
   readonly functions: FunctionDefinitions;
   readonly libraries: FunctionLibraries;
   /** The query services of all nodes. */
-  readonly queryNodes: Pick<QueryNodes, 'all' | 'prepared' | 'rows' | 'rowsAfter' | 'remove' | 'serve'>;
+  readonly queryNodes: Pick<
+    QueryNodes,
+    'all' | 'prepared' | 'discardPrepared' | 'rows' | 'rowsAfter' | 'remove' | 'serve'
+  >;
   /** Statistics of the query planner; known after `open`. */
   readonly statistics: StatisticsStore;
   readonly product: Product;

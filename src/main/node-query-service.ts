@@ -108,6 +108,7 @@ export class NodeQueryService {
     definitions.queryNodes.serve({
       rows: (keyspace, after) => this.worker.rows(keyspace, after),
       prepared: (name, queryContext) => this.worker.prepared(name, queryContext),
+      discardPrepared: (replaced) => this.worker.discardPrepared(replaced),
       remove: (keyspace, ids) => this.worker.removeRows(keyspace, ids),
       caughtUp: async () => void (await this.report()), // it answers in order, after the definitions that it was sent
     });

@@ -132,6 +132,13 @@ export interface PreparedText {
   readonly statement: string;
 }
 
+/** What a name of a prepared statement means from now on. */
+export interface ReplacedStatement {
+  readonly name: string;
+  readonly queryContext: string;
+  readonly statement: string;
+}
+
 /** The query services of the other nodes, for keyspaces of the catalog of which each node has rows of its own. Nodes are named as in system:nodes. */
 export interface OtherQueryNodes {
   rows(keyspace: string): Promise<RowsOfNodes>;
@@ -139,6 +146,8 @@ export interface OtherQueryNodes {
   rowsAfter(keyspace: string, node: string, after: string): Promise<RowsPage>;
   /** The statement that a client prepared on one of them; null: none that answers has it. */
   prepared(name: string, queryContext: string): Promise<PreparedText | null>;
+  /** Removes from those that answer what they have under a name, unless it is this statement. */
+  discardPrepared(replaced: ReplacedStatement): Promise<void>;
   /** @throws Error when the node does not answer */
   remove(keyspace: string, node: string, ids: readonly string[]): Promise<void>;
 }
@@ -149,6 +158,7 @@ export interface OwnQueryNode {
   rows(keyspace: string, after: string | null): Promise<RowsPage>;
   remove(keyspace: string, ids: readonly string[]): Promise<void>;
   prepared(name: string, queryContext: string): Promise<PreparedText | null>;
+  discardPrepared(replaced: ReplacedStatement): Promise<void>;
   /** Resolves when later requests use the definitions that the manager had at the call. */
   caughtUp(): Promise<void>;
 }

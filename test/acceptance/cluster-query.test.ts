@@ -135,6 +135,7 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
     for (const node of [first, second]) await rows(node, 'PREPARE everywhere FROM SELECT 1');
     const nodes = 'SELECT RAW node FROM system:prepareds WHERE name = "everywhere"';
     assert.deepEqual((await rows(third, nodes)).sort(), names.slice(0, 2).sort());
+    assert.deepEqual(await rows(third, 'EXECUTE everywhere'), [{ $1: 1 }]);
     await rows(third, 'DELETE FROM system:prepareds WHERE name = "everywhere"');
     assert.deepEqual(await rows(first, nodes), []);
   });

@@ -146,6 +146,7 @@ export function aQueryService(
       rows: async () => ({ nodes: [], failed: [] }),
       rowsAfter: async () => ({ rows: [], next: null }),
       prepared: async () => null,
+      discardPrepared: async () => {},
       remove: async () => {},
     },
   });

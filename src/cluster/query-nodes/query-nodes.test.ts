@@ -30,6 +30,7 @@ function aCluster() {
     nodes.serve({
       rows: async () => noRows,
       prepared: async () => null,
+      discardPrepared: async () => {},
       remove: async () => {},
       caughtUp: async () => {},
       ...own,
@@ -122,12 +123,18 @@ test('a node without heartbeats is not waited for', async () => {
 test('a prepared statement is found on any other node', async () => {
   const { silent, join } = aCluster();
   const a = join('a');
+  const discarded: string[] = [];
   const found = { text: 'PREPARE p FROM SELECT 1', statement: 'SELECT 1' };
   join('b', {
     prepared: async (name, queryContext) => (name === 'p' && queryContext === 'b.s' ? found : null),
+    discardPrepared: async ({ statement }) => void discarded.push(statement),
   });
   assert.deepEqual(await a.prepared('p', 'b.s'), found);
   assert.equal(await a.prepared('p', ''), null);
+  const replaced = { name: 'p', queryContext: '', statement: 'SELECT 2' };
+  await a.discardPrepared(replaced);
+  assert.deepEqual(discarded, ['SELECT 2']);
   silent.add('b');
+  await a.discardPrepared(replaced);
   assert.equal(await a.prepared('p', 'b.s'), null);
 });

@@ -6,6 +6,7 @@ import type {
   OwnQueryNode,
   PreparedText,
   QueryNodeDescription,
+  ReplacedStatement,
   RowsOfNodes,
   RowsPage,
 } from '#query/query.contract.ts';
@@ -67,6 +68,9 @@ export class QueryNodes implements OtherQueryNodes {
       'preparedQuery',
       ({ name, queryContext }: PreparedQuestion) => this.#own?.prepared(name, queryContext) ?? null,
     );
+    peers.answer('discardPreparedQuery', (replaced: ReplacedStatement) =>
+      this.#own?.discardPrepared(replaced),
+    );
     peers.answer('removeQueryRows', ({ keyspace, ids }: { keyspace: string; ids: string[] }) =>
       this.#own?.remove(keyspace, ids),
     );
@@ -115,19 +119,22 @@ export class QueryNodes implements OtherQueryNodes {
     return await Promise.any(asked).catch(() => null);
   }
 
+  async discardPrepared(replaced: ReplacedStatement): Promise<void> {
+    const { peers } = this.#deps;
+    // One that does not answer may run the earlier statement, as if this one came later.
+    const asked = this.#up().map(({ uuid }) =>
+      peers.ask(uuid, 'discardPreparedQuery', replaced, askMs).catch(() => {}),
+    );
+    await Promise.all(asked);
+  }
+
   async remove(keyspace: string, name: string, ids: readonly string[]): Promise<void> {
-    const node = this.#other(name);
-    this.#checkUp(node);
-    await this.#deps.peers.ask(node.uuid, 'removeQueryRows', { keyspace, ids }, askMs);
+    await this.#deps.peers.ask(this.#other(name).uuid, 'removeQueryRows', { keyspace, ids }, askMs);
   }
 
   async #page(node: NodeState, question: RowsQuestion): Promise<RowsPage> {
-    this.#checkUp(node);
+    if (this.#deps.isDown(node.uuid)) throw new Error('it sends no heartbeats');
     return await this.#deps.peers.ask<RowsPage>(node.uuid, 'queryRows', question, askMs);
-  }
-
-  #checkUp({ uuid }: NodeState): void {
-    if (this.#deps.isDown(uuid)) throw new Error('it sends no heartbeats');
   }
 
   /** @throws Error if the cluster has no such other node */

@@ -1,5 +1,11 @@
 // The query services of other nodes, asked through the main thread.
-import type { OtherQueryNodes, PreparedText, RowsOfNodes, RowsPage } from '../query.contract.ts';
+import type {
+  OtherQueryNodes,
+  PreparedText,
+  ReplacedStatement,
+  RowsOfNodes,
+  RowsPage,
+} from '../query.contract.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { NodesOutcome, NodesQuestion } from './query-messages.ts';
 import { PendingChanges } from './stored-changes.ts';
@@ -30,6 +36,10 @@ export class AskedNodes implements OtherQueryNodes {
       prepared: PreparedText | null;
     };
     return outcome.prepared;
+  }
+
+  async discardPrepared(replaced: ReplacedStatement): Promise<void> {
+    await this.ask({ kind: 'discard prepared', replaced });
   }
 
   async remove(keyspace: string, node: string, ids: readonly string[]): Promise<void> {

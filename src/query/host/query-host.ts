@@ -95,6 +95,8 @@ export class QueryHost {
         return this.runtime?.rows(call.keyspace, call.after) ?? { rows: [], next: null };
       case 'prepared':
         return this.runtime?.preparedText(call.name, call.queryContext) ?? null;
+      case 'discard prepared':
+        return this.runtime?.discardPrepared(call.replaced);
       case 'remove rows':
         return this.runtime?.removeRows(call.keyspace, call.ids);
       case 'stop':

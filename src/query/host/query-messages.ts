@@ -19,6 +19,7 @@ import type {
   LibraryOutcome,
   PreparedText,
   QueryNodeDescription,
+  ReplacedStatement,
   RowsOfNodes,
   RowsPage,
   StatisticsChange,
@@ -111,6 +112,7 @@ export type QueryCall =
       readonly name: string;
       readonly queryContext: string;
     }
+  | { readonly kind: 'discard prepared'; readonly id: number; readonly replaced: ReplacedStatement }
   | {
       readonly kind: 'remove rows';
       readonly id: number;
@@ -153,6 +155,7 @@ export type NodesQuestion =
       readonly after: string;
     }
   | { readonly kind: 'prepared'; readonly name: string; readonly queryContext: string }
+  | { readonly kind: 'discard prepared'; readonly replaced: ReplacedStatement }
   | {
       readonly kind: 'remove';
       readonly keyspace: string;

@@ -18,7 +18,7 @@ import { QueryHandler } from '../http/query-handler.ts';
 import { startJavaScriptThread } from '../javascript/hosts/start-javascript-thread.ts';
 import { JavaScriptFunctions } from '../javascript/javascript-functions.ts';
 import { JavaScriptThreads } from '../javascript/javascript-threads.ts';
-import type { PreparedText, RowsPage } from '../query.contract.ts';
+import type { PreparedText, ReplacedStatement, RowsPage } from '../query.contract.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
 import { AskedNodes } from './asked-nodes.ts';
@@ -169,6 +169,10 @@ export class QueryRuntime {
 
   preparedText(name: string, queryContext: string): PreparedText | null {
     return this.service.prepared.textOf(name, queryContext);
+  }
+
+  discardPrepared(replaced: ReplacedStatement): void {
+    this.service.prepared.discard(replaced);
   }
 
   removeRows(keyspace: string, ids: readonly string[]): void {

@@ -14,6 +14,7 @@ import type {
   LibraryOutcome,
   OtherQueryNodes,
   PreparedText,
+  ReplacedStatement,
   RowsPage,
   StatisticsChange,
   StatisticsOutcome,
@@ -101,6 +102,10 @@ export class WorkerQuery {
   /** The thread's prepared statement of this name. */
   prepared(name: string, queryContext: string): Promise<PreparedText | null> {
     return this.call({ kind: 'prepared', name, queryContext });
+  }
+
+  discardPrepared(replaced: ReplacedStatement): Promise<void> {
+    return this.call({ kind: 'discard prepared', replaced });
   }
 
   removeRows(keyspace: string, ids: readonly string[]): Promise<void> {
@@ -292,6 +297,9 @@ async function answerOf(nodes: OtherQueryNodes, question: NodesQuestion): Promis
       return await nodes.rowsAfter(question.keyspace, question.node, question.after);
     case 'prepared':
       return { prepared: await nodes.prepared(question.name, question.queryContext) };
+    case 'discard prepared':
+      await nodes.discardPrepared(question.replaced);
+      return 'removed';
     case 'remove':
       await nodes.remove(question.keyspace, question.node, question.ids);
       return 'removed';

@@ -3,7 +3,6 @@ import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Command, PrepareCommand } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
-import { shownNameOf } from '../state/prepared-cache.ts';
 import { changeCollections } from './collection-commands.ts';
 import type { CommandScope } from './command-scope.ts';
 import { changeFunctions, executeFunction } from './function-commands.ts';
@@ -14,7 +13,7 @@ import { isTransactional, runTransactional, type TransactionCommand } from './tr
 export async function* runCommand(command: Command, scope: CommandScope): AsyncIterable<readonly Value[]> {
   if (command.kind === 'PREPARE') {
     const row = prepareRow(command, scope);
-    if (command.name !== undefined) await discardElsewhere(command.name, scope);
+    if (command.name !== undefined) await discardElsewhere(command.name, command.prepared.text, scope);
     yield [row];
   } else if (isTransactional(command)) yield await runTransactional(command, scope);
   else if (command.kind === 'EXECUTE_FUNCTION') yield* executeFunction(command, scope);
@@ -44,12 +43,11 @@ async function runPlain(
 }
 
 /** Other nodes look a name up that they do not know: they must not keep another statement of this name. */
-async function discardElsewhere(name: string, { service, request }: CommandScope): Promise<void> {
+async function discardElsewhere(name: string, statement: string, scope: CommandScope): Promise<void> {
+  const { service, request } = scope;
   const { node, otherNodes } = service.deps;
-  const id = shownNameOf({ name, queryContext: request.queryContextText });
-  const others = node().nodes.filter(({ isThis, services }) => !isThis && services.includes('n1ql'));
-  // One that does not answer may run the earlier statement, as if this one came later.
-  await Promise.allSettled(others.map((other) => otherNodes.remove('prepareds', other.name, [id])));
+  if (node().nodes.length < 2) return;
+  await otherNodes.discardPrepared({ name, queryContext: request.queryContextText, statement });
 }
 
 function prepareRow(command: PrepareCommand, { service, request, choice, prepared }: CommandScope): Value {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ReplacedStatement } from '#query/query.contract.ts';
 import { aQueryService } from '../../../test/support/query-service.ts';
 
 /** Two services that are nodes of one cluster. */
@@ -18,9 +19,7 @@ function twoNodes() {
           asked++;
           return other.service.prepared.textOf(name, queryContext);
         },
-        remove: async (_keyspace: string, _node: string, ids: string[]) => {
-          for (const id of ids) other.service.prepared.remove(id);
-        },
+        discardPrepared: async (replaced: ReplacedStatement) => other.service.prepared.discard(replaced),
       },
     });
   }
@@ -44,11 +43,12 @@ test('a statement that was prepared on another node runs by its name, and by its
   assert.deepEqual(await codes({ prepared: 'q', encoded_plan: plan }), [4070]);
 });
 
-test('PREPARE replaces the statement of this name on all nodes', async () => {
-  const { both } = twoNodes();
+test('PREPARE replaces the statement of this name on all nodes, and keeps the same one', async () => {
+  const { both, asked } = twoNodes();
   const [first, second] = both;
-  await first.answerOf({ statement: 'PREPARE p FROM ROWS 1' });
-  assert.equal((await second.answerOf({ prepared: 'p' })).results?.length, 1);
+  for (const { answerOf } of both) await answerOf({ statement: 'PREPARE p FROM ROWS 1' });
+  assert.equal((await first.answerOf({ prepared: 'p' })).results?.length, 1);
+  assert.equal(asked(), 0);
   first.service.prepared.remove('p');
   await first.answerOf({ statement: 'PREPARE p FROM ROWS 3' });
   assert.equal((await second.answerOf({ prepared: 'p' })).results?.length, 3);

@@ -1,6 +1,6 @@
 // Prepared statements of this node by query context and name, with LRU eviction.
 import type { PreparedStatement } from '#sqlpp/run/engine.ts';
-import type { PreparedText } from '../query.contract.ts';
+import type { PreparedText, ReplacedStatement } from '../query.contract.ts';
 
 export interface PreparedEntry {
   readonly name: string;
@@ -60,6 +60,12 @@ export class PreparedCache {
     return entry === undefined ? null : { text: entry.text, statement: entry.prepared.text };
   }
 
+  /** Removes what the name meant before, unless it is the same statement. */
+  discard({ name, queryContext, statement }: ReplacedStatement): void {
+    const key = keyOf(name, queryContext);
+    if (this.entries.get(key)?.prepared.text !== statement) this.entries.delete(key);
+  }
+
   add(entry: PreparedEntry, limit: number): void {
     const key = keyOf(entry.name, entry.queryContext);
     this.entries.delete(key);
@@ -85,7 +91,7 @@ export class PreparedCache {
   }
 }
 
-export const shownNameOf = ({ name, queryContext }: Pick<PreparedEntry, 'name' | 'queryContext'>): string =>
+export const shownNameOf = ({ name, queryContext }: PreparedEntry): string =>
   queryContext === '' ? name : `${name}(${queryContext})`;
 
 const keyOf = (name: string, queryContext: string): string => `${queryContext}\0${name}`;
