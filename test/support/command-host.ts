@@ -1,0 +1,119 @@
+// Runs commands of `divan` one after the other in one process: to start it and to load the code takes most of the time of a command.
+// A command ends here, too, once nothing is left that would keep its process running.
+import type { EventEmitter } from 'node:events';
+
+export interface HostedRun {
+  readonly args: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+export interface HostedEnd {
+  readonly status: number;
+  readonly out: string;
+  readonly error: string;
+  /** Something of the command is left, which the end of a process would end. */
+  readonly isLast: boolean;
+}
+
+/** What the command does not return from: the end of its process. */
+class Exit extends Error {}
+
+const emitters: readonly EventEmitter[] = [process, process.stdout, process.stderr];
+const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
+/** What an exit would have ended may end by itself for so long. */
+const roundsAfterExit = 20;
+let runs = 0;
+let entry = '../../built/node/divan.js';
+const { codeFolder } = (await import(at('bin/code-folder.js').href)) as { codeFolder(): string };
+if (codeFolder() === 'src') {
+  const { registerModuleResolver } = await import('../../src/ports/own-modules.ts');
+  registerModuleResolver();
+  entry = '../../src/main/divan.ts';
+}
+process.on('disconnect', () => process.exit());
+process.on('message', async (run: HostedRun) => {
+  const end = await runCommand(run);
+  process.send?.(end, undefined, {}, () => end.isLast && process.kill(process.pid, 'SIGKILL'));
+});
+
+async function runCommand({ args, environment }: HostedRun): Promise<HostedEnd> {
+  process.argv = [process.execPath, at('bin/divan.js').pathname, ...args];
+  process.env = environment;
+  process.exitCode = undefined;
+  const kept = running();
+  const listeners = emitters.map(listenersOf);
+  const [out, error] = [captured(process.stdout), captured(process.stderr)];
+  const exited = Promise.withResolvers<number>();
+  const exit = process.exit;
+  process.exit = (code) => {
+    exited.resolve(Number(code ?? process.exitCode ?? 0));
+    out.end();
+    error.end();
+    throw new Exit();
+  };
+  // The entry runs its command with each name under which it is imported; what it imports stays loaded.
+  const returned = import(`${entry}?${++runs}`).then(
+    async () => {
+      while (running() > kept) await pause();
+      return Number(process.exitCode ?? 0);
+    },
+    (reason: Error) => {
+      if (reason instanceof Exit) return exited.promise;
+      throw reason;
+    },
+  );
+  const status = await Promise.race([exited.promise, returned]);
+  const texts = { out: out.end(), error: error.end() };
+  for (let rounds = 0; running() > kept && rounds < roundsAfterExit; rounds++) await pause();
+  for (const [index, emitter] of emitters.entries()) removeOthers(emitter, listeners[index], status);
+  for (const stream of [out, error]) stream.release();
+  process.exit = exit;
+  return { status, ...texts, isLast: running() > kept };
+}
+
+/** How much there is that keeps a process running. */
+const running = (): number => process.getActiveResourcesInfo().length;
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2).unref());
+
+interface Captured {
+  /** What was written until the first call; later texts are those of a process that ended. */
+  end(): string;
+  release(): void;
+}
+
+function captured(stream: NodeJS.WriteStream): Captured {
+  const { write } = stream;
+  const chunks: Uint8Array[] = [];
+  let text: string | undefined;
+  stream.write = (chunk: string | Uint8Array, ...more: unknown[]) => {
+    // A copy: the command may use the bytes again.
+    chunks.push(Buffer.from(chunk as Uint8Array));
+    const written = more.at(-1);
+    if (typeof written === 'function') process.nextTick(written as () => void);
+    return true;
+  };
+  return {
+    end: () => (text ??= Buffer.concat(chunks).toString()),
+    release: () => {
+      stream.write = write;
+    },
+  };
+}
+
+type Listeners = ReadonlyMap<string | symbol, readonly unknown[]>;
+
+const listenersOf = (emitter: EventEmitter): Listeners =>
+  new Map(emitter.eventNames().map((name) => [name, emitter.listeners(name)]));
+
+/** Removes the listeners that the command added, and calls those that wait for its exit. */
+function removeOthers(emitter: EventEmitter, before: Listeners | undefined, status: number): void {
+  for (const name of emitter.eventNames()) {
+    const earlier = before?.get(name) ?? [];
+    for (const listener of emitter.listeners(name)) {
+      if (earlier.includes(listener)) continue;
+      emitter.off(name, listener as () => void);
+      if (emitter === process && name === 'exit') listener.call(process, status);
+    }
+  }
+}
