@@ -41,74 +41,80 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
 
   cloudSuite(database);
 
-  test('serves one organization from several API servers', async () => {
-    const args = await database();
-    await using first = await CloudProcess.start({ args });
-    await using other = await CloudProcess.start({ args });
-    const created = await first.request('POST', '/v2/projects', { name: 'shared' });
-    assert.deepEqual((await other.request('GET', `/v2/projects/${created.body.id}`)).body, created.body);
-    const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
-    await Promise.all(
-      names.map((name, i) => (i % 2 ? first : other).request('POST', '/v2/projects', { name })),
-    );
-    const pages = await Promise.all(
-      [first, other].map((cloud) => cloud.request('GET', '/v2/projects?perPage=100&sortBy=name.asc')),
-    );
-    assert.equal(pages[0]?.body.data.length, 21);
-    assert.deepEqual(pages[0]?.body.data, pages[1]?.body.data);
-  });
-
-  test('a server reads what another has written, at once', async () => {
-    const args = await database();
-    await using one = await CloudProcess.start({ args });
-    await using other = await CloudProcess.start({ args });
-    const list = async (cloud: CloudProcess): Promise<string[]> =>
-      (await cloud.request('GET', '/v2/projects?perPage=100')).body.data.map(({ id }: { id: string }) => id);
-    const stopReaders = startReaders(other, '/v2/projects?perPage=100');
-    const existing: string[] = [];
-    for (let i = 0; i < 60; i++) {
-      const writer = i % 3 === 0 ? other : one;
-      if (i % 4 === 3) {
-        const id = existing.shift() as string;
-        assert.equal((await writer.request('DELETE', `/v2/projects/${id}`)).status, 204);
-        assert.equal((await other.request('GET', `/v2/projects/${id}`)).status, 404);
-      } else {
-        const { body } = await writer.request('POST', '/v2/projects', { name: `p${i}` });
-        existing.push(body.id);
-        assert.deepEqual((await other.request('GET', `/v2/projects/${body.id}`)).body, body);
-      }
-      assert.deepEqual((await list(other)).toSorted(), existing.toSorted(), `write ${i}`);
-      assert.deepEqual(await list(one), await list(other));
-    }
-    await stopReaders();
-  });
-
-  test('refuses a revoked token on every server, and accepts a new one', async () => {
-    const args = await database();
-    await using one = await CloudProcess.start({ args });
-    await using other = await CloudProcess.start({ args });
-    const stopReaders = startReaders(other, '/v2/clouds');
-    const client = new pg.Client({ connectionString: args[1] as string });
-    await client.connect();
-    const status = async (token: string): Promise<number> =>
-      (await other.request('GET', '/v2/clouds', undefined, token)).status;
-    for (let i = 0; i < 3; i++) {
-      const { token, id } = createToken(one, '--role', 'reader', ...args);
-      assert.deepEqual([await status(token), await status(token)], [200, 200]);
-      if (i === 0) assert.equal(operator(one, 'token', 'revoke', id, ...args).status, 0);
-      else await client.query('update tokens set revoked_at = 1 where id = $1', [id]);
-      assert.equal(await status(token), 401);
-    }
-    await stopReaders();
-    await client.end();
-  });
-
-  test('every server can use and delete the clusters of the others, whose nodes keep running on their server', async () => {
+  describe('several API servers', () => {
     const keys = mkdtempSync(join(tmpdir(), 'divan-key-'));
-    const args = [...(await database()), '--key-file', join(keys, 'shared.key')];
-    try {
-      await using one = await CloudProcess.start({ args });
-      await using other = await CloudProcess.start({ args });
+    /** The options of their database. */
+    let shared: string[];
+    let one: CloudProcess;
+    let other: CloudProcess;
+    before(async () => {
+      shared = await database();
+      const args = [...shared, '--key-file', join(keys, 'shared.key')];
+      one = await CloudProcess.start({ args });
+      other = await CloudProcess.start({ args });
+    });
+    after(async () => {
+      await one?.[Symbol.asyncDispose]();
+      await other?.[Symbol.asyncDispose]();
+      rmSync(keys, { recursive: true });
+    });
+
+    test('serves one organization from several API servers', async () => {
+      const created = await one.request('POST', '/v2/projects', { name: 'shared' });
+      assert.deepEqual((await other.request('GET', `/v2/projects/${created.body.id}`)).body, created.body);
+      const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
+      await Promise.all(
+        names.map((name, i) => (i % 2 ? one : other).request('POST', '/v2/projects', { name })),
+      );
+      const pages = await Promise.all(
+        [one, other].map((cloud) => cloud.request('GET', '/v2/projects?perPage=100&sortBy=name.asc')),
+      );
+      assert.equal(pages[0]?.body.data.length, 21);
+      assert.deepEqual(pages[0]?.body.data, pages[1]?.body.data);
+    });
+
+    test('a server reads what another has written, at once', async () => {
+      const list = async (cloud: CloudProcess): Promise<string[]> =>
+        (await cloud.request('GET', '/v2/projects?perPage=100')).body.data.map(
+          ({ id }: { id: string }) => id,
+        );
+      const stopReaders = startReaders(other, '/v2/projects?perPage=100');
+      const existing = await list(one);
+      for (let i = 0; i < 60; i++) {
+        const writer = i % 3 === 0 ? other : one;
+        if (i % 4 === 3) {
+          const id = existing.shift() as string;
+          assert.equal((await writer.request('DELETE', `/v2/projects/${id}`)).status, 204);
+          assert.equal((await other.request('GET', `/v2/projects/${id}`)).status, 404);
+        } else {
+          const { body } = await writer.request('POST', '/v2/projects', { name: `p${i}` });
+          existing.push(body.id);
+          assert.deepEqual((await other.request('GET', `/v2/projects/${body.id}`)).body, body);
+        }
+        assert.deepEqual((await list(other)).toSorted(), existing.toSorted(), `write ${i}`);
+        assert.deepEqual(await list(one), await list(other));
+      }
+      await stopReaders();
+    });
+
+    test('refuses a revoked token on every server, and accepts a new one', async () => {
+      const stopReaders = startReaders(other, '/v2/clouds');
+      const client = new pg.Client({ connectionString: shared[1] as string });
+      await client.connect();
+      const status = async (token: string): Promise<number> =>
+        (await other.request('GET', '/v2/clouds', undefined, token)).status;
+      for (let i = 0; i < 3; i++) {
+        const { token, id } = createToken(one, '--role', 'reader', ...shared);
+        assert.deepEqual([await status(token), await status(token)], [200, 200]);
+        if (i === 0) assert.equal(operator(one, 'token', 'revoke', id, ...shared).status, 0);
+        else await client.query('update tokens set revoked_at = 1 where id = $1', [id]);
+        assert.equal(await status(token), 401);
+      }
+      await stopReaders();
+      await client.end();
+    });
+
+    test('every server can use and delete the clusters of the others, whose nodes keep running on their server', async () => {
       const { path } = await aCluster(one);
       const bucket = { name: 'orders', memoryQuota: 100, replicas: 0 };
       assert.equal((await other.request('POST', `${path}/buckets`, bucket)).status, 201);
@@ -119,17 +125,9 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       assert.equal((await other.request('DELETE', path)).status, 202);
       await untilGone(other, path);
       assert.deepEqual(one.nodePids(), []);
-    } finally {
-      rmSync(keys, { recursive: true });
-    }
-  });
+    });
 
-  test('of concurrent allowlists from several servers, one applies completely', async () => {
-    const keys = mkdtempSync(join(tmpdir(), 'divan-key-'));
-    const args = [...(await database()), '--key-file', join(keys, 'shared.key')];
-    try {
-      await using one = await CloudProcess.start({ args });
-      await using other = await CloudProcess.start({ args });
+    test('of concurrent allowlists from several servers, one applies completely', async () => {
       const { path } = await aCluster(one);
       const blocks = (from: number) => [0, 1, 2].map((n) => `10.${from + n}.0.0/16`);
       const lists = Array.from({ length: 12 }, (_, i) => blocks(i % 4));
@@ -152,9 +150,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
           kept,
         );
       });
-    } finally {
-      rmSync(keys, { recursive: true });
-    }
+    });
   });
 
   test('a cluster in a project that is deleted concurrently is created before the deletion or refused', async () => {
