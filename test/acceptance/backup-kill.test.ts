@@ -15,6 +15,7 @@ import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { BackupHistory } from '../support/backup-history.ts';
 import { type BucketState, backupNode, differences, stateOf } from '../support/bucket-state.ts';
+import { makePassphraseCheap } from '../support/cheap-passphrase.ts';
 import { runCommand } from '../support/command.ts';
 import { hastyClock } from '../support/hasty-clock.ts';
 import { killedAtCall } from '../support/killed-command.ts';
@@ -45,7 +46,10 @@ describe('kill -9', { skip: needs('compiler') }, () => {
     await access.addCollections('b', { scopes: ['shop'], collections: [] });
     const history = await BackupHistory.start(randomFrom(7), access, 'b');
     await history.step(100);
-    for (const passphrase of [undefined, 'a passphrase']) await backUp(earlier(passphrase), passphrase);
+    for (const passphrase of [undefined, 'a passphrase']) {
+      await backUp(earlier(passphrase), passphrase);
+      if (passphrase !== undefined) makePassphraseCheap(earlier(passphrase), passphrase);
+    }
     await history.step(100);
     history.close();
     state = await stateOf(access, 'b');
@@ -82,7 +86,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
   const earlier = (passphrase?: string): string => join(scratch, `earlier-${passphrase}`);
 
   const ordering = ['fsync', 'rename', 'mkdir', 'unlink'];
-  // The passphrase costs a third of a second in each command.
+  // The passphrase of a new repository costs a third of a second in each command.
   const kinds = [
     { what: 'a backup', calls: ordering, writes: ['pwritev', 'write'], passphrase: undefined },
     { what: 'an encrypted backup', calls: ['rename'], writes: ['pwritev'], passphrase: 'a passphrase' },
