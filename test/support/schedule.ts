@@ -111,8 +111,9 @@ async function staysStable(cluster: ScheduledCluster, clients: ScheduleClients):
   return isStillStable();
 }
 
-/** Every shard is served by its active, with all copies in its in-sync set. */
-function isStable({ current, replicaNumber, running, state }: ScheduledCluster): boolean {
+/** Every shard is served by its active, with all copies in its in-sync set, and every node knows it. */
+function isStable({ current, isMapSeen, replicaNumber, running, state }: ScheduledCluster): boolean {
+  if (!isMapSeen) return false;
   const bootOf = (at: number): string | undefined => running.get(current.nodes[at] ?? '')?.node.boot;
   if (state.balance !== undefined || state.nodes.some(({ membership }) => membership !== 'active'))
     return false;

@@ -31,6 +31,8 @@ export interface Process {
   readonly node: ReplicatedNode;
   readonly store: FaultyConfigStore;
   readonly disk: MemoryDisk;
+  /** The revision of the map that it has seen last. */
+  mapRevision: number;
 }
 
 export class ScheduledCluster implements NodeHost {
@@ -66,6 +68,7 @@ export class ScheduledCluster implements NodeHost {
   private history: StoreHistory | null = null;
   storeFaults = noStoreFaults;
   current: BucketMap;
+  private mapRevision = 0;
   state: ClusterState;
 
   constructor(random: Random) {
@@ -96,7 +99,7 @@ export class ScheduledCluster implements NodeHost {
     const { names, replicaNumber, server } = this;
     this.history = await StoreHistory.of(server);
     await server.watch('', (_, entry) => {
-      if (entry?.key === key) this.see(entry.value as BucketMap);
+      if (entry?.key === key) this.see(entry.value as BucketMap, entry.revision);
       if (entry?.key === clusterKey) this.state = entry.value as ClusterState;
     });
     await server.put(clusterKey, this.state, 0);
@@ -106,8 +109,14 @@ export class ScheduledCluster implements NodeHost {
     for (const name of names) this.start(name);
   }
 
-  private see(map: BucketMap): void {
+  /** Whether all running processes have seen the newest map. */
+  get isMapSeen(): boolean {
+    return [...this.running.values()].every(({ mapRevision }) => mapRevision === this.mapRevision);
+  }
+
+  private see(map: BucketMap, revision: number): void {
     this.current = map;
+    this.mapRevision = revision;
     for (const [shard, { chain }] of map.shards.entries())
       if (chain.every((at) => at < 0)) this.givenUp.add(shard);
   }
@@ -144,7 +153,7 @@ export class ScheduledCluster implements NodeHost {
     const bootId = `${name} ${boot}`;
     const store = this.storeOf(bootId);
     const node = new ReplicatedNode(this, name, bootId, disk);
-    const process = { node, store, disk };
+    const process = { node, store, disk, mapRevision: 0 };
     this.running.set(name, process);
     void node.start();
     void this.watch(name, clusterKey, (value) => {
@@ -215,9 +224,11 @@ export class ScheduledCluster implements NodeHost {
   }
 
   private watchMap(name: string, changed: (specs: readonly ShardSpec[], revision: number) => void) {
-    return this.watch(name, key, (value, revision) =>
-      changed(wantedShards(value as BucketMap, name), revision),
-    );
+    const process = this.running.get(name) as Process;
+    return this.watch(name, key, (value, revision) => {
+      process.mapRevision = revision;
+      changed(wantedShards(value as BucketMap, name), revision);
+    });
   }
 
   /** What a process sees of a key: late, in order, and nothing while it is cut off. */
