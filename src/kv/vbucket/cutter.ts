@@ -89,7 +89,10 @@ export class Cutter {
     state.items = columns.items[vb] as number;
     state.deleted = columns.tombstones[vb] as number;
     const isWhole = (columns.snapEnd[vb] as number) <= endSeqno;
-    state.snapStart = isWhole ? endSeqno : (columns.snapStart[vb] as number);
+    const snapStart = columns.snapStart[vb] as number;
+    // It may end inside of an earlier snapshot, whose start is not known any longer: then no earlier state is known to be whole.
+    const isOfSnapshot = snapStart <= endSeqno + 1;
+    state.snapStart = isWhole ? endSeqno : isOfSnapshot ? snapStart : 1;
     state.snapEnd = isWhole ? endSeqno : (columns.snapEnd[vb] as number);
     state.epoch = columns.epoch[vb] as number;
     state.copy = columns.copy[vb] as number;

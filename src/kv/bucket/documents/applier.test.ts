@@ -206,6 +206,34 @@ test('survives a restart with its snapshot and phase, and continues from there',
     assert.deepEqual(await versionOf(after, key, 0, true), await versionOf(active, key, 0, false));
 });
 
+test('a copy whose state was written ahead of its changes continues after a crash', async () => {
+  const active = await anActive();
+  const disk = new MemoryDisk();
+  const copy = await aCopy(onDisk(disk));
+  const follower = new Follower(active, 0);
+  active.store('a');
+  await follower.pass(copy);
+  await runTimers(copy);
+  for (const key of ['b', 'c', '8:a']) {
+    active.store(key);
+    await follower.pass(copy);
+  }
+  assert.deepEqual(await copy.bucket.writeStates([0], false), [0]);
+  const persisted = copy.bucket.columns.persistedSeqno[0] as number;
+  const end = active.bucket.documents.highSeqno(0);
+  assert.ok(persisted < end - 1, 'it is in an earlier snapshot');
+  disk.crash();
+  const after = await aCopy(onDisk(disk));
+  const { columns } = after.bucket;
+  assert.deepEqual([columns.highSeqno[0], columns.snapStart[0], columns.snapEnd[0]], [persisted, 1, end]);
+  follower.position = persisted;
+  // As files of earlier versions have it.
+  columns.snapStart[0] = end;
+  await follower.pass(after);
+  assert.deepEqual([columns.highSeqno[0], columns.copy[0]], [end, CopyPhase.following]);
+  assert.equal(after.bucket.changes.visibleSeqno(0), end);
+});
+
 test('refuses a snapshot or a change that does not continue the copy, and changes nothing', async () => {
   const active = await anActive();
   const copy = await aCopy();

@@ -71,7 +71,8 @@ export class Applier {
     const high = columns.highSeqno[vb] as number;
     const before = columns.snapEnd[vb] as number;
     if (end < start || start !== high + 1) return Status.outOfRange;
-    if (high >= before) columns.snapStart[vb] = start;
+    // Files of earlier versions may have the start of a snapshot whose first changes were lost with a process.
+    if (high >= before || start < (columns.snapStart[vb] as number)) columns.snapStart[vb] = start;
     // A page of rows may end before what the copy lacks of the snapshot: the rows with later seqnos may not be on disk yet.
     columns.snapEnd[vb] = Math.max(before, end);
     return Status.success;
