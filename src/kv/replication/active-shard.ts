@@ -9,6 +9,7 @@ import type { DelayedWork } from './delayed-work.ts';
 import { DivergedCopies } from './diverged-copies.ts';
 import type { OpenedMessage, ReportedPosition, ShardRef } from './frames.ts';
 import { Handover } from './handover.ts';
+import type { Handovers } from './handovers.ts';
 import { JoiningCopy } from './joining-copy.ts';
 import type { PeerConnections } from './peers.ts';
 import { hasSameSet } from './same-set.ts';
@@ -24,6 +25,7 @@ export interface ActiveShardOptions {
   /** Shared by all feeds. */
   cuts: CutWriter;
   delayed: DelayedWork;
+  handovers: Handovers;
   self: SyncMember;
   /** This process had a copy of the shard until now: the members must have all of its changes before it is served. */
   tookOver: boolean;
@@ -104,7 +106,7 @@ export class ActiveShard {
   /** What waits for something that the next check may find: requests for the shard or its commits, or a copy that joins the set. */
   get waits(): 'requests' | 'copy' | null {
     if (this.holdsRequests || this.joining.member !== null) return 'requests';
-    return this.joining.isObserving ? 'copy' : null;
+    return this.joining.isObserving || this.handover.isComing ? 'copy' : null;
   }
 
   follow(spec: ShardSpec): void {
@@ -132,6 +134,7 @@ export class ActiveShard {
 
   positionReported(node: string, row: ReportedPosition): void {
     this.copies.get(node)?.feed.positionReported(row);
+    if (this.handover.isComing) this.options.due();
   }
 
   received(node: string, message: OpenedMessage): void {
@@ -176,8 +179,9 @@ export class ActiveShard {
     this.feedCopies();
     this.followJoining();
     // Until the outcome of a request to stop is known, the successor may serve already.
-    const isWanted = this.successor() !== null && this.takeOverSeqnos === null;
-    const isBegun = this.change?.kind !== 'stop' && this.handover.follow(isWanted);
+    const successor = this.takeOverSeqnos === null ? this.successor() : null;
+    const isBegun =
+      this.change?.kind !== 'stop' && this.handover.follow(successor === null ? null : copyKey(successor));
     if (isBegun) for (const { feed } of this.copies.values()) feed.resume();
     this.options.bucket.serveUntil(this.options.vbs, this.servedUntilMs());
   }

@@ -17,6 +17,7 @@ import { DelayedWork } from './delayed-work.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import { EpochWrites } from './epoch-writes.ts';
 import type { BatchBody, CopyBatch, Open, OpenedMessage, PeerMessage } from './frames.ts';
+import { Handovers } from './handovers.ts';
 import { Histories } from './histories.ts';
 import { eachPosition } from './position-rows.ts';
 import { servedShardState } from './served-shard-state.ts';
@@ -50,8 +51,7 @@ export class BucketReplication {
   private readonly histories: Histories;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
-  /** Shards that were handed over to this process, with the epochs that it requests to confirm. The map may show it before the answer does. */
-  private readonly handedOver = new Map<number, number>();
+  private readonly handovers: Handovers;
   private isChanging = false;
   /** No change is requested before this monotonic time, because the store could not be reached. */
   private notBeforeMs = -Infinity;
@@ -65,6 +65,7 @@ export class BucketReplication {
     this.checks = new CheckTimes(options.clock, () => this.checkShards());
     this.drops = new ShardDrops({ ...options, ended: () => this.followAgain() });
     this.delayed = new DelayedWork(options.clock);
+    this.handovers = new Handovers(options.clock);
     // Its own, so that reports do not wait for as long as changes.
     const delayed = new DelayedWork(options.clock);
     this.reports = new CopyReports({ ...options, delayed, columns: options.bucket.columns });
@@ -93,6 +94,8 @@ export class BucketReplication {
     this.options.tick();
     this.specs = specs;
     for (const [shard, spec] of specs.entries()) this.refuseEarlier(shard, spec);
+    this.histories.follow(specs);
+    this.handovers.follow(specs);
     this.followStates();
   }
 
@@ -186,9 +189,9 @@ export class BucketReplication {
     const vbs = this.vbsOf(shard);
     const tookOver = current === undefined && vbs.some((vb) => state[vb] !== VbucketState.active);
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
-    const parts = { cuts: this.cuts, delayed: this.delayed, due: this.checks.due };
-    const isWhole = this.handedOver.get(shard) === spec.epoch;
-    this.handedOver.delete(shard);
+    const { cuts, delayed, handovers } = this;
+    const parts = { cuts, delayed, handovers, due: this.checks.due };
+    const isWhole = handovers.isTaken(shard, spec.epoch);
     this.actives.set(
       shard,
       new ActiveShard({ ...this.options, ...parts, ref, vbs, spec, tookOver, isWhole }),
@@ -209,7 +212,7 @@ export class BucketReplication {
     const mayChange = isReachable && !this.isChanging;
     const changes = mayChange && !this.isMapUnknown ? this.wantedChanges(confirms) : [];
     // Before anything is removed the map is written as it is, because a read may be stale.
-    if (mayChange && (changes.length > 0 || this.isMapUnknown || this.drops.areOverdue(this.leftovers())))
+    if (mayChange && (this.drops.becomeDue(this.leftovers()) || changes.length > 0 || this.isMapUnknown))
       void this.change(changes);
     this.checks.followWaits(this.actives.values());
   }
@@ -234,7 +237,7 @@ export class BucketReplication {
     this.isChanging = true;
     for (const shardChange of wanted) {
       this.actives.get(shardChange.shard)?.changing(shardChange);
-      this.noteHandedOver(shardChange);
+      this.handovers.noteTaken(shardChange, this.specs[shardChange.shard]);
     }
     const changes = this.histories.areOnDisk(wanted)
       ? wanted
@@ -252,14 +255,8 @@ export class BucketReplication {
     // First the map, so that a shard that has stopped is not served again before `changed`.
     this.follow(outcome.shards, outcome.revision);
     for (const active of this.actives.values()) active.changed();
-    for (const shard of outcome.kind === 'done' ? this.leftovers() : [])
+    for (const shard of outcome.kind === 'done' && this.drops.areDue ? this.leftovers() : [])
       this.drops.begin(shard, this.vbsOf(shard));
-  }
-
-  private noteHandedOver(change: ShardChange): void {
-    const spec = this.specs[change.shard];
-    if (change.kind !== 'confirm' || change.restarted || !spec?.isHandedOver) return;
-    if (spec.epoch === change.epoch) this.handedOver.set(change.shard, change.epoch);
   }
 
   private endUnsent(changes: readonly ShardChange[]): void {

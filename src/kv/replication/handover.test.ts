@@ -236,35 +236,78 @@ test('a shard that was handed over is served without an answer of the node that 
   for (const node of nodes) node.crash();
 });
 
-test('a single copy that moves is on the next disk before the node that had it leaves', async (t) => {
+for (const { goal, moved, names, replicas } of [
+  { moved: 'a single copy that moves', names: ['a', 'b'], replicas: 0, goal: [1] },
+  { moved: 'a shard that moves to two new nodes', names: ['a', 'b', 'c', 'd'], replicas: 1, goal: [2, 3] },
+])
+  test(`${moved} is on the next disk before the nodes that had it leave`, async (t) => {
+    const cluster = new ReplicatedCluster(aSeed(t), names, replicas);
+    const { clock, map } = cluster;
+    const disks = names.map(() => new MemoryDisk());
+    const start = (name: string, at: number, boot: number): Promise<ReplicatedNode> =>
+      cluster.start(name, `${name} ${boot}`, disks[at]);
+    const nodes = await Promise.all(names.map((name, at) => start(name, at, 1)));
+    const [a] = nodes as [ReplicatedNode];
+    await clock.run(4_000);
+    const persisted = { durability: DurabilityLevel.persistToMajority } as const;
+    assert.equal(a.store('k', 0, { value: 'kept', ...persisted }), Status.success);
+    const token = a.result.pending;
+    await clock.run(1_000);
+    assert.equal(a.resolved.get(token), Status.success);
+    const chains = (await map.shards()).map(({ chain }, shard) => (shard === 0 ? goal : chain));
+    await map.move(chains, 'plan');
+    void map.orchestrate(1);
+    const left = async (): Promise<boolean> =>
+      (await map.shards())[0]?.inSync?.every(([position]) => goal.includes(position)) === true;
+    for (let i = 0; !(await left()); i++) {
+      assert.ok(i < 4_000, 'the others leave');
+      await clock.run(1);
+    }
+    for (const node of nodes) node.crash();
+    for (const at of goal) disks[at]?.crash();
+    const again = await Promise.all(goal.map((at) => start(names[at] as string, at, 2)));
+    await clock.run(14_000);
+    assert.match(String(again[0]?.read('k', 0)), /^\["kept"/);
+    for (const node of again) node.crash();
+  });
+
+test('requests wait for a handover only once the next disk has what the copy was filled with', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 0);
   const { clock, map } = cluster;
-  const disks = { a: new MemoryDisk(), b: new MemoryDisk() };
-  const a = await cluster.start('a', 'a 1', disks.a);
-  const b = await cluster.start('b', 'b 1', disks.b);
+  const disk = new MemoryDisk({ sync: () => clock.sleep(100) });
+  const a = await cluster.start('a', 'a 1', new MemoryDisk());
+  const b = await cluster.start('b', 'b 1', disk);
   await clock.run(4_000);
-  const persisted = { durability: DurabilityLevel.persistToMajority } as const;
-  assert.equal(a.store('k', 0, { value: 'kept', ...persisted }), Status.success);
-  const token = a.result.pending;
+  const vbs = [0, 2];
+  for (const vb of vbs) for (let i = 0; i < 50; i++) a.store(`k${i}`, vb);
   await clock.run(1_000);
-  assert.equal(a.resolved.get(token), Status.success);
+  const [held, longestMs] = [new Map<number, number>(), new Map<number, number>()];
+  const { bucket } = a;
+  const handOver = bucket.handOver.bind(bucket);
+  bucket.handOver = (of, isUnderWay, staysActive) => {
+    handOver(of, isUnderWay, staysActive);
+    if (isUnderWay) held.set(of[0] as number, clock.monotonicMs());
+  };
   await map.move(
     Array.from({ length: shardCount }, () => [1]),
     'plan',
   );
-  void map.orchestrate();
-  const left = async (): Promise<boolean> =>
-    (await map.shards())[0]?.inSync?.every(([position]) => position === 1) === true;
-  for (let i = 0; !(await left()); i++) {
-    assert.ok(i < 4_000, 'node a leaves');
+  let isOver = false;
+  void map.orchestrate(10).then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
     await clock.run(1);
+    for (const [vb, sinceMs] of held)
+      if (b.bucket.documents.isActive(vb)) {
+        longestMs.set(vb, clock.monotonicMs() - sinceMs);
+        held.delete(vb);
+      }
   }
+  assert.equal(longestMs.size, 2);
+  // One sync for the epoch, which nothing precedes.
+  for (const [vb, ms] of longestMs) assert.ok(ms < 150, `requests for vbucket ${vb} waited for ${ms} ms`);
   for (const node of [a, b]) node.crash();
-  disks.b.crash();
-  const again = await cluster.start('b', 'b 2', disks.b);
-  await clock.run(4_000);
-  assert.match(String(again.read('k', 0)), /^\["kept"/);
-  again.crash();
 });
 
 test('a collection that is created while a shard is handed over changes nothing in what its old active has', async (t) => {

@@ -1,15 +1,21 @@
-// Moves a shard to another member of its in-sync set: the active accepts no more writes, waits until every member has all
-// of its changes, and may then report that it has stopped. If that takes too long, it serves again and retries later.
+// Moves a shard to another member of its in-sync set: the active lets the successor write what it has, accepts no more writes, waits until
+// every member has all of its changes, and may then report that it has stopped. If that takes too long, it serves again and retries later.
 import type { Clock } from '#ports/clock.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import type { ShardRef } from './frames.ts';
+import type { Handovers } from './handovers.ts';
 
 /** The longest time for which requests wait. */
 const durationMsMax = 1_000;
 const retryMs = 2_000;
+/** The longest time for which a handover waits for the disk of the successor, before requests wait for the handover. */
+const writingMsMax = 500;
 
 export interface HandoverOptions {
   /** The vbuckets of the shard. */
   vbs: readonly number[];
+  ref: Pick<ShardRef, 'epoch' | 'shard'>;
+  handovers: Handovers;
   bucket: Bucket;
   clock: Clock;
 }
@@ -18,6 +24,12 @@ export class Handover {
   private readonly options: HandoverOptions;
   private sinceMs: number | null = null;
   private notBeforeMs = -Infinity;
+  /** The successor, since when it is named, and by vbucket the seqnos that the shard had then. */
+  private named: {
+    readonly key: string;
+    readonly sinceMs: number;
+    readonly seqnos: readonly number[];
+  } | null = null;
 
   constructor(options: HandoverOptions) {
     this.options = options;
@@ -27,18 +39,41 @@ export class Handover {
     return this.sinceMs !== null;
   }
 
-  /** Begins or ends the handover; true: it has begun now. */
-  follow(isWanted: boolean): boolean {
-    const { bucket, clock, vbs } = this.options;
+  /** It begins as soon as the disk of the successor has what the shard had. */
+  get isComing(): boolean {
+    return this.named !== null && this.sinceMs === null;
+  }
+
+  /** Begins or ends the handover; `successor`: the key of the member that is to have the shard, null: none is. True: it has begun now. */
+  follow(successor: string | null): boolean {
+    const { bucket, clock, handovers, ref, vbs } = this.options;
     const now = clock.monotonicMs();
-    if (this.sinceMs !== null && (!isWanted || now - this.sinceMs > durationMsMax)) {
+    if (successor === null) this.named = null;
+    if (this.sinceMs !== null && (successor === null || now - this.sinceMs > durationMsMax)) {
       this.notBeforeMs = now + retryMs;
       this.end();
     }
-    if (!isWanted || this.sinceMs !== null || now < this.notBeforeMs) return false;
+    if (successor === null || this.sinceMs !== null || now < this.notBeforeMs) return false;
+    if (!this.isWritten(successor) || !handovers.begin(ref.shard, ref.epoch)) return false;
     this.sinceMs = now;
     bucket.handOver(vbs, true);
     return true;
+  }
+
+  /**
+   * Whether the successor's disk has what the shard had when it was named, so that little is left to write while requests wait: it confirms
+   * the shard when its documents are on its disk.
+   */
+  private isWritten(key: string): boolean {
+    const { bucket, clock, vbs } = this.options;
+    if (!bucket.isOnDisk) return true;
+    const now = clock.monotonicMs();
+    if (this.named?.key !== key)
+      this.named = { key, sinceMs: now, seqnos: vbs.map((vb) => bucket.columns.highSeqno[vb] as number) };
+    const { seqnos, sinceMs } = this.named;
+    const has = (vb: number, at: number): boolean =>
+      bucket.progress.persistedSeqno(vb, key) >= (seqnos[at] as number);
+    return now - sinceMs > writingMsMax || vbs.every(has);
   }
 
   /** Whether every member has all changes, and no client waits for a durable write. */
@@ -52,6 +87,7 @@ export class Handover {
   end(staysActive = true): void {
     if (this.sinceMs === null) return;
     this.sinceMs = null;
+    if (staysActive) this.options.handovers.abandon(this.options.ref.shard);
     this.options.bucket.handOver(this.options.vbs, false, staysActive);
   }
 }

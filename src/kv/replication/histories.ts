@@ -1,11 +1,12 @@
 // Prepares shards that this process may confirm as their active: their epochs, and the histories that begin with it, are on disk before the map
-// names the process. Other changes of the map do not wait for that.
-import type { ShardChange, ShardSpec } from '../admin.ts';
+// names the process. Other changes of the map do not wait for that. Documents of a shard that will be handed over are written before that.
+import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { isConfirmation } from './epoch-writes.ts';
 
 interface HistoriesOptions {
   bucket: Bucket;
+  self: SyncMember;
   vbsOf: (shard: number) => readonly number[];
   /** Called before the epoch of a shard is written. */
   begin: (confirm: ShardChange) => void;
@@ -22,9 +23,23 @@ interface Begun {
 export class Histories {
   private readonly options: HistoriesOptions;
   private readonly begun = new Map<number, Begun>();
+  /** The shards that are to be handed over to this node. */
+  private announced: ReadonlySet<number> = new Set();
 
   constructor(options: HistoriesOptions) {
     this.options = options;
+  }
+
+  /** Writes what this node has of shards that are to be handed over to it: their actives wait for that before they let requests wait. */
+  follow(specs: readonly ShardSpec[]): void {
+    const { bucket, self, vbsOf } = this.options;
+    const isAnnounced = ({ state, successor }: ShardSpec): boolean =>
+      state === 'replica' && successor === self.node;
+    const announced = specs.flatMap((spec, shard) => (isAnnounced(spec) ? [shard] : []));
+    const isNew = (shard: number): boolean => !this.announced.has(shard);
+    const vbs = announced.filter(isNew).flatMap((shard) => [...vbsOf(shard)]);
+    this.announced = new Set(announced);
+    if (vbs.length > 0) void bucket.writeStates(vbs);
   }
 
   /** The changes without the confirmations of shards that are not prepared yet; begins to prepare those. */
@@ -45,7 +60,10 @@ export class Histories {
     return found?.epoch === epoch ? found : null;
   }
 
-  /** With all documents where the active must have those on disk before the one before it may leave the in-sync set. */
+  /**
+   * With all documents where the active must have those on disk before the one before it may leave the in-sync set, and after a handover: the
+   * nodes that leave may be those that have written what was acknowledged as persisted.
+   */
   private async prepare(confirms: readonly ShardChange[], specs: readonly ShardSpec[]): Promise<void> {
     const { begin, bucket, prepared, vbsOf } = this.options;
     const begun = confirms.map((confirm) => {
@@ -57,6 +75,7 @@ export class Histories {
     const shards = confirms.map(({ shard }) => shard);
     // The node that had a single copy leaves with the only disk that has it.
     const isLarge = (shard: number): boolean =>
+      !specs[shard]?.isHandedOver &&
       (specs[shard]?.inSync?.length ?? 1) > Math.max(bucket.progress.majority, 2);
     const written = await Promise.all([
       bucket.shards.prepare(shards.filter(isLarge).flatMap(vbsOf), false),

@@ -1,13 +1,18 @@
 // Removes vbuckets of shards that this node no longer has, or whose copies are rebuilt.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { lowShare } from '../activity.ts';
 import type { ShardSpec } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { PeerConnections } from './peers.ts';
 
 const retryMs = 5_000;
-/** For so long removals wait for a change of the map that this node makes anyway, as it does while other shards move. */
-const ownChangeMs = 200;
+/**
+ * Removals wait until the map has not changed for so long, since they take the disk from shards that are filled and handed over meanwhile; not
+ * much longer, and not when memory is needed.
+ */
+const quietMs = 500;
+const waitMsMax = 5_000;
 
 interface ShardDropsOptions {
   uuid: string;
@@ -28,6 +33,13 @@ export class ShardDrops {
   private notBeforeMs = -Infinity;
   /** Since when there have been leftovers. */
   private sinceMs: number | null = null;
+  /** The map that was seen last, and since when. */
+  private seen: { readonly specs: readonly ShardSpec[] | null; readonly ms: number } = {
+    specs: null,
+    ms: -Infinity,
+  };
+  /** The next write of the map lets them begin. */
+  areDue = false;
   /** By shard whose feed has ended: the active that fed it, and since when. */
   private readonly ended = new Map<number, { node: string; ms: number }>();
 
@@ -50,6 +62,7 @@ export class ShardDrops {
     self: string,
     vbsOf: (shard: number) => readonly number[],
   ): number[] {
+    if (this.seen.specs !== specs) this.seen = { specs, ms: this.options.clock.monotonicMs() };
     if (this.options.keepsCopies()) return [];
     return specs.flatMap(({ inSync = [], state }, shard) => {
       const isGone = state === 'dead' && !inSync.some(({ node }) => node === self);
@@ -57,11 +70,15 @@ export class ShardDrops {
     });
   }
 
-  /** Whether these leftovers have waited so long that the map is written only to remove them. */
-  areOverdue({ length }: readonly number[]): boolean {
-    const now = this.options.clock.monotonicMs();
+  /** Whether the removal of these leftovers is to begin, after a write of the map. */
+  becomeDue({ length }: readonly number[]): boolean {
+    const { bucket, clock } = this.options;
+    const now = clock.monotonicMs();
     this.sinceMs = length === 0 ? null : (this.sinceMs ?? now);
-    return this.sinceMs !== null && now - this.sinceMs >= ownChangeMs;
+    if (this.sinceMs === null) this.areDue = false;
+    else if (now - this.seen.ms >= quietMs || now - this.sinceMs >= waitMsMax) this.areDue = true;
+    else this.areDue ||= bucket.documents.memUsed >= bucket.rules.quotaBytes * lowShare;
+    return this.areDue;
   }
 
   private isDue(shard: number, vbs: readonly number[]): boolean {

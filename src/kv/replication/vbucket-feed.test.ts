@@ -199,3 +199,33 @@ test('changes are sent at once, and their answers requested at once, while reque
   assert.deepEqual(sent, [{ start: 1, to: 3, end: 3, live: true, isAwaited: true, awaitsDisk: false }]);
   feed.close();
 });
+
+test('the memory of a page is free once the page is sent', async () => {
+  const freed: string[] = [];
+  const page = { ...aPage(3), free: () => void freed.push('free') };
+  const source = {
+    follow: () => {},
+    unfollow: () => {},
+    highSeqno: () => 3,
+    awaitsCopiesOnDisk: () => false,
+    hasRecent: () => false,
+    backfillForCopy: () => Promise.resolve(page),
+  } as Partial<ChangeSource> as ChangeSource;
+  const clock = new ManualClock();
+  const feed = new VbucketFeed({
+    source,
+    vb,
+    position: 0,
+    clock,
+    delayed: new DelayedWork(clock),
+    sink: aSink(() => void freed.push('sent')),
+    history: () => new Uint8Array(0),
+    isUrgent: () => false,
+    tooOld: () => assert.fail('nothing was purged'),
+    failed: assert.fail,
+  });
+  feed.start();
+  await turn();
+  assert.deepEqual(freed, ['sent', 'free']);
+  feed.close();
+});

@@ -154,9 +154,11 @@ export class VbucketFeed implements Follower {
     const { failed, sink, source, tooOld, vb } = this.options;
     this.isReading = true;
     this.isChanged = false;
+    let free: (() => void) | undefined;
     try {
       const start = this.position + 1;
       const page = await source.backfillForCopy(vb, this.position);
+      free = page.free;
       if (this.isClosed) return;
       if (this.position > 0 && page.purgeSeqno > this.position) {
         tooOld();
@@ -177,6 +179,8 @@ export class VbucketFeed implements Follower {
     } catch (error) {
       if (!this.isClosed) failed((error as Error).message);
     } finally {
+      // It was copied into a frame.
+      free?.();
       this.isReading = false;
     }
   }

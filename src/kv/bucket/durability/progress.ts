@@ -75,6 +75,11 @@ export class VbucketProgress {
     return this.sets.received(vb, node);
   }
 
+  /** What a copy has on its disk, member or not; 0 before it reported. */
+  persistedSeqno(vb: number, node: string): number {
+    return this.sets.persisted(vb, node);
+  }
+
   /** Whether a write of this level is committed later than it is made: memory meets `majority` where there is no other member. */
   mustWait(vb: number, level: DurabilityLevel): boolean {
     if (level === DurabilityLevel.none) return false;

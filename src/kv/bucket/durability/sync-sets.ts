@@ -90,6 +90,10 @@ export class SyncSets {
     return this.positions.get(node)?.received[vb] ?? 0;
   }
 
+  persisted(vb: number, node: string): number {
+    return this.positions.get(node)?.persisted[vb] ?? 0;
+  }
+
   /**
    * Whether this number of members has the vbucket on disk up to `seqno`. The active must be one of them: when all members restart, it
    * becomes active again.

@@ -1,13 +1,14 @@
-// The thread of a disk lane: processes requests in order. Imports as little as it can, since every import
-// costs memory and start time in every disk worker.
+// The thread of a disk lane: processes requests in order, but small commits before large ones. Imports as little as it can, since every
+// import costs memory and start time in every disk worker.
 
 import { setPriority } from 'node:os';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../../data/disk-engine.ts';
 import { SqliteLane } from '../adapters/sqlite-lane.ts';
 import type { LaneArguments } from '../lane.ts';
+import { takeNext } from './lane-queue.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
 
 assert(parentPort !== null, 'the disk worker runs in a worker thread');
@@ -15,14 +16,28 @@ const port = parentPort;
 if ((workerData as LaneSettings | null)?.isLowPriority) lowerPriority();
 const lane = new SqliteLane({ monotonicMs: () => performance.now() });
 
+/** Requests that arrived and are not processed yet. */
+const queue: LaneRequest[] = [];
+
 port.on('message', (request: LaneRequest) => {
+  queue.push(request);
+  for (;;) {
+    for (let found = receiveMessageOnPort(port); found; found = receiveMessageOnPort(port))
+      queue.push(found.message as LaneRequest);
+    const next = takeNext(queue);
+    if (next === undefined) return;
+    answer(next);
+  }
+});
+giveBackWhenIdle();
+
+function answer(request: LaneRequest): void {
   const reply = serve(request);
   port.postMessage(reply, batchOf(reply));
   if (request.operation === 'commit') freeCuts(request.args);
   lane.checkpoint();
   if (request.operation === 'stop') port.close();
-});
-giveBackWhenIdle();
+}
 
 function serve({ id, operation, args }: LaneRequest): LaneReply {
   try {

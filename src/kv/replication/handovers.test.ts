@@ -1,0 +1,38 @@
+// Which handovers of a bucket begin, one beside the other.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { ShardSpec } from '../admin.ts';
+import { Handovers } from './handovers.ts';
+
+const specs = (confirmed: readonly number[]): ShardSpec[] =>
+  Array.from({ length: 6 }, (_, shard) => ({
+    state: 'dead',
+    replicas: [],
+    epoch: confirmed.includes(shard) ? 2 : 1,
+    confirmed: 'boot',
+  }));
+
+test('two handovers begin in one check, the next ones when the successors have confirmed', () => {
+  const clock = new ManualClock();
+  const handovers = new Handovers(clock);
+  const begun = (): number[] => [0, 1, 2, 3, 4, 5].filter((shard) => handovers.begin(shard, 1));
+  assert.deepEqual(begun(), [0, 1]);
+  clock.advance(5);
+  handovers.follow(specs([0]));
+  assert.equal(handovers.begin(2, 1), false, 'the other one is under way');
+  handovers.follow(specs([0, 1]));
+  assert.deepEqual(begun(), [0, 1]);
+});
+
+test('a handover does not wait for one that was abandoned, nor for long for a successor that does not confirm', () => {
+  const clock = new ManualClock();
+  const handovers = new Handovers(clock);
+  assert.equal(handovers.begin(0, 1), true);
+  clock.advance(100);
+  assert.equal(handovers.begin(1, 1), false);
+  handovers.abandon(0);
+  assert.equal(handovers.begin(1, 1), true);
+  clock.advance(1_001);
+  assert.equal(handovers.begin(2, 1), true);
+});

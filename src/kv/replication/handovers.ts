@@ -1,0 +1,62 @@
+// The shards of a bucket that this node hands over, few at a time since each one's requests wait for the disks, the map and the processors that the
+// others need too, and those that were handed over to this process.
+import type { Clock } from '#ports/clock.ts';
+import type { ShardChange, ShardSpec } from '../admin.ts';
+
+/** They begin in one check, so that they share the writes of the map. */
+const atOnceMax = 2;
+/** After this time the next ones do not wait for a successor that has not confirmed. */
+const waitMsMax = 1_000;
+
+interface Begun {
+  readonly epoch: number;
+  readonly ms: number;
+}
+
+export class Handovers {
+  private readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** By shard: those that this node has begun to hand over, and whose successors have not confirmed. */
+  private readonly begun = new Map<number, Begun>();
+  /** Shards that were handed over to this process, with the epochs that it requests to confirm. The map may show it before the answer does. */
+  private readonly taken = new Map<number, number>();
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.clock = clock;
+  }
+
+  /** The successors that have confirmed make room for others. */
+  follow(specs: readonly ShardSpec[]): void {
+    for (const [shard, { epoch }] of this.begun) {
+      const spec = specs[shard];
+      if (spec === undefined || (spec.epoch > epoch && spec.confirmed !== undefined))
+        this.begun.delete(shard);
+    }
+  }
+
+  /** Whether the handover of a shard may begin now; it has begun then. */
+  begin(shard: number, epoch: number): boolean {
+    const ms = this.clock.monotonicMs();
+    const recent = [...this.begun.values()].filter((begun) => ms - begun.ms <= waitMsMax);
+    if (recent.length >= atOnceMax || recent.some((begun) => begun.ms < ms)) return false;
+    this.begun.set(shard, { epoch, ms });
+    return true;
+  }
+
+  /** This node serves the shard again. */
+  abandon(shard: number): void {
+    this.begun.delete(shard);
+  }
+
+  /** Called before the change is requested. */
+  noteTaken(change: ShardChange, spec: ShardSpec | undefined): void {
+    if (change.kind !== 'confirm' || change.restarted || !spec?.isHandedOver) return;
+    if (spec.epoch === change.epoch) this.taken.set(change.shard, change.epoch);
+  }
+
+  /** Whether the shard was handed over to this process in this epoch: its members have all of its changes. */
+  isTaken(shard: number, epoch: number): boolean {
+    const isTaken = this.taken.get(shard) === epoch;
+    this.taken.delete(shard);
+    return isTaken;
+  }
+}

@@ -1,0 +1,52 @@
+// What is written before a shard is confirmed.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ShardSpec } from '../admin.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+import { Histories } from './histories.ts';
+
+const self = { node: 'c', boot: 'c 1' };
+const inSync = ['a', 'b', 'c', 'd'].map((node) => ({ node, boot: `${node} 1` }));
+const spec: ShardSpec = { state: 'active', epoch: 2, replicas: ['d'], inSync };
+
+/** What is written of vbucket 7. */
+function recorded(majority: number) {
+  const written: string[] = [];
+  const write = (vbs: readonly number[], what: string): Promise<readonly number[]> => {
+    if (vbs.length > 0) written.push(what);
+    return Promise.resolve(vbs);
+  };
+  const bucket = {
+    progress: { majority },
+    shards: {
+      prepare: (vbs: readonly number[], withChanges: boolean) =>
+        write(vbs, withChanges ? 'documents' : 'states'),
+    },
+    writeStates: (vbs: readonly number[]) => write(vbs, 'early'),
+  } as unknown as Bucket;
+  const histories = new Histories({ bucket, self, vbsOf: () => [7], begin: () => {}, prepared: () => {} });
+  return { histories, written };
+}
+
+test('the documents are on disk where few are left, and after a handover, whose members may be new', () => {
+  const prepared = (majority: number, of: Partial<ShardSpec>): string[] => {
+    const { histories, written } = recorded(majority);
+    histories.prepared([{ kind: 'confirm', shard: 0, epoch: 2 }], [{ ...spec, ...of }]);
+    return written;
+  };
+  assert.deepEqual(prepared(2, {}), ['states']);
+  assert.deepEqual(prepared(2, { inSync: inSync.slice(1, 3) }), ['documents']);
+  assert.deepEqual(prepared(2, { isHandedOver: true }), ['documents']);
+});
+
+test('a copy is written once when it is named as the successor', () => {
+  const { histories, written } = recorded(2);
+  const named: ShardSpec = { ...spec, state: 'replica', epoch: 1, successor: 'c' };
+  histories.follow([{ ...named, successor: 'd' }]);
+  assert.deepEqual(written, []);
+  for (let i = 0; i < 2; i++) histories.follow([named]);
+  assert.deepEqual(written, ['early']);
+  histories.follow([{ ...named, successor: 'd' }]);
+  histories.follow([named]);
+  assert.deepEqual(written, ['early', 'early']);
+});
