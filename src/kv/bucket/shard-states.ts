@@ -133,7 +133,9 @@ export class ShardStates {
 
   /** Returns the vbuckets that become active. */
   private change(differing: readonly number[], spec: ShardSpec): readonly number[] {
-    const { columns } = this.options.vbuckets;
+    const { columns, heap } = this.options.vbuckets;
+    // Threads that read meanwhile could take the state for one and the time for another.
+    if (differing.length > 0) heap.lock.hold();
     const promoted = spec.state === 'active' ? differing.filter((vb) => !this.isActive(vb)) : [];
     if (this.loaded !== null) for (const vb of promoted) columns.servedUntilMs[vb] = 0;
     for (const vb of differing) this.put(vb, spec);

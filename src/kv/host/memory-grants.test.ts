@@ -8,6 +8,7 @@ import { BucketUnderTest, type Change, keyOf } from '../../../test/support/a-buc
 import { openBucket } from '../../../test/support/changing-bucket.ts';
 import { aBucket } from '../../../test/support/data-service.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
+import { BucketMemory } from '../memory/bucket-memory.ts';
 import { Bit } from '../memory/layout.ts';
 import { SharedDocuments } from '../memory/shared-documents.ts';
 import { Directory } from '../served/directory.ts';
@@ -23,6 +24,8 @@ class SharedBucket {
   readonly served = new ServedBucket(spec);
   requests = 0;
   collections = 0;
+  /** Called when the reader has read until when a vbucket is served. */
+  onTimeRead = (): void => {};
   private readonly messages: (MemoryReply | MemoryChange)[] = [];
   private readonly reader: SharedDocuments;
 
@@ -30,7 +33,7 @@ class SharedBucket {
     const { b, messages, served } = this;
     const directory = new Directory();
     directory.buckets.set('b', served);
-    const grants = new MemoryGrants(directory, b.clock, (message) => messages.push(message));
+    const grants = new MemoryGrants(directory, b.clock, (message) => messages.push(this.observed(message)));
     this.reader = new SharedDocuments({
       send: (request) => {
         this.requests++;
@@ -39,6 +42,17 @@ class SharedBucket {
       clock: { wallMs: () => b.clock.wallMs(), processMs },
       collectGarbage: () => this.collections++,
     });
+  }
+
+  private observed(message: MemoryReply | MemoryChange): MemoryReply | MemoryChange {
+    if (message.kind !== 'memory' || message.grant === null) return message;
+    const get = (times: Float64Array, vb: string): unknown => {
+      const untilMs = Reflect.get(times, vb);
+      this.onTimeRead();
+      return untilMs;
+    };
+    const servedUntilMs = new Proxy(message.grant.servedUntilMs, { get });
+    return { ...message, grant: { ...message.grant, servedUntilMs } };
   }
 
   async start(): Promise<this> {
@@ -58,6 +72,21 @@ class SharedBucket {
     const key = keyOf(`${orders}:${name}`);
     const hash = memory.hash(key, 0, key.length);
     return memory.locate(emptyPosition(), 0, hash, key, 0, key.length);
+  }
+
+  bucketMemory(): BucketMemory {
+    const grants: MemoryReply[] = [];
+    const directory = new Directory();
+    directory.buckets.set('b', this.served);
+    const request = { kind: 'memory', bucket: 'b', collection: orders, page: 1, vbucket: 0 } as const;
+    new MemoryGrants(directory, this.b.clock, (message) => grants.push(message as MemoryReply)).answer(
+      request,
+    );
+    const [reply] = grants;
+    assert.ok(reply?.grant);
+    const memory = new BucketMemory(reply.grant, { wallMs: () => this.b.clock.wallMs(), processMs });
+    memory.add(orders, reply.grant);
+    return memory;
   }
 
   /** The value of the document that another thread finds in this turn. */
@@ -167,6 +196,28 @@ test('a vbucket is read only while this node serves it', async () => {
   }
 });
 
+test('nothing is read of a vbucket that becomes active, or ceases to be, during the read', async () => {
+  const s = await started();
+  s.store('a');
+  const { bucket } = s.b;
+  const follow = (state: 'active' | 'replica', epoch: number): Promise<boolean> =>
+    bucket.followShards([{ state, epoch, replicas: [] }]);
+  for (const [before, after] of [
+    ['replica', 'active'],
+    ['active', 'replica'],
+  ] as const) {
+    await follow('active', 1);
+    assert.equal(await s.read('a'), 'value');
+    await follow(before, 2);
+    await null;
+    let changed: Promise<boolean> | null = null;
+    s.onTimeRead = () => (changed ??= follow(after, 3));
+    assert.equal(s.readNow('a'), null, `${before} to ${after}`);
+    s.onTimeRead = () => {};
+    await changed;
+  }
+});
+
 test('nothing is read of a collection that was dropped, or of a bucket that was closed or flushed', async () => {
   const s = await started();
   s.store('a');
@@ -224,6 +275,20 @@ test('after many turns with changes the reader asks once more', async () => {
   lock.noteReader();
   assert.equal(s.readNow('a'), null, 'in the same turn');
   assert.equal(await s.read('a'), 'value 199');
+});
+
+test('tables of vbuckets that were emptied are released', async () => {
+  const s = await started();
+  const names = Array.from({ length: 6_000 }, (_, at) => `document ${at}`);
+  for (const name of names) s.store(name);
+  assert.equal(await s.read('document 1'), 'value');
+  const { index } = s.b.bucket.memory;
+  const memory = s.bucketMemory();
+  const tableBytes = index.sharedTable(0)?.byteLength as number;
+  await null;
+  index.clear(0);
+  assert.equal(memory.releaseOld(), tableBytes);
+  assert.equal(memory.releaseOld(), 0);
 });
 
 test('references to released memory are collected once they are many', async () => {

@@ -77,17 +77,21 @@ export class BucketMemory {
     for (const part of pages) this.pages[part.number] = opened(part);
   }
 
-  /** Releases pages that no longer belong to the bucket, and all once the grant has ended; returns how many. */
+  /** Releases tables and pages that no longer belong to the bucket, and all once the grant has ended; returns how many bytes. */
   releaseOld(): number {
-    const { isRevoked, pages } = this;
-    const { pageVersions } = this.grant;
-    let released = 0;
-    for (const [number, page] of pages.entries()) {
-      if (page === undefined || (page.version === pageVersions[number] && !isRevoked)) continue;
-      if (page.words.length > 0) released++;
-      pages[number] = undefined;
+    const { pageVersions, tableVersions } = this.grant;
+    return this.release(this.pages, pageVersions) + this.release(this.tables, tableVersions);
+  }
+
+  private release(parts: (Page | undefined)[], versions: Uint32Array): number {
+    const { isRevoked } = this;
+    let bytes = 0;
+    for (const [number, part] of parts.entries()) {
+      if (part === undefined || (part.version === versions[number] && !isRevoked)) continue;
+      bytes += part.bytes.length;
+      parts[number] = undefined;
     }
-    return released;
+    return bytes;
   }
 
   /** The entries of documents; null if the data thread must read one of them. `keys` are those of a KeysRequest. */
@@ -124,8 +128,11 @@ export class BucketMemory {
   /** As the data thread checks it: other nodes may be active instead of this one once its time is over. */
   private isServed(vb: number): boolean {
     const { clockStartMs, servedUntilMs, states } = this.grant;
+    const isActive = (): boolean => Atomics.load(states, vb) === VbucketState.active;
+    if (vb >= states.length || !isActive()) return false;
     const untilMs = servedUntilMs[vb] ?? 0;
-    if (states[vb] !== VbucketState.active) return false;
+    // A time that was read of another state says nothing.
+    if (!isActive()) return false;
     return untilMs === Infinity || this.clock.processMs() - clockStartMs < untilMs;
   }
 

@@ -1,7 +1,6 @@
 // The buckets whose memory a thread beside the data thread reads. Tables and pages are requested when a read lacks them.
 import type { MemoryChange, MemoryReply, MemoryRequest } from '#wire/document-batch.ts';
 import { BucketMemory, type ReaderClock } from './bucket-memory.ts';
-import { pageBytes } from './size-classes.ts';
 
 /** Reads that pass without another request after the data thread has refused one. */
 const readsAfterRefusal = 200;
@@ -72,7 +71,7 @@ export class SharedDocuments {
   /** Other threads have released memory that this one still refers to. */
   private release(): void {
     for (const [bucket, memory] of this.buckets) {
-      this.uncollectedBytes += memory.releaseOld() * pageBytes;
+      this.uncollectedBytes += memory.releaseOld();
       if (memory.isRevoked) this.buckets.delete(bucket);
     }
     if (this.uncollectedBytes < uncollectedBytesMax) return;
