@@ -125,14 +125,14 @@ export class BucketMemory {
     return true;
   }
 
-  /** As the data thread checks it: other nodes may be active instead of this one once its time is over. */
+  /**
+   * As the data thread checks it: other nodes may be active instead of this one once its time is over. States change while the lock is held, so
+   * that `append` does not use a time that was read of another state.
+   */
   private isServed(vb: number): boolean {
     const { clockStartMs, servedUntilMs, states } = this.grant;
-    const isActive = (): boolean => Atomics.load(states, vb) === VbucketState.active;
-    if (vb >= states.length || !isActive()) return false;
+    if (states[vb] !== VbucketState.active) return false;
     const untilMs = servedUntilMs[vb] ?? 0;
-    // A time that was read of another state says nothing.
-    if (!isActive()) return false;
     return untilMs === Infinity || this.clock.processMs() - clockStartMs < untilMs;
   }
 
