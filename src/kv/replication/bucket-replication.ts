@@ -206,6 +206,7 @@ export class BucketReplication {
   private checkShards(): void {
     if (this.isClosed) return;
     this.options.tick();
+    this.handovers.beginCheck();
     for (const active of this.actives.values()) active.serve();
     const isReachable = this.options.clock.monotonicMs() >= this.notBeforeMs;
     const confirms = isReachable && !this.isMapUnknown ? this.confirmations() : [];

@@ -39,9 +39,10 @@ export class Handover {
     return this.sinceMs !== null;
   }
 
-  /** It begins as soon as the disk of the successor has what the shard had. */
+  /** It begins as soon as the disk of the successor has what the shard had; after one that took too long, not before a pause. */
   get isComing(): boolean {
-    return this.named !== null && this.sinceMs === null;
+    if (this.named === null || this.sinceMs !== null) return false;
+    return this.options.clock.monotonicMs() >= this.notBeforeMs;
   }
 
   /** Begins or ends the handover; `successor`: the key of the member that is to have the shard, null: none is. True: it has begun now. */

@@ -16,9 +16,16 @@ const specs = (confirmed: readonly number[]): ShardSpec[] =>
 test('two handovers begin in one check, the next ones when the successors have confirmed', () => {
   const clock = new ManualClock();
   const handovers = new Handovers(clock);
-  const begun = (): number[] => [0, 1, 2, 3, 4, 5].filter((shard) => handovers.begin(shard, 1));
+  const begin = (shard: number): boolean => {
+    // Time passes during a check, too.
+    clock.advance(0.01);
+    return handovers.begin(shard, 1);
+  };
+  const begun = (): number[] => [0, 1, 2, 3, 4, 5].filter(begin);
+  handovers.beginCheck();
   assert.deepEqual(begun(), [0, 1]);
   clock.advance(5);
+  handovers.beginCheck();
   handovers.follow(specs([0]));
   assert.equal(handovers.begin(2, 1), false, 'the other one is under way');
   handovers.follow(specs([0, 1]));
@@ -28,11 +35,14 @@ test('two handovers begin in one check, the next ones when the successors have c
 test('a handover does not wait for one that was abandoned, nor for long for a successor that does not confirm', () => {
   const clock = new ManualClock();
   const handovers = new Handovers(clock);
+  handovers.beginCheck();
   assert.equal(handovers.begin(0, 1), true);
   clock.advance(100);
+  handovers.beginCheck();
   assert.equal(handovers.begin(1, 1), false);
   handovers.abandon(0);
   assert.equal(handovers.begin(1, 1), true);
   clock.advance(1_001);
+  handovers.beginCheck();
   assert.equal(handovers.begin(2, 1), true);
 });

@@ -15,6 +15,8 @@ interface Begun {
 
 export class Handovers {
   private readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** When the present check began. */
+  private checkMs = -Infinity;
   /** By shard: those that this node has begun to hand over, and whose successors have not confirmed. */
   private readonly begun = new Map<number, Begun>();
   /** Shards that were handed over to this process, with the epochs that it requests to confirm. The map may show it before the answer does. */
@@ -33,9 +35,14 @@ export class Handovers {
     }
   }
 
-  /** Whether the handover of a shard may begin now; it has begun then. */
+  /** Called before each check of the shards. */
+  beginCheck(): void {
+    this.checkMs = this.clock.monotonicMs();
+  }
+
+  /** Whether the handover of a shard may begin in this check; it has begun then. */
   begin(shard: number, epoch: number): boolean {
-    const ms = this.clock.monotonicMs();
+    const ms = this.checkMs;
     const recent = [...this.begun.values()].filter((begun) => ms - begun.ms <= waitMsMax);
     if (recent.length >= atOnceMax || recent.some((begun) => begun.ms < ms)) return false;
     this.begun.set(shard, { epoch, ms });
