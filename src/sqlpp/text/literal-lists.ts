@@ -1,6 +1,7 @@
 // Long lists of literals, as programs write them into statements: one constant in the tree instead of a node for each item.
 import type { Expression } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
+import { isSameNumber, readAsJson } from './literal-json.ts';
 
 /** Longer lists of plain constants are one constant. Shorter ones are scanned as published: one span for each item. */
 export const foldedFrom = 1025;
@@ -54,23 +55,13 @@ export class LiteralLists {
 }
 
 function itemsOf(text: string): Value[] | undefined {
-  // Escapes of JSON and of SQL++ differ, and JSON keeps lone surrogates.
-  if (text.includes('\\') || !text.isWellFormed()) return undefined;
-  let items: unknown[];
-  try {
-    items = JSON.parse(text) as unknown[];
-  } catch {
-    return undefined;
-  }
-  if (items.length < foldedFrom || !items.every(isSameInJson)) return undefined;
+  const items = readAsJson(text) as unknown[] | undefined;
+  if (items === undefined || items.length < foldedFrom || !items.every(isSameInJson)) return undefined;
   return items as Value[];
 }
 
-/** Integers beyond 2^53 are exact in SQL++. */
-function isSameInJson(item: unknown): boolean {
-  if (typeof item === 'number') return Number.isSafeInteger(item) || !Number.isInteger(item);
-  return typeof item !== 'object' || item === null;
-}
+const isSameInJson = (item: unknown): boolean =>
+  typeof item === 'number' ? isSameNumber(item) : typeof item !== 'object' || item === null;
 
 /** `a = 1 OR a = 2 …` with very many constants as `a IN […]`, and `a != 1 AND a != 2 …` as `a NOT IN […]`, which mean the same. */
 export function foldedOperands(

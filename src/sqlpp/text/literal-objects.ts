@@ -1,5 +1,6 @@
 // Documents in long statements, as programs write them after VALUES: one constant in the tree instead of a node for each member.
 import { newObject, type Value } from '../values/value.ts';
+import { isSameNumber, readAsJson } from './literal-json.ts';
 
 /** In shorter statements objects are nodes. */
 const textFrom = 32 << 10;
@@ -52,14 +53,8 @@ function spanOf(text: string, start: number): Span | undefined {
 }
 
 function constantOf(text: string, colons: number): Value {
-  // Escapes of JSON and of SQL++ differ, and JSON keeps lone surrogates.
-  if (text.includes('\\') || !text.isWellFormed()) return undefined;
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const parsed = readAsJson(text);
+  if (parsed === undefined) return undefined;
   const copy = new Copy();
   const value = copy.of(parsed);
   // JSON keeps the last of several members with one name.
@@ -69,12 +64,12 @@ function constantOf(text: string, colons: number): Value {
 /** Copies a value of JSON to one of the language. */
 class Copy {
   members = 0;
-  /** Integers beyond 2^53 are exact in SQL++. */
+  /** No number means something else in JSON. */
   isSame = true;
 
   of(value: unknown): Value {
     if (typeof value === 'number') {
-      if (Number.isInteger(value) && !Number.isSafeInteger(value)) this.isSame = false;
+      if (!isSameNumber(value)) this.isSame = false;
       return value;
     }
     if (typeof value !== 'object' || value === null) return value as Value;
