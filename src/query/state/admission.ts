@@ -1,6 +1,6 @@
 // Limits the concurrent requests: further ones wait in a bounded queue, then they are refused. One user's requests cannot take all
 // places, and the user with the fewest running requests is next.
-import { type Deferred, deferred } from '#base/deferred.ts';
+import { type Deferred, deferred, turnOf } from '#base/deferred.ts';
 import { UserPlaces, UserQueue } from '#base/user-places.ts';
 
 interface Waiting {
@@ -40,16 +40,8 @@ export class Admission {
     if (!this.queue.mayAdd(user)) return false;
     const waiting = { user, slot: deferred<void>() };
     this.queue.add(waiting);
-    const abort = () => {
-      if (this.queue.remove(waiting)) waiting.slot.reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      await waiting.slot.promise;
-      return true;
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    await turnOf(waiting.slot, signal, () => this.queue.remove(waiting));
+    return true;
   }
 
   leave(user: string): void {

@@ -1,6 +1,6 @@
 // Long statements are parsed and planned one at a time, since planning one keeps the thread for up to tenths of a second. After each, other requests
 // have the thread for as long as it took. A statement that waits for its turn holds no place of the service, and users take turns.
-import { type Deferred, deferred } from '#base/deferred.ts';
+import { type Deferred, deferred, turnOf } from '#base/deferred.ts';
 import { type PlaceLimits, UserPlaces } from '#base/user-places.ts';
 import type { Clock } from '#ports/clock.ts';
 
@@ -43,15 +43,7 @@ export class LongStatements {
     if (!this.counts.mayTake(user)) return null;
     const waiting = { user, turn: deferred<PlanningTurn>() };
     this.add(waiting);
-    const abort = () => {
-      if (this.remove(waiting)) waiting.turn.reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      return await waiting.turn.promise;
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    return await turnOf(waiting.turn, signal, () => this.remove(waiting));
   }
 
   private take(): PlanningTurn {
