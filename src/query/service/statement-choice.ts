@@ -102,8 +102,7 @@ export class StatementChoice {
     const found = await untilAborted(signal, parts.deps.otherNodes.prepared(name, queryContext), () => {});
     if (found === null) return false;
     const prepared = this.prepare(found.statement, null);
-    const encodedPlan = parts.signedPlans.sign({ name, text: found.statement, queryContext });
-    this.add({ name, queryContext, text: found.text, encodedPlan, prepared });
+    this.addSigned({ name, queryContext, text: found.text, prepared });
     return true;
   }
 
@@ -119,8 +118,7 @@ export class StatementChoice {
     const present = parts.prepared.find(name, queryContext);
     if (present !== undefined && !command.isForced && present.prepared.text !== command.prepared.text)
       throw sqlError(4060, `${name}: it is the name of another statement; use PREPARE FORCE to replace that`);
-    const encodedPlan = parts.signedPlans.sign({ name, text: command.prepared.text, queryContext });
-    return this.add({ name, queryContext, text, encodedPlan, prepared: command.prepared });
+    return this.addSigned({ name, queryContext, text, prepared: command.prepared });
   }
 
   private automatic(text: string): { prepared: PreparedStatement; entry: PreparedEntry | null } {
@@ -160,8 +158,15 @@ export class StatementChoice {
     const named = statementOfName(name);
     if (named === null || named.queryContext !== this.request.queryContextText) return undefined;
     const prepared = this.prepare(named.text, null);
-    const encodedPlan = this.parts.signedPlans.sign({ name, ...named });
-    return this.add({ name, ...named, encodedPlan, prepared });
+    return this.addSigned({ name, ...named, prepared });
+  }
+
+  private addSigned(
+    fields: Pick<PreparedEntry, 'name' | 'queryContext' | 'text' | 'prepared'>,
+  ): PreparedEntry {
+    const { name, queryContext, prepared } = fields;
+    const encodedPlan = this.parts.signedPlans.sign({ name, text: prepared.text, queryContext });
+    return this.add({ ...fields, encodedPlan });
   }
 
   private add(
