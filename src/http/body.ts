@@ -83,11 +83,11 @@ async function collect(source: SentBody, limit: number, received: (bytes: number
     source.on('data', (chunk) => received(chunk.length));
     throw httpRefusals.bodyTooLarge({ limit });
   }
-  if (body === null) throw new ClientGone();
+  if (body === null) throw new ClientGoneError();
   return body;
 }
 
 /** The client closed the connection before its request was complete: the server cannot reply. */
-export class ClientGone extends Error {
-  override name = 'ClientGone';
+export class ClientGoneError extends Error {
+  override name = 'ClientGoneError';
 }

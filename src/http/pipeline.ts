@@ -15,7 +15,7 @@ import type { Log } from '#ports/log.ts';
 import { markAuthenticated } from '#ports/unauthenticated-sockets.ts';
 import { type AccessDecision, AccessGate } from './access.ts';
 import type { Audit } from './audit.ts';
-import { ClientGone, readBody, readsBody } from './body.ts';
+import { ClientGoneError, readBody, readsBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
 import { type Credentials, claimedName, credentialsOf } from './credentials.ts';
 import { crossSiteRefusal } from './cross-site.ts';
@@ -178,7 +178,7 @@ export class Pipeline {
       return await this.#route(exchange);
     } catch (error) {
       if (error instanceof AppError) return renderError(error);
-      if (error instanceof ClientGone) return null;
+      if (error instanceof ClientGoneError) return null;
       return this.#failed(exchange, error);
     }
   }

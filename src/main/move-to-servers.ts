@@ -12,9 +12,9 @@ import { NatsConfigLink } from '#replog/nats/nats-config-link.adapter.ts';
 import { parseServers } from '#replog/nats/nats-servers.ts';
 import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 
-/** New servers choose a leader before they store anything. */
+/** The time limit of the start: new servers choose a leader before they store anything. */
 const startMs = 60_000;
-/** The limit of copying: below the time for which the present store may delay changes. */
+/** The time limit of copying, shorter than the present store may delay changes. */
 const copyMs = 8_000;
 const writesAtOnce = 16;
 
@@ -56,7 +56,7 @@ export async function newStoreOn(
 export interface ContentMove {
   readonly record: EngineRecord;
   content(): Promise<readonly StoredRecord[]>;
-  /** Stores durably what a start needs that finds the record. */
+  /** Stores durably what a node needs that starts and finds the record in the present store. */
   prepare(): void;
   /** Uses the new store from now on. */
   use(): Promise<void>;

@@ -32,11 +32,11 @@ export async function atMost(
   }
 }
 
-/** Rejects when the signal aborts; `discard` gets the result of work that goes on and ends later. */
+/** Resolves as the work, or rejects when the signal aborts; `discard` then gets the result of work that cannot be cancelled and ends later. */
 export async function untilAborted<T>(
   signal: AbortSignal,
   work: Promise<T>,
-  discard: (late: T) => void,
+  discard: (late: T) => void = () => {},
 ): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason as Error);

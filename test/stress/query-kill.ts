@@ -38,7 +38,7 @@ const indexNames = Object.keys(indexes) as IndexName[];
 type Row = Readonly<Record<string, unknown>>;
 
 /** The node ended before it answered: what the statement did is unknown. */
-class Unanswered extends Error {}
+class UnansweredError extends Error {}
 
 class KillRun {
   readonly counts: Record<string, number> = {};
@@ -179,7 +179,7 @@ class KillRun {
       this.count('acknowledged');
       this.count(kind);
     } catch (error) {
-      if (!(error instanceof Unanswered))
+      if (!(error instanceof UnansweredError))
         throw new Error(`${statement} ${JSON.stringify(parameters)}`, { cause: error });
       this.count('unanswered');
     }
@@ -206,7 +206,7 @@ class KillRun {
         pending.done();
         this.count('transactions');
       } catch (error) {
-        if (!(error instanceof Unanswered)) throw error;
+        if (!(error instanceof UnansweredError)) throw error;
         this.count('unanswered');
       }
     }
@@ -225,7 +225,7 @@ class KillRun {
         this.indexExists.set(name, !isThere);
         this.count(isThere ? 'indexes dropped' : 'indexes created');
       } catch (error) {
-        if (!(error instanceof Unanswered)) throw error;
+        if (!(error instanceof UnansweredError)) throw error;
       }
     }
   }
@@ -243,7 +243,7 @@ class KillRun {
         await this.ask(text, { scan_consistency: this.random(2) ? 'request_plus' : 'not_bounded' });
         this.count('queries');
       } catch (error) {
-        const isExpected = error instanceof Unanswered || /index/i.test((error as Error).message);
+        const isExpected = error instanceof UnansweredError || /index/i.test((error as Error).message);
         if (!isExpected) throw error;
       }
     }
@@ -297,7 +297,7 @@ class KillRun {
     }
   }
 
-  /** @throws Unanswered when the connection ends, an Error with code and text for a refusal */
+  /** @throws UnansweredError when the connection ends, an Error with code and text for a refusal */
   private async ask(
     statement: string,
     parameters: Record<string, unknown> = {},
@@ -307,7 +307,7 @@ class KillRun {
       answer = await this.node.queries.ask(statement, parameters);
     } catch (error) {
       if (this.node.process.running && this.isRunning) throw error;
-      throw new Unanswered();
+      throw new UnansweredError();
     }
     if (answer.errors) throw new Error(answer.errors.map(({ code, msg }) => `${code} ${msg}`).join('; '));
     return answer.results ?? [];

@@ -30,8 +30,9 @@ interface RepositoryEncryption {
 
 const cipherName = 'AES-256-GCM';
 const kdfName = 'scrypt';
+export type WrappingCost = Pick<RepositoryEncryption, 'cost' | 'blockSize' | 'parallelization'>;
 /** 32 MiB and about 0.3 s of processor time. */
-const newCost = { cost: 2 ** 15, blockSize: 8, parallelization: 3 };
+const defaultCost: WrappingCost = { cost: 2 ** 15, blockSize: 8, parallelization: 3 };
 /** The largest scrypt parameters that are accepted: a hostile repository could otherwise demand any memory and time. */
 const accepted = { cost: 2 ** 20, blockSize: 16, parallelization: 16, bytes: 256 << 20 };
 const keyBytes = 32;
@@ -61,14 +62,15 @@ export class RepositoryKeys {
     this.manifestKey = derived(key, Buffer.alloc(0), 'divan-backup manifest');
   }
 
-  /** The keys of a new repository. */
+  /** The keys of a new repository. Tests that open it often pass a lower `cost`. */
   static create(
     id: string,
     passphrase: string,
     random: Random,
+    cost = defaultCost,
   ): { keys: RepositoryKeys; encryption: RepositoryEncryption } {
     checkPassphrase(passphrase);
-    const parameters = { ...newCost, salt: random.bytes(16).toString('hex') };
+    const parameters = { ...cost, salt: random.bytes(16).toString('hex') };
     const key = random.bytes(keyBytes);
     const nonce = random.bytes(nonceBytes);
     const wrappedKey = seal(wrappingKey(passphrase, parameters), nonce, Buffer.from(id, 'hex'), key);

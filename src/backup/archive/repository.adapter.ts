@@ -26,7 +26,7 @@ import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 import { readJson, readSmall, writeWhole } from './archive-file.adapter.ts';
 import { DataReader } from './data-file.adapter.ts';
 import { manifestBytesMax, manifestText, manifestTextInTurns } from './manifest-text.ts';
-import { isSameCode, RepositoryKeys } from './repository-keys.adapter.ts';
+import { isSameCode, RepositoryKeys, type WrappingCost } from './repository-keys.adapter.ts';
 
 const repositoryFile = 'repository.json';
 const manifestFile = 'manifest.json';
@@ -105,11 +105,11 @@ export class Repository {
    * Makes a repository of a prepared folder that is none yet, encrypted if there is a passphrase. Call with the lock: of two repositories
    * in one folder only the last one would be known.
    */
-  static openOrCreate(folder: string, random: Random, passphrase?: string): Repository {
+  static openOrCreate(folder: string, random: Random, passphrase?: string, cost?: WrappingCost): Repository {
     const path = resolve(folder);
     if (existsSync(join(path, repositoryFile))) return Repository.open(path, passphrase);
     const id = hexId(random);
-    const sealing = passphrase === undefined ? null : RepositoryKeys.create(id, passphrase, random);
+    const sealing = passphrase === undefined ? null : RepositoryKeys.create(id, passphrase, random, cost);
     const version = sealing === null ? plainVersion : encryptedVersion;
     const description = {
       format: formatName,

@@ -1,5 +1,5 @@
-// Reads of a repository without its lock. With the lock, each of these short reads would make a task of another process fail that is about
-// to write there. Only a merge or a removal changes what is read: what failed, or was changed while it was read, is read again.
+// Short reads of a repository without its lock: a read that held it would fail each task of another process that begins to write there
+// meanwhile. A merge or a removal can change the repository during a read, which is then repeated.
 import { FolderInUseError } from '#ports/folder-lock.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { Repository } from './repository.adapter.ts';
@@ -7,8 +7,8 @@ import { Repository } from './repository.adapter.ts';
 const attemptsMax = 5;
 
 /**
- * Returns what `read` returns for one state of the complete backups. @throws ArchiveError; where it fails again and again while a task writes
- * there, with `FolderInUseError` as its cause
+ * Returns what `read` returns for one state of the complete backups. @throws ArchiveError; with `FolderInUseError` as its cause if every
+ * attempt failed while a task writes to the repository
  */
 export function readUnlocked<T>(folder: string, read: (repository: Repository) => T): T {
   for (let attempt = 1; ; attempt++) {
@@ -25,7 +25,7 @@ export function readUnlocked<T>(folder: string, read: (repository: Repository) =
   }
 }
 
-/** The error that names the task that writes there, with the reason of the failed read; null if none does. */
+/** The error that names the task that writes to the repository, with the reason of the failed read; null if no task does. */
 function inUseError(path: string, error: Error): ArchiveError | null {
   try {
     Repository.share(path).release();
@@ -37,5 +37,5 @@ function inUseError(path: string, error: Error): ArchiveError | null {
   }
 }
 
-/** Whether an error of `readUnlocked` may be due to the task that writes there. */
-export const isInUse = ({ cause }: Error): boolean => cause instanceof FolderInUseError;
+/** Whether an error of `readUnlocked` may be due to a task that writes to the repository. */
+export const isInUseError = ({ cause }: Error): boolean => cause instanceof FolderInUseError;

@@ -4,7 +4,7 @@ import { vbucketCount } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { Repository } from '../archive/repository.adapter.ts';
-import { isInUse, readUnlocked } from '../archive/unlocked-reads.adapter.ts';
+import { isInUseError, readUnlocked } from '../archive/unlocked-reads.adapter.ts';
 import { runBackup } from '../capture/run-backup.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BackupManifest } from '../format/manifest.ts';
@@ -161,7 +161,7 @@ function checkNewest(folder: string): void {
   try {
     readUnlocked(folder, checkFiles);
   } catch (error) {
-    if (!isInUse(error as Error)) throw error;
+    if (!isInUseError(error as Error)) throw error;
   }
 }
 

@@ -11,7 +11,7 @@ import { bodyField } from './body.ts';
 import { planOf } from './plans.ts';
 import { bodyOf, orInvalidBody } from './read-body.ts';
 import { type RestoreOrder, type RestoreTarget, readRestore } from './restore-body.ts';
-import { type RunningTasks, TaskConflict, type TaskOutcome } from './running-tasks.ts';
+import { type RunningTasks, TaskConflictError, type TaskOutcome } from './running-tasks.ts';
 
 export interface RepositoryTasksDeps {
   readonly state: BackupStateStore;
@@ -67,7 +67,7 @@ export class RepositoryTasks {
     return uuid === bucket.uuid ? null : `${failed}: bucket UUIDs don't match ${bucket.uuid} != ${uuid}`;
   }
 
-  /** @throws TaskConflict */
+  /** @throws TaskConflictError */
   backup(
     repository: StoredRepository,
     { isFull, planTask }: { isFull: boolean; planTask: string | null },
@@ -82,7 +82,7 @@ export class RepositoryTasks {
     });
   }
 
-  /** @throws TaskConflict */
+  /** @throws TaskConflictError */
   merge(
     repository: StoredRepository,
     { days, planTask }: { days: MergedDays; planTask: string | null },
@@ -212,7 +212,7 @@ function startOrRefuse(start: () => string): string {
   try {
     return start();
   } catch (error) {
-    if (error instanceof TaskConflict) throw backupRefusals.taskNotSent(undefined, error.message);
+    if (error instanceof TaskConflictError) throw backupRefusals.taskNotSent(undefined, error.message);
     throw error;
   }
 }

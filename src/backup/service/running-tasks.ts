@@ -31,7 +31,7 @@ export interface TaskOutcome {
 }
 
 /** Another task has the repository or the bucket. */
-export class TaskConflict extends Error {}
+export class TaskConflictError extends Error {}
 
 export interface RunningTask {
   readonly kind: RepositoryKind;
@@ -73,7 +73,7 @@ export class RunningTasks {
     return this.#byRepository.get(`${kind}/${id}`);
   }
 
-  /** Returns the name of the task. @throws TaskConflict */
+  /** Returns the name of the task. @throws TaskConflictError */
   start(start: TaskStart): string {
     const labels = labelsOf(start);
     try {
@@ -88,17 +88,17 @@ export class RunningTasks {
 
   #begin(start: TaskStart): string {
     const { kind, repository, type, planTask, writesTo = [] } = start;
-    if (this.#isStopped) throw new TaskConflict('the node stops');
+    if (this.#isStopped) throw new TaskConflictError('the node stops');
     const other = this.taskOf(kind, repository.id);
     if (other !== undefined)
-      throw new TaskConflict(
+      throw new TaskConflictError(
         `task ${other.record.name} runs on repository ${repository.id}; try again when it has ended`,
       );
     const taken = this.all().find((task) =>
       task.writesTo.some((bucket) => writesTo.some((own) => overlaps(own, bucket))),
     );
     if (taken !== undefined)
-      throw new TaskConflict(
+      throw new TaskConflictError(
         `task ${taken.record.name} restores into the same bucket; try again when it has ended`,
       );
     const run = this.#deps.random.uuid();

@@ -11,7 +11,7 @@ import {
 } from '../node-client/membership.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { ClusterRow, NodeRow } from '../store/tables.ts';
-import { changeNode, noPlace, type PlanParts } from './plan-parts.ts';
+import { changeNode, noAddress, type PlanParts } from './plan-parts.ts';
 
 const pollMs = 250;
 
@@ -43,8 +43,8 @@ export async function balanceNodes(
 export async function removeLeaving(parts: PlanParts, cluster: ClusterRow): Promise<void> {
   for (const { id, state } of await parts.nodes.rowsOf(cluster.id)) {
     if (state !== 'leaving') continue;
-    // Without an address it is not started again after a kill between the next two steps.
-    await changeNode(parts, id, noPlace);
+    // A cloud that is killed between the next two steps starts no node without an address again.
+    await changeNode(parts, id, noAddress);
     await parts.provisioner.remove(id);
     await parts.store.deleteFrom('nodes').where('id', '=', id).execute();
   }

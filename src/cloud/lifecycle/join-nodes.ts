@@ -1,4 +1,5 @@
 // The step that makes started nodes members of their cluster, one after the other. The first node is the founder.
+import { untilAborted } from '#ports/within.ts';
 import { placementOf } from '../clusters/cluster-nodes.ts';
 import {
   addNode,
@@ -9,7 +10,6 @@ import {
   nameNode,
 } from '../node-client/membership.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
-import { orAborted } from '../or-aborted.ts';
 import type { ClusterRow, NodeRow } from '../store/tables.ts';
 import { lowerQuota } from './memory-quota.ts';
 import { changeNode, type PlanParts } from './plan-parts.ts';
@@ -28,7 +28,7 @@ export async function joinNodes(
   await prepareFounder(client, rows);
   for (const node of joining) {
     cancellation.throwIfAborted();
-    await orAborted(join(parts, cluster, client, node), cancellation);
+    await untilAborted(cancellation, join(parts, cluster, client, node));
     await changeNode(parts, node.id, { state: 'member' });
   }
 }

@@ -29,8 +29,8 @@ export async function changeCluster(
     .execute();
 }
 
-/** The place of a node that has none, or has lost it. */
-export const noPlace = { address: '', ports: '' };
+/** Columns of a node that has no address yet, or has lost it. */
+export const noAddress = { address: '', ports: '' };
 
 export async function changeNode(
   { store }: Pick<PlanParts, 'store'>,

@@ -1,10 +1,10 @@
 // Steps that give nodes their addresses and start them.
+import { untilAborted } from '#ports/within.ts';
 import { placementOf } from '../clusters/cluster-nodes.ts';
 import { inParallel } from '../in-parallel.ts';
-import { orAborted } from '../or-aborted.ts';
 import { AddressInUseError } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow } from '../store/tables.ts';
-import { changeNode, noPlace, type PlanParts } from './plan-parts.ts';
+import { changeNode, noAddress, type PlanParts } from './plan-parts.ts';
 
 /** Stores an address before a node listens on it. */
 export async function placeNodes(parts: PlanParts, cluster: ClusterRow): Promise<void> {
@@ -37,13 +37,13 @@ async function startOrResume(
 ): Promise<void> {
   const { provisioner, nodes } = parts;
   const spec = nodes.spec(cluster, node);
-  if (node.state !== 'new') return orAborted(provisioner.resume(spec), cancellation);
+  if (node.state !== 'new') return untilAborted(cancellation, provisioner.resume(spec));
   try {
     await provisioner.start(spec, cancellation);
   } catch (error) {
     if (error instanceof AddressInUseError) {
       await provisioner.remove(node.id);
-      await changeNode(parts, node.id, noPlace);
+      await changeNode(parts, node.id, noAddress);
     }
     throw error;
   }

@@ -3,7 +3,8 @@ import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Store } from './tables.ts';
 
-export interface Facts {
+/** What the table `facts` has about the whole store. */
+export interface StoreFacts {
   readonly tenantId: string;
 }
 
@@ -16,7 +17,7 @@ export async function insertInitialRows({
   store: Store;
   clock: Clock;
   random: Random;
-}): Promise<Facts> {
+}): Promise<StoreFacts> {
   const created_at = clock.wallMs();
   return store.transaction().execute(async (transaction) => {
     const { numInsertedOrUpdatedRows } = await transaction

@@ -38,8 +38,11 @@ export function answerForData(peers: Peers, data: DataService): void {
 /** The interface of a data service over all nodes with documents. Figures are those of this node. */
 export function everyNode({ view, nodeId, data, peers, log }: EveryNodeDeps): DataService {
   const others = () => view.dataNodes.filter(({ uuid }) => uuid !== nodeId);
-  /** A node that does not answer is left out: compactions are asynchronous, and it compacts by its thresholds later. */
-  const each = async (name: string, body: unknown): Promise<void> => {
+  /**
+   * Leaves out nodes that do not answer: compactions are asynchronous, and such a node compacts by its thresholds later.
+   * @throws UnavailableError if this node has no documents and no other node has answered
+   */
+  const onEachOther = async (name: string, body: unknown): Promise<void> => {
     const calls = others().map(async ({ uuid, otpNode }) => {
       try {
         await peers.ask(uuid, name, body, askTimeoutMs);
@@ -79,11 +82,11 @@ export function everyNode({ view, nodeId, data, peers, log }: EveryNodeDeps): Da
     },
     async compact(uuid, request) {
       if (view.isActive) await data.compact(uuid, request);
-      await each('compact', { uuid, order: request });
+      await onEachOther('compact', { uuid, order: request });
     },
     async cancelCompaction(uuid, origin) {
       if (view.isActive) await data.cancelCompaction(uuid, origin);
-      await each('cancelCompaction', { uuid, origin });
+      await onEachOther('cancelCompaction', { uuid, origin });
     },
     onChange: (listener) => data.onChange(listener),
   };

@@ -1,4 +1,4 @@
-// Handlers of the view ports.
+// Handlers of the view ports (`--capi-port`): databases are found, views are refused.
 
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -7,7 +7,7 @@ import { documentRefusals } from '../refusals/documents.refusals.ts';
 import * as contract from './capi.contract.ts';
 
 export function capiRoutes({ view, product }: { view: ClusterView; product: Product }): BoundRoute[] {
-  const found = (base: string | undefined, context: Context): string => {
+  const bucketName = (base: string | undefined, context: Context): string => {
     const bucket = view
       .liveBuckets()
       .find(({ name, uuid, type }) => type === 'native' && (base === name || base === `${name}+${uuid}`));
@@ -18,7 +18,7 @@ export function capiRoutes({ view, product }: { view: ClusterView; product: Prod
   };
   // Published clients repeat a view query that got 501 until it times out, but report a 404 with its reason at once.
   const noViews = (base: string | undefined, context: Context): never => {
-    found(base, context);
+    bucketName(base, context);
     throw documentRefusals.noViews();
   };
   return [
@@ -26,7 +26,7 @@ export function capiRoutes({ view, product }: { view: ClusterView; product: Prod
       reply.json({ couchdb: 'Welcome', version: product.version, views: 'not served by this version' }),
     ),
     bind(contract.CapiBucket, ({ params }, context) =>
-      reply.json({ db_name: found(params['base'], context) }),
+      reply.json({ db_name: bucketName(params['base'], context) }),
     ),
     bind(contract.CapiDesignDocument, ({ params }, context) => noViews(params['base'], context)),
     bind(contract.CapiView, ({ params }, context) => noViews(params['base'], context)),

@@ -36,13 +36,13 @@ export interface ClusterState {
   lastBalance?: RebalanceOutcome;
   /** A rebalance that failed and will be tried again. */
   retry?: RebalanceRetry;
-  /** A node moved to another server group; the maps take that into account only at the next rebalance. */
+  /** A node moved to another server group, which the maps take into account only at the next rebalance. */
   needsRebalance?: true;
   /** How many rebalances and failovers began and ended, by their published names. */
   counters?: Readonly<Record<string, number>>;
 }
 
-/** Only `active` nodes have documents. `inactiveAdded`: until the next rebalance; `inactiveFailed`: failed over. */
+/** Only `active` nodes have documents. `inactiveAdded`: added, until the next rebalance; `inactiveFailed`: failed over. */
 type Membership = 'active' | 'inactiveAdded' | 'inactiveFailed';
 
 /** Nodes that may fail together. */
@@ -51,26 +51,26 @@ export interface NodeGroup {
   readonly name: string;
 }
 
-/** Written before its first step, so that another orchestrator continues it. */
+/** A running rebalance or failover, stored before its first step, so that another orchestrator can continue it. */
 export interface RebalancePlan {
   readonly id: string;
   readonly kind: RebalanceKind;
   /** The term of the orchestrator that executes the plan: an orchestrator that reads a higher one stops. */
   readonly term: number;
-  /** Ids of the nodes that have the documents at its end. */
+  /** Ids of the nodes that have the documents when the plan has ended. */
   readonly nodes: readonly string[];
-  /** Ids of the nodes that leave the cluster at its end. */
+  /** Ids of the nodes that have left the cluster by then. */
   readonly ejected: readonly string[];
-  /** Ids of the nodes that are failed over at its end. */
+  /** Ids of the nodes that are failed over by then. */
   readonly failing?: readonly string[];
   /** Copies that may lack durable writes may serve where there is no other. */
   readonly allowUnsafe?: boolean;
-  /** Why the orchestrator planned it by itself. */
+  /** Why the orchestrator made the plan without a request of a client. */
   readonly automatic?: string;
   readonly startedMs: number;
-  /** Present in an automatic retry: how many further attempts remain after it. */
+  /** Present in an automatic retry: how many attempts remain after this one. */
   readonly attemptsLeft?: number;
-  /** Set when it ends before its last step: a client stopped it (null), or it failed for this reason. */
+  /** Set when the plan ends before its last step: a client stopped it (null), or it failed for this reason. */
   readonly stopping?: { readonly reason: string | null };
 }
 
@@ -86,7 +86,7 @@ export interface RebalanceRetry {
 
 export type RebalanceKind = 'rebalance' | 'gracefulFailover' | 'failover';
 
-/** How the last one ended. */
+/** How the last rebalance or failover ended. */
 export interface RebalanceOutcome {
   readonly id: string;
   readonly kind: RebalanceKind;
@@ -94,7 +94,7 @@ export interface RebalanceOutcome {
   readonly reason?: string;
   readonly endedMs: number;
   readonly startedMs?: number;
-  /** Names of the nodes that it concerned, of which some have left since. */
+  /** Names of the nodes concerned, of which some may have left since. */
   readonly named?: Readonly<Record<'kept' | 'ejected' | 'failed', readonly string[]>>;
 }
 
@@ -107,19 +107,20 @@ export interface ServiceQuotas {
 
 export interface NodeState {
   uuid: string;
+  /** The name of the node in the cluster, as published: `ns_1@10.0.0.2`. */
   otpNode: string;
   /** The name under which others reach this node; null while it is known only as "this host". */
   hostname: string | null;
   membership: Membership;
-  /** It became active by a rebalance that has not completed: others that were away since then may not know of it. */
+  /** The node became active by a rebalance that has not completed: nodes that were down since then may not know of it. */
   newlyActive?: true;
-  /** It is recovered by delta recovery: until the rebalance has completed it keeps what it has, also of shards that it does not have yet. */
+  /** The node is being recovered by delta recovery: until the rebalance has completed it keeps all of its copies, also of shards that the maps do not give it yet. */
   keepsCopies?: true;
   /** How a node that was failed over is recovered. */
   recovery?: 'full' | 'delta';
-  /** The uuid of its server group; absent: the first. */
+  /** The uuid of the node's server group; absent: the first group. */
   group?: string;
-  /** It was added and has not started in this cluster yet. */
+  /** The node was added and has not started in this cluster yet. */
   joining?: true;
   /** Null until services are chosen; then provisioning uses the default. */
   services: string[] | null;
@@ -129,9 +130,9 @@ export interface NodeState {
   alternate: AlternateAddresses | null;
   /** Absent in a configuration that an older version wrote, until the setting is changed. */
   network?: NodeNetwork;
-  /** What the node knows of the configuration and of messages between nodes; absent: it is of 0.2. */
+  /** The version of the configuration and of the messages between nodes that the node knows (`node-versions.ts`); absent: the node is of 0.2. */
   version?: number;
-  /** The version of the published protocol that its clients may use; absent: it is of 0.2. */
+  /** The version of the published protocol that the node's clients may use; absent: the node is of 0.2. */
   compatibility?: number;
 }
 
@@ -260,11 +261,11 @@ export interface ShardPlacement {
   readonly successor?: number;
 }
 
-/** Where every member of a shard has lost its memory this node continues, since its disk has what was acknowledged as persisted. */
+/** The node that continues a shard whose members have all lost their memory: its disk has every write that was acknowledged as persisted. */
 export interface LastActive {
-  /** Its id. */
+  /** Id of the node. */
   readonly node: string;
-  /** The epoch that was the last to end: no node has confirmed a later one. */
+  /** The last epoch that ended: no node has confirmed a later one. */
   readonly epoch: number;
 }
 

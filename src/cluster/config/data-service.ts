@@ -57,7 +57,7 @@ export interface MeasuredBucket {
   fragmentationPercent: number;
   /** A running compaction: documents copied, of about how many. */
   compaction: { origin: string; done: number; total: number } | null;
-  /** While a persistent bucket starts: documents whose key, and value, are in memory, of how many on disk. */
+  /** While a persistent bucket starts: how many keys and values are in memory, and how many documents are on disk. */
   warmUp: WarmUpFigures | null;
   /** The part of the memory in use that document headers and the key index take. */
   metaBytes: number;

@@ -1,7 +1,7 @@
-// Names of nodes: each has one that is unique in the cluster (`ns_1@10.0.0.2`), also where several run on one machine.
+// Names of nodes (`otpNode`): each node has a name that is unique in the cluster (`ns_1@10.0.0.2`), also where several nodes run on one machine.
 import type { ClusterState, NodeState } from '../config/cluster-state.ts';
 
-/** The name for a node at a host; of several at one host, the later ones are numbered. */
+/** An unused name for a node at a host: the first node there is `ns_1`, further ones are `n_1`, `n_2` and so on. */
 export function freeOtpNode({ nodes }: Pick<ClusterState, 'nodes'>, host: string): string {
   const usedNames = new Set(nodes.map(({ otpNode }) => otpNode));
   const names = ['ns_1', ...Array.from({ length: nodes.length }, (_, at) => `n_${at + 1}`)];

@@ -1,6 +1,6 @@
 // Finds the groups of a user at an LDAP server, including nested groups.
 import type { Client, Entry } from 'ldapts';
-import { bindForQueries, dnOf, RefusedByServer } from './ldap-names.ts';
+import { bindForQueries, dnOf, LdapRefusalError } from './ldap-names.ts';
 import {
   escapedDn,
   escapedFilter,
@@ -20,7 +20,7 @@ interface Placeholders {
 export async function groupsOf(client: Client, settings: LdapSettings, name: string): Promise<string[]> {
   if (settings.groupsQuery === '') return [];
   const query = parseGroupsQuery(settings.groupsQuery);
-  if ('problem' in query) throw new RefusedByServer(query.problem);
+  if ('problem' in query) throw new LdapRefusalError(query.problem);
   const dn = settings.groupsQuery.includes('%D') ? await dnOf(client, settings, name) : null;
   await bindForQueries(client, settings);
   const direct = await queryGroups(client, query, { name, dn });
@@ -35,12 +35,12 @@ async function withNested(
   direct: readonly string[],
 ): Promise<string[]> {
   if (groupsQuery.includes('%u'))
-    throw new RefusedByServer('%u placeholder is not allowed in nested groups search');
+    throw new LdapRefusalError('%u placeholder is not allowed in nested groups search');
   const all = new Set(direct);
   let level: readonly string[] = direct;
   for (let depth = 0; level.length > 0; depth++) {
     if (depth === nestedGroupsMaxDepth) {
-      if (failOnMaxDepth) throw new RefusedByServer('Nested search max depth has been reached');
+      if (failOnMaxDepth) throw new LdapRefusalError('Nested search max depth has been reached');
       break;
     }
     const next: string[] = [];
@@ -71,7 +71,7 @@ async function queryGroups(
     },
   );
   if (attribute === null) return searchEntries.map(({ dn }) => dn);
-  if (searchEntries.length > 1) throw new RefusedByServer('several entries have that name');
+  if (searchEntries.length > 1) throw new LdapRefusalError('several entries have that name');
   return searchEntries.flatMap((entry) => valuesOf(entry, attribute));
 }
 

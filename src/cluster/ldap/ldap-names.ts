@@ -9,7 +9,7 @@ import {
 } from './ldap-settings.ts';
 
 /** A refusal by the LDAP server: other hosts are not tried, since they would answer the same. */
-export class RefusedByServer extends Error {}
+export class LdapRefusalError extends Error {}
 
 export async function bindForQueries(
   client: Client,
@@ -33,7 +33,7 @@ export async function dnOf(client: Client, settings: LdapSettings, name: string)
     sizeLimit: 2,
   });
   const [found, ...others] = searchEntries;
-  if (found === undefined) throw new RefusedByServer('no entry has that name');
-  if (others.length > 0) throw new RefusedByServer('several entries have that name');
+  if (found === undefined) throw new LdapRefusalError('no entry has that name');
+  if (others.length > 0) throw new LdapRefusalError('several entries have that name');
   return found.dn;
 }

@@ -6,7 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
 import { groupsOf } from './ldap-groups.ts';
-import { bindForQueries, dnOf, RefusedByServer } from './ldap-names.ts';
+import { bindForQueries, dnOf, LdapRefusalError } from './ldap-names.ts';
 import type { LdapSettings } from './ldap-settings.ts';
 
 export interface LdapOptions {
@@ -31,7 +31,7 @@ export class LdapServer implements DirectoryServer {
       return { kind: 'accepted', dn };
     } catch (error) {
       const reason = (error as Error).message;
-      return error instanceof RefusedByServer ? { kind: 'refused', reason } : { kind: 'failed', reason };
+      return error instanceof LdapRefusalError ? { kind: 'refused', reason } : { kind: 'failed', reason };
     }
   }
 
@@ -59,7 +59,7 @@ export class LdapServer implements DirectoryServer {
       try {
         return await this.#on(host, settings, act);
       } catch (error) {
-        if (error instanceof RefusedByServer) throw error;
+        if (error instanceof LdapRefusalError) throw error;
         failure = new Error(`${host}:${settings.port}: ${(error as Error).message || 'no connection'}`);
       }
     }
@@ -138,6 +138,6 @@ async function bind(client: Client, dn: string, password: string): Promise<void>
     await client.bind(dn, password);
   } catch (error) {
     const isWrong = error instanceof InvalidCredentialsError || error instanceof NoSuchObjectError;
-    throw isWrong ? new RefusedByServer('the name or the password is wrong') : error;
+    throw isWrong ? new LdapRefusalError('the name or the password is wrong') : error;
   }
 }

@@ -10,7 +10,7 @@ import {
   type RowsMessage,
   unpackRows,
 } from '#metrics/range/node-rows.ts';
-import { QueryRefused, RangeBudget } from '#metrics/range/range-budget.ts';
+import { RangeBudget, RefusedQueryError } from '#metrics/range/range-budget.ts';
 import { keyspaceKey, RangeEvaluator, type RangeSource } from '#metrics/range/range-evaluator.ts';
 import type { RangeRequest } from '#metrics/range/range-request.ts';
 import type { Labels } from '#metrics/sample.ts';
@@ -64,7 +64,7 @@ export class RangeNodes {
 
   #otherNode(snapshot: StableNodeSnapshot): RangeNode {
     const rows = async (request: RangeRequest, _: Plan, caller: RangeCaller): Promise<NodeRows> => {
-      if (!snapshot.isAnswering) throw new QueryRefused('Node is down');
+      if (!snapshot.isAnswering) throw new RefusedQueryError('Node is down');
       const { uuid } = snapshot.node;
       const keyspaces = caller.seesAll ? null : await this.#readableKeyspaces(uuid, request, caller);
       const found = unpackRows(
@@ -99,7 +99,7 @@ export class RangeNodes {
       );
       return packRows(rows);
     } catch (error) {
-      if (!(error instanceof QueryRefused)) throw error;
+      if (!(error instanceof RefusedQueryError)) throw error;
       return { lists: [], problems: [error.message], explanations: [] };
     }
   }
@@ -117,7 +117,7 @@ export class RangeNodes {
   ): Promise<T> {
     const { clock } = this.#deps;
     const plan = planOf(functions);
-    if ('problem' in plan) throw new QueryRefused(plan.problem);
+    if ('problem' in plan) throw new RefusedQueryError(plan.problem);
     const end = new AbortController();
     const timer = clock.after(timeoutMs, () => end.abort());
     try {

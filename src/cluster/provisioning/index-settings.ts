@@ -24,7 +24,7 @@ const storageModes: Record<Edition, readonly string[]> = {
 };
 const intervalMax = 2 ** 31 - 1;
 
-/** Stored and read back; `storageMode` shows as the type of indexes, which are all stored in files. */
+/** The node uses `numReplica`, shows `storageMode` as the type of indexes (all are in files), and only stores and returns the others. */
 export class IndexSettings {
   readonly #store: SettingsStore;
   readonly #edition: Edition;

@@ -9,7 +9,7 @@ import {
   type FoundCluster,
   findCluster,
   type TargetAccount,
-  TargetProblem,
+  TargetError,
 } from './target-cluster.ts';
 import type { StoredReference, XdcrState } from './xdcr-state.ts';
 
@@ -131,7 +131,7 @@ export class ReferenceChecks {
       // Another cluster has this address now.
       return { node, found: found.uuid === reference.uuid ? found : null, isLoginRefused: false };
     } catch (error) {
-      if (!(error instanceof TargetProblem)) throw error;
+      if (!(error instanceof TargetError)) throw error;
       return { node, found: null, isLoginRefused: error.isLoginRefused };
     }
   }

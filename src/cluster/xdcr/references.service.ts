@@ -9,7 +9,7 @@ import {
   findAuthority,
   findCluster,
   type TargetAccount,
-  TargetProblem,
+  TargetError,
 } from './target-cluster.ts';
 import {
   clientKeyPurpose,
@@ -156,7 +156,7 @@ async function reachable<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof TargetProblem) throw xdcrRefusals.unreachable({ problem: error.message });
+    if (error instanceof TargetError) throw xdcrRefusals.unreachable({ problem: error.message });
     throw error;
   }
 }

@@ -22,7 +22,7 @@ import {
   type ReplicationSettings,
   readSettings,
 } from './replication-settings.ts';
-import { type CallTarget, findBucket, TargetProblem } from './target-cluster.ts';
+import { type CallTarget, findBucket, TargetError } from './target-cluster.ts';
 import { limits, type StoredReference, type StoredReplication, type XdcrState } from './xdcr-state.ts';
 
 export interface ReplicationsDeps {
@@ -208,7 +208,7 @@ export class ReplicationsService {
     const [hostname = reference.hostname] = reference.nodes;
     const account = { ...references.accountOf(reference), hostname };
     const found = await findBucket(callTarget, account, bucket).catch((error: Error) => {
-      throw error instanceof TargetProblem ? invalid({ toBucket: error.message }) : error;
+      throw error instanceof TargetError ? invalid({ toBucket: error.message }) : error;
     });
     if (found === null)
       throw invalid({ toBucket: `Error validating target bucket '${bucket}'. err=Bucket doesn't exist` });

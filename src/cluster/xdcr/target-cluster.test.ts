@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { rest } from '#client/rest.adapter.ts';
 import { OpensslAuthority, type Pair } from '../../../test/support/openssl.ts';
-import { findCluster, type TargetAccount, TargetProblem } from './target-cluster.ts';
+import { findCluster, type TargetAccount, TargetError } from './target-cluster.ts';
 
 const names = 'DNS:localhost,IP:127.0.0.1';
 const uuid = 'c'.repeat(32);
@@ -46,7 +46,7 @@ const aLogin = (hostname: string, certificate: string, more: Partial<TargetAccou
 
 const problemOf = async (account: TargetAccount): Promise<string> => {
   const found = await findCluster(rest, account).catch((error: Error) => error);
-  assert.ok(found instanceof TargetProblem, JSON.stringify(found));
+  assert.ok(found instanceof TargetError, JSON.stringify(found));
   return found.message;
 };
 

@@ -36,8 +36,8 @@ export interface FoundBucket {
 }
 
 /** Why the target cannot be used, in the published words. */
-export class TargetProblem extends Error {
-  override readonly name = 'TargetProblem';
+export class TargetError extends Error {
+  override readonly name = 'TargetError';
   /** The target answered, and refused the account. */
   readonly isLoginRefused: boolean;
 
@@ -50,15 +50,15 @@ export class TargetProblem extends Error {
 const timeoutMs = 10_000;
 const answerBytesMax = 8 << 20;
 
-/** @throws TargetProblem */
+/** @throws TargetError */
 export async function findCluster(call: CallTarget, account: TargetAccount): Promise<FoundCluster> {
   const hostname = account.certificate === '' ? account.hostname : await tlsAddress(call, account);
   const checkedAccount = { ...account, hostname };
   const pools = await read<{ uuid?: unknown; pools?: readonly unknown[] }>(call, checkedAccount, '/pools');
-  if (pools.pools?.length === 0) throw new TargetProblem('Remote node is not initialized.');
+  if (pools.pools?.length === 0) throw new TargetError('Remote node is not initialized.');
   const { uuid } = pools;
   if (typeof uuid !== 'string' || !/^[0-9a-fA-F-]{1,64}$/.test(uuid))
-    throw new TargetProblem('Could not get uuid of remote cluster. Remote cluster may be invalid.');
+    throw new TargetError('Could not get uuid of remote cluster. Remote cluster may be invalid.');
   const { nodesExt = [] } = await read<{ nodesExt?: readonly ExtendedNode[] }>(
     call,
     checkedAccount,
@@ -67,7 +67,7 @@ export async function findCluster(call: CallTarget, account: TargetAccount): Pro
   return { uuid, nodes: nodeAddresses(nodesExt, hostname, account.certificate !== '') };
 }
 
-/** The certificate of the authority of the cluster, as PEM. It is public, and comes without encryption. @throws TargetProblem */
+/** The certificate of the authority of the cluster, as PEM. It is public, and comes without encryption. @throws TargetError */
 export async function findAuthority(call: CallTarget, hostname: string): Promise<string> {
   const { host, port } = hostAndPortOf(hostname);
   const target = { host, port, timeoutMs, answerBytesMax };
@@ -75,7 +75,7 @@ export async function findAuthority(call: CallTarget, hostname: string): Promise
     throw problemOf(error, host, port);
   });
   if (answer.status === 200 && isCertificate(answer.body)) return answer.body;
-  throw new TargetProblem(
+  throw new TargetError(
     `The cluster at ${hostname} does not show the certificate of its authority; send it as certificate`,
   );
 }
@@ -89,7 +89,7 @@ function isCertificate(text: string): boolean {
   }
 }
 
-/** Null: there is no such bucket. @throws TargetProblem */
+/** Null: there is no such bucket. @throws TargetError */
 export async function findBucket(
   call: CallTarget,
   account: TargetAccount,
@@ -144,7 +144,7 @@ async function tlsAddress(call: CallTarget, account: TargetAccount): Promise<str
   });
   const secure = (parseJson(plain.body) as { httpsMgmt?: unknown } | null)?.httpsMgmt;
   if (typeof secure !== 'number')
-    throw new TargetProblem('Could not get ssl ports. Remote cluster may not support encryption.');
+    throw new TargetError('Could not get ssl ports. Remote cluster may not support encryption.');
   return `${account.hostname.slice(0, account.hostname.lastIndexOf(':'))}:${secure}`;
 }
 
@@ -163,13 +163,13 @@ async function read<T>(
   });
   if (mayBeMissing && answer.status === 404) return null as T;
   if (answer.status === 401 || answer.status === 403)
-    throw new TargetProblem(
+    throw new TargetError(
       `Authentication failed. Verify username and password. Got HTTP status ${answer.status} from REST call get to ${account.hostname}${path}. Body was: []`,
       true,
     );
   const value = answer.status === 200 ? parseJson(answer.body) : null;
   if (value === null)
-    throw new TargetProblem('Could not get cluster info from remote cluster. Remote cluster may be invalid.');
+    throw new TargetError('Could not get cluster info from remote cluster. Remote cluster may be invalid.');
   return value as T;
 }
 
@@ -190,23 +190,23 @@ function parseJson(text: string): unknown {
 const noTlsCodes = ['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'EPROTO'];
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
-function problemOf(error: unknown, host: string, port: number): TargetProblem {
+function problemOf(error: unknown, host: string, port: number): TargetError {
   const code = codeOf(error);
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return new TargetProblem(
+    return new TargetError(
       `Failed to resolve address for "${host}". The hostname may be incorrect or not resolvable.`,
     );
   const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO/.test(code);
   if (isCertificate || noTlsCodes.includes(code))
-    return new TargetProblem(
+    return new TargetError(
       `The certificate of "${host}" on port ${port} is not accepted: ${(error as Error).message}`,
     );
   // The target ended the handshake, for instance because it does not accept the client certificate.
   if (code.startsWith('ERR_SSL_'))
-    return new TargetProblem(
+    return new TargetError(
       `"${host}" on port ${port} refuses the TLS connection: ${(error as Error).message}`,
     );
-  return new TargetProblem(
+  return new TargetError(
     `Could not connect to "${host}" on port ${port}. This could be due to an incorrect host/port combination or a firewall in place between the servers.`,
   );
 }

@@ -1,4 +1,4 @@
-// The key of a primary index: the document's id, so that it can be scanned by bounds as any other.
+// The key of a primary index: the document's id, so that it can be scanned by bounds like any other key.
 import { KeyWriter } from './key-writer.ts';
 
 /** Ids have at most 250 bytes; escaping can double each byte. */

@@ -1,9 +1,9 @@
 // Changes index definitions for statements: calls the main thread, waits for the effect, and throws published errors.
+import { untilAborted } from '#ports/within.ts';
 import type { IndexAdmin, IndexChange, IndexStatus, NewIndex } from '#sqlpp/datastore/indexes.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { CreateOutcome } from '../index.contract.ts';
-import { unlessAborted } from '../scan/consistency.ts';
 import type { IndexCatalogue } from '../scan/index-catalogue.ts';
 import type { LinkCalls } from './link-calls.ts';
 
@@ -85,7 +85,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
         throw sqlError(5000, `index ${status.definition.name} cannot be built: ${status.message ?? ''}`);
     }
     // A statement on another node may follow at once.
-    await unlessAborted(signal, this.calls.call<void>({ method: 'ready elsewhere', ids }));
+    await untilAborted(signal, this.calls.call<void>({ method: 'ready elsewhere', ids }));
   }
 }
 

@@ -1,5 +1,6 @@
 // Waits until an index contains the changes that a scan must see.
 import type { Clock } from '#ports/clock.ts';
+import { untilAborted } from '#ports/within.ts';
 import type { Consistency } from '#sqlpp/datastore/indexes.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { IndexProgress } from '../shared/index-progress.ts';
@@ -42,7 +43,7 @@ export async function waitFor(wait: Wait): Promise<void> {
     const renew = consistency.kind === 'at' ? consistency.renew : undefined;
     if (reached === 'other history' && renew !== undefined && nowMs - renewedMs >= renewMs) {
       renewedMs = nowMs;
-      consistency = await unlessAborted(signal, renew());
+      consistency = await untilAborted(signal, renew());
       continue;
     }
     const pauseMs = Math.min(endMs - nowMs, reached === 'other history' ? renewMs : recheckMs);
@@ -66,20 +67,8 @@ async function untilChanged({ signal, onChange }: Wait, published: Promise<void>
   const changed = Promise.withResolvers<void>();
   const listening = onChange(changed.resolve);
   try {
-    await unlessAborted(signal, Promise.race([published, changed.promise]));
+    await untilAborted(signal, Promise.race([published, changed.promise]));
   } finally {
     listening.stop();
-  }
-}
-
-/** Resolves as `pause`, or rejects with the signal's reason. */
-export async function unlessAborted<T>(signal: AbortSignal, pause: Promise<T>): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([pause, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }

@@ -74,9 +74,10 @@ function selectionOf(options: RestoreOptions): { selection?: SelectionRequest } 
 function asText({ backup, buckets, indexes, notes, problems }: RestoreResult, seconds: number): string {
   const lines = buckets.map(({ bucket, targets, documents, deletions, skipped, filtered }) => {
     const to = targets.length === 1 && targets[0] === bucket ? '' : ` to ${targets.join(', ')}`;
-    const left = skipped === 0 ? '' : `; ${skipped} of them skipped, since the bucket has them or newer ones`;
-    const others = filtered === 0 ? '' : `; ${filtered} others left out by the filters`;
-    return `${bucket}${to}: ${counted(documents, 'document')}, ${counted(deletions, 'deletion')}${left}${others}`;
+    const skippedText =
+      skipped === 0 ? '' : `; ${skipped} of them skipped, since the bucket has them or newer ones`;
+    const filteredText = filtered === 0 ? '' : `; ${filtered} others left out by the filters`;
+    return `${bucket}${to}: ${counted(documents, 'document')}, ${counted(deletions, 'deletion')}${skippedText}${filteredText}`;
   });
   if (indexes > 0) lines.push(`${counted(indexes, 'index').replace('indexs', 'indexes')} created`);
   lines.push(...notes, ...problems, `backup ${backup}: restored in ${seconds.toFixed(1)} s`);

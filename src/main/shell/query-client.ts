@@ -25,13 +25,13 @@ export interface QueryTarget {
 }
 
 /** Printed without a stack. */
-export class QueryFailure extends Error {
-  override name = 'QueryFailure';
+export class QueryError extends Error {
+  override name = 'QueryError';
   readonly explained = true;
 }
 
 /** The server that answered is no query service; no statement ran. */
-export class NoQueryService extends QueryFailure {}
+export class NoQueryServiceError extends QueryError {}
 
 const answerBytesMax = 256 * 1024 * 1024;
 
@@ -43,8 +43,8 @@ export async function sendStatement(
   const { status, body } = await post(target, JSON.stringify({ statement }), signal);
   const answer = parsedAnswer(body);
   if (answer !== null) return answer;
-  const Failure = status === 404 ? NoQueryService : QueryFailure;
-  throw new Failure(`${target.url} answered ${status} ${body.trim().slice(0, 200)}`.trim());
+  const ErrorClass = status === 404 ? NoQueryServiceError : QueryError;
+  throw new ErrorClass(`${target.url} answered ${status} ${body.trim().slice(0, 200)}`.trim());
 }
 
 function post(
@@ -57,9 +57,9 @@ function post(
   const { request } = address.protocol === 'https:' ? https : http;
   const fail = (error: Error): void =>
     reject(
-      error instanceof QueryFailure
+      error instanceof QueryError
         ? error
-        : new QueryFailure(
+        : new QueryError(
             signal?.aborted
               ? 'the statement was stopped'
               : `--url: cannot reach ${url}: ${connectionProblem(error)}`,
@@ -82,7 +82,7 @@ function post(
       bytes += chunk.length;
       if (bytes > answerBytesMax)
         response.destroy(
-          new QueryFailure('the answer has more than 256 MiB; read it in parts with LIMIT and OFFSET'),
+          new QueryError('the answer has more than 256 MiB; read it in parts with LIMIT and OFFSET'),
         );
     });
     response.on('error', fail);

@@ -10,9 +10,9 @@ import { splitWords } from '../split-words.ts';
 import { planSentences } from './plan-sentences.ts';
 import { queryUrl } from './query-address.ts';
 import {
-  NoQueryService,
+  NoQueryServiceError,
   type QueryAnswer,
-  QueryFailure,
+  QueryError,
   type QueryNotice,
   type QueryTarget,
   sendStatement,
@@ -108,11 +108,11 @@ class Shell {
     try {
       if (this.reader.length + line.length > statementMax) {
         this.reader.clear();
-        throw new QueryFailure(`a statement has at most ${statementMax} characters`);
+        throw new QueryError(`a statement has at most ${statementMax} characters`);
       }
       for (const statement of this.reader.add(`${line}\n`)) await this.run(statement);
     } catch (error) {
-      if (!isTerminal || !(error instanceof QueryFailure)) throw error;
+      if (!isTerminal || !(error instanceof QueryError)) throw error;
       process.stderr.write(`${error.message}\n`);
     }
     return true;
@@ -132,9 +132,9 @@ class Shell {
     try {
       return await sendStatement(this.target, text, signal);
     } catch (error) {
-      if (!(error instanceof NoQueryService)) throw error;
+      if (!(error instanceof NoQueryServiceError)) throw error;
       const url = await this.findService().catch(() => this.target.url);
-      if (url === null) throw new QueryFailure('--url: no node of this cluster runs the query service');
+      if (url === null) throw new QueryError('--url: no node of this cluster runs the query service');
       if (url === this.target.url) throw error;
       this.target = { ...this.target, url };
       return await sendStatement(this.target, text, signal);
@@ -161,7 +161,7 @@ class Shell {
       else if (errors.length === 0 || results.length > 0) process.stdout.write(table(results));
       if (this.isTiming) process.stderr.write(`time: ${metrics.elapsedTime ?? 'unknown'}\n`);
       if (answer.status !== 'success' || errors.length > 0)
-        throw new QueryFailure(
+        throw new QueryError(
           errors.map(notice).join('\n') || `the statement ended with status ${answer.status}`,
         );
     } finally {

@@ -23,8 +23,8 @@ const costTexts: Record<Cost, string> = {
 const sliceMs = 5;
 
 /** The query was refused; the message says why. */
-export class QueryRefused extends Error {
-  override name = 'QueryRefused';
+export class RefusedQueryError extends Error {
+  override name = 'RefusedQueryError';
 }
 
 export class RangeBudget {
@@ -59,7 +59,7 @@ export class RangeBudget {
     for (const cost of Object.keys(this.#spent) as Cost[]) {
       if (this.#spent[cost] <= this.#limits[cost]) continue;
       const advice = 'ask for fewer series, a larger step or a shorter interval';
-      throw new QueryRefused(
+      throw new RefusedQueryError(
         `more than ${this.#limits[cost]} ${costTexts[cost]} over all queries of the request: ${advice}`,
       );
     }

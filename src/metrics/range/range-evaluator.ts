@@ -33,7 +33,7 @@ export class RangeEvaluator {
     this.#clock = clock;
   }
 
-  /** @throws QueryRefused above a limit of the caller's request. */
+  /** @throws RefusedQueryError above a limit of the caller's request. */
   async rows(request: RangeRequest, plan: Plan, caller: EvaluationCaller): Promise<NodeRows> {
     const derived = derivedQuery(request.matchers);
     if (derived) return await this.#derived(derived, request, plan, caller);

@@ -21,7 +21,7 @@ const rangeShape = shape.object({
 
 const parameters =
   'Parameters: `start`, `end`, `step`, `timeWindow`, `nodes`, `aggregationFunction`, `timeout`, `alignTimestamps`; any other is a label that series must have with this value.';
-const computed = [
+const derivedMetrics = [
   'kv_hit_ratio',
   'kv_ep_cache_miss_ratio',
   'kv_ep_resident_items_ratio',
@@ -49,7 +49,7 @@ export const Range = defineRoute({
   path: `${root}/:metric`,
   access,
   answer: { json: rangeShape },
-  doc: `Values of a metric over an interval. ${parameters} In addition to the metrics of \`/metrics\` it serves derived ones: ${computed.join(', ')}.`,
+  doc: `Values of a metric over an interval. ${parameters} In addition to the metrics of \`/metrics\` it serves derived ones: ${derivedMetrics.join(', ')}.`,
 });
 
 export const RangeOfFunctions = defineRoute({

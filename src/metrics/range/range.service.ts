@@ -8,7 +8,7 @@ import { type Combiner, type Plan, planOf, stepOf } from '../query/plan.ts';
 import type { Labels } from '../sample.ts';
 import type { NodeRows, RangeCaller, RangeNode } from './node-rows.ts';
 import { type RangeAnswer, valueText } from './range.contract.ts';
-import { QueryRefused, type RangeBudget } from './range-budget.ts';
+import { type RangeBudget, RefusedQueryError } from './range-budget.ts';
 import type { RangeRequest } from './range-request.ts';
 
 /** What a node answered. */
@@ -60,7 +60,7 @@ export class RangeService {
   async #ask(node: RangeNode, request: RangeRequest, plan: Plan, caller: RangeCaller): Promise<NodeAnswer> {
     try {
       const { timeoutMs } = request;
-      const late = () => new QueryRefused('Request timed out');
+      const late = () => new RefusedQueryError('Request timed out');
       const found = await within(this.#clock, timeoutMs, node.rows(request, plan, caller), late);
       return { node: node.name, ...found };
     } catch (error) {
@@ -70,7 +70,7 @@ export class RangeService {
 }
 
 const errorText = (error: unknown): string =>
-  error instanceof QueryRefused ? error.message : `Unexpected error - ${(error as Error).message}`;
+  error instanceof RefusedQueryError ? error.message : `Unexpected error - ${(error as Error).message}`;
 
 /** Why there is no series is explained only where no node has one. */
 function errorsOf(answers: readonly NodeAnswer[]): RangeAnswer['errors'] {

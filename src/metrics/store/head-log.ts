@@ -48,21 +48,21 @@ export interface ReplayedRecord {
   readonly timeMs: number;
 }
 
-/** Replays records into a new head. Stops before a truncated record; throws DamagedRecord for a damaged one. */
+/** Replays records into a new head. Stops before a truncated record; throws DamagedRecordError for a damaged one. */
 export function* replay(bytes: Buffer, head: Head): Generator<ReplayedRecord> {
   let at = 0;
   while (at + recordHeaderBytes <= bytes.length) {
     const end = at + recordHeaderBytes + bytes.readUInt32LE(at);
     if (end > bytes.length) return;
     const payload = bytes.subarray(at + recordHeaderBytes, end);
-    if (crc32(payload) !== bytes.readUInt32LE(at + 4)) throw new DamagedRecord(at);
+    if (crc32(payload) !== bytes.readUInt32LE(at + 4)) throw new DamagedRecordError(at);
     yield { end, timeMs: apply(new RecordReader(payload), head) };
     at = end;
   }
 }
 
-class DamagedRecord extends Error {
-  override name = 'DamagedRecord';
+class DamagedRecordError extends Error {
+  override name = 'DamagedRecordError';
 
   constructor(at: number) {
     super(`the record at byte ${at} is damaged`);

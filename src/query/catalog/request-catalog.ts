@@ -82,7 +82,7 @@ export class RequestCatalog implements Catalog {
     { signal }: Pick<ExecuteContext, 'signal'>,
     warn: (warning: Error) => void,
   ): AsyncIterable<readonly CatalogRow[]> {
-    const found = await untilAborted(signal, this.rowsOf(collection, warn), () => {});
+    const found = await untilAborted(signal, this.rowsOf(collection, warn));
     yield found.map(({ id, value }) => ({ id, value: asValue(value) }));
   }
 
@@ -103,7 +103,7 @@ export class RequestCatalog implements Catalog {
     { signal }: Pick<ExecuteContext, 'signal'>,
   ): Promise<void> {
     if (!isOwnKeyspace(collection)) throw sqlError(11003, `DELETE on system:${collection}`);
-    await untilAborted(signal, removeFromNodes(this.source.service, collection, ids), () => {});
+    await untilAborted(signal, removeFromNodes(this.source.service, collection, ids));
   }
 }
 

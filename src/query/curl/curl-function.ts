@@ -5,12 +5,12 @@ import { JsonDepthError, JsonError, parseJson } from '#sqlpp/values/json-parse.t
 import type { Value } from '#sqlpp/values/value.ts';
 import type { CurlAllowlist } from '../query.contract.ts';
 import { isAllowed } from './allowlist.ts';
-import { CurlFailure, type CurlRequest, readCall } from './curl-options.ts';
+import { CurlError, type CurlRequest, readCall } from './curl-options.ts';
 import type { HttpReply } from './http-call.adapter.ts';
 
 export interface CurlFunctionOptions {
   readonly allowlist: () => CurlAllowlist;
-  /** Rejects with a CurlFailure. `take` is called with the bytes of each chunk. */
+  /** Rejects with a CurlError. `take` is called with the bytes of each chunk. */
   readonly send: (
     request: CurlRequest,
     signal: AbortSignal,
@@ -45,31 +45,31 @@ export class CurlFunction {
       const { request, isSilent } = readCall(address, given, this.options.userAgent());
       this.checkAllowed(request.url);
       return await this.read(request, signal, memory).catch((error: unknown) => {
-        if (isSilent && error instanceof CurlFailure) return null;
+        if (isSilent && error instanceof CurlError) return null;
         throw error;
       });
     } catch (error) {
-      throw error instanceof CurlFailure ? evaluationError(error.message) : error;
+      throw error instanceof CurlError ? evaluationError(error.message) : error;
     }
   }
 
   private checkAllowed(url: URL): void {
     if (isAllowed(url, this.options.allowlist())) return;
-    throw new CurlFailure(
+    throw new CurlError(
       `The end point ${url.origin}${url.pathname} is not permitted. List allowed end points in the configuration.`,
     );
   }
 
   private async read(request: CurlRequest, signal: AbortSignal, memory: CallMemory): Promise<Value> {
     if (this.running >= curlCallsMax)
-      throw new CurlFailure(`more than ${curlCallsMax} calls run at the same time`);
+      throw new CurlError(`more than ${curlCallsMax} calls run at the same time`);
     this.running++;
     let bytes = 0;
     const take = (chunkBytes: number): void => {
       bytes += chunkBytes;
       this.heldBytes += chunkBytes;
       if (this.heldBytes > curlBytesMax)
-        throw new CurlFailure(`the answers to all calls have more than ${curlBytesMax} bytes`);
+        throw new CurlError(`the answers to all calls have more than ${curlBytesMax} bytes`);
     };
     try {
       const { body } = await this.options.send(request, signal, take);
@@ -98,8 +98,8 @@ function jsonOf(body: Buffer, { origin, pathname }: URL): Value {
   try {
     return parseJson(body);
   } catch (error) {
-    if (error instanceof JsonDepthError) throw new CurlFailure(`the answer: ${error.message}`);
-    if (error instanceof JsonError) throw new CurlFailure(`Invalid JSON endpoint ${origin}${pathname}`);
+    if (error instanceof JsonDepthError) throw new CurlError(`the answer: ${error.message}`);
+    if (error instanceof JsonError) throw new CurlError(`Invalid JSON endpoint ${origin}${pathname}`);
     throw error;
   }
 }

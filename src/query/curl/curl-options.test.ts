@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { valueOfJson } from '../request/value-of-json.ts';
-import { CurlFailure, curlLimits, readCall } from './curl-options.ts';
+import { CurlError, curlLimits, readCall } from './curl-options.ts';
 
 const read = (options: object, address = 'https://h.example/a?b=1') =>
   readCall(address, valueOfJson(JSON.stringify(options)), 'divan/1').request;
@@ -47,7 +47,7 @@ test('a list of data may be long, and ends at the limit of all its texts', () =>
     textsRead = 0;
     assert.throws(
       () => readCall('http://h', { [name]: endless }, ''),
-      (error: Error) => error instanceof CurlFailure && error.message.startsWith(`${name}: it must have at`),
+      (error: Error) => error instanceof CurlError && error.message.startsWith(`${name}: it must have at`),
     );
     assert.equal(textsRead, 2);
   }
@@ -83,7 +83,7 @@ test('each refusal names the option and says what would be right', () => {
   for (const [options, text] of wrong)
     assert.throws(
       () => read(options),
-      (error: Error) => error instanceof CurlFailure && text.test(error.message),
+      (error: Error) => error instanceof CurlError && text.test(error.message),
       JSON.stringify(options).slice(0, 80),
     );
   for (const address of ['ftp://h', 'file:///etc/passwd', 'gopher://h', 'h.example', '//h', '', 'http://'])

@@ -14,7 +14,7 @@ export interface CurlRequest {
 }
 
 /** Why a call is refused; the text names the option. */
-export class CurlFailure extends Error {}
+export class CurlError extends Error {}
 
 export const curlLimits = {
   urlLength: 8_192,
@@ -64,21 +64,21 @@ const readEncodedData: Read = (value, draft, name) => {
 const readHeaders: Read = (value, draft, name) => {
   for (const text of textsOf(value, name)) {
     const at = text.indexOf(':');
-    if (at < 1) throw new CurlFailure(`${name}: a header has the form "Name: value"`);
+    if (at < 1) throw new CurlError(`${name}: a header has the form "Name: value"`);
     addHeader(draft, text.slice(0, at).trim().toLowerCase(), text.slice(at + 1).trim(), name);
   }
 };
 
 const readUser: Read = (value, draft, name) => {
   const text = textOf(value, name);
-  if (!text.includes(':')) throw new CurlFailure(`${name}: it must be "user:password"`);
+  if (!text.includes(':')) throw new CurlError(`${name}: it must be "user:password"`);
   addHeader(draft, 'authorization', `Basic ${Buffer.from(text).toString('base64')}`, name);
 };
 
 const options: Readonly<Record<string, Read>> = {
   request: (value, draft, name) => {
     const method = textOf(value, name);
-    if (method !== 'GET' && method !== 'POST') throw new CurlFailure(`${name}: it must be "GET" or "POST"`);
+    if (method !== 'GET' && method !== 'POST') throw new CurlError(`${name}: it must be "GET" or "POST"`);
     draft.method = method;
   },
   get: (value, draft, name) => {
@@ -90,10 +90,10 @@ const options: Readonly<Record<string, Read>> = {
   user: readUser,
   // Basic authentication is what `user` does.
   basic: (value, _draft, name) => {
-    if (!flagOf(value, name)) throw new CurlFailure(`${name}: there is no other authentication than basic`);
+    if (!flagOf(value, name)) throw new CurlError(`${name}: there is no other authentication than basic`);
   },
   insecure: (value, _draft, name) => {
-    if (flagOf(value, name)) throw new CurlFailure(`${name}: certificates are always verified`);
+    if (flagOf(value, name)) throw new CurlError(`${name}: certificates are always verified`);
   },
   'user-agent': (value, draft, name) => addHeader(draft, 'user-agent', textOf(value, name), name),
   'connect-timeout': (value, draft, name) => {
@@ -147,7 +147,7 @@ export interface ReadCall {
   readonly isSilent: boolean;
 }
 
-/** @throws CurlFailure */
+/** @throws CurlError */
 export function readCall(address: string, given: Value, userAgent: string): ReadCall {
   const draft: Draft = {
     method: null,
@@ -163,7 +163,7 @@ export function readCall(address: string, given: Value, userAgent: string): Read
   for (const [sent, value] of Object.entries((given ?? {}) as Record<string, Value>)) {
     const name = nameOf(sent);
     const read = Object.hasOwn(options, name) ? options[name] : undefined;
-    if (read === undefined) throw new CurlFailure(`option ${sent.slice(0, 100)}: it is not supported`);
+    if (read === undefined) throw new CurlError(`option ${sent.slice(0, 100)}: it is not supported`);
     read(value, draft, name);
   }
   return { request: requestOf(urlOf(address), draft), isSilent: draft.isSilent };
@@ -174,15 +174,15 @@ function nameOf(sent: string): string {
   return Object.hasOwn(synonyms, name) ? (synonyms[name] as string) : name;
 }
 
-/** @throws CurlFailure */
+/** @throws CurlError */
 export function urlOf(address: string): URL {
   if (address.length > curlLimits.urlLength)
-    throw new CurlFailure(`url: it must have at most ${curlLimits.urlLength} characters`);
+    throw new CurlError(`url: it must have at most ${curlLimits.urlLength} characters`);
   const url = URL.parse(address);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new CurlFailure('url: it must be an http or https address');
+    throw new CurlError('url: it must be an http or https address');
   if (url.username !== '' || url.password !== '')
-    throw new CurlFailure('url: name and password belong into the option user');
+    throw new CurlError('url: name and password belong into the option user');
   url.hash = '';
   return url;
 }
@@ -209,40 +209,40 @@ function addData(draft: Draft, text: string, name: string): void {
 
 function checkDataLength(length: number, name: string): void {
   if (length > curlLimits.dataLength)
-    throw new CurlFailure(`${name}: it must have at most ${curlLimits.dataLength} characters`);
+    throw new CurlError(`${name}: it must have at most ${curlLimits.dataLength} characters`);
 }
 
 function addHeader({ headers }: Draft, header: string, value: string, name: string): void {
   if (!/^[!#$%&'*+.^_`|~a-z0-9-]+$/.test(header) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-    throw new CurlFailure(`${name}: the name or the value of a header has a character that it must not have`);
-  if (refusedHeaders.has(header)) throw new CurlFailure(`${name}: the header ${header} cannot be set`);
+    throw new CurlError(`${name}: the name or the value of a header has a character that it must not have`);
+  if (refusedHeaders.has(header)) throw new CurlError(`${name}: the header ${header} cannot be set`);
   if (value.length > curlLimits.headerLength)
-    throw new CurlFailure(`${name}: a header must have at most ${curlLimits.headerLength} characters`);
+    throw new CurlError(`${name}: a header must have at most ${curlLimits.headerLength} characters`);
   headers[header] = value;
   if (Object.keys(headers).length > curlLimits.headers)
-    throw new CurlFailure(`${name}: there may be at most ${curlLimits.headers} headers`);
+    throw new CurlError(`${name}: there may be at most ${curlLimits.headers} headers`);
 }
 
 function textOf(value: Value, name: string): string {
   if (typeof value === 'string') return value;
-  throw new CurlFailure(`${name}: it must be a string`);
+  throw new CurlError(`${name}: it must be a string`);
 }
 
 /** A text, or a list of texts; other values in it are sent as JSON. */
 function* textsOf(value: Value, name: string): Iterable<string> {
   if (typeof value === 'string') return yield value;
-  if (!Array.isArray(value)) throw new CurlFailure(`${name}: it must be a string or a list of strings`);
+  if (!Array.isArray(value)) throw new CurlError(`${name}: it must be a string or a list of strings`);
   for (const item of value as Value[]) yield typeof item === 'string' ? item : jsonText(item);
 }
 
 function flagOf(value: Value, name: string): boolean {
   if (typeof value === 'boolean') return value;
-  throw new CurlFailure(`${name}: it must be true or false`);
+  throw new CurlError(`${name}: it must be true or false`);
 }
 
 function numberOf(value: Value, name: string, min: number, max: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new CurlFailure(`${name}: it must be a whole number from ${min} to ${max}`);
+  throw new CurlError(`${name}: it must be a whole number from ${min} to ${max}`);
 }
 
 /** 0: the default. */

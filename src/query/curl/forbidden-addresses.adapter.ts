@@ -1,4 +1,4 @@
-// Network addresses that CURL() never reads, whatever the allowlist permits: those of this machine, of its links, and of no single host.
+// Network addresses that CURL() never reads, whatever the allowlist permits: those of this machine and of its network link, of metadata services of clouds, and those that name no single host.
 import { isIP, isIPv4 } from 'node:net';
 import { AddressRanges } from '#ports/address-ranges.ts';
 
@@ -6,22 +6,22 @@ const ipv4Ranges = [
   '0.0.0.0/8', // this machine
   '127.0.0.0/8', // loopback
   '169.254.0.0/16', // link-local, with the metadata service of clouds
-  '100.100.100.200/32', // the metadata service of a cloud
-  '192.0.0.192/32', // the metadata service of another
-  '168.63.129.16/32', // the host of a virtual machine of another
+  '100.100.100.200/32', // metadata service of Alibaba Cloud
+  '192.0.0.192/32', // metadata service of Oracle Cloud
+  '168.63.129.16/32', // host of virtual machines of Azure
   '224.0.0.0/3', // multicast, reserved, broadcast
 ];
 
 const ipv6Ranges = [
   '::/127', // unspecified, loopback
   'fe80::/10', // link-local
-  'fec0::/10', // site-local, of old
-  'fd00:ec2::254', // the metadata service of a cloud
-  'fd20:ce::254', // the metadata service of another
+  'fec0::/10', // site-local (deprecated)
+  'fd00:ec2::254', // metadata service of AWS
+  'fd20:ce::254', // metadata service of Google Cloud
   'ff00::/8', // multicast
 ];
 
-/** A range of IPv4, and those of IPv6 whose addresses have the same ones in them. */
+/** An IPv4 range, and the IPv6 ranges whose addresses embed the addresses of that range. */
 function withEmbedded(range: string): string[] {
   const [address = '', bits = ''] = range.split('/');
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);

@@ -5,7 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Clock, Timer } from '#ports/clock.ts';
 import { http, https } from '#ports/node-http.ts';
-import { CurlFailure, type CurlRequest } from './curl-options.ts';
+import { CurlError, type CurlRequest } from './curl-options.ts';
 import { isForbidden } from './forbidden-addresses.adapter.ts';
 import type { Lookups } from './lookups.adapter.ts';
 
@@ -17,7 +17,7 @@ export interface HttpCallOptions {
   readonly lookups: Lookups;
   /** Certificate of an authority, as PEM, instead of Node's list. */
   readonly authority?: string;
-  /** Called with the bytes of each chunk of an answer. @throws CurlFailure above a limit */
+  /** Called with the bytes of each chunk of an answer. @throws CurlError above a limit */
   readonly take: (bytes: number) => void;
 }
 
@@ -29,7 +29,7 @@ export interface HttpReply {
 const headerBytesMax = 64 << 10;
 const text = { forbidden: 'its address is one of this machine, of a link, or of a metadata service' };
 
-/** Rejects with a CurlFailure, or with the signal's reason. */
+/** Rejects with a CurlError, or with the signal's reason. */
 export function httpCall(
   request: CurlRequest,
   signal: AbortSignal,
@@ -38,7 +38,7 @@ export function httpCall(
   const { promise, resolve, reject } = Promise.withResolvers<HttpReply>();
   const refuses = options.refuses ?? refusesAddress;
   const host = request.url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) > 0 && refuses(host)) return Promise.reject(new CurlFailure(text.forbidden));
+  if (isIP(host) > 0 && refuses(host)) return Promise.reject(new CurlError(text.forbidden));
   const outgoing = open(request, host, { ...options, refuses });
   const timers = limitTime(outgoing, request, options.clock);
   const abort = (): void => void outgoing.destroy(signal.reason as Error);
@@ -53,7 +53,7 @@ export function httpCall(
   outgoing.on('close', () => {
     for (const timer of timers) timer.cancel();
     signal.removeEventListener('abort', abort);
-    reject(new CurlFailure('the server closed the connection'));
+    reject(new CurlError('the server closed the connection'));
   });
   if (signal.aborted) abort();
   outgoing.end(request.body ?? undefined);
@@ -94,7 +94,7 @@ const checkedLookup =
       if (error !== null) return done(error, '', 0);
       const isRefused = addresses.some(({ address }) => refuses(address));
       const [first] = addresses;
-      if (isRefused || first === undefined) done(new CurlFailure(text.forbidden), '', 0);
+      if (isRefused || first === undefined) done(new CurlError(text.forbidden), '', 0);
       else if (options.all) done(null, [...addresses]);
       else done(null, first.address, first.family);
     });
@@ -106,7 +106,7 @@ function refusesAddress(address: string): boolean {
 
 function limitTime(outgoing: ClientRequest, { url, connectMs, totalMs }: CurlRequest, clock: Clock): Timer[] {
   const end = (ms: number, what: string): Timer =>
-    clock.after(ms, () => outgoing.destroy(new CurlFailure(`${what} took more than ${ms / 1000} seconds`)));
+    clock.after(ms, () => outgoing.destroy(new CurlError(`${what} took more than ${ms / 1000} seconds`)));
   const connecting = end(Math.min(connectMs, totalMs), 'the connection');
   outgoing.on('socket', (socket) =>
     socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => connecting.cancel()),
@@ -121,12 +121,12 @@ async function collect(
 ): Promise<HttpReply> {
   const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400 && response.headers.location !== undefined)
-    throw new CurlFailure('the server redirects to another address, which is not followed');
+    throw new CurlError('the server redirects to another address, which is not followed');
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > bytesMax) throw new CurlFailure(`the answer has more than ${bytesMax} bytes (result-cap)`);
+    if (bytes > bytesMax) throw new CurlError(`the answer has more than ${bytesMax} bytes (result-cap)`);
     take(chunk.length);
     chunks.push(chunk);
   }
@@ -134,8 +134,8 @@ async function collect(
 }
 
 /** The texts of the operating system name what failed; those of Node also have stacks and addresses. */
-function failureOf(error: Error): CurlFailure {
-  if (error instanceof CurlFailure) return error;
+function failureOf(error: Error): CurlError {
+  if (error instanceof CurlError) return error;
   const { code } = error as NodeJS.ErrnoException;
-  return new CurlFailure(code === undefined ? 'the connection failed' : `the connection failed: ${code}`);
+  return new CurlError(code === undefined ? 'the connection failed' : `the connection failed: ${code}`);
 }

@@ -1,7 +1,7 @@
 // Resolves names for CURL(). A look-up cannot be cancelled and takes one of the few threads of Node's pool, also after its call has ended,
 // so that it counts until it answers.
 import { type LookupAddress, lookup as lookUp } from 'node:dns';
-import { CurlFailure } from './curl-options.ts';
+import { CurlError } from './curl-options.ts';
 
 type Done = (error: Error | null, addresses: readonly LookupAddress[]) => void;
 
@@ -25,12 +25,12 @@ export class Lookups {
     this.resolve = resolve;
   }
 
-  /** Calls for the same name share one look-up. `done` gets a CurlFailure above a limit. */
+  /** Calls for the same name share one look-up. `done` gets a CurlError above a limit. */
   find(name: string, done: Done): void {
     const waiters = this.waiting.get(name);
     if (waiters !== undefined && waiters.length < lookupWaitersMax) waiters.push(done);
     else if (waiters !== undefined || this.waiting.size >= lookupsMax)
-      done(new CurlFailure(`more than ${lookupsMax} look-ups of names run at the same time`), []);
+      done(new CurlError(`more than ${lookupsMax} look-ups of names run at the same time`), []);
     else this.start(name, [done]);
   }
 

@@ -12,7 +12,7 @@ import {
   type LibraryCode,
   type RefusalType,
 } from './javascript-messages.ts';
-import { JavaScriptFailure, type JavaScriptThreads } from './javascript-threads.ts';
+import { JavaScriptError, type JavaScriptThreads } from './javascript-threads.ts';
 
 export interface Caller {
   /** Unique to a request: its calls may see global variables that earlier ones set. */
@@ -68,7 +68,7 @@ export class JavaScriptFunctions {
       const reply = await this.threads.run({ job, session, user: caller.user, signal: caller.signal });
       return resultOf(reply, code, failed);
     } catch (error) {
-      if (error instanceof JavaScriptFailure) throw failed(error.message, 'Limit exceeded');
+      if (error instanceof JavaScriptError) throw failed(error.message, 'Limit exceeded');
       throw error;
     }
   }
@@ -82,7 +82,7 @@ export class JavaScriptFunctions {
     const code = codeOf(library);
     const run = { job: { kind: 'check', library: code }, user: '', signal: neverAborted } as const;
     const reply = await this.threads.run(run).catch((error: unknown) => {
-      if (error instanceof JavaScriptFailure)
+      if (error instanceof JavaScriptError)
         return { kind: 'refused', reason: error.message, type: 'Limit exceeded' } as const;
       throw error;
     });

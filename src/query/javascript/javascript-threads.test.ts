@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { JavaScriptJob, JavaScriptReply, JavaScriptStart } from './javascript-messages.ts';
-import { JavaScriptFailure, JavaScriptThreads } from './javascript-threads.ts';
+import { JavaScriptError, JavaScriptThreads } from './javascript-threads.ts';
 
 class FakeWorker extends EventEmitter {
   readonly jobs: JavaScriptJob[] = [];
@@ -173,7 +173,7 @@ test('a job has a time limit even if its request has none', async () => {
   clock.advance(120_000);
   await assert.rejects(
     endless,
-    (error: Error) => error instanceof JavaScriptFailure && /120 sec/.test(error.message),
+    (error: Error) => error instanceof JavaScriptError && /120 sec/.test(error.message),
   );
   assert.equal(worker(0).isInterrupted, true);
   threads.stop();

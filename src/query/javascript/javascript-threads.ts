@@ -45,7 +45,7 @@ const spareThreads = 2;
 const spareWaiting = 20;
 
 /** Why a job has no reply. */
-export class JavaScriptFailure extends Error {}
+export class JavaScriptError extends Error {}
 
 interface PendingRun extends JavaScriptRun {
   readonly reply: Deferred<JavaScriptReply>;
@@ -83,12 +83,12 @@ export class JavaScriptThreads {
     return this.threads.size;
   }
 
-  /** Rejects with a JavaScriptFailure, or with the signal's reason. */
+  /** Rejects with a JavaScriptError, or with the signal's reason. */
   run(run: JavaScriptRun): Promise<JavaScriptReply> {
     if (run.signal.aborted) return Promise.reject(run.signal.reason as Error);
-    if (this.isStopped) return Promise.reject(new JavaScriptFailure('the query service stops'));
+    if (this.isStopped) return Promise.reject(new JavaScriptError('the query service stops'));
     if (!this.queue.mayAdd(run.user))
-      return Promise.reject(new JavaScriptFailure(`more than ${waitingMax} calls wait for a thread`));
+      return Promise.reject(new JavaScriptError(`more than ${waitingMax} calls wait for a thread`));
     const reply = deferred<JavaScriptReply>();
     const waiting: PendingRun = { ...run, reply, stopListening: () => {} };
     const abort = (): void => this.end(waiting, run.signal.reason as Error);
@@ -142,7 +142,7 @@ export class JavaScriptThreads {
     thread.timer = this.options.clock.after(javaScriptLimits.callMs, () =>
       this.end(
         waiting,
-        new JavaScriptFailure(`it ran for more than ${javaScriptLimits.callMs / 1000} seconds`),
+        new JavaScriptError(`it ran for more than ${javaScriptLimits.callMs / 1000} seconds`),
       ),
     );
   }
@@ -194,6 +194,6 @@ export class JavaScriptThreads {
 
   private fail(waiting: PendingRun, reason: string): void {
     waiting.stopListening();
-    waiting.reply.reject(new JavaScriptFailure(reason));
+    waiting.reply.reject(new JavaScriptError(reason));
   }
 }

@@ -6,9 +6,9 @@ import { asValue } from '../request/value-of-json.ts';
 import { changeCollections } from './collection-commands.ts';
 import type { CommandScope } from './command-scope.ts';
 import { changeFunctions, executeFunction } from './function-commands.ts';
-import { updateStatistics } from './gathered-statistics.ts';
 import { changeRoles } from './role-commands.ts';
 import { isTransactional, runTransactional, type TransactionCommand } from './transaction-commands.ts';
+import { updateStatistics } from './update-statistics.ts';
 
 export async function* runCommand(command: Command, scope: CommandScope): AsyncIterable<readonly Value[]> {
   if (command.kind === 'PREPARE') {

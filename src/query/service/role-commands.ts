@@ -45,7 +45,8 @@ async function changeOne(
   changed: readonly string[],
 ): Promise<void> {
   const { credential } = session;
-  if (credential === null) throw sqlError(5270, 'Roles are changed with a password, not with a certificate');
+  if (credential === null)
+    throw sqlError(5270, 'GRANT and REVOKE need a login with a password; a certificate is not enough');
   const { rest } = service.deps;
   const found = await rest.request(credential, 'GET', path);
   if (found.status === 404) throw sqlError(5210, holder);

@@ -99,7 +99,7 @@ export class StatementChoice {
     const { parts, unknownName: name, request } = this;
     const { queryContextText: queryContext } = request;
     if (name === null) return false;
-    const found = await untilAborted(signal, parts.deps.otherNodes.prepared(name, queryContext), () => {});
+    const found = await untilAborted(signal, parts.deps.otherNodes.prepared(name, queryContext));
     if (found === null) return false;
     const prepared = this.prepare(found.statement, null);
     this.addSigned({ name, queryContext, text: found.text, prepared });

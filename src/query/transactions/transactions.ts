@@ -90,7 +90,7 @@ export class Transactions {
     this.release(transaction);
   }
 
-  /** Discards all transactions; changes that client libraries have staged are cleaned up later as lost. */
+  /** Discards all transactions. The clean-up of lost attempts later removes changes that client libraries had staged for them. */
   stop(): void {
     this.isStopped = true;
     for (const transaction of this.all()) this.release(transaction);

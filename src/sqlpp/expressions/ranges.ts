@@ -74,7 +74,7 @@ class Ranges {
       } catch (error) {
         if (!failed) failure = error;
         failed = true;
-        if (context.looksAhead?.(error) !== true) break;
+        if (context.continuesAfter?.(error) !== true) break;
       }
     }
     if (failed) throw failure;

@@ -20,8 +20,11 @@ export interface EvaluationContext {
    * and evaluates the row again.
    */
   subquery(node: Subquery, values: readonly Value[]): Value;
-  /** Whether a loop goes on after this error of one element, to find what further ones need; it then throws the first error. */
-  looksAhead?(error: unknown): boolean;
+  /**
+   * Whether a loop evaluates its next elements although one threw this error, so that all subqueries that they need run together. The
+   * loop throws the first error at its end.
+   */
+  continuesAfter?(error: unknown): boolean;
   /** Calls a user-defined function; may throw to suspend. */
   userCall(call: UserCall, values: readonly Value[]): Value;
   /** Calls functions that need the service: ADVISOR, INFER_VALUE, CURL, VERSION, CURRENT_USERS, NODE_NAME and others. */

@@ -89,7 +89,7 @@ function evaluationOf(run: Run): EvaluationContext {
     uuid: () => run.drawn('uuid', uuid),
     timeZone: context.timeZone ?? 'UTC',
     subquery: (node, values) => run.subquery(node, values),
-    looksAhead: (error) => run.looksAhead(error),
+    continuesAfter: (error) => run.continuesAfter(error),
     userCall: (call, values) => run.userCall(call, values),
     special: (call, values) => run.special(call.name, values),
   };

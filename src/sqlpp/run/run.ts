@@ -169,9 +169,9 @@ export class Run {
     throw new SubqueryNeeded(resolved, values, key);
   }
 
-  /** For loops in expressions: whether to go on after this error of one element, to find what further elements need. */
-  looksAhead(error: unknown): boolean {
-    // Calls that the row may not need would be seen elsewhere.
+  /** For loops in expressions: see `EvaluationContext`. */
+  continuesAfter(error: unknown): boolean {
+    // Not for calls of other servers and languages: these would get calls that the row may not need.
     if (!(error instanceof SubqueryNeeded) || this.#programs.programs.get(error.node.logical)?.callsOut)
       return false;
     return this.#needed?.add(error) ?? false;

@@ -1,12 +1,13 @@
 // Nodes as processes of this machine, each on a loopback address of its own with the standard ports where the system has
 // such addresses (Linux), else on 127.0.0.1 with ports of its own.
+
 import { readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import { orAborted } from '../../or-aborted.ts';
+import { untilAborted } from '#ports/within.ts';
 import {
   AddressInUseError,
   type NodePorts,
@@ -73,7 +74,7 @@ export class LocalProvisioner implements Provisioner {
   async start(spec: NodeSpec, cancellation: AbortSignal): Promise<void> {
     const node = this.node(spec);
     try {
-      await orAborted(node.start(), cancellation);
+      await untilAborted(cancellation, node.start());
     } catch (error) {
       cancellation.throwIfAborted();
       if (await areFree(spec)) throw error;

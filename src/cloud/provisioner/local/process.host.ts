@@ -36,7 +36,7 @@ export class NodeProcess {
   private starting: Promise<void> | null = null;
   private timer: Timer | null = null;
   private watchMs = watchOtherMs;
-  private watchProblem: string | null = null;
+  private logProblem: string | null = null;
   private deaths = 0;
   private readyAtMs = 0;
   /** False from `stop` until the next `start`. */
@@ -47,13 +47,13 @@ export class NodeProcess {
     this.spec = options.spec;
   }
 
-  /** The reason why the node does not run; null while it runs. */
+  /** The reason why the node does not run; null while it runs, and if `stop` stopped it. */
   get downReason(): string | null {
     if (this.state === 'running') return null;
     return this.lastProblem ?? (this.state === 'starting' ? 'it is being started' : null);
   }
 
-  /** Finds the process that an earlier cloud process started, or starts one; resolves when it is ready, and restarts it if it ends. */
+  /** Adopts the process that an earlier cloud process started, or starts one. Resolves when the node is ready; restarts it whenever it ends. */
   start(): Promise<void> {
     this.shouldRun = true;
     if (this.state === 'running') return Promise.resolve();
@@ -141,19 +141,19 @@ export class NodeProcess {
       try {
         if (!isRunning(record)) return this.ended(record, 'is gone');
         truncateLog(this.options.folder);
-        this.watchProblem = null;
+        this.logProblem = null;
       } catch (error) {
-        this.reportWatch((error as Error).message);
+        this.reportLogProblem((error as Error).message);
       }
       this.watch(record);
     });
   }
 
-  /** The log of a node cannot be copied while the disk is full: it grows until it can. */
-  private reportWatch(reason: string): void {
-    if (reason !== this.watchProblem)
+  /** Logs once that the log of the node cannot be truncated, as on a full disk. The log grows meanwhile. */
+  private reportLogProblem(reason: string): void {
+    if (reason !== this.logProblem)
       this.options.log.warn('node.log_not_truncated', { node: this.spec.id, reason });
-    this.watchProblem = reason;
+    this.logProblem = reason;
   }
 
   private ended(record: ProcessRecord, reason: string): void {
