@@ -19,7 +19,7 @@ export interface RestTarget {
   authority?: string | null | undefined;
   /** With TLS, in the place of a password. */
   clientCertificate?: ClientCertificate | undefined;
-  /** Within this time the answer must be complete. */
+  /** The time within which the answer must be complete. */
   timeoutMs?: number | undefined;
   /** The largest body of an answer. */
   answerBytesMax?: number;

@@ -39,11 +39,11 @@ export interface ListenOptions {
 }
 
 interface Timeouts {
-  /** From the first byte of a request to the end of its headers. */
+  /** The limit from the first byte of a request to the end of its headers. */
   readonly headersMs: number;
-  /** Without a request. */
+  /** How long a connection stays open without a request. */
   readonly idleMs: number;
-  /** Between two checks of the headers' time. */
+  /** The interval of the checks of `headersMs`. */
   readonly checkMs: number;
 }
 

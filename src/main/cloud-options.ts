@@ -50,7 +50,7 @@ export const cloudOptions = {
   'rate-limit': {
     kind: kinds.count,
     default: 500,
-    doc: 'requests per second of one token; a burst may have those of five seconds',
+    doc: 'requests per second of one token; a burst may have five times as many',
   },
   config: { kind: kinds.path, doc: 'JSON file of clouds, users and tokens to create' },
   'ready-file': { kind: kinds.path, doc: 'JSON file to write when ready (mode 0600)' },

@@ -11,7 +11,7 @@ export const connectionOptions = (address: string, service: string, user: string
     url: { kind: httpUrl, default: address, doc: `${service}, with http:// or https://` },
     ca: {
       kind: kinds.path,
-      doc: 'file with the certificates (PEM) of the authorities of which one issued that of the node, for https://; without it the machine’s',
+      doc: 'PEM file of the authorities that may have issued the certificate of the node, for https:// (default: those that the machine trusts)',
     },
     username: { kind: kinds.text, default: 'Administrator', doc: user },
     password: { kind: kinds.text, doc: 'password of that user; better given by environment or file' },

@@ -215,11 +215,12 @@ async function completedCommands(): Promise<CompletedCommand[]> {
   ];
 }
 
-const environmentNote = 'Every option can be given by environment: --rest-port is DIVAN_REST_PORT.';
+const environmentNote =
+  'Each option can be set by an environment variable, such as DIVAN_LOG_LEVEL for --log-level.';
 
 function overview(): string {
   const rows = [...commands].map(([name, { doc }]) => `  divan ${name.padEnd(14)} ${doc}`);
-  return `Divan ${release}: a small, fast document database node.\n\n${rows.join('\n')}\n\nOptions: divan <command> --help\n`;
+  return `Divan ${release}: a small, fast document database node.\n\n${rows.join('\n')}\n\nOptions of a command: divan <command> --help\n`;
 }
 
 async function helpFor(name: string, command: OptionCommand, args: readonly string[]): Promise<string> {
@@ -233,7 +234,7 @@ async function helpFor(name: string, command: OptionCommand, args: readonly stri
 function unknownCommand(name: string): string {
   const names = [...commands.keys()];
   const near = nearest(name, names);
-  return `unknown command "${name}"${near === null ? `; there are ${names.join(', ')}` : `; did you mean "${near}"?`}`;
+  return `unknown command "${name}"${near === null ? `; the commands are ${names.join(', ')}` : `; did you mean "${near}"?`}`;
 }
 
 await main(process.argv.slice(2));

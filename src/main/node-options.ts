@@ -57,14 +57,22 @@ export const nodeOptions = {
   'rest-tls-port': { kind: kinds.port, default: 18091, doc: 'administration REST API over TLS' },
   'kv-port': { kind: kinds.port, default: 11210, doc: 'data service' },
   'kv-tls-port': { kind: kinds.port, default: 11207, doc: 'data service over TLS' },
-  'capi-port': { kind: kinds.port, default: 8092, doc: 'CAPI' },
-  'capi-tls-port': { kind: kinds.port, default: 18092, doc: 'CAPI over TLS' },
-  'dist-port': { kind: kinds.port, default: 21100, doc: 'node to node' },
-  'dist-tls-port': { kind: kinds.port, default: 21150, doc: 'node to node over TLS' },
+  'capi-port': { kind: kinds.port, default: 8092, doc: 'view port, which answers that views are not served' },
+  'capi-tls-port': { kind: kinds.port, default: 18092, doc: 'view port over TLS' },
+  'dist-port': {
+    kind: kinds.port,
+    default: 21100,
+    doc: 'port between nodes without TLS, which only names this server',
+  },
+  'dist-tls-port': {
+    kind: kinds.port,
+    default: 21150,
+    doc: 'messages and configuration between nodes, over TLS',
+  },
   'replication-port': {
     kind: kinds.port,
     default: 21200,
-    doc: 'documents from node to node, over TLS; a free port where the default is in use',
+    doc: 'documents between nodes, over TLS; a free port where the default is in use',
   },
   'query-port': { kind: kinds.port, default: 8093, doc: 'query service' },
   'query-tls-port': { kind: kinds.port, default: 18093, doc: 'query service over TLS' },
@@ -91,11 +99,11 @@ export const nodeOptions = {
   services: { kind: services, default: 'kv,index,n1ql', doc: 'services to run: kv, index, n1ql, backup' },
   join: {
     kind: kinds.text,
-    doc: 'address of a node of a cluster to join on first start, like http://host:8091 (with its --username and --password)',
+    doc: 'address of a node of a cluster to join on first start, like http://host:8091 (with an administrator of that cluster as --username and --password)',
   },
   'node-name': {
     kind: kinds.host,
-    doc: 'name or address under which the other nodes of a cluster and clients reach this node, set on first start (with --username and --password); default: the address that they used',
+    doc: 'name or address under which the other nodes of a cluster and clients reach this node, set on first start (with --username and --password); default: the address under which they connect to it',
   },
   'memory-quota': {
     kind: kinds.megabytes,
@@ -104,7 +112,7 @@ export const nodeOptions = {
   engine: {
     kind: engine,
     default: 'embedded',
-    doc: 'where the configuration is: in the data folder, with nats on NATS servers that three nodes of the cluster run themselves, or on other NATS servers (tls:// where they must encrypt; user:password@ before the first)',
+    doc: 'where the configuration is: in the data folder, with nats on NATS servers that three nodes of the cluster run themselves, or on other NATS servers (tls:// requires TLS; user:password@ before the first)',
   },
   'nats-server': {
     kind: kinds.path,

@@ -164,10 +164,12 @@ export function defaultText({ kind, default: value }: OptionSpec): string {
 export function describeOptions(specs: OptionSpecs): string {
   const rows = Object.entries(specs).map(([name, spec]) => {
     const fallback = defaultText(spec);
+    const isOnByDefault = spec.kind.bare !== undefined && spec.default === true;
     const notes = [
       ...(spec.required ? ['required'] : []),
       ...(spec.repeat ? ['repeatable'] : []),
       ...(fallback === '' ? [] : [`default ${fallback}`]),
+      ...(isOnByDefault ? [`default; --${name}=false switches it off`] : []),
     ];
     return [
       `--${name} ${spec.kind.placeholder}`,

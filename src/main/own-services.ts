@@ -60,7 +60,7 @@ export class OwnServices {
     return this.account === null ? [] : [this.account.spec];
   }
 
-  /** For the REST ports and the query service of this process. */
+  /** The account with which this process logs in to its own REST ports and query service; null without one. */
   get login(): OwnAccount | null {
     return this.account;
   }

@@ -16,7 +16,7 @@ export interface OpenedConfiguration extends Omit<OpenedNode, 'node' | 'identity
 const staysThere = (): Promise<void> =>
   Promise.reject(new Error('this node is no member of a cluster with a founder'));
 
-/** On NATS servers that an operator runs. */
+/** The configuration is on NATS servers that an operator runs. */
 export const noFounder = {
   mirror: null,
   switching: null,

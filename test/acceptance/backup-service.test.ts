@@ -78,7 +78,7 @@ describe('the backup service', () => {
       [{ history_rotation_size: 4 }, /history_rotation_size: must be an integer from 5 to 200/],
       [{ history_rotation_period: 366 }, /history_rotation_period: must be an integer from 1 to 365/],
       [{ history_rotation_period: '30' }, /history_rotation_period: must be an integer/],
-      [{ rotation: 1 }, /rotation: is not a field here; there are history_rotation_period/],
+      [{ rotation: 1 }, /rotation: is not a field here; the fields are history_rotation_period/],
       [{}, /give history_rotation_period or history_rotation_size/],
       ['{', /not JSON/],
       ['{}{}', /not JSON/],

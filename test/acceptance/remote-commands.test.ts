@@ -214,6 +214,6 @@ describe('the connection of commands', () => {
       await done('doc insert --help'),
       /divan doc insert BUCKET KEY \[VALUE\]: .*[\s\S]*--durability/,
     );
-    await failed(2, /a verb is missing; there are list, create/, 'bucket');
+    await failed(2, /a verb is missing; the verbs are list, create/, 'bucket');
   });
 });

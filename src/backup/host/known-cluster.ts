@@ -5,7 +5,7 @@ import { within } from '#ports/within.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 
-/** In this time a new bucket has its vbuckets on the nodes. */
+/** The time within which the vbuckets of a new bucket are on the nodes. */
 const placedMs = 30_000;
 
 export class KnownCluster {

@@ -58,7 +58,7 @@ function bucketInfo({ name, bytes, vbuckets, indexes, scopes, collections }: Buc
   };
 }
 
-/** Without counts for a backup of an earlier release. */
+/** Scopes and collections with their counts, which a backup of an earlier release does not have. */
 function scopeInfo(name: string, collections: BucketRecord['collections']) {
   const own = collections.filter(({ scope }) => scope === name);
   const isCounted = own.every(({ documents }) => documents !== undefined);

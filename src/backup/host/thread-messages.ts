@@ -3,7 +3,7 @@ import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { LogMessage } from '#ports/log.ts';
 import type { Job, JobProgress } from './jobs.ts';
 
-/** From the main thread. */
+/** Messages from the main thread. */
 export type BackupThreadCall =
   | { readonly kind: 'run'; readonly id: number; readonly job: Job }
   /** Where the vbuckets of the cluster are, now and after each change. */
@@ -11,7 +11,7 @@ export type BackupThreadCall =
   | { readonly kind: 'cancel'; readonly id: number; readonly reason: string }
   | { readonly kind: 'stop' };
 
-/** To the main thread. */
+/** Messages to the main thread. */
 export type BackupThreadMessage =
   | { readonly kind: 'progress'; readonly id: number; readonly state: JobProgress }
   | { readonly kind: 'done'; readonly id: number; readonly result: unknown }

@@ -44,9 +44,9 @@ export interface RestoreRequest {
   withIndexes: boolean;
   /** Default: true. */
   withDocuments?: boolean;
-  /** Only these buckets, scopes and collections, as `bucket.scope.collection`; empty or absent: all. */
+  /** Restores only these buckets, scopes and collections, as `bucket.scope.collection`; empty or absent: all. */
   includes?: readonly string[];
-  /** Without these. */
+  /** Leaves these buckets, scopes and collections out. */
   excludes?: readonly string[];
   /** Drops scopes and collections of the target that an earlier backup has and the last one does not, as far as they are chosen. */
   removesCollections?: boolean;

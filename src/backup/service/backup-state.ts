@@ -67,7 +67,7 @@ export interface BackupSettings {
 
 export interface BackupState {
   readonly settings: BackupSettings;
-  /** Without the predefined ones. */
+  /** Plans by name, without the predefined ones. */
   readonly plans: Readonly<Record<string, Plan>>;
   readonly repositories: Readonly<Record<RepositoryKind, Readonly<Record<string, StoredRepository>>>>;
 }

@@ -166,7 +166,7 @@ function kindIn(params: Params): RepositoryKind {
   const kind = repositoryKinds.find((one) => one === state);
   if (kind === undefined)
     throw backupRefusals.invalidQuery(
-      `invalid repository state ${state}; there are ${repositoryKinds.join(', ')}`,
+      `invalid repository state ${state}; the states are ${repositoryKinds.join(', ')}`,
     );
   return kind;
 }

@@ -76,7 +76,9 @@ function readFields<F extends Fields>(value: unknown, fields: F, path: string): 
   const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name));
   if (unknown !== undefined)
-    throw new BodyError(`${at(unknown)}: is not a field here; there are ${Object.keys(fields).join(', ')}`);
+    throw new BodyError(
+      `${at(unknown)}: is not a field here; the fields are ${Object.keys(fields).join(', ')}`,
+    );
   const sent = new Map(Object.entries(value));
   const read = Object.entries(fields).map(([name, field]) => [name, field.read(sent.get(name), at(name))]);
   return Object.fromEntries(read) as Values<F>;

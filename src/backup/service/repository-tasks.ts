@@ -24,7 +24,7 @@ export interface RepositoryTasksDeps {
   readonly clock: Clock;
 }
 
-/** In this time a target says which cluster it is. */
+/** The time within which a target must say which cluster it is. */
 const targetAnswerMs = 5_000;
 const backupFields = { full_backup: bodyField.optional(bodyField.boolean) };
 const offset = bodyField.integer(0, 10_000);

@@ -88,7 +88,7 @@ export class RunningTasks {
 
   #begin(start: TaskStart): string {
     const { kind, repository, type, planTask, writesTo = [] } = start;
-    if (this.#isStopped) throw new TaskConflictError('the node stops');
+    if (this.#isStopped) throw new TaskConflictError('the node is stopping');
     const other = this.taskOf(kind, repository.id);
     if (other !== undefined)
       throw new TaskConflictError(
@@ -225,7 +225,7 @@ function overlaps(a: string, b: string): boolean {
   return placeA === placeB && (bucketA === '*' || bucketB === '*');
 }
 
-/** The share of the bucket that is worked on; the number of buckets before it counts as done. */
+/** The progress of a task is the share of the present bucket that is done, and never decreases. */
 function progressed(record: TaskRecord, { bucket, done, expected }: JobProgress): Partial<TaskRecord> {
   const others = record.buckets.filter(({ name }) => name !== bucket);
   const share = expected === null || expected === 0 ? 0 : Math.min(1, done / expected);

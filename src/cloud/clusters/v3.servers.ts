@@ -11,7 +11,7 @@ export function groupOf(server: V3Server, provider: Provider): ServerGroup {
   const memoryGib = instances[provider][server.compute];
   if (memoryGib === undefined) {
     throw invalid(
-      `servers.compute: "${server.compute}" is no instance of ${provider}; there are ${Object.keys(instances[provider]).join(', ')}`,
+      `servers.compute: "${server.compute}" is no instance of ${provider}; the instances are ${Object.keys(instances[provider]).join(', ')}`,
     );
   }
   return { size: server.size, services: server.services, memoryGib, asked: server };

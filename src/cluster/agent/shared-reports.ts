@@ -15,7 +15,7 @@ export interface SharedReportsOptions {
 
 interface Run {
   readonly done: Promise<void>;
-  /** Before it was requested. */
+  /** The work count when the report was requested. */
   readonly workCount: number;
   readonly atMs: number;
   isRunning: boolean;

@@ -18,7 +18,7 @@ const partLengthMax = 1_000;
 export const clientAuthSetting = (store: ConfigStore): WatchedSetting<ClientAuth> =>
   new WatchedSetting<ClientAuth>(store, 'clientCertAuth', { state: 'disable', prefixes: [] });
 
-/** Without fields that a later version stored. */
+/** The fields that this version knows: a later version may have stored more. */
 export const ofThisVersion = ({ state, prefixes }: ClientAuth): ClientAuth => ({ state, prefixes });
 
 /** The certificate request mode of listeners. */

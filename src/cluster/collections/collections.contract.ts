@@ -53,7 +53,7 @@ export const AddScope = defineRoute({
   bodyKind: 'form',
   acceptsJustValidate: true,
   answer: { json: manifestUidShape },
-  doc: 'Creates a scope; `limits` of one that exists are replaced.',
+  doc: 'Creates a scope, or replaces the `limits` of an existing one.',
 });
 
 export const DropScope = defineRoute({
@@ -176,14 +176,14 @@ export function manifestReply(
   };
 }
 
-/** Problems of a manifest, in its own form: objects by field, lists with an entry for each entry sent. */
+/** Problems of a manifest, in the form of a manifest: each wrong field has its problem, and lists have an entry for each entry sent. */
 export type ManifestErrors = Readonly<Record<string, unknown>>;
 
 const missing = { problem: 'The value must be supplied' };
 
 type Read<T> = { readonly value: T } | { readonly errors: ManifestErrors };
 
-/** A whole manifest as JSON, with all its problems. */
+/** Reads a whole manifest from JSON, or returns all of its problems. */
 export function readManifest(body: unknown): Read<WantedScope[]> {
   const read = readEach((body as { scopes?: unknown } | null)?.scopes, readWantedScope);
   return 'value' in read ? read : { errors: { scopes: read.problem } };

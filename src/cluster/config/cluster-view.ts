@@ -75,7 +75,7 @@ export class ClusterView {
     return this.activeNodes.filter(({ services }) => (services ?? ['kv']).includes('kv'));
   }
 
-  /** What all nodes know. */
+  /** The version of the configuration, and of messages between nodes, that all nodes know. */
   get version(): number {
     return clusterVersion(this.cluster.nodes);
   }
@@ -165,16 +165,15 @@ export class ClusterView {
   }
 
   #changed(key: string, entry: Entry | null): void {
-    if (key === clusterKey && this.#isWithoutThisNode(entry?.value as ClusterState | undefined)) return;
+    const cluster = key === clusterKey ? (entry?.value as ClusterState | undefined) : undefined;
+    if (cluster !== undefined && !cluster.nodes.some(({ uuid }) => uuid === this.#nodeId)) {
+      if (cluster.left?.includes(this.#nodeId)) this.#removed();
+      // The view keeps an entry that has this node, without which it could not answer.
+      if (this.#entries.has(clusterKey)) return;
+    }
     if (entry) this.#entries.set(key, entry);
     else this.#entries.delete(key);
     this.#changeCount++;
     for (const listener of [...this.#listeners]) listener();
-  }
-
-  #isWithoutThisNode(cluster: ClusterState | undefined): boolean {
-    if (cluster?.nodes.some(({ uuid }) => uuid === this.#nodeId) !== false) return false;
-    if (cluster.left?.includes(this.#nodeId)) this.#removed();
-    return this.#entries.has(clusterKey);
   }
 }

@@ -48,8 +48,8 @@ export const withoutListener = (network: NodeNetwork, removed: NodeListener): No
  */
 export function limitedToFamilies(network: NodeNetwork, families: readonly Family[]): NodeNetwork {
   const isAvailable = ({ afamily }: { afamily: Family }) => families.includes(afamily);
-  const mayKeepOnly = !network.afamilyOnly || families.length === 1;
-  if (mayKeepOnly && isAvailable(network) && network.listeners.every(isAvailable)) return network;
+  const mayKeepFamilyOnly = !network.afamilyOnly || families.length === 1;
+  if (mayKeepFamilyOnly && isAvailable(network) && network.listeners.every(isAvailable)) return network;
   const afamily = isAvailable(network) ? network.afamily : (families[0] as Family);
   const initial = { ...network, afamily, afamilyOnly: network.afamilyOnly && families.length === 1 };
   return network.listeners

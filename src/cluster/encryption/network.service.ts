@@ -60,7 +60,7 @@ export class NetworkService {
   async apply(change: NetworkChange): Promise<void> {
     if (Object.keys(change).length === 0) return;
     await this.#change((network) => {
-      // Changed in the store since the form was validated.
+      // The stored network may have changed since the form was validated.
       const problems = new Problems();
       this.#validate(change, problems);
       problems.refuseIfInvalid();

@@ -40,8 +40,8 @@ export interface EngineMoveDeps {
 }
 
 const checkMs = 2_000;
-/** After an attempt that failed. */
-const againMs = 30_000;
+/** The pause after an attempt that failed. */
+const retryMs = 30_000;
 /** The program is started, and may have to replace an earlier one. */
 const runMs = 60_000;
 
@@ -89,7 +89,7 @@ export class EngineMove {
       activeNodes.length < serversWanted
     )
       return;
-    this.#notBeforeMs = clock.monotonicMs() + againMs;
+    this.#notBeforeMs = clock.monotonicMs() + retryMs;
     const older = olderNodes(cluster.nodes, since.ownNatsServers);
     if (older.length > 0) this.#deps.log.info('engine.waits_for_upgrade', { nodes: older.join(', ') });
     else await this.#move();

@@ -50,7 +50,7 @@ function settled(json: string): ClusterState {
 }
 
 export interface ReturnedContent extends StoreContent {
-  /** In which the founder stores it. */
+  /** The epoch in which the founder stores the configuration. */
   readonly epoch: number;
 }
 

@@ -28,12 +28,12 @@ export interface EngineReturnDeps {
   log: Log;
 }
 
-/** After an attempt that failed. */
-const againMs = 30_000;
+/** The pause after an attempt that failed. */
+const retryMs = 30_000;
 const wantsMs = 5_000;
-/** The next founder copies the configuration. */
+/** The time limit for the next founder, which copies the configuration. */
 const returnMs = 60_000;
-/** In which the other nodes see the last change on the servers. */
+/** The time in which the other nodes see the last change on the servers. */
 const seenMs = 5_000;
 /** A server that was started for a move is in use by then, or never. */
 const recordedMs = 180_000;
@@ -56,7 +56,7 @@ export class EngineReturn {
 
   /** The rebalance for which the configuration came back to this node begins within this time; until then it does not move again. */
   get isRecent(): boolean {
-    return this.#deps.clock.monotonicMs() < this.#returnedMs + againMs;
+    return this.#deps.clock.monotonicMs() < this.#returnedMs + retryMs;
   }
 
   /** A server was started here for a move that has not ended. */
@@ -96,7 +96,7 @@ export class EngineReturn {
     if ((store.problem ?? null) !== null || clock.monotonicMs() < this.#notBeforeMs) return;
     if (!isSteady(view.cluster) || !(await this.#isFirst())) return;
     if (view.cluster.nodes.length >= serversWanted && !(await this.#isUnwanted())) return;
-    this.#notBeforeMs = clock.monotonicMs() + againMs;
+    this.#notBeforeMs = clock.monotonicMs() + retryMs;
     await this.#return();
   }
 

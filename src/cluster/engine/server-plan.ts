@@ -6,7 +6,7 @@ import type { AlternativeName, Issue, KeyedCertificate } from '../certificates/i
 import type { ClusterState } from '../config/cluster-state.ts';
 import type { NatsSource, ServerPlace, ServerTask } from '../joining/join-messages.ts';
 
-/** With fewer the loss of one would stop the others. */
+/** With fewer servers the loss of one would stop the others. */
 export const serversWanted = 3;
 
 /** Whether no node joins, and none is added or removed by a rebalance. */
@@ -68,7 +68,7 @@ export async function planReplacement(
   return { task: taskOf(place, next, node), servers: next };
 }
 
-/** For all nodes. */
+/** Addresses and login that all nodes use. */
 export const serverSourceOf = (servers: ServerCluster): NatsSource => ({
   servers: addressesOf(servers, serverUser, servers.password),
   bucket,
@@ -76,7 +76,7 @@ export const serverSourceOf = (servers: ServerCluster): NatsSource => ({
   own: true,
 });
 
-/** With the user that changes which servers belong to the cluster. */
+/** Addresses, and the login of the user that may change which servers belong to the cluster. */
 export const systemSourceOf = (servers: ServerCluster): NatsSource => ({
   ...serverSourceOf(servers),
   servers: addressesOf(servers, systemUser, servers.systemPassword),

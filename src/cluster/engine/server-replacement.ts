@@ -34,8 +34,8 @@ export interface ServerReplacementDeps {
 const checkMs = 5_000;
 /** Between checks of the group, which ask all servers. */
 const groupMs = 60_000;
-/** After an attempt that failed. */
-const againMs = 30_000;
+/** The pause after an attempt that failed. */
+const retryMs = 30_000;
 /** A new server is in the record by then, or never. */
 const recordedMs = 180_000;
 const runMs = 60_000;
@@ -122,7 +122,7 @@ export class ServerReplacement {
     const lost = record.nodes.find((id) => !this.#isActive(id));
     const now = clock.monotonicMs();
     if (lost !== undefined && now >= this.#replaceAtMs) {
-      this.#replaceAtMs = now + againMs;
+      this.#replaceAtMs = now + retryMs;
       await this.replace(lost);
     } else if (lost === undefined && now >= this.#groupAtMs) {
       this.#groupAtMs = now + groupMs;

@@ -22,7 +22,7 @@ interface OpenFile {
   isSyncing: boolean;
   /** Lines were written since the running sync began. */
   isAhead: boolean;
-  /** To be closed after the last sync. */
+  /** Whether the file is closed after its last sync. */
   isRetired: boolean;
 }
 

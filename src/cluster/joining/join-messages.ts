@@ -42,12 +42,12 @@ export interface EngagedNode {
 /** The sealed content of the second call: what the node needs to join. */
 export type JoinParameters = FounderJoinParameters | NatsJoinParameters;
 
-/** To a cluster whose founder stores the configuration. */
+/** For a node that joins a cluster whose founder stores the configuration. */
 export interface FounderJoinParameters extends ClusterSecrets {
   readonly founder: NodeAddress;
 }
 
-/** To a cluster whose configuration is on NATS servers. */
+/** For a node that joins a cluster whose configuration is on NATS servers. */
 export interface NatsJoinParameters extends ClusterSecrets {
   readonly nats: NatsSource;
 }

@@ -15,7 +15,7 @@ import { type Heartbeats, silenceMs } from './heartbeats.ts';
 const checkEveryMs = 500;
 /** The set of nodes that are down must be the same for this long before any of them is failed over. */
 const sameSetMs = 2_000;
-/** After an attempt the next one waits so long. */
+/** The pause between two attempts. */
 const retryMs = 5_000;
 
 const silent = 'All monitors report node is unhealthy.';

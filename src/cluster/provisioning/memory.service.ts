@@ -99,7 +99,7 @@ export class MemoryService {
     return `${text}${name === 'memoryQuota' ? allowed : ''}.`;
   }
 
-  /** Only the quota of the data service is compared with the memory of the node. */
+  /** The problem of a quota that exceeds the memory of the node: only the quota of the data service is compared with it. */
   #tooHigh(memoryQuotaMb: number): string | null {
     const maxMb = nodeQuotaMaxMb(this.#deps.memoryBytes());
     if (memoryQuotaMb <= maxMb) return null;

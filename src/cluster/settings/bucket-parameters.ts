@@ -39,7 +39,7 @@ export const bucketParameters: SettingGroup = {
       'as `ramQuotaMB`',
       'live',
       'effective',
-      'another name; if both are sent, `ramQuota` takes precedence',
+      'another name of `ramQuotaMB`; if both are sent, `ramQuota` takes precedence',
     ),
     setting(
       'otherBucketsRamQuotaMB',

@@ -6,8 +6,9 @@ const effective: Partial<Record<QuerySettingName, string>> = {
   queryTmpSpaceSize:
     'megabytes of the temporary files for sorting, grouping and joins together; -1: no limit',
   queryTimeout: 'nanoseconds; 0: no limit. The shorter of this and the request’s own applies',
-  queryPreparedLimit: 'the maximum of cached prepared statements; the least recently used are dropped',
-  queryCompletedLimit: 'the maximum of completed requests that the catalog lists, together at most 32 MiB',
+  queryPreparedLimit: 'the maximum number of cached prepared statements; the least recently used are dropped',
+  queryCompletedLimit:
+    'the maximum number of completed requests that the catalog lists; all together take at most 32 MiB',
   queryCompletedThreshold:
     'milliseconds that a completed request must have taken to be listed; -1: none is listed',
   queryTxTimeout:

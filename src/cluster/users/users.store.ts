@@ -104,7 +104,7 @@ export function withEntry<T extends { readonly id: string }>(entries: readonly T
 export const withoutEntry = <T extends { readonly id: string }>(entries: readonly T[], id: string): T[] =>
   entries.filter((entry) => entry.id !== id);
 
-/** Without what else a stored user has. */
+/** The fields of a stored user that a login needs. */
 export const loginOf = ({
   id,
   password,

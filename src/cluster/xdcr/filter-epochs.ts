@@ -10,7 +10,7 @@ export const firstEpochs = (expression: string): readonly string[] => [
   expression === '' ? '' : createHash('sha256').update(expression).digest('hex').slice(0, 32),
 ];
 
-/** After a change of the filter. */
+/** The epochs after a change of the filter. */
 export const nextEpochs = (
   epochs: readonly string[],
   isContinued: boolean,

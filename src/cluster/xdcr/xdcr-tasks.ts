@@ -5,7 +5,7 @@ import type { StoredReplication } from './xdcr-state.ts';
 
 const refreshSeconds = 10;
 
-/** Without a report the replication has not been started yet. */
+/** The task of a replication. `report` is undefined before the replication was started. */
 export function replicationTask(replication: StoredReplication, report: ReplicationReport | undefined) {
   const { id, fromBucket, clusterUuid, toBucket, settings, pauseRequested } = replication;
   const encoded = encodeURIComponent(id);

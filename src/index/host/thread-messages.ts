@@ -11,7 +11,7 @@ export interface IndexThreadData {
   readonly account: WireAccount;
 }
 
-/** From the main thread. */
+/** Messages from the main thread. */
 export type IndexThreadCall =
   | { readonly kind: 'apply'; readonly wanted: WantedIndexes }
   | { readonly kind: 'cluster'; readonly state: ClusterLayout | null }
@@ -19,7 +19,7 @@ export type IndexThreadCall =
   | { readonly kind: 'replace file'; readonly bucketUuid: string; readonly indexId: string }
   | { readonly kind: 'stop' };
 
-/** To the main thread. */
+/** Messages to the main thread. */
 export type IndexThreadMessage =
   /** `id`: the id of the call. */
   | { readonly kind: 'report'; readonly id?: number; readonly indexes: readonly IndexReport[] }

@@ -2,9 +2,9 @@
 import { Histogram } from '#base/histogram.ts';
 
 export class Timings {
-  /** From passing cuts to the disk until they are persisted. */
+  /** The time from passing cuts to the disk until they are persisted. */
   readonly commit = new Histogram();
-  /** From the request for a document until its read begins, and the read of its batch. */
+  /** The time from the request for a document until its read begins, and that of the read of its batch. */
   readonly fetchWait = new Histogram();
   readonly fetch = new Histogram();
 }

@@ -63,7 +63,7 @@ export class BucketHost {
   private restartCheck: Timer | null = null;
   /** The replication of the bucket in its present engine and incarnation; null without other nodes. */
   private shards: BucketReplication | null = null;
-  /** While the documents of files are loaded that were not closed cleanly. */
+  /** Not null while the documents of files that were not closed cleanly are loaded. */
   private warming: WarmingBucket | null = null;
   /** Which engine of the bucket may have made promises to other nodes. */
   private earlier: 'none' | 'process' | 'engine';

@@ -24,7 +24,7 @@ import { servedShardState } from './served-shard-state.ts';
 import { ShardDrops } from './shard-drops.ts';
 import { UnappliedBytes } from './unapplied-bytes.ts';
 
-/** Between requests for a change while the store cannot be reached. */
+/** The pause between requests for a change while the store cannot be reached. */
 const storeRetryMs = 500;
 
 interface Intake {

@@ -118,7 +118,7 @@ export class Replication {
     return bucket;
   }
 
-  /** Until when promises that were made before may be valid. */
+  /** The time until which promises that were made before may be valid. */
   private promisedBefore(earlier: BucketPart['earlier']): number {
     if (earlier === 'none') return -Infinity;
     return promiseMsMax + (earlier === 'process' ? this.startedMs : this.options.clock.monotonicMs());

@@ -40,7 +40,7 @@ export interface VbucketFeedOptions {
   sink: BatchSink;
   /** The failover log of the vbucket, which the first batch has. */
   history: (vb: number) => Uint8Array;
-  /** For changes that no client waits for. */
+  /** Sends changes that no client waits for. */
   delayed: DelayedWork;
   /** Requests wait for the shard: each change is sent at once. */
   isUrgent: () => boolean;

@@ -31,7 +31,7 @@ export interface StreamHost {
   ready(stream: Stream): void;
   /** The size of the page that the stream may read; 0: the connection makes it ready when its turn comes. */
   mayBackfill(stream: Stream): number;
-  /** With the bytes that the page was accounted for. */
+  /** Called with the bytes for which the page was accounted. */
   backfillDone(heldBytes: number): void;
   readonly pages: {
     hold(taken: number, pageBytes: number): number;

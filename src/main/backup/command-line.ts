@@ -3,7 +3,7 @@ import { BackupNode } from '#backup/node/backup-node.ts';
 import { commandTarget, passwordOf } from '../connection-options.ts';
 import { UsageError } from '../options.ts';
 
-/** At most one folder. */
+/** The only folder of the command line; `missing` where there is none. */
 export function oneFolder(words: readonly string[], missing: string | null): string {
   if (words.length > 1) throw new UsageError(`unexpected "${words[1]}": one folder is given`);
   const folder = words[0] ?? missing;

@@ -26,7 +26,10 @@ export const doctorVerbs = [
       'data-dir': nodeOptions['data-dir'],
       host: nodeOptions.host,
       ...portOptions,
-      peer: { kind: httpUrl, doc: 'another node of the cluster, whose clock is compared' },
+      peer: {
+        kind: httpUrl,
+        doc: 'another node of the cluster, whose clock is compared with that of this machine',
+      },
       json: jsonFlag,
     },
     async (options) => {

@@ -22,9 +22,9 @@ const loadOptions = {
   ...collectionOptions,
   json: jsonFlag,
   // A timer takes no longer time.
-  duration: { kind: secondsUpTo(24), default: 10, doc: 'how long' },
-  documents: { kind: wholeNumber(1, 100_000_000), default: 10_000, doc: 'different keys' },
-  size: { kind: wholeNumber(frameBytes, 20 << 20, 'BYTES'), default: 256, doc: 'of each document' },
+  duration: { kind: secondsUpTo(24), default: 10, doc: 'how long the load runs' },
+  documents: { kind: wholeNumber(1, 100_000_000), default: 10_000, doc: 'number of different documents' },
+  size: { kind: wholeNumber(frameBytes, 20 << 20, 'BYTES'), default: 256, doc: 'size of each document' },
   reads: { kind: wholeNumber(0, 100, 'PERCENT'), default: 80, doc: 'share of reads; the others are writes' },
   rate: {
     kind: wholeNumber(1, 10_000_000),
@@ -32,9 +32,9 @@ const loadOptions = {
   },
   'in-flight': { kind: wholeNumber(1, 10_000), default: 64, doc: 'operations at once' },
   connections: { kind: wholeNumber(1, 100), default: 1, doc: 'connections to each node' },
-  prefix: { kind: kinds.text, default: 'load:', doc: 'how the keys begin' },
+  prefix: { kind: kinds.text, default: 'load:', doc: 'beginning of the keys' },
   prepare: { kind: kinds.flag, default: true, doc: 'write all documents first' },
-  cleanup: { kind: kinds.flag, default: true, doc: 'delete them at the end' },
+  cleanup: { kind: kinds.flag, default: true, doc: 'delete the documents at the end' },
 } as const;
 
 export const loadVerbs = [

@@ -33,13 +33,20 @@ export const metricsVerbs = [
     {
       ...nodeConnection('user with the role external_stats_reader, or more'),
       json: jsonFlag,
-      since: { kind: secondsUpTo(18_250), doc: 'values of this time until now' },
-      step: { kind: wholeNumber(1, 86_400, 'SECONDS'), default: 10, doc: 'from one value to the next' },
+      since: {
+        kind: secondsUpTo(18_250),
+        doc: 'show the values of the last TIME, such as 1h, instead of the current ones',
+      },
+      step: {
+        kind: wholeNumber(1, 86_400, 'SECONDS'),
+        default: 10,
+        doc: 'seconds from one value to the next',
+      },
       functions: {
         kind: functionName,
         doc: 'functions that are applied in order, as the range API names them',
       },
-      bucket: { kind: kinds.text, doc: 'only of this bucket' },
+      bucket: { kind: kinds.text, doc: 'show only metrics of this bucket' },
     },
     async (options, [name]) => {
       const node = new RemoteNode(options);

@@ -77,10 +77,10 @@ export function verbHelp(
   const only = verbs.length === 1 ? verbs[0] : undefined;
   const found = only ?? verbs.find((one) => nameOf(one) === args[0]);
   if (found !== undefined)
-    return `divan ${command} ${found.usage}: ${found.doc}\n\n${describeOptions(found.options)}\n`;
+    return `${`divan ${command} ${found.usage}`.trimEnd()}: ${found.doc}\n\n${describeOptions(found.options)}\n`;
   const width = Math.max(...verbs.map(({ usage }) => usage.length));
   const rows = verbs.map((one) => `  divan ${command} ${one.usage.padEnd(width)}  ${one.doc}`);
-  return `divan ${command}: ${doc}\n\n${rows.join('\n')}\n\nOptions: divan ${command} <verb> --help\n`;
+  return `divan ${command}: ${doc}\n\n${rows.join('\n')}\n\nOptions of a verb: divan ${command} <verb> --help\n`;
 }
 
 function verbOf(command: string, verbs: readonly Verb[], [name]: readonly string[]): Verb {
@@ -90,7 +90,7 @@ function verbOf(command: string, verbs: readonly Verb[], [name]: readonly string
   const near = name === undefined ? null : nearest(name, names);
   const problem = name === undefined ? 'a verb is missing' : `there is no "divan ${command} ${name}"`;
   throw new UsageError(
-    `${problem}; ${near === null ? `there are ${names.join(', ')}` : `did you mean "${near}"?`}`,
+    `${problem}; ${near === null ? `the verbs are ${names.join(', ')}` : `did you mean "${near}"?`}`,
   );
 }
 

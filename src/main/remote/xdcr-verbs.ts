@@ -12,20 +12,27 @@ import { verb } from './verb.ts';
 const plain = { ...nodeConnection('user with the role replication_admin, or more'), json: jsonFlag } as const;
 const access = {
   'remote-username': { kind: kinds.text, doc: 'user of the other cluster' },
-  'remote-password': { kind: kinds.text, doc: 'its password; better given by environment or file' },
+  'remote-password': { kind: kinds.text, doc: 'password of that user; better given by environment or file' },
   'remote-password-file': {
     kind: kinds.path,
-    doc: 'file whose first line is that password; -: standard input',
+    doc: 'file whose first line is the password of --remote-username; -: standard input',
   },
   secure: {
     kind: choice('none', 'half', 'full'),
     default: 'none',
     doc: 'half: only calls with the password use TLS; full: all connections do',
   },
-  'remote-ca': { kind: kinds.path, doc: 'PEM of the authority of the other cluster' },
-  'client-certificate': { kind: kinds.path, doc: 'PEM, in the place of user and password' },
-  'client-key': { kind: kinds.path, doc: 'PEM of its key' },
-  external: { kind: kinds.flag, default: false, doc: 'reach its nodes at their alternate addresses' },
+  'remote-ca': { kind: kinds.path, doc: 'PEM file of the authority of the other cluster' },
+  'client-certificate': {
+    kind: kinds.path,
+    doc: 'PEM file of a client certificate, in place of user and password',
+  },
+  'client-key': { kind: kinds.path, doc: 'PEM file of the key of that certificate' },
+  external: {
+    kind: kinds.flag,
+    default: false,
+    doc: 'connect to the alternate addresses of the nodes of the other cluster',
+  },
 } as const;
 const parameters = {
   filter: { kind: kinds.text, doc: 'expression that documents must match' },
@@ -138,7 +145,7 @@ export const xdcrVerbs = [
     async (options, words) => {
       const fields = fieldsOf(options);
       if (Object.keys(fields).length === 0)
-        throw new CommandError('nothing to change is given: see divan xdcr edit --help');
+        throw new CommandError('give a setting to change: see divan xdcr edit --help');
       return await change(new RemoteNode(options), words, fields, 'is changed');
     },
   ),
@@ -146,7 +153,7 @@ export const xdcrVerbs = [
     change(new RemoteNode(options), words, { pauseRequested: true }, 'pauses'),
   ),
   verb('resume BUCKET CLUSTER [TARGET]', 'resumes a replication', plain, async (options, words) =>
-    change(new RemoteNode(options), words, { pauseRequested: false }, 'goes on'),
+    change(new RemoteNode(options), words, { pauseRequested: false }, 'resumes'),
   ),
   verb('delete BUCKET CLUSTER [TARGET]', 'deletes a replication', plain, async (options, words) => {
     const node = new RemoteNode(options);

@@ -5,7 +5,8 @@ import { realClock } from '#ports/clock.ts';
 import type { BucketData } from '../remote/bucket-data.ts';
 
 const aheadMax = 4;
-const stuckMs = 20_000;
+/** How long the start of a scan is repeated after transient failures. */
+const retryMs = 20_000;
 
 interface Opened {
   readonly scanner: RangeScanner;
@@ -19,7 +20,7 @@ export interface ScannedPage {
   readonly isLast: boolean;
 }
 
-/** From this vbucket on. */
+/** Yields the pages of all vbuckets from `fromVb` on. */
 export async function* pagesOf(
   data: BucketData,
   collectionId: number,
@@ -44,7 +45,7 @@ export async function* pagesOf(
       yield { vb, documents: [], isLast: true };
     }
   } finally {
-    // The scans that the caller did not read to their end.
+    // The caller may end before these scans, which were opened early.
     for (const one of ahead) one.then(({ scanner }) => scanner.cancel()).catch(() => {});
   }
 }
@@ -64,7 +65,7 @@ async function open(data: BucketData, collectionId: number, vb: number): Promise
       return { scanner, first: await scanner.next() };
     } catch (error) {
       const mayRetry = error instanceof StatusError && isTransient(error.status);
-      if (!mayRetry || realClock.monotonicMs() - since > stuckMs) throw error;
+      if (!mayRetry || realClock.monotonicMs() - since > retryMs) throw error;
       await data.reroute(error.status);
     }
   }

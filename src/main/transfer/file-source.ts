@@ -43,10 +43,10 @@ export function fileState(path: string): { bytes: number; changed: number } | nu
   }
 }
 
-/** Between the cells of CSV. */
+/** The separator of the cells of CSV, by the end of the file's name. */
 export const separatorOf = (file: string): string => (file.endsWith('.tsv') ? '\t' : ',');
 
-/** By the end of its name. */
+/** The format, by the end of the file's name. */
 export function formatOf(file: string): FileFormat {
   if (/\.(csv|tsv)$/.test(file)) return 'csv';
   return file.endsWith('.json') ? 'list' : 'lines';

@@ -56,7 +56,10 @@ const importOptions = {
     doc: 'whether documents that exist are replaced, or refused unless they are equal',
   },
   'ignore-fields': { kind: kinds.text, repeat: true, doc: 'field that documents are stored without' },
-  separator: { kind: separator, doc: 'between the cells of CSV (default: a comma; for .tsv a tab)' },
+  separator: {
+    kind: separator,
+    doc: 'character between the cells of CSV (default: a comma; for .tsv a tab)',
+  },
   'infer-types': {
     kind: kinds.flag,
     default: false,
@@ -204,12 +207,12 @@ class Import {
     const earlier = this.options.resume ? this.record?.read() : null;
     let saved = earlier ?? fresh;
     if (this.options.resume && !earlier)
-      process.stderr.write('divan: no interrupted import is known; it starts with the first line\n');
+      process.stderr.write('divan: no interrupted import is known; the import starts with the first line\n');
     if (earlier && (histories === null || earlier.histories !== histories)) {
       // The same seed: records that are written again get the same keys.
       saved = { ...fresh, seed: earlier.seed };
       process.stderr.write(
-        'divan: the bucket may have lost documents since; they are written again from the first line\n',
+        'divan: the bucket may have lost documents since; all are written again, from the first line on\n',
       );
     }
     this.state = saved.state;
@@ -258,7 +261,7 @@ class Import {
     if (this.unshown > 0) process.stderr.write(`${counted(this.unshown, 'further line')} refused\n`);
     const parts = [
       `${counted(written, 'document')} written`,
-      ...(present > 0 ? [`${present} were there`] : []),
+      ...(present > 0 ? [`${present} existed already`] : []),
       ...(refused > 0 ? [`${counted(refused, 'line')} refused`] : []),
     ];
     return {

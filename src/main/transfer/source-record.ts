@@ -1,9 +1,9 @@
 // One record of a file that is imported: the text of a JSON value, the cells of a row of CSV, or what is wrong with it.
 
 export interface SourceRecord {
-  /** Where it begins, from 1. */
+  /** The line where the record begins, counted from 1. */
   readonly line: number;
-  /** The offset after it, from which a later import can continue. */
+  /** The offset behind the record, from which a later import can continue. */
   readonly end: number;
   /** The line of `end`. */
   readonly endLine: number;

@@ -2,7 +2,7 @@
 // would also permit `https://a.example.other.example`. Paths are compared as a server may read them: decoded, and without empty segments.
 import type { CurlAllowlist } from '../query.contract.ts';
 
-/** What is compared of an address. */
+/** The parts of an address that are compared. */
 interface Parts {
   readonly server: string;
   readonly path: string;
@@ -18,7 +18,7 @@ export function isAllowed(url: URL, { all_access, allowed_urls, disallowed_urls 
   return allowed_urls.some((prefix) => hasPrefix(parts, prefix));
 }
 
-/** Whether servers disagree about the path: with encoded slashes, backslashes or dot segments, or encoded more often than is read. */
+/** Whether servers disagree about the path: it has encoded slashes, backslashes or dot segments, or is encoded more often than `decoded` decodes. */
 function isAmbiguous({ pathname }: URL): boolean {
   const path = decoded(pathname);
   if (slashes(path) !== slashes(pathname) || path !== decoded(path)) return true;
@@ -44,7 +44,7 @@ const partsOf = ({ protocol, host, pathname, search }: URL): Parts => ({
   query: decoded(search),
 });
 
-/** Each byte is one character. Decoded a few times, as a proxy before the server may decode, too. */
+/** Decodes a few times, since a proxy before the server may decode, too. Each byte becomes one character. */
 function decoded(text: string): string {
   let plain = text;
   for (let round = 0; round < 3; round++)

@@ -13,7 +13,7 @@ export const javaScriptLimits = {
 } as const;
 
 export interface LibraryCode {
-  /** As stacks name it. */
+  /** The name of the file in stacks. */
   readonly file: string;
   readonly code: string;
 }

@@ -5,7 +5,7 @@ type Reviver = (this: unknown, key: string, value: unknown, context: { source?: 
 
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
-/** As in documents. Recursive code for values has enough stack for it. */
+/** The limit is that of documents; recursive code for values has enough stack for this depth. */
 const depthMax = 2_000;
 
 export class TooDeepError extends Error {
@@ -33,7 +33,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** Integers with fewer digits are exact in a double. */
+/** Matches texts with integers that a double may not hold exactly. */
 const longDigits = /\d{16}/;
 
 /**

@@ -12,7 +12,7 @@ const textMax = 2 << 20;
 
 export interface SessionOptions {
   readonly durationMs: number;
-  /** Only statements that took longer. */
+  /** Statements that took longer than this are recorded. */
   readonly responseMs: number;
   /** Only statements of this user; null: of all. */
   readonly user: string | null;

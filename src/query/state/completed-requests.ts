@@ -11,7 +11,7 @@ export interface EndedRequest extends Omit<ActiveRequest, 'cancel' | 'request'> 
 
 export interface CompletedRequest {
   readonly active: EndedRequest;
-  /** From the arrival of the request to its end. */
+  /** The time from the arrival of the request to its end. */
   readonly elapsedMs: number;
   /** From the start of its statement to its end, without the wait for a free place; 0: it never started. */
   readonly serviceMs: number;

@@ -5,19 +5,19 @@ import type { NatsAddress } from '../nats/nats-servers.ts';
 export interface OwnServerSettings {
   /** The name of the servers' cluster: servers of another one are refused. */
   readonly cluster: string;
-  /** Where it listens. */
+  /** The address on which the server listens. */
   readonly host: string;
-  /** For the nodes. */
+  /** The port for the nodes. */
   readonly port: number;
-  /** For the other servers. */
+  /** The port for the other servers. */
   readonly routePort: number;
   /** How others reach this machine. */
   readonly advertised: string;
   /** Addresses of all servers, this one included. */
   readonly routes: readonly NatsAddress[];
-  /** With which nodes log in. */
+  /** The password with which nodes log in. */
   readonly password: string;
-  /** With which nodes log in to change which servers belong to the cluster. */
+  /** The password with which nodes log in to change which servers belong to the cluster. */
   readonly systemPassword: string;
   readonly tls: ServerCertificate;
 }

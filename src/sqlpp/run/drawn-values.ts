@@ -1,4 +1,5 @@
-// Random values, UUIDs and times that a row was given. A row that is evaluated again gets the same ones, so that it makes the same calls.
+// Keeps the random values, UUIDs and times that expressions of a row got: a row that is evaluated again gets the same ones, so that it makes the same
+// calls.
 import type { Value } from '../values/value.ts';
 
 export type DrawnKind = 'random' | 'uuid' | 'clock';
@@ -21,12 +22,12 @@ export class DrawnValues {
     return value;
   }
 
-  /** Before the same row is evaluated again. */
+  /** Call before the same row is evaluated again. */
   rewind(): void {
     for (const drawn of this.#kinds.values()) drawn.next = 0;
   }
 
-  /** Before the next row. */
+  /** Call before the next row. */
   clear(): void {
     for (const drawn of this.#kinds.values()) {
       drawn.next = 0;

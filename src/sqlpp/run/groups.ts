@@ -43,12 +43,12 @@ export class Groups {
   readonly #aggregates: readonly AggregateCode[];
   readonly #hasMembers: boolean;
   readonly #level: number;
-  /** By key the number of the group. */
+  /** The number of each group, by its key. */
   readonly #numbers = new Map<string, number>();
   // Columns in place of objects: those would take as much memory again as the values in them.
   /** For each group its keys, then those of the next. */
   #keys: Value[] = [];
-  /** For each group the states of the aggregates. */
+  /** The states of the aggregates of each group. */
   #states: AggregateState[] = [];
   /** For each group its rows, if they are collected. */
   #members: Value[][] = [];

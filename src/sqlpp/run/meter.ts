@@ -10,11 +10,11 @@ export interface OperatorStats {
   itemsOut: number;
   /** How often the thread started and ended a step of it. */
   switches: number;
-  /** Without the operators below it. */
+  /** Time of the operator itself, without the operators below it. */
   execMs: number;
-  /** While the thread served other requests. */
+  /** Time during which the thread served other requests. */
   kernMs: number;
-  /** In the data and index services. */
+  /** Time of waiting for the data and index services. */
   servMs: number;
 }
 

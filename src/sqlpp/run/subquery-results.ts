@@ -118,7 +118,7 @@ export class NeededResults {
     return ahead;
   }
 
-  /** Before the next row. */
+  /** Call before the next row. */
   clear(): void {
     this.#found.clear();
     this.#max = 1;

@@ -70,7 +70,7 @@ function readCall(reader: FilterTokens, nested: () => Operand): Operand {
   if (!Object.hasOwn(numberFunctions, name) && name !== 'DATE')
     throw new FilterError(
       at,
-      `there is no function ${name} here; there are ${[...functionNames].sort().join(', ')}`,
+      `there is no function ${name} here; the functions are ${[...functionNames].sort().join(', ')}`,
     );
   reader.take('(');
   const args: Operand[] = [];

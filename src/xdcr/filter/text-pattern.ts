@@ -1,4 +1,5 @@
-// A regular expression of a filter: compiled by RE2, whose time is linear in the text; with lookahead or lookbehind too.
+// A regular expression of a filter: compiled by RE2, whose time is linear in the text; with lookahead or lookbehind too. The engine has no lookahead, so
+// such an expression is mirrored: lookahead becomes lookbehind, and the text is searched backwards.
 import { RE2JS } from 're2js';
 import { FilterError } from './filter-error.ts';
 import { MirrorError, mirroredPattern, mirroredText } from './mirrored-pattern.ts';

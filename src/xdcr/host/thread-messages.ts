@@ -7,7 +7,7 @@ import type { ReplicationReport, ShardCheckpoint, WantedReplication } from '../x
 /** The worker data of the thread. */
 export type XdcrThreadData = SourceAccess;
 
-/** From the main thread. */
+/** Messages from the main thread. */
 export type XdcrThreadCall =
   | { readonly kind: 'apply'; readonly wanted: readonly WantedReplication[] }
   | { readonly kind: 'cluster'; readonly state: ClusterLayout | null }
@@ -20,7 +20,7 @@ export type XdcrThreadCall =
     }
   | { readonly kind: 'stop' };
 
-/** To the main thread. */
+/** Messages to the main thread. */
 export type XdcrThreadMessage =
   | { readonly kind: 'report'; readonly replications: readonly ReplicationReport[] }
   | { readonly kind: 'load'; readonly id: number; readonly replication: string }

@@ -12,7 +12,7 @@ import {
 /** The collection does not exist there (yet). */
 export const noCollection = -1;
 
-/** From one collection of the source to one of the target. */
+/** A way of documents from one collection of the source to one of the target. */
 export interface Route {
   /** The same in every process while both collections and the rule are the same. */
   readonly id: string;

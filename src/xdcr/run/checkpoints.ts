@@ -53,7 +53,7 @@ export class Checkpoints {
     if (!epochs.includes(present)) this.positions.clear();
   }
 
-  /** After more changes than are remembered everything is replicated from the start. */
+  /** Applies changed mappings. After more changes than the definition keeps everything is replicated from the start. */
   useMappings(mappings: Mappings): void {
     this.recordedMappings.add(mappingId(this.mappings.mapping));
     this.mappings = mappings;

@@ -97,7 +97,7 @@ export class RunningReplication {
     this.running = null;
   }
 
-  /** Ends it permanently. */
+  /** Ends the replication permanently. */
   async end(): Promise<void> {
     await this.stop();
     this.hasEnded = true;
@@ -199,7 +199,7 @@ export class RunningReplication {
     }
   }
 
-  /** Resolves with the reason why it ended. */
+  /** Replicates until a failure; resolves with its reason. */
   private async attempt(signal: AbortSignal): Promise<Error> {
     this.failure = deferred();
     const failed = (reason: Error) => this.failure.resolve(reason);
@@ -271,7 +271,7 @@ export class RunningReplication {
     });
   }
 
-  /** After a crash without its last writes, a flush or a new bucket at the target, its vbuckets are replicated from the start. */
+  /** Discards checkpoints of vbuckets that have lost writes at the target, by a crash, a flush or a new bucket: they are replicated from the start. */
   private async discardLostCheckpoints(link: TargetLink, vbuckets: readonly number[]): Promise<void> {
     const positions = await link.positions(vbuckets);
     for (const vb of vbuckets) {

@@ -26,7 +26,7 @@ const transactionPrefix = Buffer.from('_txn:');
 const xattrWalk = new XattrWalk();
 const filteredCounters = countersOf('filtered');
 
-/** Null: the change is left out, and counted. The value is copied. */
+/** Returns a copy of the value to send; null if a filter leaves the change out, which is then counted. */
 export function sentValue(
   document: ChangedDocument,
   settings: DataPathSettings,
@@ -36,30 +36,30 @@ export function sentValue(
   const { change } = document;
   const isExpressionApplied = appliesExpression(change.kind, settings, filter);
   const filterCounter = filterCounterOf(change, settings, isExpressionApplied);
-  if (filterCounter !== null) return leftOut(change, figures, filterCounter);
+  if (filterCounter !== null) return leaveOut(change, figures, filterCounter);
   const { datatype } = change;
   const view = document.stored;
   if (filter !== null && isExpressionApplied) {
     const result = filter.test(document);
-    if (result === 'differs') return leftOut(change, figures, 'docs_filtered_on_user_defined_filter');
+    if (result === 'differs') return leaveOut(change, figures, 'docs_filtered_on_user_defined_filter');
     if (result === 'unable') {
       figures.add('docs_unable_to_filter');
       return null;
     }
   }
-  if ((datatype & Datatype.xattr) === 0) return copied(view, datatype, settings, figures);
+  if ((datatype & Datatype.xattr) === 0) return valueForTarget(view, datatype, settings, figures);
   const { plain } = document;
   const bodyOffset = bodyStart(plain, 0, plain.length);
   const section = plain.subarray(0, bodyOffset);
   if (bodyOffset < 0 || getXattr(section, transactionXattr) === null)
-    return copied(view, datatype, settings, figures);
-  if (settings.filterBypassUncommittedTxn) return leftOut(change, figures, 'docs_filtered_on_txn_xattr');
+    return valueForTarget(view, datatype, settings, figures);
+  if (settings.filterBypassUncommittedTxn) return leaveOut(change, figures, 'docs_filtered_on_txn_xattr');
   const kept = withoutXattr(section, transactionXattr);
   const bits = (datatype & Datatype.json) | (kept.length > 0 ? Datatype.xattr : 0);
-  return copied(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, figures);
+  return valueForTarget(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, figures);
 }
 
-/** Which of the routes a change takes: of a version those whose filter it matches, of a deletion all. */
+/** The routes that a change takes: a version takes those whose filter it matches, a deletion takes all. */
 export function routesTaken(
   document: ChangedDocument,
   routes: readonly Route[],
@@ -74,7 +74,7 @@ export function routesTaken(
     return result === 'matches';
   });
   if (taken.length === 0 && isUnable) figures.add('docs_unable_to_filter');
-  else if (taken.length === 0) leftOut(change, figures, 'docs_filtered_on_user_defined_filter');
+  else if (taken.length === 0) leaveOut(change, figures, 'docs_filtered_on_user_defined_filter');
   return taken;
 }
 
@@ -158,7 +158,7 @@ function filterCounterOf(
   return null;
 }
 
-function leftOut({ kind }: Change, figures: ReplicationCounts, filterCounter: string): null {
+function leaveOut({ kind }: Change, figures: ReplicationCounts, filterCounter: string): null {
   figures.add('docs_filtered');
   figures.add(filterCounter);
   const kindCounter = filteredCounters[kind];
@@ -166,8 +166,8 @@ function leftOut({ kind }: Change, figures: ReplicationCounts, filterCounter: st
   return null;
 }
 
-/** The value for the target. `Auto`: compressed where that makes it smaller; `None`: as the source stores it. */
-function copied(
+/** A copy of the value, compressed where `compressionType` says so and that makes it smaller. */
+function valueForTarget(
   view: Buffer,
   datatype: number,
   settings: DataPathSettings,
