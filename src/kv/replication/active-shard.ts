@@ -215,7 +215,7 @@ export class ActiveShard {
       return { shard, epoch, kind: 'stop', successor: successor.node, isComplete: true };
     for (const { node, boot } of members) {
       if (node === this.options.self.node || !this.mustLeave({ node, boot })) continue;
-      if (this.needsEveryMember && !this.isOnDisk()) return null;
+      if (this.needsEveryMember && !this.ensureOnDisk()) return null;
       return { shard, epoch, kind: 'leave', node };
     }
     if (this.handover.isUnderWay) return null;
@@ -359,15 +359,14 @@ export class ActiveShard {
     return true;
   }
 
-  /** What was acknowledged must be on disk before the in-sync set gets smaller than a majority. */
-  private isOnDisk(): boolean {
+  /** What was acknowledged must be on disk before the in-sync set gets smaller than a majority. What is not is written at once. */
+  private ensureOnDisk(): boolean {
     const { bucket, vbs } = this.options;
-    return vbs.every((vb) =>
-      this.isVbucketOnDisk(
-        vb,
-        Math.max(bucket.progress.committedSeqno(vb), this.takeOverSeqnos?.get(vb) ?? 0),
-      ),
-    );
+    const acknowledged = (vb: number): number =>
+      Math.max(bucket.progress.committedSeqno(vb), this.takeOverSeqnos?.get(vb) ?? 0);
+    const missing = vbs.filter((vb) => !this.isVbucketOnDisk(vb, acknowledged(vb)));
+    for (const vb of missing) bucket.applier.writeSoon(vb);
+    return missing.length === 0;
   }
 
   private isVbucketOnDisk(vb: number, seqno: number): boolean {

@@ -83,6 +83,27 @@ test('the set falls below a majority only once the disk of the active has what w
   for (const node of [a, b]) node.crash();
 });
 
+test('under load the active writes what was acknowledged as soon as a silent member is to leave', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
+  const { clock, links, map } = cluster;
+  const a = await cluster.start('a', 'a 1', new MemoryDisk());
+  const b = await cluster.start('b');
+  await clock.run(4_000);
+  const storeFor = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 5) {
+      for (let i = 0; i < 32; i++) a.store(`k${i}`, 0);
+      await clock.run(5);
+    }
+  };
+  // The fourth flush wrote all changes.
+  await storeFor(2_050);
+  links.cut('a', 'b');
+  links.cut('b', 'a');
+  await storeFor(1_800);
+  assert.equal((await map.shards())[0]?.inSync?.length, 1);
+  for (const node of [a, b]) node.crash();
+});
+
 for (const fails of [false, true])
   test(`a last member that is promoted ${fails ? 'serves nothing without' : 'serves with'} a disk that has all of it`, async (t) => {
     const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);

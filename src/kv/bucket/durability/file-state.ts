@@ -30,9 +30,9 @@ export interface FileState {
   isLoaded: boolean;
   /** After a delay under load: how many vbuckets are still to be written before the next delay. */
   unvisited: number;
-  /** The changes of copies wait for a later flush: no client waits for them, and their actives write theirs. */
+  /** The changes that other nodes have wait for a later flush: no client waits for them. */
   leavesCopies: boolean;
-  /** Flushes since the changes of copies were written. */
+  /** Flushes since those changes were written. */
   flushesWithoutCopies: number;
   isUrgent: boolean;
   readonly urgentEnd: UrgentEnd;

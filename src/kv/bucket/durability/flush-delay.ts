@@ -16,8 +16,8 @@ const delaysMax = { low: 4, high: 1 } as const;
 const loadedDelaysMax = { low: 25, high: 1 } as const;
 const loadedChanges = 64;
 /**
- * Under load the changes of copies are written by each fourth flush: their actives write the same ones, and with the time more of
- * them are of keys that changed again.
+ * Under load the changes that the memory of another node has, too, are written by each fourth flush: with the time more of them are of
+ * keys that changed again.
  */
 const flushesWithoutCopiesMax = 3;
 /** And while dirty items, which cannot be evicted, take less than this share of the free memory. */
@@ -47,7 +47,7 @@ export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs,
   return dirty.bytes < (isLoaded ? batchBytesMax : Math.max(batchBytes, firstBatchBytes));
 }
 
-/** Whether a flush that is due leaves the changes of copies to a later one. */
+/** Whether a flush that is due leaves the changes that other nodes have to a later one. */
 export function mayLeaveCopies(
   { flushesWithoutCopies, isLoaded }: Pick<FileState, 'flushesWithoutCopies' | 'isLoaded'>,
   { bytes, ofRoom }: DirtyBytes,

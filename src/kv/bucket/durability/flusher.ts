@@ -32,7 +32,7 @@ export interface FlusherOptions {
   /** Bytes that can be allocated before anything must be evicted. */
   roomBytes: () => number;
   /** Gets the seqnos of each commit. */
-  progress: Pick<VbucketProgress, 'advance'>;
+  progress: Pick<VbucketProgress, 'advance' | 'hasOthers'>;
   onFailure: (file: number, reason: string) => void;
   /** Called with a reason when the disk is full, and with null when it has space again. */
   onFull: (reason: string | null) => void;
@@ -256,7 +256,7 @@ export class Flusher {
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const vb = vbs[file.cursor] as number;
-      const isWritten = !(file.leavesCopies && this.options.columns.state[vb] === VbucketState.replica);
+      const isWritten = !(file.leavesCopies && this.isElsewhere(vb));
       if (isWritten && cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
       // A vbucket that was cut short continues in the next slice, or batch.
       if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
@@ -265,6 +265,12 @@ export class Flusher {
       remaining--;
     }
     return remaining;
+  }
+
+  /** Whether the memory of another node has the changes, too. */
+  private isElsewhere(vb: number): boolean {
+    const { columns, progress } = this.options;
+    return columns.state[vb] === VbucketState.replica || progress.hasOthers(vb);
   }
 
   private async commit(file: FileState, isUrgent: boolean): Promise<void> {

@@ -86,6 +86,11 @@ export class VbucketProgress {
     return level !== DurabilityLevel.majority || this.sets.hasOthers(vb);
   }
 
+  /** Whether the in-sync set has other members. */
+  hasOthers(vb: number): boolean {
+    return this.sets.hasOthers(vb);
+  }
+
   /** Members that the in-sync set needs for durable writes: more than half of the active and all copies. */
   get majority(): number {
     return Math.floor((this.rules.replicaNumber + 1) / 2) + 1;
