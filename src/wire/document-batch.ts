@@ -62,6 +62,19 @@ export interface MemoryGrant {
   readonly hits: Int32Array;
 }
 
+/** A document that was found in the memory of a bucket. */
+export interface MemoryDocument {
+  /** The stored value is `bytes[start, end)`. */
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly datatype: number;
+  readonly flags: number;
+  readonly expiry: number;
+  readonly casHi: number;
+  readonly casLo: number;
+}
+
 /** A table or a page, valid as long as it has this version. */
 export interface SharedPart {
   readonly number: number;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { processMs } from '#ports/clock.ts';
-import { EntryAt, entryHeadBytes, type MemoryChange, type MemoryReply } from '#wire/document-batch.ts';
+import type { MemoryChange, MemoryDocument, MemoryReply } from '#wire/document-batch.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest, type Change, keyOf } from '../../../test/support/a-bucket.ts';
 import { openBucket } from '../../../test/support/changing-bucket.ts';
@@ -91,7 +91,7 @@ class SharedBucket {
 
   /** The value of the document that another thread finds in this turn. */
   readNow(name: string): string | null {
-    return this.entry(name)?.toString('latin1', entryHeadBytes) ?? null;
+    return this.document(name)?.value ?? null;
   }
 
   /** The same after the turn, once the reader has what it requested. */
@@ -112,11 +112,22 @@ class SharedBucket {
     return value;
   }
 
-  entry(name: string): Buffer | null {
+  document(name: string): FoundDocument | null {
     const key = keyOf(`${orders}:${name}`);
     const request = Buffer.concat([Buffer.from([0, 0, 0, key.length]), key]);
-    return this.reader.read('b', orders, request, 0, request.length);
+    let found: FoundDocument | null = null;
+    const others = this.reader.read('b', orders, request, request.length, (document, position) => {
+      const { bytes, start, end, datatype, flags, expiry, casHi, casLo } = document;
+      assert.equal(position, 0);
+      found = { value: bytes.toString('latin1', start, end), datatype, flags, expiry, casHi, casLo };
+    });
+    if (others !== null) assert.deepEqual(others, found === null ? [0] : []);
+    return found;
   }
+}
+
+interface FoundDocument extends Omit<MemoryDocument, 'bytes' | 'start' | 'end'> {
+  readonly value: string;
 }
 
 const started = (): Promise<SharedBucket> => new SharedBucket().start();
@@ -128,13 +139,9 @@ test('a document in memory is found with its value, flags, expiry and CAS, and c
   s.store('b', { value: '' });
   assert.deepEqual([await s.read('a'), await s.read('b')], ['first', '']);
   s.b.find(`${orders}:a`);
-  const entry = s.entry('a') as Buffer;
-  assert.deepEqual(
-    [entry[EntryAt.datatype], entry.readUInt32BE(EntryAt.flags), entry.readUInt32BE(EntryAt.expiry)],
-    [Datatype.json, 7, expiry],
-  );
   const { casHi, casLo } = s.b.view;
-  assert.deepEqual([entry.readUInt32BE(EntryAt.cas), entry.readUInt32BE(EntryAt.cas + 4)], [casHi, casLo]);
+  const datatype = Datatype.json;
+  assert.deepEqual(s.document('a'), { value: 'first', datatype, flags: 7, expiry, casHi, casLo });
   const { gets, getHits } = s.served.report();
   assert.deepEqual([gets, getHits], [3, 3]);
   assert.equal(s.served.tally.collections()[orders]?.gets, 3);

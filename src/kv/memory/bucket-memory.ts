@@ -3,40 +3,23 @@
 // data thread. A sequence lock shows whether the data thread changed the memory meanwhile, versions whether tables and pages still are
 // those that this thread knows.
 import { isBeingChanged, SequenceLock } from '#base/sequence-lock.ts';
-import { writeU32 } from '#wire/bytes.ts';
 import {
-  Entry,
-  EntryAt,
-  entryHeadBytes,
   keyHeadBytes,
+  type MemoryDocument,
   type MemoryGrant,
   type SharedPart,
 } from '#wire/document-batch.ts';
-import { Datatype } from '#wire/status.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { hashKey } from './hash.ts';
-import { Bit, datatypeIn, headerBytes, Word } from './layout.ts';
+import { ItemCopy, type ItemPage, type ReaderClock } from './item-copy.ts';
+import { headerBytes, keyBytesIn, Word } from './layout.ts';
 
-/** The bits of a state word above vbucket, datatype and length of the key. */
-const allBits = ~0 << 21;
-/** A document with other bits, or without `used`, is read by the data thread. */
-const ignoredBits = Bit.dirty;
-const neededBits = Bit.used;
-/** Entries of one read. */
-const outputBytes = 256 << 10;
-
-interface Page {
+interface Page extends ItemPage {
   readonly version: number;
-  /** Empty if this thread cannot read the page. */
-  readonly words: Uint32Array;
-  readonly bytes: Buffer;
 }
 
-export interface ReaderClock {
-  readonly wallMs: () => number;
-  /** Monotonic milliseconds with the same start in all threads. */
-  readonly processMs: () => number;
-}
+/** Its second argument is the position of the document's key. */
+export type TakeDocument = (document: MemoryDocument, position: number) => void;
 
 const noMemory = new SharedArrayBuffer(0);
 const none = -1;
@@ -51,8 +34,7 @@ export class BucketMemory {
   private readonly hits = new Map<number, Int32Array>();
   private readonly tables: (Page | undefined)[] = [];
   private readonly pages: (Page | undefined)[] = [];
-  private readonly output = Buffer.allocUnsafeSlow(outputBytes);
-  private end = 0;
+  private readonly item = new ItemCopy();
 
   constructor(grant: MemoryGrant, clock: ReaderClock) {
     this.grant = { ...grant, tables: [], pages: [] };
@@ -94,40 +76,42 @@ export class BucketMemory {
     return bytes;
   }
 
-  /** The entries of documents; null if the data thread must read one of them. `keys` are those of a KeysRequest. */
-  read(collection: number, keys: Buffer, start: number, end: number): Buffer | null {
+  /**
+   * Calls `take` with each document that this thread can read, and returns the positions of the others. `keys` are those of a KeysRequest.
+   */
+  read(collection: number, keys: Buffer, end: number, take: TakeDocument): number[] | null {
     this.lackedVbucket = none;
     this.lackedPage = none;
     const hits = this.hits.get(collection);
     if (hits === undefined) return null;
-    this.end = 0;
-    let count = 0;
-    for (let at = start; at < end; count++) {
+    const { item } = this;
+    const others: number[] = [];
+    let position = 0;
+    for (let at = 0; at < end; position++) {
       const keyAt = at + keyHeadBytes;
       const keyEnd = keyAt + u16(keys, at + 2);
-      if (!this.append(u16(keys, at), keys, keyAt, keyEnd)) return null;
+      if (this.copy(u16(keys, at), keys, keyAt, keyEnd)) take(item, position);
+      else others.push(position);
       at = keyEnd;
     }
-    Atomics.add(hits, 0, count);
-    return Buffer.from(this.output.subarray(0, this.end));
+    Atomics.add(hits, 0, position - others.length);
+    return others;
   }
 
-  /** Appends the document of a key; false if the data thread must read it. */
-  private append(vb: number, keys: Buffer, start: number, end: number): boolean {
-    const { grant, lock, pages } = this;
+  /** Copies the item of a key; false if the data thread must read the document. */
+  private copy(vb: number, keys: Buffer, start: number, end: number): boolean {
+    const { grant, item, lock, pages } = this;
     const sequence = lock.begin();
     if (sequence === isBeingChanged || this.isRevoked || !this.isServed(vb)) return false;
     const address = this.locate(vb, hashKey(keys, start, end, grant.hashSeed), keys, start, end);
     if (address === 0) return false;
-    const entryEnd = this.copy(pages[address >>> 16] as Page, address & 0xffff, end - start);
-    if (entryEnd === 0 || !lock.isUnchanged(sequence)) return false;
-    this.end = entryEnd;
-    return true;
+    const isCopied = item.copy(pages[address >>> 16] as Page, address & 0xffff, end - start);
+    return isCopied && lock.isUnchanged(sequence) && item.isReadable(this.clock);
   }
 
   /**
    * As the data thread checks it: other nodes may be active instead of this one once its time is over. States change while the lock is held, so
-   * that `append` does not use a time that was read of another state.
+   * that `copy` does not use a time that was read of another state.
    */
   private isServed(vb: number): boolean {
     const { clockStartMs, servedUntilMs, states } = this.grant;
@@ -164,38 +148,11 @@ export class BucketMemory {
     }
     const unit = address & 0xffff;
     const length = end - start;
-    if (((page.words[(unit << 2) + Word.state] ?? 0) & 0xff) !== length) return false;
+    if (keyBytesIn(page.words[(unit << 2) + Word.state] ?? 0) !== length) return false;
     const { bytes } = page;
     const at = (unit << 4) + headerBytes;
     for (let i = 0; i < length; i++) if (bytes[at + i] !== keys[start + i]) return false;
     return true;
-  }
-
-  /** Copies the item's entry to the end of the output, and returns where it ends; 0 if the data thread must read the item. */
-  private copy({ bytes, words }: Page, unit: number, keyBytes: number): number {
-    const { end: at, output } = this;
-    const item = unit << 2;
-    const state = words[item + Word.state] as number;
-    const datatype = datatypeIn(state);
-    if ((state & allBits & ~ignoredBits) !== neededBits || (datatype & Datatype.xattr) !== 0) return 0;
-    const expiry = words[item + Word.expiry] as number;
-    if (expiry !== 0 && expiry * 1_000 <= this.clock.wallMs() + 1_000) return 0;
-    const valueBytes = words[item + Word.valueBytes] as number;
-    const valueAt = (unit << 4) + headerBytes + keyBytes;
-    const end = at + entryHeadBytes + valueBytes;
-    // While the item is being changed it may have any size.
-    if (end > output.length || valueAt + valueBytes > bytes.length) return 0;
-    output[at] = Entry.found;
-    output[at + EntryAt.datatype] = datatype;
-    output[at + EntryAt.keyBytes] = 0;
-    output[at + EntryAt.keyBytes + 1] = 0;
-    writeU32(output, at + EntryAt.flags, words[item + Word.flags] as number);
-    writeU32(output, at + EntryAt.expiry, expiry);
-    writeU32(output, at + EntryAt.cas, words[item + Word.casHi] as number);
-    writeU32(output, at + EntryAt.cas + 4, words[item + Word.casLo] as number);
-    writeU32(output, at + EntryAt.valueBytes, valueBytes);
-    bytes.copy(output, at + entryHeadBytes, valueAt, valueAt + valueBytes);
-    return end;
   }
 }
 

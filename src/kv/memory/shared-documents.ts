@@ -1,6 +1,7 @@
 // The buckets whose memory a thread beside the data thread reads. Tables and pages are requested when a read lacks them.
 import type { MemoryChange, MemoryReply, MemoryRequest } from '#wire/document-batch.ts';
-import { BucketMemory, type ReaderClock } from './bucket-memory.ts';
+import { BucketMemory, type TakeDocument } from './bucket-memory.ts';
+import type { ReaderClock } from './item-copy.ts';
 
 /** Reads that pass without another request after the data thread has refused one. */
 const readsAfterRefusal = 200;
@@ -28,12 +29,22 @@ export class SharedDocuments {
     this.options = options;
   }
 
-  /** The entries of documents, as a BatchReply has them; null: the caller asks the data thread. `keys` are those of a KeysRequest. */
-  read(bucket: string, collection: number, keys: Buffer, start: number, end: number): Buffer | null {
+  /**
+   * Calls `take` with each document that this thread can read, and returns the positions of the others, which the data thread reads; null:
+   * all. `keys` are those of a KeysRequest.
+   */
+  read(
+    bucket: string,
+    collection: number,
+    keys: Buffer,
+    end: number,
+    take: TakeDocument,
+  ): readonly number[] | null {
     const memory = this.buckets.get(bucket);
-    const entries = memory?.read(collection, keys, start, end) ?? null;
-    if (entries === null && !this.isWaiting) this.request(memory, { bucket, collection, keys, start });
-    return entries;
+    const others = memory?.read(collection, keys, end, take) ?? null;
+    const isComplete = others !== null && others.length === 0;
+    if (!isComplete && !this.isWaiting) this.request(memory, { bucket, collection, keys });
+    return others;
   }
 
   take(message: MemoryReply | MemoryChange): void {
@@ -59,12 +70,12 @@ export class SharedDocuments {
       this.readsToPass--;
       return;
     }
-    const { bucket, collection, keys, start } = read;
+    const { bucket, collection, keys } = read;
     const isKnown = memory?.knows(collection) ?? false;
     const { lackedVbucket = none, lackedPage = none } = memory ?? {};
     if (isKnown && lackedVbucket === none && lackedPage === none) return;
     this.isWaiting = true;
-    const vbucket = lackedVbucket === none ? keys.readUInt16BE(start) : lackedVbucket;
+    const vbucket = lackedVbucket === none ? keys.readUInt16BE(0) : lackedVbucket;
     this.options.send({ kind: 'memory', bucket, collection, vbucket, page: Math.max(lackedPage, firstPage) });
   }
 
@@ -84,5 +95,4 @@ interface Read {
   readonly bucket: string;
   readonly collection: number;
   readonly keys: Buffer;
-  readonly start: number;
 }

@@ -2,7 +2,6 @@
 // leaves out is read through the data port.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { DataPortError } from '#client/data-port-error.ts';
-import { inflatedBytesMax } from '#client/fetched-document.ts';
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import {
   type BatchReply,
@@ -13,9 +12,9 @@ import {
   entryHeadBytes,
   type VbucketsRequest,
 } from '#wire/document-batch.ts';
-import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { encodedKeys } from './encoded-keys.ts';
+import { inflatedValue } from './inflated-value.ts';
 
 /** This thread's end of a message channel. */
 export interface BatchChannel {
@@ -135,7 +134,7 @@ export class EntryReader {
     const start = next - view.getUint32(at + EntryAt.valueBytes);
     if ((datatype & Datatype.snappy) === 0)
       return new EntryDocument(id, bytes, view, at, { start, end: next });
-    const value = inflated(bytes, start, next);
+    const value = inflatedValue(bytes, start, next);
     return new EntryDocument(id, bytes, view, at, { buffer: value, start: 0, end: value.length });
   }
 }
@@ -182,11 +181,4 @@ class EntryDocument implements StoredDocument {
   get flags(): number {
     return this.view.getUint32(this.at + EntryAt.flags);
   }
-}
-
-function inflated(bytes: Buffer, start: number, end: number): Buffer {
-  if (start === end) return bytes.subarray(start, end);
-  const value = snappyInflate(bytes, start, end, inflatedBytesMax);
-  if (value === null) throw new DataPortError('the data service sent a value that cannot be inflated');
-  return value;
 }

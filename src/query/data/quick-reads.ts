@@ -1,7 +1,9 @@
-// Reads few documents in the memory of the data service, or else while this thread waits for the data thread. That takes a third of the
+// Reads documents in the memory of the data service, or few while this thread waits for the data thread. That takes a third of the
 // processor time of a request through the data port, since this thread does not return to its event loop to be woken by the reply.
-import { type SlotMessage, slotRequestAt } from '#wire/document-batch.ts';
+import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
+import { type MemoryDocument, type SlotMessage, slotRequestAt } from '#wire/document-batch.ts';
 import { RequestSlot } from '#wire/request-slot.ts';
+import { DocumentInMemory } from './document-in-memory.ts';
 import { writeKeys } from './encoded-keys.ts';
 
 /** How long other requests of this thread are delayed at most: reading takes microseconds unless the data thread is busy. */
@@ -16,12 +18,21 @@ export interface SlotChannel {
 
 /** Documents in the memory of the data service, which this thread reads itself. */
 export interface DirectReads {
-  /** The entries of documents; null: they must be requested. `keys` are those of a KeysRequest. */
-  read(bucket: string, collection: number, keys: Buffer, start: number, end: number): Buffer | null;
+  /**
+   * Calls `take` with each document that is there, and returns the positions of the others; null: all. `keys` are those of a KeysRequest. A
+   * document is valid during the call only.
+   */
+  read(
+    bucket: string,
+    collection: number,
+    keys: Buffer,
+    end: number,
+    take: (document: MemoryDocument, position: number) => void,
+  ): readonly number[] | null;
 }
 
-/** Room for the keys of a direct read. */
-const directKeysBytes = 8 << 10;
+/** Room for the keys of 256 rows, however long they are. */
+const directKeysBytes = 192 << 10;
 
 export class QuickReads {
   private readonly direct: DirectReads | null;
@@ -38,18 +49,25 @@ export class QuickReads {
     channel.postMessage({ kind: 'slot', memory: slot.memory });
   }
 
-  /** The entries of the documents; null: the caller reads them through the data port. */
-  read(bucket: string, collection: number, ids: readonly string[]): Buffer | null {
-    return this.readDirectly(bucket, collection, ids) ?? this.request(bucket, collection, ids);
-  }
-
-  private readDirectly(bucket: string, collection: number, ids: readonly string[]): Buffer | null {
+  /** Calls `take` with the documents in memory, as `Documents.takeNow` does. */
+  takeNow(
+    bucket: string,
+    collection: number,
+    ids: readonly string[],
+    take: (document: StoredDocument, position: number) => void,
+  ): readonly number[] | null {
     if (this.direct === null) return null;
     const end = writeKeys(this.keys, 0, collection, ids);
-    return end === null ? null : this.direct.read(bucket, collection, this.keys, 0, end);
+    if (end === null) return null;
+    const stored = new DocumentInMemory();
+    return this.direct.read(bucket, collection, this.keys, end, (document, position) => {
+      stored.set(ids[position] as string, document);
+      take(stored, position);
+    });
   }
 
-  private request(bucket: string, collection: number, ids: readonly string[]): Buffer | null {
+  /** The entries of few documents; null: the caller reads them through the data port. */
+  read(bucket: string, collection: number, ids: readonly string[]): Buffer | null {
     const { slot } = this;
     if (this.skipsLeft > 0) {
       this.skipsLeft--;

@@ -36,6 +36,17 @@ export class WireDocuments implements Documents {
     this.clients = clients;
   }
 
+  takeNow(
+    { name, collectionId }: Keyspace,
+    ids: readonly string[],
+    options: ReadOptions,
+    take: (document: StoredDocument, position: number) => void,
+  ): readonly number[] | null {
+    const { quick } = this.clients;
+    if (quick === null || needsParts(options)) return null;
+    return quick.takeNow(name.bucket, collectionId, ids, take);
+  }
+
   read(
     keyspace: Keyspace,
     ids: readonly string[],

@@ -63,6 +63,16 @@ export type FoundDocuments = (StoredDocument | undefined)[];
 
 export interface Documents {
   /**
+   * Calls `take` with each document that is there at once, and returns the positions of the other ids, whose documents `read` has; null: all.
+   * A document is valid during the call only.
+   */
+  takeNow?(
+    keyspace: Keyspace,
+    ids: readonly string[],
+    options: ReadOptions,
+    take: (document: StoredDocument, position: number) => void,
+  ): readonly number[] | null;
+  /**
    * In the order of the ids. Without a promise if the documents are there at once. Throws or rejects when the keyspace was
    * dropped or the data service does not answer.
    */

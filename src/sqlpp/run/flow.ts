@@ -1,5 +1,5 @@
 // Streaming operators: filter, let, project, distinct, offset, limit, unnest, fetch.
-import type { StoredDocument } from '../datastore/documents.ts';
+import type { FoundDocuments, StoredDocument } from '../datastore/documents.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { LogicalProjection, SlotBinding } from '../plan/logical.ts';
 import type { Fetch, Operator, Unnest } from '../plan/operators.ts';
@@ -161,18 +161,26 @@ export function readRows(
   run: Run,
   reader: DocumentReader,
   keyspace: Keyspace,
-  rows: readonly Row[],
+  rows: Batch,
   idSlot: number,
 ): Batch | Promise<Batch> {
+  const { documents } = run.context.datastore;
   const ids = rows.map((row) => row[idSlot] as string);
-  const add = (documents: readonly (StoredDocument | undefined)[]): Batch => {
-    run.phase('fetch').items += ids.length;
-    return rows.filter((row, at) => {
-      const document = documents[at];
-      if (document) reader.fill(row, document);
-      return document !== undefined;
+  const options = reader.options(run);
+  const fill = (document: StoredDocument, at: number): void => reader.fill(rows[at] as Row, document);
+  const others = documents.takeNow?.(keyspace, ids, options, fill) ?? [...ids.keys()];
+  run.phase('fetch').items += ids.length;
+  if (others.length === 0) return rows;
+  const otherIds = others.map((at) => ids[at] as string);
+  const add = (found: FoundDocuments): Batch => {
+    const missing = new Set<number>();
+    others.forEach((at, index) => {
+      const document = found[index];
+      if (document === undefined) missing.add(at);
+      else fill(document, at);
     });
+    return missing.size === 0 ? rows : rows.filter((_, at) => !missing.has(at));
   };
-  const documents = run.context.datastore.documents.read(keyspace, ids, reader.options(run));
-  return documents instanceof Promise ? documents.then(add) : add(documents);
+  const found = documents.read(keyspace, otherIds, options);
+  return found instanceof Promise ? found.then(add) : add(found);
 }

@@ -1,0 +1,70 @@
+// A copy of an item that another thread may change at any time. The caller checks with the sequence lock whether the copy is of one version.
+import type { MemoryDocument } from '#wire/document-batch.ts';
+import { Datatype } from '#wire/status.ts';
+import { Bit, datatypeIn, headerBytes, keyBytesMax, Word } from './layout.ts';
+
+/** The bits of a state word above vbucket, datatype and length of the key. */
+const allBits = ~0 << 21;
+/** A document with other bits, or without `used`, is read by the data thread. */
+const ignoredBits = Bit.dirty;
+const neededBits = Bit.used;
+/** The data thread reads larger values. */
+const valueBytesMax = 250 << 10;
+
+export interface ItemPage {
+  /** Empty if this thread cannot read the page. */
+  readonly words: Uint32Array;
+  readonly bytes: Buffer;
+}
+
+export interface ReaderClock {
+  readonly wallMs: () => number;
+  /** Monotonic milliseconds with the same start in all threads. */
+  readonly processMs: () => number;
+}
+
+export class ItemCopy implements MemoryDocument {
+  readonly bytes = Buffer.allocUnsafeSlow(headerBytes + keyBytesMax + valueBytesMax);
+  start = 0;
+  end = 0;
+  private readonly words = new Uint32Array(this.bytes.buffer, 0, headerBytes / 4);
+
+  /** Copies the item; false if it is too large. While the item is being changed it may have any size. */
+  copy({ bytes, words }: ItemPage, unit: number, keyBytes: number): boolean {
+    const valueBytes = words[(unit << 2) + Word.valueBytes] as number;
+    if (valueBytes > valueBytesMax) return false;
+    const from = unit << 4;
+    this.start = headerBytes + keyBytes;
+    this.end = this.start + valueBytes;
+    return bytes.copy(this.bytes, 0, from, from + this.end) === this.end;
+  }
+
+  /** Whether a read does no more than look the document up. */
+  isReadable(clock: ReaderClock): boolean {
+    const state = this.words[Word.state] as number;
+    if ((state & allBits & ~ignoredBits) !== neededBits) return false;
+    if ((this.datatype & Datatype.xattr) !== 0) return false;
+    const { expiry } = this;
+    return expiry === 0 || expiry * 1_000 > clock.wallMs() + 1_000;
+  }
+
+  get datatype(): number {
+    return datatypeIn(this.words[Word.state] as number);
+  }
+
+  get flags(): number {
+    return this.words[Word.flags] as number;
+  }
+
+  get expiry(): number {
+    return this.words[Word.expiry] as number;
+  }
+
+  get casHi(): number {
+    return this.words[Word.casHi] as number;
+  }
+
+  get casLo(): number {
+    return this.words[Word.casLo] as number;
+  }
+}
