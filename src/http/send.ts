@@ -39,7 +39,7 @@ export function sendReply(out: ServerResponse, answer: Reply, options: SendOptio
   const bytes = Buffer.byteLength(body);
   if (answer.status !== 204) out.setHeader('Content-Length', bytes);
   if (out.req.method !== 'HEAD') options.sent(bytes);
-  // A text is sent in one piece with the headers, bytes would be a second one. For UTF-8 Node reserves three bytes a character, and new memory
+  // Node sends a text in one piece with the headers, and bytes as a second piece. For UTF-8 it reserves three bytes a character, and new memory
   // from 16 KiB on; text of ASCII is the same in Latin-1.
   out.end(body, bytes === body.length ? 'latin1' : 'utf8');
 }
@@ -62,7 +62,7 @@ function wholeBody(answer: Exclude<Reply, { kind: 'stream' | 'forwarded' }>): {
   }
 }
 
-/** As fast as the client reads; a failing source truncates the answer. */
+/** Sends as fast as the client reads; a failing source truncates the answer. */
 function sendForwarded(
   out: ServerResponse,
   { status, headers, source }: Extract<Reply, { kind: 'forwarded' }>,
@@ -86,12 +86,9 @@ function sendStream(
 
 const bufferBytes = 64 << 10;
 
-/**
- * Each value as JSON and four newlines. Values are taken from the source only as fast as the client reads them, so that a slow
- * reader costs one buffer and not a growing one.
- */
-function streamBody(values: AsyncIterable<Uint8Array>): Readable {
-  return Readable.from(values, { objectMode: false, highWaterMark: bufferBytes });
+/** Takes parts from the source only as fast as the client reads them, so that a slow reader costs one buffer and not a growing one. */
+function streamBody(parts: AsyncIterable<Uint8Array>): Readable {
+  return Readable.from(parts, { objectMode: false, highWaterMark: bufferBytes });
 }
 
 const encoded = (source: (signal: AbortSignal) => AsyncIterable<unknown>) =>
@@ -99,6 +96,7 @@ const encoded = (source: (signal: AbortSignal) => AsyncIterable<unknown>) =>
     for await (const value of source(signal)) yield JSON.stringify(value);
   };
 
+/** Each text with four newlines after it. */
 async function* lines(texts: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
     for await (const text of texts) {

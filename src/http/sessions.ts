@@ -103,7 +103,7 @@ export function sessionCookie(token: string | null, { port, tls }: { port: numbe
 const cookieName = (port: number): string => `divan-session-${port}`;
 
 /**
- * A cookie counts only beside a header that the console adds and that pages of other sites cannot add without permission: they
+ * A cookie is accepted only with a header that the console adds and that pages of other sites cannot add without permission: they
  * could otherwise use the session of a visitor.
  */
 function tokenOf({ headers, port }: SessionRequest): Buffer | null {

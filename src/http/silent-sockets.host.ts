@@ -1,5 +1,5 @@
-// Connections that have not sent a byte yet. Clients open connections ahead of their requests, and Node counts the time for the first
-// headers from the connection on: it gets a socket when the client begins to send.
+// Connections that have not sent a byte yet. Clients open connections ahead of their requests, and Node's server would count the time for
+// the first headers from the connection on. So the server gets a socket only when its client begins to send.
 import type { Server } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';

@@ -1,6 +1,6 @@
-// The keys of an encrypted repository. A random key, wrapped by one that scrypt derives from the passphrase, and from it by HKDF a key for each
-// data file and one for the manifests. Blocks are sealed with AES-256-GCM under a random nonce: the number of a block would repeat where an
-// interrupted backup is completed.
+// The keys of an encrypted repository. Its random key is stored encrypted under a key that scrypt derives from the passphrase. HKDF derives from it one
+// key for each data file, and one for the manifests. Blocks are encrypted with AES-256-GCM under a random nonce: the number of a block would
+// repeat where an interrupted backup is completed.
 import {
   createCipheriv,
   createDecipheriv,

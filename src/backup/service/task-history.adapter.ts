@@ -69,7 +69,7 @@ export class TaskHistory {
     try {
       await this.#rotate(path);
       const line = `${JSON.stringify(record)}\n`;
-      await appendFile(path, (await endsInLine(path)) ? `\n${line}` : line, { mode: 0o600 });
+      await appendFile(path, (await endsWithinLine(path)) ? `\n${line}` : line, { mode: 0o600 });
     } catch (error) {
       this.#log.warn('backup.history_not_written', { path, reason: (error as Error).message });
     }
@@ -93,18 +93,18 @@ export class TaskHistory {
   }
 
   async #firstStart(path: string): Promise<number | null> {
-    for await (const record of this.#lines(path)) return record.startMs;
+    for await (const record of this.#records(path)) return record.startMs;
     return null;
   }
 
   async #stored(path: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
-    for await (const record of this.#lines(path)) records.push(record);
+    for await (const record of this.#records(path)) records.push(record);
     return records;
   }
 
-  /** Without lines that are damaged, such as the last one after a crash. */
-  async *#lines(path: string): AsyncGenerator<TaskRecord> {
+  /** Yields the records, without lines that are damaged, such as the last one after a crash. */
+  async *#records(path: string): AsyncGenerator<TaskRecord> {
     const text = await readFile(path, 'utf8').catch(() => '');
     let lines = 0;
     for (let at = 0; at < text.length; ) {
@@ -120,8 +120,8 @@ export class TaskHistory {
 
 const pathOf = ({ archive, repo }: HistoryPlace): string => join(archive, `${repo}${historySuffix}`);
 
-/** Whether the last line was cut off, as a crash leaves it. */
-async function endsInLine(path: string): Promise<boolean> {
+/** Whether the file ends within a line, as after a crash. */
+async function endsWithinLine(path: string): Promise<boolean> {
   const file = await open(path).catch(() => null);
   if (file === null) return false;
   try {

@@ -28,7 +28,7 @@ export interface EngineMoveDeps {
   offers: ServerOffers;
   places: Pick<EnginePlaces, 'announce' | 'check' | 'parameters'>;
   replacement: Pick<ServerReplacement, 'start' | 'stop'>;
-  returning: Pick<EngineReturn, 'before' | 'check' | 'isRecent' | 'serverStarted'>;
+  returning: Pick<EngineReturn, 'prepareDeparture' | 'check' | 'isRecent' | 'serverStarted'>;
   secrets: SecretBox;
   peers: Pick<Peers, 'ask' | 'answer'>;
   /** Ends the connections on which this node serves the configuration. */
@@ -72,8 +72,8 @@ export class EngineMove {
   }
 
   /** Finds another place for the configuration, or for a server of it, before these nodes leave. */
-  before(leaving: readonly NodeState[]): Promise<void> {
-    return this.#deps.returning.before(leaving);
+  prepareDeparture(leaving: readonly NodeState[]): Promise<void> {
+    return this.#deps.returning.prepareDeparture(leaving);
   }
 
   async #check(): Promise<void> {

@@ -14,7 +14,7 @@ const asked = (name: string): unknown =>
 test('before a rebalance to two nodes the configuration goes to one that stays', async () => {
   for (const leaving of [node('c'), node('c', { membership: 'inactiveFailed' })]) {
     const made = await aNode({ nodes: three, servers, answers: { b: asked, c: asked } });
-    await made.move.before([leaving]);
+    await made.move.prepareDeparture([leaving]);
     assert.deepEqual(made.events, ['returned to a']);
     assert.ok(made.asked.includes('engine/moved b'));
     // Three nodes are there until the rebalance begins.
@@ -31,7 +31,7 @@ test('another node becomes the founder where this one leaves, and the next where
   };
   const nodes = [...three, node('d')];
   const made = await aNode({ nodes, servers, answers });
-  await made.move.before([node('a'), node('d')]);
+  await made.move.prepareDeparture([node('a'), node('d')]);
   assert.deepEqual(made.events, []);
   assert.deepEqual(
     made.asked.filter((request) => request.startsWith('engine/return')),
@@ -45,10 +45,10 @@ test('a node that runs a server stays where the configuration cannot move, and a
   const answers = { b: () => Promise.reject(new Error('it is down')) };
   const made = await aNode({ nodes: three, servers, answers, returning });
   await assert.rejects(
-    made.move.before([node('c')]),
+    made.move.prepareDeparture([node('c')]),
     /ns_1@c runs one of the three .* cannot move .*: it is down\.$/,
   );
-  await made.move.before([node('c', { membership: 'inactiveFailed' })]);
+  await made.move.prepareDeparture([node('c', { membership: 'inactiveFailed' })]);
   assert.deepEqual(made.events, []);
   await made.move.stop();
 });
@@ -63,12 +63,12 @@ test('of four nodes the server of one that leaves goes to another one, else the 
   ];
   for (const [d, refusal, events] of cases) {
     const made = await aNode({ nodes, servers, answers: { b: asked, c: asked, d } });
-    const done = made.move.before([node('c')]);
+    const done = made.move.prepareDeparture([node('c')]);
     if (refusal === null) await done;
     else await assert.rejects(done, refusal);
     assert.deepEqual(made.events, events);
     // One without a server leaves as always.
-    await made.move.before([node('d')]);
+    await made.move.prepareDeparture([node('d')]);
     await made.move.stop();
   }
 });

@@ -54,7 +54,7 @@ export class EngineReturn {
     deps.peers.answer('engine/return', () => this.#return());
   }
 
-  /** The rebalance for which the configuration came back to this node begins within this time; until then it does not move again. */
+  /** Whether the configuration has just come back to this node: it does not move again before the rebalance has begun for which it came. */
   get isRecent(): boolean {
     return this.#deps.clock.monotonicMs() < this.#returnedMs + retryMs;
   }
@@ -65,8 +65,8 @@ export class EngineReturn {
     this.#removeAtMs = this.#deps.clock.monotonicMs() + recordedMs;
   }
 
-  /** Finds a place for the configuration before these nodes leave. One that was failed over has lost its server already. */
-  async before(leaving: readonly NodeState[]): Promise<void> {
+  /** Finds a place for the configuration before these nodes leave. A node that was failed over has lost its server already. */
+  async prepareDeparture(leaving: readonly NodeState[]): Promise<void> {
     const servers = await this.#serverNodes();
     const concerned = leaving.filter(({ uuid }) => servers.includes(uuid));
     const running = concerned.filter(({ membership }) => membership === 'active');
@@ -119,7 +119,7 @@ export class EngineReturn {
     return (await this.#wanting(view.cluster.nodes)) === 0;
   }
 
-  /** How many of these nodes were started for servers, as far as they answer; one that does not may have been. */
+  /** How many of these nodes were started with `--engine nats`. Nodes that do not answer are counted, since they may have been. */
   async #wanting(nodes: readonly NodeState[]): Promise<number> {
     const { identity, membership, peers } = this.#deps;
     const answers = await Promise.all(
@@ -132,7 +132,7 @@ export class EngineReturn {
     return answers.filter(Boolean).length;
   }
 
-  /** Without a node that runs a server among those that leave, the rebalance can begin nevertheless. */
+  /** Moves the configuration back. If that fails, the rebalance is refused only if one of the nodes that leave runs a server. */
   async #returnBefore(running: readonly NodeState[], stays: readonly NodeState[]): Promise<void> {
     try {
       await this.#returnOn(stays.filter(({ membership }) => membership === 'active'));
@@ -147,9 +147,9 @@ export class EngineReturn {
   /** One of these nodes becomes the founder, this one before others. */
   async #returnOn(nodes: readonly NodeState[]): Promise<void> {
     const { identity, peers } = this.#deps;
-    const isOther = ({ uuid }: NodeState): number => (uuid === identity.nodeId ? 0 : 1);
+    const rank = ({ uuid }: NodeState): number => (uuid === identity.nodeId ? 0 : 1);
     let failure: unknown = new Error('no node that stays is active');
-    for (const { uuid } of [...nodes].sort((a, b) => isOther(a) - isOther(b))) {
+    for (const { uuid } of [...nodes].sort((a, b) => rank(a) - rank(b))) {
       try {
         if (uuid === identity.nodeId) await this.#return();
         else await peers.ask(uuid, 'engine/return', null, returnMs);

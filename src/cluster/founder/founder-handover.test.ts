@@ -74,7 +74,7 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
       },
     },
   });
-  const before = () => clock.until(handover.before([aNode('a')]));
+  const before = () => clock.until(handover.prepareDeparture([aNode('a')]));
   const epoch = async () => (await store.get<ClusterState>(clusterKey))?.value.revEpoch;
   return { before, done, epoch, clock };
 }

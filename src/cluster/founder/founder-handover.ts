@@ -52,7 +52,7 @@ export class FounderHandover {
   }
 
   /** Before these nodes leave: another node stores the configuration where one of them does. */
-  async before(leaving: readonly NodeState[]): Promise<void> {
+  async prepareDeparture(leaving: readonly NodeState[]): Promise<void> {
     const { view, identity, peers } = this.#deps;
     const { nodes, founder: id } = view.cluster;
     const founder = leaving.find(({ uuid }) => uuid === id);

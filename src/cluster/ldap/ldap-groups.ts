@@ -27,7 +27,7 @@ export async function groupsOf(client: Client, settings: LdapSettings, name: str
   return settings.nestedGroupsEnabled ? await withNested(client, query, settings, direct) : direct;
 }
 
-/** Searches level by level and skips groups found before, so that cycles end. */
+/** The groups, and those that contain them: searches level by level and skips groups found before, so that cycles end. */
 async function withNested(
   client: Client,
   query: GroupsQuery,

@@ -10,7 +10,7 @@ import { until } from '../config/until.ts';
 import { failoverRefusals } from '../refusals/failover.refusals.ts';
 import { type FailoverPlanOptions, failoverPlan } from './failover-plan.ts';
 import { isDataNode, nodesCountedForFailover } from './members.ts';
-import type { FounderLeaving } from './rebalance.service.ts';
+import type { DeparturePreparation } from './rebalance.service.ts';
 
 /** If the failed node is the orchestrator, another node must become it first. */
 const waitMs = 60_000;
@@ -19,7 +19,7 @@ export interface FailoverServiceDeps {
   view: Pick<ClusterView, 'cluster' | 'onChange' | 'liveBuckets' | 'map'>;
   cluster: Pick<ClusterStore, 'change'>;
   orchestration: { wake(): void; receivesFrom(node: string): boolean };
-  founderHandover: FounderLeaving;
+  founderHandover: DeparturePreparation;
   founderChange: {
     /** Another node stores the configuration, and cannot be used now. */
     readonly isFounderUnreachable: boolean;
@@ -59,7 +59,7 @@ export class FailoverService {
     options: Pick<FailoverPlanOptions, 'id' | 'kind' | 'allowUnsafe'>,
   ): Promise<void> {
     const { cluster, view, founderHandover, orchestration, clock } = this.#deps;
-    await founderHandover.before(failingIn(view.cluster));
+    await founderHandover.prepareDeparture(failingIn(view.cluster));
     const startedMs = clock.wallMs();
     await cluster.change((state) => failoverPlan(state, failingIn(state), { ...options, startedMs }));
     orchestration.wake();

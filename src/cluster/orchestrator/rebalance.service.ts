@@ -9,14 +9,14 @@ import { withCounter } from './counters.ts';
 import { isDataNode } from './members.ts';
 
 /** Called before nodes leave: where one of them stores the configuration, another node takes it over first, or the request is refused. */
-export interface FounderLeaving {
-  before(leaving: readonly NodeState[]): Promise<void>;
+export interface DeparturePreparation {
+  prepareDeparture(leaving: readonly NodeState[]): Promise<void>;
 }
 
 export interface RebalanceServiceDeps {
   view: { readonly cluster: ClusterState; liveBuckets(): readonly Pick<StoredBucket, 'name'>[] };
-  founderHandover: FounderLeaving;
-  engineMove: FounderLeaving;
+  founderHandover: DeparturePreparation;
+  engineMove: DeparturePreparation;
   cluster: Pick<ClusterStore, 'change'>;
   /** Wakes the orchestrator of this node. */
   wake: () => void;
@@ -46,8 +46,8 @@ export class RebalanceService {
     const planned = stayingAndLeaving(view.cluster, requested);
     this.#checkDelta(planned.staying, requested);
     if (view.cluster.balance === undefined) {
-      await engineMove.before(planned.leaving);
-      await founderHandover.before(planned.leaving);
+      await engineMove.prepareDeparture(planned.leaving);
+      await founderHandover.prepareDeparture(planned.leaving);
     }
     await cluster.change((state) => {
       const { staying, leaving } = stayingAndLeaving(state, requested);

@@ -45,7 +45,7 @@ export function problemsOfOtherNode(form: Form, names: PathNames, before: NodePa
   const problems: string[] = [];
   const sent = foldersOf(sentPaths(form, names, before, problems));
   if (problems.length > 0) return problems;
-  return sent.every((path) => foldersOf(before).includes(path)) ? [] : [isProvisioned];
+  return sent.every((path) => foldersOf(before).includes(path)) ? [] : [provisionedText];
 }
 
 function sentPaths(form: Form, names: PathNames, before: NodePaths, problems: string[]): NodePaths {
@@ -115,14 +115,14 @@ async function pathProblems(
 ): Promise<string[]> {
   const changed = foldersOf(wanted).filter((path) => !foldersOf(before).includes(path));
   if (changed.length > 0 && provisioned) {
-    return [isProvisioned];
+    return [provisionedText];
   }
   if (wanted.data !== before.data) {
     return [
       `Could not set the storage path. It is fixed while the node runs (${before.data}); start it with another --data-dir.`,
     ];
   }
-  if (new Set(wanted.analytics).size < wanted.analytics.length) return [sameFolder];
+  if (new Set(wanted.analytics).size < wanted.analytics.length) return [sameFolderText];
   for (const path of changed) {
     if (!(await folders.usableFolder(path))) {
       return [`Could not set the storage path. It must be a directory writable by this node: ${path}`];
@@ -131,6 +131,6 @@ async function pathProblems(
   return [];
 }
 
-const isProvisioned = 'Changing paths of nodes that are part of provisioned cluster is not supported';
-const sameFolder =
+const provisionedText = 'Changing paths of nodes that are part of provisioned cluster is not supported';
+const sameFolderText =
   'Could not set analytics storage. Different directories should not resolve into the same physical location.';

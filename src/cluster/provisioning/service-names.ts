@@ -2,7 +2,7 @@
 import { availableServices } from '../config/product.ts';
 
 const serviceNames = ['kv', 'index', 'n1ql', 'fts', 'cbas', 'eventing', 'backup'];
-/** Two names of one service. */
+/** Further names of services. */
 const aliases: Record<string, string> = { cbbs: 'backup' };
 
 export interface ServicesRead {
@@ -28,8 +28,8 @@ function servicesProblem(services: readonly string[], started: readonly string[]
   if (missing.length > 0) {
     return `Services not available in this version: ${missing.join(', ')}. It runs: ${availableServices.join(', ')}`;
   }
-  const idle = services.filter((name) => !started.includes(name));
-  if (idle.length > 0)
-    return `Services that this node was not started with: ${idle.join(', ')}. It runs: ${started.join(', ')}; its option --services names others`;
+  const notStarted = services.filter((name) => !started.includes(name));
+  if (notStarted.length > 0)
+    return `Services that this node was not started with: ${notStarted.join(', ')}. It runs: ${started.join(', ')}; its option --services names others`;
   return null;
 }

@@ -100,7 +100,7 @@ function readValue(sent: string, rule: Rule): QueryValue | { problem: string } {
   }
 }
 
-/** A problem as a sentence, or the list. */
+/** Returns the allowlist, or its problem as a sentence. */
 export function readCurlAllowlist(body: unknown): CurlAllowlist | string {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     return 'The value must be a JSON object';

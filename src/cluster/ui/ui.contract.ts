@@ -44,7 +44,7 @@ export const OpenSession = defineRoute({
   access: { kind: 'authenticated' },
   changesNothing: true,
   answer: {},
-  doc: 'Opens a session of the console for the caller, who sends Basic credentials, and sets its cookie. The cookie counts only in requests with the header `ns-server-ui: yes`; a session ends after 30 minutes without a request.',
+  doc: 'Opens a session of the console for the caller, who sends Basic credentials, and sets its cookie. The cookie is accepted only in requests with the header `ns-server-ui: yes`; a session ends after 30 minutes without a request.',
 });
 
 export const EndSession = defineRoute({

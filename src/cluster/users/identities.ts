@@ -1,5 +1,5 @@
 // The current identities: who may log in, with which roles, and their rights in the data service. Roles of
-// users and groups on a deleted bucket, scope or collection do not count.
+// users and groups on a deleted bucket, scope or collection do not apply.
 import type { IdentitySource, KnownIdentity } from '#auth/authenticator.ts';
 import { type BucketTarget, compileGrants, fullGrants } from '#auth/grants.ts';
 import type { DataUserLimits, UserSpec } from '#auth/privileges.ts';

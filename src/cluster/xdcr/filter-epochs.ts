@@ -1,4 +1,4 @@
-// Which checkpoints a replication continues from. A checkpoint says what arrived under one filter: it counts for another one only if
+// Which checkpoints a replication continues from. A checkpoint says what arrived under one filter: it is valid for another one only if
 // the filter was changed with `filterSkipRestream=true`. Checkpoints carry the epoch of their filter.
 import { createHash } from 'node:crypto';
 import type { Random } from '#ports/random.ts';

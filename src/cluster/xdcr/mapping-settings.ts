@@ -18,7 +18,7 @@ export const mappingSwitches = [
 const skipsSourceCheck = 'collectionsSkipSrcValidation';
 export const mappingNames = [...mappingSwitches, 'colMappingRules', skipsSourceCheck] as const;
 
-/** A checkpoint under an older mapping does not count. */
+/** How many former mappings are kept. A checkpoint under an older one is not used. */
 const formerMax = 2;
 
 type Form = Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export async function readMapping(
   const skipsCheck = readSwitch(form, skipsSourceCheck, false, problems);
   const mapping = { mode, rules };
   const hasRules = form['colMappingRules'] !== undefined;
-  // Rules that do not count may belong to another mode.
+  // Rules that do not apply may belong to another mode.
   if (Object.keys(problems).length > 0 || (mode === 'implicit' && !hasRules)) return { mapping, problems };
   const checksSources = !skipsCheck && mode !== 'migration' && (hasRules || mode !== before.mode);
   const problem =

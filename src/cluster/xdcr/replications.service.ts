@@ -100,7 +100,7 @@ export class ReplicationsService {
       formerMappings: [],
     };
     await this.#change((state) => {
-      // It may have been removed while the target was asked.
+      // The reference may have been removed while the target was asked.
       if (!state.references.some(({ uuid }) => uuid === reference.uuid))
         throw unknownCluster(names.toCluster);
       return this.#withReplication(state, replication, changes);
@@ -235,7 +235,7 @@ const unknownCluster = (name: string) =>
 
 const invalid = (fields: Readonly<Record<string, string>>) => xdcrRefusals.invalidFields(fields);
 
-/** The choice of a form; without one the network stays as it is, or that of the reference. */
+/** The network that a form chooses. Without a choice a replication keeps its network, and a new one has that of its reference. */
 const networkOf = ({ network_type: network = '' }: Form): Pick<StoredReplication, 'isExternal'> =>
   network === '' ? {} : { isExternal: network === 'external' };
 

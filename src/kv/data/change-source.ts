@@ -53,11 +53,11 @@ export interface ChangeSource {
   nextForCopy(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number;
   /** As `backfill`, for copies: with durable writes that are not committed. */
   backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage>;
-  /** Older changes: see DiskEngine. */
+  /** Reads older changes; see DiskEngine. */
   backfill(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage>;
   /**
    * As `backfill`, for a reader that began at seqno 0 and needs documents only: deletions and system events from before its first page
-   * may be left out, so that documents in memory need not be read from disk. `listedSeqno` is of the reader's page before.
+   * may be left out, so that documents in memory need not be read from disk. `listedSeqno` is that of the reader's previous page.
    */
   documents(
     vb: number,

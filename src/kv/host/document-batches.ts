@@ -63,6 +63,7 @@ export class DocumentBatches {
     const grants = new MemoryGrants(this.directory, clock, (message) => port.postMessage(message, []));
     let slot: RequestSlot | null = null;
     port.on('message', (message) => {
+      // Null: the slot has a request.
       if (message === null) this.answerIn(slot as RequestSlot);
       else if (message.kind === 'memory') grants.answer(message);
       else if (message.kind === 'slot') slot = new RequestSlot(message.memory);

@@ -44,7 +44,11 @@ export const archiveVerbs: Readonly<Record<string, Verb>> = {
     options: archiveOptions,
     run: verify,
   },
-  merge: { doc: 'makes one backup of several; only the last one stays', options: mergeOptions, run: merge },
+  merge: {
+    doc: 'merges several backups into the last of them and removes the others',
+    options: mergeOptions,
+    run: merge,
+  },
   remove: {
     doc: 'removes backups that no other one continues',
     options: removeOptions,
@@ -85,7 +89,7 @@ interface Chosen {
   readonly manifest: BackupManifest;
 }
 
-/** For what reads several files: a merge meanwhile would remove some. */
+/** Reads several files under a shared lock: a merge meanwhile would remove some of them. */
 async function sharing<T>({ repository }: Found, read: () => T | Promise<T>): Promise<T> {
   const lock = Repository.share(repository.path);
   try {
@@ -140,7 +144,7 @@ async function verify(args: readonly string[]): Promise<string> {
   );
   if (options.json) return JSON.stringify(backups);
   return backups
-    .flatMap(({ backup, buckets }) => buckets.map((bucket) => soundText(backup, bucket)))
+    .flatMap(({ backup, buckets }) => buckets.map((bucket) => verifiedText(backup, bucket)))
     .join('\n');
 }
 
@@ -149,7 +153,7 @@ interface VerifiedBackup {
   readonly buckets: readonly VerifiedBucket[];
 }
 
-/** What the backup continues is part of what a restore of it reads. */
+/** Verifies the backup, and those that it continues: a restore reads them, too. */
 async function verifyChain(
   { repository, chain }: Chosen,
   options: ArchiveOptions,
@@ -176,7 +180,7 @@ async function merge(args: readonly string[]): Promise<string> {
     );
     line.end();
     if (result === null)
-      return options.json ? 'null' : 'nothing to merge: these days have fewer than two backups';
+      return options.json ? 'null' : 'nothing to merge: there are fewer than two backups of these days';
     const { manifest, backups, bucketsLeftOut } = result;
     if (options.json) return JSON.stringify({ ...summaryOf(manifest), merged: backups, bucketsLeftOut });
     const gone = bucketsLeftOut.map((name) => `${name}: left out; the last backup does not have this bucket`);
@@ -207,7 +211,7 @@ function remove(args: readonly string[]): string {
   return options.json ? JSON.stringify(removed) : `removed ${removed.join(', ')}`;
 }
 
-function soundText(backup: string, bucket: VerifiedBucket): string {
+function verifiedText(backup: string, bucket: VerifiedBucket): string {
   const { name, documents, deletions, bytes, collections } = bucket;
   const parts = Object.entries(collections).map(([path, count]) => `\n    ${path}: ${count}`);
   const counts = `${counted(documents, 'document')}, ${counted(deletions, 'deletion')}`;

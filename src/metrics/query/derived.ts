@@ -88,8 +88,8 @@ export function sourcesOf(name: string): Source[] {
 }
 
 /**
- * The rows of each of `sourcesOf`, summed as it says, before they are combined. `found` are their series. Yields as
- * `evaluateInSteps` does.
+ * Computes the rows of each source of a derived metric, with the sum that the source asks for. `found` has the series of each source, in the
+ * order of `sourcesOf`. Yields as `evaluateInSteps` does.
  */
 export function* sourceRows(
   name: string,

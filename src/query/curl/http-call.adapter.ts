@@ -27,7 +27,10 @@ export interface HttpReply {
 }
 
 const headerBytesMax = 64 << 10;
-const text = { forbidden: 'its address is one of this machine, of a link, or of a metadata service' };
+const text = {
+  forbidden:
+    'its address is forbidden: it belongs to this machine, to its network link or to a metadata service',
+};
 
 /** Rejects with a CurlError, or with the signal's reason. */
 export function httpCall(

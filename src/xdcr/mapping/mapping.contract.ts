@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * `implicit`: a collection replicates to the one of the same name, and the rules do not count; `explicit`: only as the rules say;
+ * `implicit`: a collection replicates to the one of the same name, and the rules do not apply; `explicit`: only as the rules say;
  * `migration`: documents of the default collection replicate to the collections of all rules whose filter expression they match.
  */
 export type MappingMode = 'implicit' | 'explicit' | 'migration';
