@@ -134,6 +134,8 @@ const ownSeed = /Math\.random\(|process\.env(\.|\[')(DIVAN_TEST_)?SEED\b|process
 const spreadLiteral = /\.\.\.(?:\{|\[[^[\]]*\](?:[,)\]]|$))/;
 /** A comment that leaves out what it describes ("Of the bucket."): say it ("Uuid of the bucket."). */
 const commentWithoutSubject = /(?:\/\*\*|\/\/) (?:Of|Those of|That of|Those that|Those which) /;
+/** A comment whose subject is a pronoun ("It may fail."): name the thing ("The disk may fail."). */
+const commentWithPronoun = /(?:\/\*\*|\/\/) (?:It|Its|They|Their) /;
 const isTest = (file: string): boolean =>
   (file.startsWith('test/') || file.endsWith('.test.ts')) && file !== 'test/support/seed.ts';
 
@@ -246,6 +248,8 @@ function checkLines(file: string, text: string): void {
       problems.push(`${file}:${index + 1}: write the members of the literal without a spread`);
     if (commentWithoutSubject.test(line))
       problems.push(`${file}:${index + 1}: begin the comment with what it describes`);
+    if (!isTest(file) && commentWithPronoun.test(line))
+      problems.push(`${file}:${index + 1}: name the subject of the comment`);
   });
 }
 

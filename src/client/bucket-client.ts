@@ -104,7 +104,7 @@ export function openOnBucket({ address, account, bucket }: BucketClientOptions):
 
 export class BucketClient {
   readonly bucket: string;
-  /** Its vbuckets may be on several nodes. */
+  /** Whether the vbuckets of the bucket may be on several nodes. */
   readonly isSpread: boolean = false;
   readonly connection: RequestSender;
 

@@ -7,7 +7,7 @@ import type { InterNodeTls } from './wire-connection.adapter.ts';
 export interface ClusterNode {
   readonly node: string;
   readonly host: string;
-  /** Its port for replication, where it also serves the data port's commands to nodes. */
+  /** The node's port for replication, where it also serves the data port's commands to nodes. */
   readonly port: number;
 }
 

@@ -37,7 +37,7 @@ export interface NodeIdentification {
 /** PEM: the authorities of which one must have issued the server's certificate; absent: those of the machine. */
 export interface ServerTls {
   readonly authority?: string;
-  /** It takes the place of the account. */
+  /** The certificate takes the place of the account. */
   readonly clientCertificate?: ClientCertificate | undefined;
 }
 

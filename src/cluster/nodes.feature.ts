@@ -35,7 +35,7 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
     ...options,
     view,
     peers,
-    // It ends when the nodes run servers of their own.
+    // Read each time: the transfer ends when the nodes run servers of their own.
     get founderTransfer() {
       return membership.founderTransfer;
     },

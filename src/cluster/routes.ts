@@ -109,7 +109,7 @@ export interface ManagerRouteParts
   dataPort: DataPortAccess;
   /** The query service of this node; absent: it runs none. */
   queryPort?: ServiceAddress;
-  /** Its backup service. */
+  /** The backup service of this node. */
   backupPort?: ServiceAddress;
   product: Product;
   edition: Edition;

@@ -56,7 +56,7 @@ export interface KvCluster {
 export interface PeerSpec {
   readonly node: string;
   readonly host: string;
-  /** Its replication port. */
+  /** The node's replication port. */
   readonly port: number;
 }
 

@@ -48,7 +48,7 @@ export class DataFolder {
     return existsSync(configurationPath(path)) || DataFolder.isOnNats(path) || MembershipFile.isMember(path);
   }
 
-  /** Its configuration is on NATS servers. */
+  /** True if the configuration of the node is on NATS servers. */
   static isOnNats(path: string): boolean {
     return existsSync(join(path, natsFile));
   }

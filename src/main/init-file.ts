@@ -90,7 +90,7 @@ export function readInitFile(path: string): InitPlan {
   };
 }
 
-/** Its files are named relative to the init file. */
+/** A remote cluster; the init file names files relative to itself. */
 function clusterOf(cluster: z.infer<typeof remoteCluster>, index: number, path: string): PlannedCluster {
   const { certificateFile, clientCertificateFile, clientKeyFile, networkType, ...fields } = cluster;
   const contentOf = (field: string, file: string | undefined): string => {

@@ -48,7 +48,7 @@ export async function restServices(parts: RestServicesOptions): Promise<RestServ
   return started;
 }
 
-/** Its modules are loaded here, so that a node without the service does not load them. */
+/** Loads the modules of the backup service only here: a node without the service does not load them. */
 async function backupService(parts: RestServicesOptions): Promise<RestService> {
   const { manager, serve, registered, log, services, metrics } = parts;
   const { NodeBackupService } = await import('./node-backup-service.ts');

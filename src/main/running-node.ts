@@ -148,7 +148,7 @@ export class RunningNode {
     };
   }
 
-  /** It starts again as a new node, with its configuration in its data folder. */
+  /** Restarts the node as a new one, with its configuration in its data folder. */
   #leaveCluster(): void {
     this.#file.write({ state: 'leaving' });
     const engine = this.#options.engine === ownServers ? ownServers : 'embedded';

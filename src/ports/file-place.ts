@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 /** A file that was open at its path. */
 export interface OpenPlace {
   readonly path: string;
-  /** Its device and inode. */
+  /** Device and inode of the file. */
   readonly identity: string;
 }
 

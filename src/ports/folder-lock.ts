@@ -16,7 +16,7 @@ import { FilePlace } from './file-place.ts';
 import { keepPrivate } from './private-file.ts';
 
 export interface FolderLock {
-  /** Its `check` throws if the lock file was removed or replaced: another process may have locked the folder as well. */
+  /** The lock file; `check` throws if the lock file was removed or replaced: another process may have locked the folder as well. */
   readonly place: FilePlace;
   release(): void;
 }

@@ -26,7 +26,7 @@ export interface TargetAccess {
   readonly encryptsData: boolean;
   /** In the place of username and password. */
   readonly clientCertificate?: ClientCertificate;
-  /** Its nodes are reached at their alternate addresses. */
+  /** Nodes of the target are reached at their alternate addresses. */
   readonly isExternal: boolean;
 }
 

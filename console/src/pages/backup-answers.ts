@@ -40,7 +40,7 @@ interface BackedUpScope {
 }
 
 export interface Backup {
-  /** Its name, which is the time of its start with `_` for `:`. */
+  /** The name of the backup, which is the time of its start with `_` for `:`. */
   readonly date: string;
   readonly type: string;
   readonly size: number;

@@ -82,7 +82,7 @@ function documentsIn(chain: readonly Backup[], bucket: string, path: string): nu
 function effectOn(now: PresentBucket | undefined, collection: string, choice: RestoreChoice): string {
   if (now === undefined) return choice.createsBuckets ? 'bucket is created' : 'none: no such bucket';
   if (!now.collections.has(collection))
-    // It cannot be created again once it is dropped.
+    // The default collection cannot be created again once it is dropped.
     return collection === '_default._default' ? 'none: was dropped' : 'collection is created';
   return choice.isForced ? 'all are written' : 'new ones are written';
 }

@@ -9,8 +9,8 @@ import {
   none,
   type RoleDefinition,
   scope,
+  seesBucket,
   seesPools,
-  viewBucket,
 } from './definition.ts';
 
 export const administration: readonly RoleDefinition[] = [
@@ -123,7 +123,7 @@ export const buckets: readonly RoleDefinition[] = [
       ['bucket[b].n1ql.index', 'all'],
       ['bucket[b].n1ql', 'execute'],
       ['bucket[b]', 'read flush'],
-      ...viewBucket,
+      ...seesBucket,
     ],
   ),
   bucket(

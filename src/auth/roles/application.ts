@@ -10,21 +10,21 @@ import {
   queryAndSearch,
   type RoleDefinition,
   scope,
+  seesBucket,
   seesConsole,
   seesPools,
-  viewBucket,
 } from './definition.ts';
 
 export const data: readonly RoleDefinition[] = [
   collection(
     'data_reader',
     ['Data Reader', 'Reads documents.'],
-    [[docs, 'read range_scan sread'], ...viewBucket],
+    [[docs, 'read range_scan sread'], ...seesBucket],
   ),
   collection(
     'data_writer',
     ['Data Writer', 'Writes and deletes documents, without reading them.'],
-    [[docs, 'insert upsert delete'], ...viewBucket],
+    [[docs, 'insert upsert delete'], ...seesBucket],
   ),
   collection(
     'data_dcp_reader',

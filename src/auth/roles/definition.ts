@@ -41,7 +41,7 @@ export const collection = define('collection', false);
 export const none = (...objects: string[]): Pattern[] => objects.map((object) => [object, 'none']);
 
 /** Permissions that several roles contain. */
-export const viewBucket: readonly Pattern[] = [
+export const seesBucket: readonly Pattern[] = [
   ['bucket[b].settings', 'read'],
   ['pools', 'read'],
 ];

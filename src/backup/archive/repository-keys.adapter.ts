@@ -180,7 +180,7 @@ function unsealed(key: Buffer, associatedData: Buffer, sealed: Buffer): Buffer |
   decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
   try {
     const plain = decipher.update(sealed.subarray(nonceBytes, sealed.length - tagBytes));
-    // It has no bytes of its own in this mode: it checks the tag.
+    // The last call gives no bytes in this mode: it checks the tag.
     decipher.final();
     return plain;
   } catch {

@@ -58,7 +58,7 @@ export interface BackupProgress {
 
 export interface BackupResult {
   readonly manifest: BackupManifest;
-  /** It completes a backup that an earlier task began. */
+  /** Whether the task completed a backup that an earlier task had begun. */
   readonly isResumed: boolean;
   /** Buckets without change streams, which are not in the backup. */
   readonly skippedBuckets: readonly string[];
@@ -334,6 +334,6 @@ class BackupTask {
   }
 }
 
-/** Its collection may have been dropped during the backup. */
+/** Whether the collection of an index still exists: it may have been dropped during the backup. */
 const hasKeyspace = ({ collections }: Scopes, { scope, collection }: IndexRecord): boolean =>
   scope === undefined || collections.some((one) => one.scope === scope && one.name === collection);

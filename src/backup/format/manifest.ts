@@ -53,7 +53,7 @@ export type BucketSettings = Readonly<Record<string, string | number>>;
 export interface IndexRecord {
   readonly name: string;
   readonly definition: string;
-  /** Its keyspace; absent where an earlier release wrote it. */
+  /** The keyspace of the index; absent in manifests of earlier releases. */
   readonly scope?: string;
   readonly collection?: string;
 }

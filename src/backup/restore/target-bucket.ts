@@ -59,9 +59,9 @@ export class TargetBucket {
     this.options = options;
     this.clients = clients;
     this.byVbucket = byVbucket;
-    const isLastWrite = options.bucket.settings['conflictResolutionType'] === 'lww';
+    const isLastWriteWins = options.bucket.settings['conflictResolutionType'] === 'lww';
     this.requestOptions =
-      (isLastWrite ? WithMetaOption.acceptsLastWrite : 0) |
+      (isLastWriteWins ? WithMetaOption.acceptsLastWrite : 0) |
       (options.isForced ? WithMetaOption.skipsResolution : 0);
   }
 

@@ -6,7 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import { historySuffix } from './task-history.adapter.ts';
 
-/** Its text says what is wrong with the location. */
+/** Says what is wrong with a location. */
 export class LocationError extends Error {}
 
 const answerMs = 10_000;

@@ -35,12 +35,12 @@ const yes = element(tags.boolean, Buffer.from([0xff]));
 const octets = (content: Uint8Array): Buffer => element(tags.octetString, content);
 const printable = (text: string): Buffer => element(tags.printableString, Buffer.from(text, 'ascii'));
 
-/** An element that its place in the structure distinguishes, around other elements. */
-const tagged = (place: number, ...parts: readonly Uint8Array[]): Buffer =>
-  element(0xa0 | place, Buffer.concat(parts));
+/** An element with a context-specific tag, around other elements. */
+const tagged = (tag: number, ...parts: readonly Uint8Array[]): Buffer =>
+  element(0xa0 | tag, Buffer.concat(parts));
 
-/** An element of a simple type, that its place in the structure distinguishes. */
-const taggedBytes = (place: number, content: Uint8Array): Buffer => element(0x80 | place, content);
+/** An element of a simple type with a context-specific tag. */
+const taggedBytes = (tag: number, content: Uint8Array): Buffer => element(0x80 | tag, content);
 
 /** A positive integer of any length. */
 function integer(hex: string): Buffer {

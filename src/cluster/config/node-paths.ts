@@ -2,7 +2,7 @@
 import { placePrefix } from '#index/index.contract.ts';
 import type { NodePaths, NodeState } from './cluster-state.ts';
 
-/** The folders of a node whose data folder was moved: a service whose folder it is moves along. */
+/** The folders of a node whose data folder was moved: the folders of services that were the data folder are moved with it. */
 export function movedPaths(
   { data, index, analytics, eventing, javaHome }: NodePaths,
   dataFolder: string,

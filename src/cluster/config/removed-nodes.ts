@@ -1,7 +1,7 @@
 // Nodes that left the cluster: a node that finds its id here knows that it was removed, and may delete what it has.
 import type { ClusterState } from './cluster-state.ts';
 
-/** Ids that are kept, the newest. */
+/** How many ids are kept: the newest. */
 const leftMax = 100;
 
 /** The cluster without these nodes. */

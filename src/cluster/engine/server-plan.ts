@@ -14,13 +14,13 @@ export const isSteady = ({ balance, nodes }: Pick<ClusterState, 'balance' | 'nod
   balance === undefined && nodes.every(({ joining }) => joining !== true);
 const bucket = 'divan';
 
-/** What all servers of a cluster have in common, and what another one needs to take the place of one. Secret. */
+/** What all servers of a cluster have in common; a server that replaces another one needs it too. Secret. */
 export interface ServerCluster {
-  /** Its name. */
+  /** The name of the servers' cluster. */
   readonly cluster: string;
   readonly password: string;
   readonly systemPassword: string;
-  /** It signs nothing but certificates of these servers. */
+  /** The authority, which signs only certificates of these servers. */
   readonly authority: KeyedCertificate;
   readonly places: readonly ServerPlace[];
 }

@@ -68,7 +68,7 @@ export class FounderChange {
   /** The claim of this node is written: it can no longer be withdrawn. */
   #isTakingOver = false;
   #isSteppingDown = false;
-  /** This node hands the configuration over in order, and gets the next founder with its answer. */
+  /** This node is handing the configuration over because it leaves; the answer of the next founder then names that founder. */
   isHandingOver = false;
 
   constructor(deps: FounderChangeDeps) {
@@ -161,7 +161,7 @@ export class FounderChange {
     this.announce();
   }
 
-  /** Resolves once the members that count have promised to follow this node in that epoch. */
+  /** Resolves once a majority of the active members has promised to follow this node in that epoch. */
   async #claim(others: readonly NodeState[]) {
     const { identity, clock, founderTransfer } = this.#deps;
     let epoch = Math.max(this.head.epoch ?? 1, this.#grant?.epoch ?? 0) + 1;
@@ -191,7 +191,7 @@ export class FounderChange {
           const answer = await this.#deps.peers.ask<ClaimAnswer>(node.uuid, 'founder/claim', claim, claimMs);
           return { node, answer };
         } catch {
-          return null; // It counts as not reached.
+          return null; // the node was not reached
         }
       }),
     );
@@ -249,7 +249,7 @@ export class FounderChange {
     this.#released(identity.nodeId);
   }
 
-  /** Nodes that cannot be reached now get it by heartbeats. */
+  /** Sends the other nodes which founder they follow now. Nodes that cannot be reached get the notice with later heartbeats. */
   announce(): void {
     const { peers, view, identity } = this.#deps;
     const notice = this.noticeFor({ epoch: 0 });

@@ -7,10 +7,10 @@ import type { LaterPlace } from './join-messages.ts';
  * that was down may not know that it became one again.
  */
 export function latestPlace(places: readonly LaterPlace[]): LaterPlace | null {
-  const isRemoval = (place: LaterPlace): number => ('isRemoved' in place ? 1 : 0);
+  const removalRank = (place: LaterPlace): number => ('isRemoved' in place ? 1 : 0);
   const isBefore = (a: LaterPlace, b: LaterPlace): boolean =>
-    a.epoch === b.epoch && isRemoval(a) !== isRemoval(b)
-      ? isRemoval(a) < isRemoval(b)
+    a.epoch === b.epoch && removalRank(a) !== removalRank(b)
+      ? removalRank(a) < removalRank(b)
       : supersedes(placeTerm(a), placeTerm(b));
   return places.reduce<LaterPlace | null>(
     (latest, place) => (latest === null || isBefore(place, latest) ? place : latest),

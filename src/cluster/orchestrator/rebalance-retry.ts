@@ -101,7 +101,7 @@ export class RebalanceRetries {
   }
 }
 
-/** It has the nodes of the failed rebalance, and no others. */
+/** Whether the cluster has the nodes of the failed rebalance, and no others. */
 function isSameCluster({ nodes }: ClusterState, retry: RebalanceRetry): boolean {
   const planned = [...retry.nodes, ...retry.ejected];
   return nodes.length === planned.length && nodes.every(({ uuid }) => planned.includes(uuid));

@@ -125,7 +125,7 @@ function atGoal(shard: ShardPlacement, goal: Chain): ShardPlacement {
 const isAtGoal = (shard: ShardPlacement, goal: Chain): boolean =>
   isPlaced(shard, goal) && syncedOf(shard).every((node) => goal.includes(node));
 
-/** Its active serves it, and no other node is to have a copy. */
+/** Whether the shard is where it should be: its active serves it, and no other node is to have a copy. */
 const isPlaced = (shard: ShardPlacement, goal: Chain): boolean =>
   isSameChain(shard.chain, goal) && !isMoving(shard) && !hasStopped(shard) && isServed(shard);
 

@@ -33,7 +33,7 @@ export const GetConsole = file('page', '/ui/', 'The web console of this node.', 
 export const GetAsset = file(
   'asset',
   '/ui/assets/:file',
-  'One of its scripts or style sheets.',
+  'A script or a style sheet of the web console, by its name.',
   'text/javascript',
 );
 

@@ -43,7 +43,7 @@ giveBackWhenIdle({ growthBytes: 4 << 20 });
 
 async function take(call: IndexThreadCall): Promise<void> {
   if (call.kind === 'apply') {
-    // It does not change once the node is provisioned, so not while index files are open.
+    // The place does not change once the node is provisioned, so not while index files are open.
     if (newest === null) placeIndexFiles(folder, call.wanted.place);
     reportSoon();
     newest = call.wanted;

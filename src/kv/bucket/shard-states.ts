@@ -164,7 +164,7 @@ export class ShardStates {
     columns.epoch[vb] = epoch;
     if (before === columns.state[vb]) return;
     if (before === VbucketState.active) {
-      // It may have ended serving before it ceased to be the active.
+      // The vbucket may have ended serving before it ceased to be the active.
       if (this.loaded?.has(vb)) columns.servedUntilMs[vb] = Infinity;
       this.options.deposed(vb);
     }

@@ -109,7 +109,7 @@ export class LaneEngine implements DiskEngine {
     let page = await lane.call('loadPage', bucketUuid, file, firstPage, values());
     for (;;) {
       const following = page.next && lane.call('loadPage', bucketUuid, file, page.next, values());
-      // Its rejection is handled below, unless `consume` throws first.
+      // A rejection is handled below, unless `consume` throws first.
       following?.catch(() => {});
       if (page.batch.length > 0) await consume(page.batch);
       if (following === null) return;

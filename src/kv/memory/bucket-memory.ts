@@ -18,7 +18,7 @@ interface Page extends ItemPage {
   readonly version: number;
 }
 
-/** Its second argument is the position of the document's key. */
+/** Takes a document that was read; `position` is that of the document's key. */
 export type TakeDocument = (document: MemoryDocument, position: number) => void;
 
 const noMemory = new SharedArrayBuffer(0);

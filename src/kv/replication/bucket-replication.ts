@@ -66,7 +66,7 @@ export class BucketReplication {
     this.drops = new ShardDrops({ ...options, ended: () => this.followAgain() });
     this.delayed = new DelayedWork(options.clock);
     this.handovers = new Handovers(options.clock);
-    // Its own, so that reports do not wait for as long as changes.
+    // A queue for reports alone, so that reports do not wait for as long as changes.
     const delayed = new DelayedWork(options.clock);
     this.reports = new CopyReports({ ...options, delayed, columns: options.bucket.columns });
     const { actives, drops, endIntake, epochOf, vbsOf } = this;
@@ -372,7 +372,7 @@ export class BucketReplication {
     return closed;
   }
 
-  /** Its active must not count what this copy reported: it then asks the copy for its position again. */
+  /** Ends the intake of a shard: its active must not count what this copy reported, and asks the copy for its position again. */
   private readonly endIntake = (shard: number): void => {
     const { epoch, node } = this.closeIntake(shard) ?? {};
     if (epoch !== undefined && node !== undefined) this.sendEpoch('failed', node, shard, epoch);

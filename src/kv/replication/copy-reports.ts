@@ -13,7 +13,7 @@ interface Report {
   readonly rows: PositionRows;
   /** Something was added since it was sent. */
   isBegun: boolean;
-  /** It is sent at the end of the turn. */
+  /** Whether the report is sent at the end of the turn. */
   isDue: boolean;
   isDelayed: boolean;
   /** Raised with each sending: what was scheduled for an earlier one does nothing. */

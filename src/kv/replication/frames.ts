@@ -35,15 +35,15 @@ export interface PeerHello {
   readonly kind: 'hello';
   readonly node: string;
   readonly boot: string;
-  /** Its answers to heartbeats contain the duration of the promise; answers of older nodes promise ten seconds, and they expect the same. */
+  /** The sender's answers to heartbeats contain the duration of the promise; answers of older nodes promise ten seconds, and they expect the same. */
   readonly saysPromise?: boolean;
-  /** It serves only by promises of the process that is in its in-sync set; older nodes count those of an earlier process, too. */
+  /** The sender serves only by promises of the process that is in its in-sync set; older nodes count those of an earlier process, too. */
   readonly countsBoots?: boolean;
-  /** It reads the present form of frames; version 0.2 does not. */
+  /** The sender reads the present form of frames; version 0.2 does not. */
   readonly readsBinary?: boolean;
-  /** It says of each bucket which earlier process it continues; older nodes continue none. */
+  /** The sender says of each bucket which earlier process it continues; older nodes continue none. */
   readonly saysContinued?: boolean;
-  /** It rolls copies back by key, and sends what other nodes need for that; copies of older nodes are rebuilt as a whole. */
+  /** The sender rolls copies back by key, and sends what other nodes need for that; copies of older nodes are rebuilt as a whole. */
   readonly rollsBack?: boolean;
 }
 

@@ -39,7 +39,7 @@ export class Handover {
     return this.sinceMs !== null;
   }
 
-  /** It begins as soon as the disk of the successor has what the shard had; after one that took too long, not before a pause. */
+  /** Whether the handover begins as soon as the disk of the successor has what the shard had; after a handover that took too long there is a pause first. */
   get isComing(): boolean {
     if (this.named === null || this.sinceMs !== null) return false;
     return this.options.clock.monotonicMs() >= this.notBeforeMs;

@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { ShardChange, ShardSpec } from '../admin.ts';
 
-/** They begin in one check, so that they share the writes of the map. */
+/** How many handovers are under way at most. They begin in one check, so that they share the writes of the map. */
 const atOnceMax = 2;
 /** After this time the next ones do not wait for a successor that has not confirmed. */
 const waitMsMax = 1_000;

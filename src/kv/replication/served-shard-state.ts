@@ -6,7 +6,7 @@ interface ProcessShard {
   readonly self: SyncMember;
   /** The highest epoch of the shard that this process knows. */
   readonly epoch: number;
-  /** It is the shard's active already. */
+  /** Whether this process is the shard's active already. */
   readonly isServed: boolean;
   /**
    * Its vbuckets are being removed here, because the map gave them to other nodes until now, or rolled back: it serves them once that has

@@ -179,7 +179,7 @@ export class VbucketFeed implements Follower {
     } catch (error) {
       if (!this.isClosed) failed((error as Error).message);
     } finally {
-      // It was copied into a frame.
+      // The page was copied into a frame.
       free?.();
       this.isReading = false;
     }

@@ -90,7 +90,7 @@ export class Cutter {
     state.deleted = columns.tombstones[vb] as number;
     const isWhole = (columns.snapEnd[vb] as number) <= endSeqno;
     const snapStart = columns.snapStart[vb] as number;
-    // It may end inside of an earlier snapshot, whose start is not known any longer: then no earlier state is known to be whole.
+    // The cut may end inside of an earlier snapshot, whose start is not known any longer: then no earlier state is known to be whole.
     const isOfSnapshot = snapStart <= endSeqno + 1;
     state.snapStart = isWhole ? endSeqno : isOfSnapshot ? snapStart : 1;
     state.snapEnd = isWhole ? endSeqno : (columns.snapEnd[vb] as number);

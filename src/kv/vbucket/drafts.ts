@@ -125,7 +125,7 @@ export function keepAll(draft: Draft, items: Items, address: number): void {
   draft.bits = items.state(address) & Bit.deleted;
 }
 
-/** The body may take 20 MiB, system xattrs 1 MiB more. Of compressed values the stored size counts. */
+/** The body may take 20 MiB, system xattrs 1 MiB more. Compressed values are checked by their stored size. */
 export function checkSize(draft: Draft): Status {
   const headBytes = draft.headEnd - draft.headStart;
   const bytes = headBytes + draft.valueEnd - draft.valueStart;

@@ -17,7 +17,7 @@ export interface NodeRows {
 
 /** A node that range queries read. */
 export interface RangeNode {
-  /** Its address in answers. */
+  /** The node's address in answers. */
   readonly name: string;
   /** All addresses under which requests may name it. */
   readonly names: readonly string[];

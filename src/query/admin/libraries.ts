@@ -59,7 +59,7 @@ function codeOf(body: string): string {
     const value: unknown = JSON.parse(body);
     if (typeof value === 'string') return value;
   } catch {
-    // It is the code itself.
+    // Not JSON: the body is the code itself.
   }
   return body;
 }

@@ -51,7 +51,7 @@ interface PendingWrite {
   readonly writeHistoryId: string;
   /** The key's revision on the servers, deletions included; 0: they have no record of it. */
   revision: number;
-  /** It may have reached a server. */
+  /** Whether the write may have reached a server. */
   isSent: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Whether what a mirror follows can continue with the store that the servers show now.
+// Checks that a mirror can continue with the store that the servers have now: it is the same store, or a later one, and did not go back.
 import { FinalError, type StoreHead, supersedes } from './config-link.ts';
 import { WentBackError } from './records.ts';
 

@@ -203,7 +203,7 @@ export class OwnServer {
     try {
       process.kill(pid, signal);
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 

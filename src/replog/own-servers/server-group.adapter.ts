@@ -9,7 +9,7 @@ export interface GroupMember {
   /** What the others call it. */
   readonly id: string;
   readonly name: string;
-  /** It runs, and has all changes of the membership. */
+  /** Whether the server runs and has all changes of the membership. */
   readonly isCurrent: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { StoredRecord, StoreTerm } from '../mirror/config-link.ts';
 import type { Channel, FounderReply, FounderRequest, NonMember } from './channel.ts';
 
 export interface StoreServerOptions {
-  /** It must write and call its watchers before `put` returns its promise, as the embedded store does. */
+  /** The store must write and call its watchers before `put` returns its promise, as the embedded store does. */
   store: ConfigStore;
   /** The id of the store. */
   identity: string;

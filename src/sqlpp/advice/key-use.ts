@@ -4,7 +4,7 @@ import type { Expression } from '../tree/query.ts';
 export interface KeyUse {
   /** The key in the syntax of CREATE INDEX; equal for equal keys. */
   readonly text: string;
-  /** Its part of the index's name. */
+  /** The key's part of the index's name. */
   readonly name: string;
   readonly rank: number;
   /** IS MISSING: such a key cannot lead, unless the test itself is the key. */

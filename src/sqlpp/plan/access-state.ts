@@ -21,7 +21,7 @@ export interface Access {
   isOrdered: boolean;
   /** The scan applies LIMIT and OFFSET. */
   isLimited: boolean;
-  /** It does not if one of these bounds is an array or an object when the statement runs. */
+  /** The limit does not apply if one of these bounds is an array or an object when the statement runs. */
   nestableBounds: NestableBounds;
   /** Slots of expressions that a covering index provides, by expression key. */
   readonly covered: Map<string, number>;

@@ -40,7 +40,7 @@ export function prepareStatement(text: string, context: PrepareContext): Prepare
   if (!context.isCommunityEdition) return prepareTree(tree, text, context);
   refuseEnterpriseFeatures(tree);
   const { userFunctions } = context;
-  // They may have been stored by another edition.
+  // Functions may have been stored by a node of another edition.
   return prepareTree(tree, text, {
     ...context,
     ...(userFunctions && { userFunctions: { ...userFunctions, refusesExternal: true } }),

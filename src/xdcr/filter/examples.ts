@@ -2,7 +2,7 @@
 
 export type Example = readonly [expression: string, matching: string];
 
-/** Their names are used in the examples; keys are `key::<name>`. */
+/** Documents by the names that the examples use; keys are `key::<name>`. */
 export const documents: Readonly<Record<string, { body?: unknown; xattrs?: object; expiration?: number }>> = {
   paris: {
     body: {

@@ -6,7 +6,7 @@ const shares: Readonly<Record<Priority, number>> = { High: 1, Medium: 1 / 4, Low
 
 export interface Competitor {
   readonly priority: Priority;
-  /** Its documents wait for longer than its `desiredLatency`. */
+  /** Whether documents of the replication wait for longer than its `desiredLatency`. */
   readonly isLate: () => boolean;
 }
 

@@ -11,7 +11,7 @@ export type XdcrServiceDeps = Omit<ReplicationDeps, 'vbuckets' | 'sendingNodes' 
 
 interface Running {
   readonly replication: RunningReplication;
-  /** Its definition and vbuckets as it runs, as JSON text: a difference means that it must change. */
+  /** The definition and vbuckets with which the replication runs, as JSON text: a difference means that it must change. */
   applied: string;
 }
 

@@ -278,7 +278,7 @@ export class Flusher {
     if (ends.length === 0) return;
     file.ends = [];
     const cuts = file.writer.take();
-    // It may have failed while they were encoded.
+    // The file may have failed while the cuts were encoded.
     if (file.failure !== null) return;
     this.inFlightBytes += cuts.byteLength;
     file.batches.push({ cuts, byteLength: cuts.byteLength, ends, isUrgent });

@@ -48,7 +48,7 @@ export class UrgentEnd {
     }
     this.lastMs = null;
     this.end().catch(() => {
-      // On a full disk, for example: it is tried again.
+      // The disk may be full: try again later.
       this.lastMs ??= lastMs;
       this.schedule();
     });

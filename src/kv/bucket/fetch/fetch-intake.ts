@@ -15,8 +15,8 @@ export interface FetchIntakeOptions {
 }
 
 /**
- * False when there is no room. Two kinds of items stay on disk: one whose collection was dropped during the read, for the sweep; and
- * one of which only the value was requested but which was evicted meanwhile, since a newer version may have been evicted too.
+ * Returns false when there is no room. Two kinds of items are not stored: an item whose collection was dropped during the read, which the sweep
+ * removes from disk; and an item that was evicted while only its value was read, since a newer version may have been evicted too.
  */
 export function takeFetched(
   options: FetchIntakeOptions,
@@ -26,7 +26,7 @@ export function takeFetched(
   const { collections, keeper, residency, vbuckets } = options;
   const { buffer, keyStart, keyEnd } = item;
   const hash = vbuckets.hash(buffer, keyStart, keyEnd);
-  // It was read before a rollback removed it.
+  // The item was read before a rollback removed it.
   if (item.seqno > (vbuckets.columns.highSeqno[vb] as number)) return true;
   const isAbsent = vbuckets.locate(emptyPosition(), vb, hash, buffer, keyStart, keyEnd) === 0;
   if (isAbsent && seqno !== 0) return true;

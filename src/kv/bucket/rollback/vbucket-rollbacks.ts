@@ -28,11 +28,11 @@ export interface VbucketRollbacksOptions {
 
 /** What the active has of the keys of the rows that are removed. */
 export interface ReplacingVersions {
-  /** Its failover log, in the stored form. */
+  /** The failover log of the active, in the stored form. */
   readonly failover: Uint8Array;
   /** The versions at or below the seqno, as cuts; of a key that they have twice, the last one counts. */
   readonly batches: readonly CutBuffer[];
-  /** The highest seqno of the keys whose version is above the seqno; 0: none is. Until it has that one, the copy lacks the key. */
+  /** The highest seqno of those keys that the active has changed after the seqno; 0: it has changed none. Until the feed has sent that seqno, the copy lacks keys. */
   readonly newest: number;
 }
 
@@ -121,7 +121,7 @@ export class VbucketRollbacks {
       vb,
       startSeqno: seqno,
       endSeqno: seqno,
-      // They never decrease.
+      // The following never decrease.
       maxCasHi: columns.casHi[vb] as number,
       maxCasLo: columns.casLo[vb] as number,
       maxDeletedRev: columns.maxDeletedRev[vb] as number,

@@ -39,7 +39,7 @@ export class DataFile {
   private readonly place: FilePlace;
   private readonly lock: FilePlace | null;
   private counter: CommitCounter | null = null;
-  /** Its commits are not in rows yet. Null before the first one. */
+  /** The log with commits that are not in rows yet. Null before the first one. */
   private log: CutLog | null = null;
   /** The file failed while commits were only in the log: rows lack acknowledged changes. */
   private isBehind = false;

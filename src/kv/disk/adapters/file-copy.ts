@@ -24,7 +24,7 @@ const cacheKib = 16_000;
 const lastKey = Buffer.alloc(512, 0xff);
 const firstKey = Buffer.alloc(0);
 
-const isKept = '(del is null or del >= ? or seq > ?)';
+const keptCondition = '(del is null or del >= ? or seq > ?)';
 const copySql = {
   vbuckets: 'select id, high from old.vb order by id',
   high: 'select high from old.vb where id = ?',
@@ -35,8 +35,8 @@ const copySql = {
   keyBound: 'select key from old.doc where vb = ? and key > ? order by key limit 1 offset ?',
   seqnoBound: 'select seq from old.doc where vb = ? and seq > ? order by seq limit 1 offset ?',
   copyKeys: `insert into main.doc select vb, key, seq, exp, del, meta, val from old.doc
-    where vb = ? and key > ? and key <= ? and ${isKept} order by key`,
-  dropped: `select count(*), max(seq), total(key >= x'01' and key < x'02') from old.doc not indexed where vb = ? and key > ? and key <= ? and not ${isKept}`,
+    where vb = ? and key > ? and key <= ? and ${keptCondition} order by key`,
+  dropped: `select count(*), max(seq), total(key >= x'01' and key < x'02') from old.doc not indexed where vb = ? and key > ? and key <= ? and not ${keptCondition}`,
   bigByKey: `select vb * ${bigVbFactor} + seq from main.doc where vb = ? and key > ? and key <= ? and val is null`,
   /** Values in `big` of versions that the next statement replaces. */
   dropBigs: `delete from main.big where id in (select d.vb * ${bigVbFactor} + d.seq from old.doc o
