@@ -27,13 +27,15 @@ export interface FileState {
   lingers: number;
   /** Changes since the delay began. */
   changes: number;
+  /** As of the end of the last delay. */
+  load: number;
   isLoaded: boolean;
   /** After a delay under load: how many vbuckets are still to be written before the next delay. */
   unvisited: number;
   /** The changes that other nodes have wait for a later flush: no client waits for them. */
-  leavesCopies: boolean;
-  /** Flushes since those changes were written. */
-  flushesWithoutCopies: number;
+  leavesShared: boolean;
+  /** Since when such changes wait; null: none was left. */
+  sharedSinceMs: number | null;
   isUrgent: boolean;
   readonly urgentEnd: UrgentEnd;
   running: Promise<void> | null;
@@ -57,10 +59,11 @@ export const newFileState = (vbs: number[], urgentEnd: UrgentEnd): FileState => 
   timer: null,
   lingers: 0,
   changes: 0,
+  load: 0,
   isLoaded: false,
   unvisited: 0,
-  leavesCopies: false,
-  flushesWithoutCopies: 0,
+  leavesShared: false,
+  sharedSinceMs: null,
   isUrgent: false,
   running: null,
   failure: null,

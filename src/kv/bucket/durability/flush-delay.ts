@@ -11,15 +11,16 @@ export const delayMs = { low: 20, high: 5 } as const;
 const delaysMax = { low: 4, high: 1 } as const;
 /**
  * Under load it is repeated longer, also with more than a batch: most changes of keys that are dirty already arrive then, and each
- * commit writes the same rows. So many changes of a file in one delay are load.
+ * commit writes the same rows.
  */
 const loadedDelaysMax = { low: 25, high: 1 } as const;
-const loadedChanges = 64;
+/** By `loadAfter`: half as many changes of a file in each delay. `shared`: of changes that the memory of another node has, too. */
+const loads = { own: 64, shared: 8 } as const;
 /**
- * Under load the changes that the memory of another node has, too, are written by each fourth flush: with the time more of them are of
- * keys that changed again.
+ * Then such changes are written every two seconds: with the time more of them are of keys that changed again. A little less, so that the flush
+ * at that time writes them.
  */
-const flushesWithoutCopiesMax = 3;
+const sharedMs = { low: 1_900, high: 15 } as const;
 /** And while dirty items, which cannot be evicted, take less than this share of the free memory. */
 const waitingShare = 1 / 8;
 
@@ -37,7 +38,10 @@ interface DelayedFile {
   readonly isLoaded: boolean;
 }
 
-export const isLoad = (changes: number): boolean => changes >= loadedChanges;
+/** The load of a file after a delay in which it had so many changes. Pauses of clients that wait for a processor do not end it. */
+export const loadAfter = (load: number, changes: number): number => load / 2 + changes;
+
+export const isLoad = (load: number): boolean => load >= loads.own;
 
 /** Whether the changes wait for another delay. */
 export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs, dirty: DirtyBytes): boolean {
@@ -47,17 +51,19 @@ export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs,
   return dirty.bytes < (isLoaded ? batchBytesMax : Math.max(batchBytes, firstBatchBytes));
 }
 
-/** Whether a flush that is due leaves the changes that other nodes have to a later one. */
-export function mayLeaveCopies(
-  { flushesWithoutCopies, isLoaded }: Pick<FileState, 'flushesWithoutCopies' | 'isLoaded'>,
+/** Whether a flush that is due leaves the changes that other nodes have, too, to a later one. The first of them are `ageMs` old. */
+export function mayLeaveShared(
+  { load, ageMs, priority }: { load: number; ageMs: number; priority: keyof typeof delayMs },
   { bytes, ofRoom }: DirtyBytes,
 ): boolean {
-  if (!isLoaded || flushesWithoutCopies >= flushesWithoutCopiesMax) return false;
-  return bytes < batchBytesMax && ofRoom < waitingShare;
+  return load >= loads.shared && ageMs < sharedMs[priority] && bytes < batchBytesMax && ofRoom < waitingShare;
 }
 
 /** Whether the next batch is written without a delay. Under load more than that waits, as above. */
-export function hasBatch({ batchBytes, isLoaded }: DelayedFile, { bytes, ofRoom }: DirtyBytes): boolean {
-  if (!isLoaded) return bytes >= batchBytes;
+export function hasBatch(
+  { batchBytes, isLoaded, leavesShared }: Pick<FileState, 'batchBytes' | 'isLoaded' | 'leavesShared'>,
+  { bytes, ofRoom }: DirtyBytes,
+): boolean {
+  if (!isLoaded && !leavesShared) return bytes >= batchBytes;
   return bytes >= batchBytesMax || (bytes >= batchBytes && ofRoom >= waitingShare);
 }

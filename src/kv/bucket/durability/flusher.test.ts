@@ -95,6 +95,29 @@ test('under load each fourth flush writes the changes that other nodes have, and
   assert.deepEqual(onDisk(), [changes, changes, changes], 'without load nothing waits longer');
 });
 
+test('a pause of clients ends no load, and few changes are load enough for those that other nodes have', async () => {
+  const b = await aBucket();
+  const copied = vb + 4;
+  b.bucket.progress.setMembers(copied, { others: ['b'], size: 2, isFrozen: false });
+  const storeFor = async (ms: number, each: number, count: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 5) {
+      for (let i = 0; i < count; i++) b.store(`k${i}`, { vb: each });
+      await advance(b, 5);
+    }
+  };
+  await storeFor(200, vb, 64);
+  await advance(b, 40);
+  await storeFor(255, vb, 64);
+  assert.equal(persisted(b), 0, 'clients that wait for a processor continue');
+  await storeFor(5, vb, 64);
+  assert.equal(persisted(b), 92 * 64);
+  await advance(b, 1_000);
+  await storeFor(1_800, copied, 2);
+  assert.equal(b.bucket.documents.persistedSeqno(copied), 0);
+  await storeFor(160, copied, 2);
+  assert.ok(b.bucket.documents.persistedSeqno(copied) > 2 * 360);
+});
+
 test('under load more than a batch waits too, and then all of it is written', async () => {
   const b = await aBucket();
   const vbs = [3, 7, 11];

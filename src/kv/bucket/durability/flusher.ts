@@ -10,7 +10,15 @@ import type { Cutter } from '../../vbucket/cutter.ts';
 import type { Timings } from '../timings.ts';
 import { adapt } from './batch-size.ts';
 import { type CutBatch, type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
-import { type DirtyBytes, delayMs, hasBatch, isLoad, mayDelayAgain, mayLeaveCopies } from './flush-delay.ts';
+import {
+  type DirtyBytes,
+  delayMs,
+  hasBatch,
+  isLoad,
+  loadAfter,
+  mayDelayAgain,
+  mayLeaveShared,
+} from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
 import { UrgentEnd } from './urgent-end.ts';
 
@@ -147,7 +155,7 @@ export class Flusher {
   }
 
   private async drainFile(file: FileState): Promise<void> {
-    file.leavesCopies = false;
+    file.leavesShared = false;
     do await this.commitNext(file, false);
     while (file.failure === null && !file.isFull && this.hasDirty(file));
     // States that another caller writes, with what was dirty, are a batch of their own.
@@ -163,14 +171,24 @@ export class Flusher {
 
   private lingered(file: FileState): void {
     file.lingers++;
-    file.isLoaded = isLoad(file.changes);
+    file.load = loadAfter(file.load, file.changes);
+    file.isLoaded = isLoad(file.load);
     if (this.mayLinger(file)) this.linger(file);
     else {
       file.unvisited = file.isLoaded ? file.vbs.length : 0;
-      file.leavesCopies = mayLeaveCopies(file, this.dirty(file));
-      file.flushesWithoutCopies = file.leavesCopies ? file.flushesWithoutCopies + 1 : 0;
+      this.chooseShared(file);
       this.run(file);
     }
+  }
+
+  /** Decides whether the flush that is due writes changes that other nodes have, too. */
+  private chooseShared(file: FileState): void {
+    const { clock, priority } = this.options;
+    const nowMs = clock.monotonicMs();
+    const sinceMs = file.sharedSinceMs ?? nowMs - file.lingers * delayMs[priority];
+    const { load } = file;
+    file.leavesShared = mayLeaveShared({ load, ageMs: nowMs - sinceMs, priority }, this.dirty(file));
+    file.sharedSinceMs = file.leavesShared ? sinceMs : null;
   }
 
   private mayLinger(file: FileState): boolean {
@@ -187,7 +205,7 @@ export class Flusher {
   /** A client waits: commit after the current input is processed, so that its writes share one commit. */
   private commitSoon(file: FileState): void {
     file.isUrgent = true;
-    file.leavesCopies = false;
+    file.leavesShared = false;
     if (this.paused || file.running !== null || file.isFull) return;
     this.stopTimer(file);
     this.options.clock.soon(() => this.run(file));
@@ -199,8 +217,10 @@ export class Flusher {
     if (this.paused || file.failure !== null || file.running !== null) return;
     file.running = this.commitWhileNeeded(file).finally(() => {
       file.running = null;
-      if (!this.hasWork(file)) file.writer.release();
-      else if (file.timer === null) this.linger(file);
+      if (!this.hasWork(file)) {
+        file.sharedSinceMs = null;
+        file.writer.release();
+      } else if (file.timer === null) this.linger(file);
     });
   }
 
@@ -213,7 +233,7 @@ export class Flusher {
   private continues(file: FileState): boolean {
     if (file.isUrgent || file.unvisited > 0) return true;
     if (!hasBatch(file, this.dirty(file))) return false;
-    file.leavesCopies = false;
+    file.leavesShared = false;
     return true;
   }
 
@@ -256,7 +276,7 @@ export class Flusher {
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const vb = vbs[file.cursor] as number;
-      const isWritten = !(file.leavesCopies && this.isElsewhere(vb));
+      const isWritten = !(file.leavesShared && this.isShared(vb));
       if (isWritten && cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
       // A vbucket that was cut short continues in the next slice, or batch.
       if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
@@ -268,7 +288,7 @@ export class Flusher {
   }
 
   /** Whether the memory of another node has the changes, too. */
-  private isElsewhere(vb: number): boolean {
+  private isShared(vb: number): boolean {
     const { columns, progress } = this.options;
     return columns.state[vb] === VbucketState.replica || progress.hasOthers(vb);
   }
