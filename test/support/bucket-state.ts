@@ -48,10 +48,11 @@ async function readRoute(
     handler: reader,
   });
   const from = { uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 };
-  for (const vb of vbuckets) {
+  const request = async (vb: number): Promise<void> => {
     const reply = await connection.request(vb, { from, until: 'latest' });
     if (reply.kind !== 'open') throw new Error(`the stream of ${vb}: ${JSON.stringify(reply)}`);
-  }
+  };
+  await Promise.all(vbuckets.map(request));
   const lost = await Promise.race([reader.done, connection.closed]);
   connection.close();
   if (lost !== undefined) throw lost;
