@@ -44,12 +44,12 @@ const optionCommands: Readonly<Record<string, OptionCommand>> = {
     run: cloud,
   },
   query: {
-    doc: 'runs SQL++ statements: divan query [STATEMENT]; without one and without --file it reads them from a prompt or a pipe',
+    doc: 'runs SQL++ statements: divan query [STATEMENT], or those of --file, of a prompt or of a pipe',
     options: queryOptions,
     run: query,
   },
   backup: {
-    doc: 'backs up a running node: divan backup [FOLDER]; list, info, verify, merge, remove, examine, export FOLDER: archives',
+    doc: 'backs up a running node: divan backup [FOLDER]; shows and changes backups: list, info, verify, merge, remove, examine, export',
     options: backupOptions,
     run: backup,
   },
@@ -216,7 +216,7 @@ async function completedCommands(): Promise<CompletedCommand[]> {
 }
 
 const environmentNote =
-  'Each option can be set by an environment variable, such as DIVAN_LOG_LEVEL for --log-level.';
+  'Each option can be set by an environment variable: DIVAN_ and its name in capitals, with _ in place of -.';
 
 function overview(): string {
   const rows = [...commands].map(([name, { doc }]) => `  divan ${name.padEnd(14)} ${doc}`);
@@ -224,11 +224,23 @@ function overview(): string {
 }
 
 async function helpFor(name: string, command: OptionCommand, args: readonly string[]): Promise<string> {
-  const operator = name === 'cloud' ? await import('./operator/commands.ts') : null;
-  const ofOperator = operator?.operatorHelp(args) ?? null;
-  if (ofOperator !== null) return ofOperator;
-  const more = operator === null ? '' : `\n${operator.overview()}`;
-  return `divan ${name}: ${command.doc}\n\n${describeOptions(command.options)}\n\n${environmentNote} Port 0 takes a free port.\n${more}`;
+  const verbs = await verbsHelp(name, args);
+  if (verbs !== null && verbs.ofVerb !== null) return `${verbs.ofVerb}\n${environmentNote}\n`;
+  const more = verbs === null ? '' : `\n${verbs.overview()}`;
+  const hasPort = Object.keys(command.options).some((option) => option.endsWith('port'));
+  const note = `${environmentNote}${hasPort ? ' Port 0 takes a free port.' : ''}`;
+  return `divan ${name}: ${command.doc}\n\n${describeOptions(command.options)}\n\n${note}\n${more}`;
+}
+
+/** The help of the verb in the words, and the list of all; null for a command without verbs. */
+async function verbsHelp(name: string, args: readonly string[]) {
+  if (name === 'cloud') {
+    const { operatorHelp, overview: ofAll } = await import('./operator/commands.ts');
+    return { ofVerb: operatorHelp(args), overview: ofAll };
+  }
+  if (name !== 'backup') return null;
+  const { archiveHelp, archiveOverview } = await import('./backup/archive-commands.ts');
+  return { ofVerb: archiveHelp(args), overview: archiveOverview };
 }
 
 function unknownCommand(name: string): string {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { lockFolder, shareFolder } from '#ports/folder-lock.ts';
 import { addBackup } from '../../../test/support/an-archive.ts';
-import { archiveVerbs } from './archive-commands.ts';
+import { archiveHelp, archiveVerbs } from './archive-commands.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'divan-archive-commands-'));
 const run = async (verb: string, ...args: string[]) => archiveVerbs[verb]?.run([folder, ...args]);
@@ -22,6 +22,11 @@ it('what reads data files is refused while another process writes there; list an
   assert.match((await run('list')) as string, /full/);
   assert.match((await run('info')) as string, /full backup/);
   writer.release();
+});
+
+it('the help of a verb has its options', () => {
+  assert.match(archiveHelp(['merge', '--help']) ?? '', /^divan backup merge FOLDER: .*\n\n.*--days-ago /s);
+  assert.equal(archiveHelp(['./folder', '--help']), null);
 });
 
 it('several read at a time, and the folder is free afterwards', async () => {

@@ -23,7 +23,7 @@ import {
   removeOptions,
 } from '../backup-options.ts';
 import { interruptible } from '../interruptible.ts';
-import { type OptionSpecs, UsageError } from '../options.ts';
+import { describeOptions, type OptionSpecs, UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
 import { columns, counted, ProgressLine, print, sizeText } from '../terminal.ts';
 import { oneFolder } from './command-line.ts';
@@ -61,6 +61,20 @@ export const archiveVerbs: Readonly<Record<string, Verb>> = {
     run: exportAll,
   },
 };
+
+/** The help of the verb that the words begin with; null if they begin with none. */
+export function archiveHelp([verb = '']: readonly string[]): string | null {
+  if (!Object.hasOwn(archiveVerbs, verb)) return null;
+  const { doc, options } = archiveVerbs[verb] as Verb;
+  return `divan backup ${verb} FOLDER: ${doc}\n\n${describeOptions(options)}\n`;
+}
+
+export function archiveOverview(): string {
+  const rows = Object.entries(archiveVerbs).map(
+    ([verb, { doc }]) => `  ${`divan backup ${verb} FOLDER`.padEnd(29)} ${doc}`,
+  );
+  return `Commands that need no node:\n\n${rows.join('\n')}\n\nOptions of a verb: divan backup <verb> --help\n`;
+}
 
 export async function runArchiveCommand(verb: string, args: readonly string[]): Promise<void> {
   const text = await (archiveVerbs[verb] as Verb).run(args);
