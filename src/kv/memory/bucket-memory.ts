@@ -21,6 +21,12 @@ interface Page extends ItemPage {
 /** Takes a document that was read; `position` is that of the document's key. */
 export type TakeDocument = (document: MemoryDocument, position: number) => void;
 
+/** Keys whose look-ups are prepared together. */
+const groupKeys = 32;
+/** Words of a line of the processor's cache. */
+const lineWords = 16;
+
+const noWords = new Uint32Array(0);
 const noMemory = new SharedArrayBuffer(0);
 const none = -1;
 
@@ -35,6 +41,14 @@ export class BucketMemory {
   private readonly tables: (Page | undefined)[] = [];
   private readonly pages: (Page | undefined)[] = [];
   private readonly item = new ItemCopy();
+  /** Vbuckets and hashes of a group of keys, and what their first slots have. */
+  private readonly vbuckets = new Uint16Array(groupKeys);
+  private readonly hashes = new Uint32Array(groupKeys);
+  private readonly addresses = new Uint32Array(groupKeys);
+  /** The number of the lock before the next documents are read. */
+  private sequence = isBeingChanged;
+  /** The result of `touch`: without one the compiler could leave the reading out. */
+  touched = 0;
 
   constructor(grant: MemoryGrant, clock: ReaderClock) {
     this.grant = { ...grant, tables: [], pages: [] };
@@ -87,26 +101,67 @@ export class BucketMemory {
     const { item } = this;
     const others: number[] = [];
     let position = 0;
-    for (let at = 0; at < end; position++) {
-      const keyAt = at + keyHeadBytes;
-      const keyEnd = keyAt + u16(keys, at + 2);
-      if (this.copy(u16(keys, at), keys, keyAt, keyEnd)) take(item, position);
-      else others.push(position);
-      at = keyEnd;
+    for (let at = 0; at < end; ) {
+      const next = this.prepare(keys, at, end);
+      for (let index = 0; at < next; index++, position++) {
+        const keyAt = at + keyHeadBytes;
+        const keyEnd = keyAt + u16(keys, at + 2);
+        if (this.copy(index, keys, keyAt, keyEnd)) take(item, position);
+        else others.push(position);
+        at = keyEnd;
+      }
     }
     Atomics.add(hits, 0, position - others.length);
     return others;
   }
 
-  /** Copies the item of a key; false if the data thread must read the document. */
-  private copy(vb: number, keys: Buffer, start: number, end: number): boolean {
-    const { grant, item, lock, pages } = this;
-    const sequence = lock.begin();
-    if (sequence === isBeingChanged || this.isRevoked || !this.isServed(vb)) return false;
-    const address = this.locate(vb, hashKey(keys, start, end, grant.hashSeed), keys, start, end);
-    if (address === 0) return false;
-    const isCopied = item.copy(pages[address >>> 16] as Page, address & 0xffff, end - start);
-    return isCopied && lock.isUnchanged(sequence) && item.isReadable(this.clock);
+  /**
+   * Begins to read a group of documents, and returns where their keys end. It reads what the look-ups will read: the processor waits for many
+   * places in memory at once, but for one after the other where each look-up is followed by work on its document.
+   */
+  private prepare(keys: Buffer, start: number, end: number): number {
+    const { grant, hashes, vbuckets } = this;
+    let at = start;
+    let count = 0;
+    for (; at < end && count < groupKeys; count++) {
+      const keyAt = at + keyHeadBytes;
+      const keyEnd = keyAt + u16(keys, at + 2);
+      vbuckets[count] = u16(keys, at);
+      hashes[count] = hashKey(keys, keyAt, keyEnd, grant.hashSeed);
+      at = keyEnd;
+    }
+    this.touch(count);
+    this.sequence = this.isRevoked ? isBeingChanged : this.lock.begin();
+    return at;
+  }
+
+  /** Reads the first slot and the item of each key of the group. */
+  private touch(count: number): void {
+    const { addresses, hashes, pages, tables, vbuckets } = this;
+    for (let index = 0; index < count; index++) {
+      const words = tables[vbuckets[index] as number]?.words ?? noWords;
+      addresses[index] = words[(((hashes[index] as number) << 1) & (words.length - 2)) + 1] ?? 0;
+    }
+    let sum = 0;
+    for (let index = 0; index < count; index++) {
+      const address = addresses[index] as number;
+      const words = pages[address >>> 16]?.words ?? noWords;
+      const item = (address & 0xffff) << 2;
+      sum ^= (words[item] ?? 0) ^ (words[item + lineWords] ?? 0);
+    }
+    this.touched = sum;
+  }
+
+  /** Copies the item of a key of the group; false if the data thread must read the document. */
+  private copy(index: number, keys: Buffer, start: number, end: number): boolean {
+    const { item, lock, pages, sequence } = this;
+    const vb = this.vbuckets[index] as number;
+    if (sequence === isBeingChanged || !this.isServed(vb)) return false;
+    const address = this.locate(vb, this.hashes[index] as number, keys, start, end);
+    const isCopied = address !== 0 && item.copy(pages[address >>> 16] as Page, address & 0xffff, end - start);
+    if (lock.isUnchanged(sequence)) return isCopied && item.isReadable(this.clock);
+    this.sequence = lock.begin();
+    return false;
   }
 
   /**
