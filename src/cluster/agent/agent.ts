@@ -112,10 +112,11 @@ export class Agent implements DataService {
   /** Starts to send the desired state. Does not wait for the data service; `applied` does. */
   start(): void {
     const { view, users, tls, clients, nodeTls } = this.#deps;
+    // First, since requests may wait for a map.
+    this.#subscriptions.push(view.onChange(() => this.#sendMaps()));
     for (const source of [view, users, tls, clients, ...(nodeTls ? [nodeTls] : [])]) {
       this.#subscriptions.push(source.onChange(() => this.#requestApply()));
     }
-    this.#subscriptions.push(view.onChange(() => this.#sendMaps()));
     this.#requestApply();
     this.#scheduleSample();
   }

@@ -57,9 +57,11 @@ export class ShardStates {
 
   /** Sets until when active vbuckets are served whose documents are loaded. */
   serve(vbs: readonly number[], untilMs: number): void {
+    const { servedUntilMs } = this.options.vbuckets.columns;
+    // At each check of the shards most are served as before.
     for (const vb of vbs)
-      if (this.loaded?.has(vb) && this.isActive(vb))
-        this.options.vbuckets.columns.servedUntilMs[vb] = untilMs;
+      if (servedUntilMs[vb] !== untilMs && this.loaded?.has(vb) && this.isActive(vb))
+        servedUntilMs[vb] = untilMs;
   }
 
   close(): void {

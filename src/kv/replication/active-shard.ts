@@ -31,8 +31,8 @@ export interface ActiveShardOptions {
   tookOver: boolean;
   /** The active before handed it over: the members have those changes. */
   isWhole: boolean;
-  /** A check of the shards would find a change that is due. */
-  due: () => void;
+  /** Called when a check of the shards would find a change that is due; `dueNow`: for which requests wait. */
+  checks: { readonly due: () => void; readonly dueNow: () => void };
   clock: Clock;
   log: Log;
 }
@@ -58,7 +58,6 @@ export class ActiveShard {
   private readonly options: ActiveShardOptions;
   private spec: ShardSpec;
   private readonly sinceMs: number;
-  /** When the first copies were asked for their positions. */
   private fedSinceMs: number | null = null;
   private readonly copies = new Map<string, FedCopy>();
   private readonly diverged: DivergedCopies;
@@ -119,6 +118,7 @@ export class ActiveShard {
   feedCopies(): void {
     const { clock, peers } = this.options;
     this.fedSinceMs ??= clock.monotonicMs();
+    if (this.copies.size === 0 && this.spec.replicas.length === 0) return;
     const retryMs = this.holdsRequests ? reopenMs.waiting : reopenMs.served;
     for (const node of [...this.copies.keys()])
       if (!this.spec.replicas.includes(node)) this.connectionLost(node);
@@ -134,7 +134,8 @@ export class ActiveShard {
 
   positionReported(node: string, row: ReportedPosition): void {
     this.copies.get(node)?.feed.positionReported(row);
-    if (this.handover.isComing) this.options.due();
+    if (this.handover.isComing) this.options.checks.due();
+    else if (this.handover.isComplete()) this.options.checks.dueNow();
   }
 
   received(node: string, message: OpenedMessage): void {
@@ -218,7 +219,7 @@ export class ActiveShard {
       if (this.needsEveryMember && !this.ensureOnDisk()) return null;
       return { shard, epoch, kind: 'leave', node };
     }
-    if (this.handover.isUnderWay) return null;
+    if (this.handover.isUnderWay || this.options.handovers.areConfirming) return null;
     const member = this.joinDue();
     return member === null ? null : { shard, epoch, kind: 'join', member };
   }
@@ -260,6 +261,7 @@ export class ActiveShard {
 
   /** The copies outside of the set that receive each change as it is made; one may take the place of an earlier process of its node. */
   private candidates(): SyncMember[] {
+    if (this.copies.size === 0) return [];
     const { clock, peers } = this.options;
     const members = this.spec.inSync ?? [];
     return [...this.copies].flatMap(([node, { feed }]) => {
@@ -375,7 +377,7 @@ export class ActiveShard {
   }
 
   private newFeed(node: string): CopyFeed {
-    const { bucket, clock, cuts, delayed, due, incarnation, log, peers, ref, vbs } = this.options;
+    const { bucket, checks, clock, cuts, delayed, incarnation, log, peers, ref, vbs } = this.options;
     return new CopyFeed({
       node,
       shard: ref,
@@ -386,7 +388,7 @@ export class ActiveShard {
       cuts,
       delayed,
       clock,
-      follows: due,
+      follows: checks.due,
       isUrgent: () => this.holdsRequests,
       diverged: (vbs) => this.diverged.note(node, vbs),
       failed: (reason) => {

@@ -7,7 +7,7 @@ import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
 import type { BucketReplicationOptions } from './bucket-replication-options.ts';
 import { CheckTimes } from './check-times.ts';
-import { confirmation } from './confirmation.ts';
+import { confirmation, isUnconfirmed } from './confirmation.ts';
 import { ContinuedBoots } from './continued-boots.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf, takeHistories } from './copy-position.ts';
@@ -189,8 +189,8 @@ export class BucketReplication {
     const vbs = this.vbsOf(shard);
     const tookOver = current === undefined && vbs.some((vb) => state[vb] !== VbucketState.active);
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
-    const { cuts, delayed, handovers } = this;
-    const parts = { cuts, delayed, handovers, due: this.checks.due };
+    const { checks, cuts, delayed, handovers } = this;
+    const parts = { checks, cuts, delayed, handovers };
     const isWhole = handovers.isTaken(shard, spec.epoch);
     this.actives.set(
       shard,
@@ -220,10 +220,11 @@ export class BucketReplication {
 
   /** The confirmations of shards that are prepared; the others begin to be. */
   private confirmations(): readonly ShardChange[] {
-    const { boots, drops, earlier } = this;
-    const due = this.specs.flatMap((spec, shard) =>
-      confirmation(spec, { ...this.options, boots, drops, earlier, shard, epoch: this.epochOf(shard) }),
-    );
+    const { boots, drops, earlier, options } = this;
+    const due = this.specs.flatMap((spec, shard) => {
+      if (!isUnconfirmed(spec, options.self.boot)) return [];
+      return confirmation(spec, { ...options, boots, drops, earlier, shard, epoch: this.epochOf(shard) });
+    });
     return this.histories.prepared(due, this.specs);
   }
 

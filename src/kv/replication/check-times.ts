@@ -22,6 +22,9 @@ export class CheckTimes {
   /** Something that a shard waits for is there. */
   readonly due = (): void => this.within(pauseMs.requests);
 
+  /** The same, and requests wait for the shard. */
+  readonly dueNow = (): void => this.within(0);
+
   /** Called after each check. */
   followWaits(actives: Iterable<ActiveShard>): void {
     const waits = new Set([...actives].map((active) => active.waits));

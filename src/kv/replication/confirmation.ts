@@ -22,10 +22,14 @@ interface ConfirmationParts {
   clock: Clock;
 }
 
+/** Whether the map names this node, but not this process, as the active. */
+export const isUnconfirmed = ({ confirmed, state }: ShardSpec, boot: string): boolean =>
+  state === 'active' && confirmed !== boot;
+
 /** None while another node may still serve the shard, or while this one removes it. */
 export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardChange[] {
   const { boots, clock, drops, earlier, promisedUntilMs, self, shard } = parts;
-  if (spec.state !== 'active' || spec.confirmed === self.boot || drops.isDropping(shard)) return [];
+  if (!isUnconfirmed(spec, self.boot) || drops.isDropping(shard)) return [];
   const highestEpoch = Math.max(spec.epoch, parts.epoch);
   const epoch = spec.confirmed === undefined ? highestEpoch : Math.max(highestEpoch, spec.epoch + 1);
   const members = spec.inSync ?? [];

@@ -58,6 +58,7 @@ export class JoiningCopy {
   /** Whether commits begin to wait for a candidate: one that receives changes soon after they are made. */
   begin(candidates: readonly SyncMember[]): boolean {
     const now = this.options.clock.monotonicMs();
+    if (candidates.length === 0 && this.marks.size === 0) return false;
     const keys = candidates.map(copyKey);
     for (const key of this.marks.keys()) if (!keys.includes(key)) this.marks.delete(key);
     if (this.counted !== null || now < this.notBeforeMs) return false;
