@@ -136,6 +136,8 @@ const spreadLiteral = /\.\.\.(?:\{|\[[^[\]]*\](?:[,)\]]|$))/;
 const commentWithoutSubject = /(?:\/\*\*|\/\/) (?:Of|Those of|That of|Those that|Those which) /;
 /** A comment whose subject is a pronoun ("It may fail."): name the thing ("The disk may fail."). */
 const commentWithPronoun = /(?:\/\*\*|\/\/) (?:It|Its|They|Their) /;
+/** The name of a class of errors that does not say so. */
+const errorWithOtherName = /\bclass \w+(?<!Error) extends \w*Error\b/;
 const isTest = (file: string): boolean =>
   (file.startsWith('test/') || file.endsWith('.test.ts')) && file !== 'test/support/seed.ts';
 
@@ -250,6 +252,8 @@ function checkLines(file: string, text: string): void {
       problems.push(`${file}:${index + 1}: begin the comment with what it describes`);
     if (!isTest(file) && commentWithPronoun.test(line))
       problems.push(`${file}:${index + 1}: name the subject of the comment`);
+    if (!isTest(file) && errorWithOtherName.test(line))
+      problems.push(`${file}:${index + 1}: end the name of the class with Error`);
   });
 }
 
