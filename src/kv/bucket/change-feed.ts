@@ -12,6 +12,7 @@ import { fillCutItem } from '../vbucket/cut-item.ts';
 import { servedState } from '../vbucket/serving.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { VersionSearch } from '../vbucket/version-search.ts';
+import { wholeSeqno } from '../vbucket/whole-seqno.ts';
 import type { DurableWrites } from './durability/durable-writes.ts';
 import type { VbucketProgress } from './durability/progress.ts';
 import { SlicedWork } from './keys/sliced.ts';
@@ -70,11 +71,8 @@ export class ChangeFeed implements ChangeSource {
 
   visibleSeqno(vb: number): number {
     const { columns } = this.vbuckets;
-    const high = columns.highSeqno[vb] as number;
     // Streams show nothing of a snapshot that the copy has only in part.
-    const isWhole = (columns.snapEnd[vb] as number) <= high;
-    const whole = isWhole ? high : (columns.snapStart[vb] as number) - 1;
-    return Math.min(whole, this.options.durableWrites.firstUnresolved(vb) - 1);
+    return Math.min(wholeSeqno(columns, vb), this.options.durableWrites.firstUnresolved(vb) - 1);
   }
 
   awaitsCopiesOnDisk(vb: number): boolean {

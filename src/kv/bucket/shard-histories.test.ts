@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
+import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import type { ShardSpec } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
@@ -42,7 +43,7 @@ async function aCopy() {
     const { opened } = await disk.engine().open(files);
     return opened.flatMap(({ vbuckets }) => vbuckets).find((record) => record.vb === vb);
   };
-  return { b, onDisk };
+  return { b, disk, onDisk };
 }
 
 test('the history and the epoch are on disk before the vbucket is active, without its changes', async () => {
@@ -105,4 +106,49 @@ test('a history that was prepared before other changes is not used', async () =>
   (columns.highSeqno[vb] as number) += 1;
   await settled(b, b.bucket.followShards(shards('active', 3)));
   assert.notEqual(Buffer.from(b.bucket.history(vb)).toString('hex', 0, 8), prepared);
+});
+
+/** A copy that has received a snapshot up to seqno 2, which is on disk, and of the next one, up to seqno 8, what ends at 5. */
+async function aHalfReceivedSnapshot() {
+  const found = await aCopy();
+  const { applier, columns } = found.b.bucket;
+  assert.deepEqual([columns.persistedSeqno[vb], columns.highSeqno[vb]], [1, 2]);
+  assert.equal(applier.begin(vb, { start: 3, end: 8 }), Status.success);
+  assert.equal(applier.advance(vb, 5), Status.success);
+  return { ...found, columns };
+}
+
+test('a copy that becomes active inside of a snapshot shows all it has, and its history begins before the snapshot', async () => {
+  for (const prepares of [false, true]) {
+    const { b, columns, onDisk } = await aHalfReceivedSnapshot();
+    const { changes, shards: states } = b.bucket;
+    const [before] = changes.failoverLog(vb);
+    assert.equal(changes.visibleSeqno(vb), 2);
+    if (prepares) await settled(b, states.prepare([vb], false));
+    const log = changes.failoverLog(vb);
+    await settled(b, b.bucket.followShards(shards('active', 3)));
+    assert.equal(changes.visibleSeqno(vb), 5, 'streams do not stand still');
+    const [newest, next] = changes.failoverLog(vb);
+    assert.deepEqual([newest?.seqno, next], [2, before]);
+    if (prepares) assert.deepEqual(newest, log[0], 'the history that was prepared is used');
+    b.store('more', { vb });
+    assert.equal(changes.visibleSeqno(vb), 6);
+    await settled(b, b.bucket.writeAll());
+    const record = await onDisk();
+    assert.deepEqual([record?.highSeqno, record?.snapStart, record?.snapEnd], [6, 6, 6]);
+    assert.equal(columns.snapEnd[vb], 5);
+  }
+});
+
+test('so does one whose process is named at its start, also after a clean stop', async () => {
+  for (const isClean of [false, true]) {
+    const { b, disk } = await aHalfReceivedSnapshot();
+    await settled<unknown>(b, isClean ? b.bucket.stop() : b.bucket.writeAll());
+    if (!isClean) disk.crash();
+    const storage = { disk: disk.engine(), files };
+    const after = await new BucketUnderTest({ storage, shards: shards('active', 3) }).start();
+    const { changes } = after.bucket;
+    assert.deepEqual([changes.visibleSeqno(vb), changes.failoverLog(vb)[0]?.seqno], [5, 2]);
+    assert.equal(changes.failoverLog(vb).length, 2);
+  }
 });

@@ -4,6 +4,7 @@ import type { Random } from '#ports/random.ts';
 import type { ShardSpec } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { endSnapshot, wholeSeqno } from '../vbucket/whole-seqno.ts';
 import { addFailoverEntry } from './warm-up.ts';
 
 const noEntries = new Uint8Array();
@@ -21,6 +22,14 @@ export interface ShardHooks {
   servedUntilMs(vb: number): number;
 }
 
+interface PreparedHistory {
+  /** The failover log and the high seqno before it. */
+  readonly before: Uint8Array;
+  readonly highSeqno: number;
+  readonly uuidHi: number;
+  readonly uuidLo: number;
+}
+
 export interface ShardStatesOptions extends ShardHooks {
   vbuckets: Vbuckets;
   random: Random;
@@ -32,8 +41,8 @@ export class ShardStates {
   private readonly options: ShardStatesOptions;
   /** Vbuckets whose documents are loaded; null while none is served. */
   private loaded: ReadonlySet<number> | null = null;
-  /** By vbucket whose next history has begun: its failover log before, and the new uuid. */
-  private readonly prepared = new Map<number, { before: Uint8Array; uuidHi: number; uuidLo: number }>();
+  /** By vbucket whose next history has begun. */
+  private readonly prepared = new Map<number, PreparedHistory>();
 
   constructor(options: ShardStatesOptions) {
     this.options = options;
@@ -80,11 +89,12 @@ export class ShardStates {
 
   private beginHistory(vb: number): void {
     const { random, vbuckets } = this.options;
-    const { failovers } = vbuckets;
+    const { columns, failovers } = vbuckets;
     if (!this.loaded?.has(vb) || this.isActive(vb) || this.isPrepared(vb)) return;
     const before = failovers.encode(vb);
     addFailoverEntry(vbuckets, vb, random);
-    this.prepared.set(vb, { before, uuidHi: failovers.uuidHi(vb), uuidLo: failovers.uuidLo(vb) });
+    const [uuidHi, uuidLo] = [failovers.uuidHi(vb), failovers.uuidLo(vb)];
+    this.prepared.set(vb, { before, highSeqno: columns.highSeqno[vb] as number, uuidHi, uuidLo });
   }
 
   /** Ends histories that were only prepared: another node has become active. */
@@ -103,7 +113,8 @@ export class ShardStates {
     if (prepared === undefined) return false;
     const [newest] = failovers.entries(vb);
     const isNewest = newest?.uuidHi === prepared.uuidHi && newest.uuidLo === prepared.uuidLo;
-    return isNewest && newest.seqno === columns.highSeqno[vb];
+    const isSame = columns.highSeqno[vb] === prepared.highSeqno;
+    return isNewest && isSame && newest.seqno === wholeSeqno(columns, vb);
   }
 
   /** Brings every shard to its desired state; resolves with whether a state changed. */
@@ -150,6 +161,7 @@ export class ShardStates {
     const unprepared = loaded.filter((vb) => !this.isPrepared(vb));
     for (const vb of loaded) this.prepared.delete(vb);
     for (const vb of unprepared) addFailoverEntry(vbuckets, vb, random);
+    for (const vb of loaded) endSnapshot(vbuckets.columns, vb);
     activated(loaded);
     if (unprepared.length > 0) await written(unprepared, true);
     for (const vb of loaded) if (this.loaded?.has(vb)) vbuckets.columns.servedUntilMs[vb] = servedUntilMs(vb);

@@ -22,6 +22,7 @@ import { Loader } from '../vbucket/loader.ts';
 import type { Residency } from '../vbucket/residency.ts';
 import { makesSeqnos } from '../vbucket/serving.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { endSnapshot, wholeSeqno } from '../vbucket/whole-seqno.ts';
 import { vbucketsOfFile } from './durability/file-state.ts';
 
 /** After a crash, clients may have CAS values that no file records: new values start above them. */
@@ -223,8 +224,9 @@ export function stoppedBootsOf({ damaged, opened }: Pick<OpenResult, 'damaged' |
 }
 
 /**
- * Only an active vbucket begins a new history. Returns whether a new failover entry must be written to the file. For a vbucket without a
- * record it need not be: its first cut contains the entry, and before that no client can have a seqno of the vbucket.
+ * Only an active vbucket begins a new history: after a crash, and where it was a copy inside of a snapshot. Returns whether a new failover entry
+ * must be written to the file. For a vbucket without a record it need not be: its first cut contains the entry, and before that no client can have
+ * a seqno of the vbucket.
  */
 function restoreState(
   options: Pick<WarmUpOptions, 'random' | 'vbuckets'>,
@@ -234,16 +236,19 @@ function restoreState(
 ): boolean {
   const { random, vbuckets } = options;
   if (record) restoreRecord(vbuckets, record, isClean ? 0 : casJumpAfterCrash);
+  const { columns } = vbuckets;
   const isNew = !record || record.failover.length === 0;
-  if ((!isNew && isClean) || !makesSeqnos(vbuckets.columns, vb)) return false;
+  const isWhole = wholeSeqno(columns, vb) === columns.highSeqno[vb];
+  if ((!isNew && isClean && isWhole) || !makesSeqnos(columns, vb)) return false;
   addFailoverEntry(vbuckets, vb, random);
+  endSnapshot(columns, vb);
   return !isNew;
 }
 
-/** Adds an entry to the failover log, at the vbucket's high seqno. */
+/** Adds an entry to the failover log: up to there the vbucket has all that others with the history before it may have. */
 export function addFailoverEntry(vbuckets: Vbuckets, vb: number, random: Random): void {
   const uuid = random.bytes(8);
-  const seqno = vbuckets.columns.highSeqno[vb] as number;
+  const seqno = wholeSeqno(vbuckets.columns, vb);
   vbuckets.failovers.push(vb, { uuidHi: uuid.readUInt32BE(0), uuidLo: uuid.readUInt32BE(4), seqno });
 }
 
@@ -254,6 +259,7 @@ function restoreRecord(vbuckets: Vbuckets, record: VbucketRecord, casJump: numbe
   columns.purgeSeqno[vb] = record.purgeSeqno;
   columns.snapStart[vb] = record.snapStart;
   columns.snapEnd[vb] = record.snapEnd;
+  columns.cutWholeSeqno[vb] = wholeSeqno(columns, vb);
   columns.copy[vb] = record.copy;
   // The epoch in the configuration is the lower one after the configuration went back to an older state.
   columns.epoch[vb] = Math.max(columns.epoch[vb] as number, record.epoch);

@@ -232,6 +232,8 @@ test('a shard that was handed over is served without an answer of the node that 
   links.cut('a', 'b');
   links.cut('b', 'a');
   await clock.run(100);
+  const [newest, before] = b.bucket.changes.failoverLog(0);
+  assert.deepEqual([newest?.seqno, before], [1, a.bucket.changes.failoverLog(0)[0]], 'streams continue');
   assert.equal(b.store('k', 0, { value: 'next' }), Status.success);
   for (const node of nodes) node.crash();
 });

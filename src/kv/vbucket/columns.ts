@@ -27,8 +27,9 @@ export class VbucketColumns {
   readonly snapStart: Float64Array;
   readonly snapEnd: Float64Array;
   readonly highSeqno: Float64Array;
-  /** End seqno of the last cut. */
+  /** End seqno of the last cut, and up to where that has whole snapshots. */
   readonly cutSeqno: Float64Array;
+  readonly cutWholeSeqno: Float64Array;
   readonly persistedSeqno: Float64Array;
   readonly purgeSeqno: Float64Array;
   /** Highest revision of a deleted document: a new document gets a higher one. */
@@ -66,6 +67,7 @@ export class VbucketColumns {
     this.snapEnd = floats(count);
     this.highSeqno = floats(count);
     this.cutSeqno = floats(count);
+    this.cutWholeSeqno = floats(count);
     this.persistedSeqno = floats(count);
     this.purgeSeqno = floats(count);
     this.maxDeletedRev = floats(count);
@@ -93,6 +95,7 @@ export class VbucketColumns {
       this.snapEnd,
       this.highSeqno,
       this.cutSeqno,
+      this.cutWholeSeqno,
       this.persistedSeqno,
       this.purgeSeqno,
       this.maxDeletedRev,

@@ -34,8 +34,10 @@ export class Cutter {
     const startSeqno = Math.min((columns.cutSeqno[vb] as number) + 1, columns.highSeqno[vb] as number);
     writer.begin(failover.length);
     const endSeqno = this.takeItems(vb, writer, limitBytes);
-    writer.finish(this.stateOf(vb, startSeqno, endSeqno, failover));
+    const state = this.stateOf(vb, startSeqno, endSeqno, failover);
+    writer.finish(state);
     columns.cutSeqno[vb] = endSeqno;
+    columns.cutWholeSeqno[vb] = state.snapEnd <= endSeqno ? endSeqno : state.snapStart - 1;
     return endSeqno;
   }
 
@@ -90,9 +92,10 @@ export class Cutter {
     state.deleted = columns.tombstones[vb] as number;
     const isWhole = (columns.snapEnd[vb] as number) <= endSeqno;
     const snapStart = columns.snapStart[vb] as number;
-    // The cut may end inside of an earlier snapshot, whose start is not known any longer: then no earlier state is known to be whole.
+    // The cut may end inside of an earlier snapshot, whose start is not known any longer: not before what the last cut had whole.
     const isOfSnapshot = snapStart <= endSeqno + 1;
-    state.snapStart = isWhole ? endSeqno : isOfSnapshot ? snapStart : 1;
+    const start = isOfSnapshot ? snapStart : (columns.cutWholeSeqno[vb] as number) + 1;
+    state.snapStart = isWhole ? endSeqno : start;
     state.snapEnd = isWhole ? endSeqno : (columns.snapEnd[vb] as number);
     state.epoch = columns.epoch[vb] as number;
     state.copy = columns.copy[vb] as number;

@@ -10,6 +10,7 @@ import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import { Loader } from '../../vbucket/loader.ts';
 import type { Residency } from '../../vbucket/residency.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import { wholeSeqno } from '../../vbucket/whole-seqno.ts';
 import { readerOf, type Storage } from '../keys/read-rows.ts';
 import { type OlderVersions, type OlderVersionsRequest, olderVersions } from './older-versions.ts';
 import { type RowAbove, type RowsAbove, rowsAbove } from './rows-above.ts';
@@ -146,6 +147,7 @@ export class VbucketRollbacks {
     columns.highSeqno[vb] = columns.cutSeqno[vb] = columns.persistedSeqno[vb] = seqno;
     columns.snapStart[vb] = snapStart;
     columns.snapEnd[vb] = snapEnd;
+    columns.cutWholeSeqno[vb] = wholeSeqno(columns, vb);
     columns.copy[vb] = CopyPhase.filling;
     (columns.clears[vb] as number) += 1;
     vbuckets.failovers.decode(vb, versions.failover);
