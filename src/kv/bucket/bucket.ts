@@ -125,7 +125,6 @@ export class Bucket {
     this.parts.collections.clearCounts();
     await this.resetFiles(incarnation);
     await this.nextTurn();
-    this.readable = this.allVbuckets();
     this.beginHistories();
     await this.nextTurn();
     this.serve();
@@ -260,8 +259,9 @@ export class Bucket {
 
   /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. */
   async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
-    if (this.rollbacks.ended !== null) await this.rollbacks.ended;
     const { flusher } = this.parts;
+    if (withChanges && flusher) await this.untilEnded(flusher.writeChanges(vbs));
+    if (this.rollbacks.ended !== null) await this.rollbacks.ended;
     return flusher ? await this.untilEnded(flusher.writeStatesNow(vbs, withChanges)) : vbs;
   }
 
@@ -274,10 +274,7 @@ export class Bucket {
     const { warmUp } = this.parts;
     try {
       if (warmUp) await this.readFiles(warmUp);
-      else {
-        this.readable = this.allVbuckets();
-        this.beginHistories();
-      }
+      else this.beginHistories();
     } catch (error) {
       if (!warmUp?.isStopped) throw error;
     }
@@ -287,9 +284,10 @@ export class Bucket {
     warmUp?.readValues();
   }
 
-  /** A copy gets its history from the active. */
+  /** The vbuckets have no documents. A copy gets its history from the active. */
   private beginHistories(): void {
     const { vbuckets } = this.parts;
+    this.readable = this.allVbuckets();
     for (const vb of this.shards.active(this.readable)) addFailoverEntry(vbuckets, vb, this.options.random);
   }
 
