@@ -152,3 +152,21 @@ test('so does one whose process is named at its start, also after a clean stop',
     assert.equal(changes.failoverLog(vb).length, 2);
   }
 });
+
+test('the file of an active tells where it is whole though it ends just before a half-received snapshot does', async () => {
+  const { b, disk } = await aCopy();
+  const { applier, columns } = b.bucket;
+  assert.equal(applier.begin(vb, { start: 3, end: 8 }), Status.success);
+  assert.equal(applier.advance(vb, 4), Status.success);
+  await settled(b, b.bucket.writeAll());
+  assert.equal(applier.advance(vb, 5), Status.success);
+  await settled(b, b.bucket.shards.prepare([vb], false));
+  await settled(b, b.bucket.followShards(shards('active', 3)));
+  await settled(b, b.bucket.writeStates([vb], false));
+  assert.equal(columns.persistedSeqno[vb], 4);
+  disk.crash();
+  const storage = { disk: disk.engine(), files };
+  const after = await new BucketUnderTest({ storage, shards: shards('active', 4) }).start();
+  const { changes } = after.bucket;
+  assert.deepEqual([changes.highSeqno(vb), changes.failoverLog(vb)[0]?.seqno], [4, 2]);
+});
