@@ -140,6 +140,18 @@ test('a copy that becomes active inside of a snapshot shows all it has, and its 
   }
 });
 
+test('a history that was prepared inside of a snapshot is not used once it has more of the snapshot', async () => {
+  const { b } = await aHalfReceivedSnapshot();
+  const { applier, changes, shards: states } = b.bucket;
+  await settled(b, states.prepare([vb], false));
+  const [prepared] = changes.failoverLog(vb);
+  assert.equal(applier.advance(vb, 6), Status.success);
+  await settled(b, b.bucket.followShards(shards('active', 3)));
+  const [newest, next] = changes.failoverLog(vb);
+  assert.deepEqual([newest?.seqno, next], [2, prepared], 'its changes are on disk with another one');
+  assert.equal(b.bucket.columns.persistedSeqno[vb], 6);
+});
+
 test('so does one whose process is named at its start, also after a clean stop', async () => {
   for (const isClean of [false, true]) {
     const { b, disk } = await aHalfReceivedSnapshot();
