@@ -33,7 +33,9 @@ export class RowDecoder {
 
   keysOf(key: Uint8Array): readonly Value[] {
     if (this.last < 0) return none;
-    const values: Value[] = new Array(this.positions.length).fill(undefined);
+    // `fill` and the change of the array's kind with the first value took as long as decoding a number.
+    const values: Value[] = [];
+    for (let index = this.positions.length; index > 0; index--) values.push(undefined);
     const reader = this.reader.reset(key, this.first(key));
     const [index = -1] = this.resultIndexes;
     if (index >= 0) values[index] = this.leading.value;
