@@ -10,6 +10,7 @@ import { DurableWrites } from './durable-writes.ts';
 test('resolves only writes up to the persisted seqno of their own vbucket', () => {
   const position = (vb: number) => ({ ...emptyPosition(), vb, hash: 1 });
   const vbuckets = {
+    columns: { count: 3 },
     pendingAt: () => 16,
     locatePending: () => true,
     commitPending: () => {},

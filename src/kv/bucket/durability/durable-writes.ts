@@ -26,7 +26,8 @@ interface DurableWrite {
 const awaitsCopiesOnDisk = ({ level }: DurableWrite): boolean => level === DurabilityLevel.persistToMajority;
 
 export class DurableWrites {
-  private readonly byVbucket = new Map<number, DurableWrite[]>();
+  /** By vbucket, in the order of their seqnos: looked up several times for each change, so that it is no map. */
+  private readonly queues: (DurableWrite[] | undefined)[];
   private readonly vbuckets: Vbuckets;
   private readonly position = emptyPosition();
   private readonly progress: Pick<VbucketProgress, 'reaches'>;
@@ -43,6 +44,7 @@ export class DurableWrites {
     resolved: (token: number, status: Status) => void;
   }) {
     this.vbuckets = options.vbuckets;
+    this.queues = new Array<DurableWrite[] | undefined>(options.vbuckets.columns.count).fill(undefined);
     this.progress = options.progress;
     this.clock = options.clock;
     this.resolved = options.resolved;
@@ -59,9 +61,9 @@ export class DurableWrites {
     const deadlineMs = this.clock.monotonicMs() + (timeoutMs || defaultTimeoutMs);
     const token = ++this.lastToken;
     const write = { seqno, level, hash, address, token, deadlineMs };
-    const queue = this.byVbucket.get(vb);
+    const queue = this.queues[vb];
     if (queue) queue.push(write);
-    else this.byVbucket.set(vb, [write]);
+    else this.queues[vb] = [write];
     this.count++;
     this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
     return token;
@@ -69,12 +71,12 @@ export class DurableWrites {
 
   /** Seqno of the vbucket's first unresolved write; Infinity when there is none. */
   firstUnresolved(vb: number): number {
-    return this.byVbucket.get(vb)?.[0]?.seqno ?? Infinity;
+    return this.count === 0 ? Infinity : (this.queues[vb]?.[0]?.seqno ?? Infinity);
   }
 
   /** The newest seqno up to this one that is not of an unresolved write: no client sees those, for as long as copies are missing. */
   newestResolved(vb: number, seqno: number): number {
-    const writes = this.byVbucket.get(vb) ?? [];
+    const writes = this.queues[vb] ?? [];
     let newest = seqno;
     for (let at = writes.length - 1; at >= 0 && (writes[at] as DurableWrite).seqno >= newest; at--)
       if (writes[at]?.seqno === newest) newest--;
@@ -83,7 +85,7 @@ export class DurableWrites {
 
   /** Whether a write of the vbucket waits until copies have it on disk. */
   awaitCopiesOnDisk(vb: number): boolean {
-    return this.byVbucket.get(vb)?.some(awaitsCopiesOnDisk) ?? false;
+    return this.queues[vb]?.some(awaitsCopiesOnDisk) ?? false;
   }
 
   persisted(vb: number): void {
@@ -96,7 +98,7 @@ export class DurableWrites {
 
   /** Answers all clients as ambiguous, since the disk is lost. A write whose commit still completes becomes visible then. */
   resolveAmbiguous(): void {
-    for (const write of [...this.byVbucket.values()].flat()) this.resolve(write, Status.syncWriteAmbiguous);
+    for (const write of this.all()) this.resolve(write, Status.syncWriteAmbiguous);
   }
 
   /**
@@ -104,7 +106,7 @@ export class DurableWrites {
    * The pending versions become committed ones here, because a copy has no pending versions.
    */
   depose(vb: number): void {
-    const writes = this.byVbucket.get(vb) ?? [];
+    const writes = this.queues[vb] ?? [];
     for (const write of writes) this.resolve(write, Status.syncWriteAmbiguous);
     this.commitAll(vb, writes, []);
   }
@@ -112,14 +114,14 @@ export class DurableWrites {
   /** Discards all writes, since the bucket is being emptied. */
   clear(): void {
     this.resolveAmbiguous();
-    this.byVbucket.clear();
+    this.queues.fill(undefined);
     this.count = 0;
     this.timer?.cancel();
     this.timer = null;
   }
 
   private commitReached(vb: number): void {
-    const queue = this.byVbucket.get(vb);
+    const queue = this.count === 0 ? undefined : this.queues[vb];
     if (!queue) return;
     const { progress } = this;
     let count = 0;
@@ -136,8 +138,7 @@ export class DurableWrites {
   }
 
   private commitAll(vb: number, writes: readonly DurableWrite[], left: DurableWrite[]): void {
-    if (left.length === 0) this.byVbucket.delete(vb);
-    else this.byVbucket.set(vb, left);
+    this.queues[vb] = left.length === 0 ? undefined : left;
     this.count -= writes.length;
     for (const write of writes) this.commit(vb, write);
   }
@@ -154,12 +155,14 @@ export class DurableWrites {
     if (token !== 0) this.resolved(token, status);
   }
 
+  private all(): DurableWrite[] {
+    return this.queues.flatMap((queue) => queue ?? []);
+  }
+
   private checkDeadlines(): void {
     this.timer = null;
     const now = this.clock.monotonicMs();
-    const expired = [...this.byVbucket.values()]
-      .flat()
-      .filter((write) => write.token !== 0 && write.deadlineMs <= now);
+    const expired = this.all().filter((write) => write.token !== 0 && write.deadlineMs <= now);
     for (const write of expired) this.resolve(write, Status.syncWriteAmbiguous);
     if (this.count > 0) this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
   }
