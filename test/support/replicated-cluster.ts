@@ -102,8 +102,6 @@ export class ReplicatedNode {
   #hasMap = true;
   /** False: it changes the map, but does not learn the outcome, and sees no map. */
   receivesMap = true;
-  /** How long its changes of the map are on their way. */
-  changeDelayMs = 0;
   /** How much later than the others it sees a map. */
   mapDelayMs = 0;
 
@@ -146,7 +144,6 @@ export class ReplicatedNode {
       tick: () => this.tick(),
       change: async (change) => {
         if (!this.#hasMap) return { kind: 'unknown', reason: 'it is cut off' };
-        if (this.changeDelayMs > 0) await clock.sleep(this.changeDelayMs);
         const outcome = await map.writer(name, boot).change(change);
         return this.receivesMap ? outcome : { kind: 'unknown', reason: 'the answer was lost' };
       },

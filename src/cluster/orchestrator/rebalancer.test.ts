@@ -73,21 +73,6 @@ describe('the rebalancer', () => {
     assert.ok((await revision()) > reactedTo, 'and the orchestrator');
   });
 
-  it('waits with its next steps while a shard that was handed over is confirmed, and not for long', async () => {
-    const { clock, server, orchestrator, change, map } = await cluster('a b c', 'a b');
-    const handedOver = { ...(await map('first')), shards: [...(await map('first')).shards] };
-    const [shard] = handedOver.shards as [ShardPlacement];
-    const { confirmed: _, ...named } = { ...shard, epoch: 2, stopped: 1, handedOver: 1 };
-    handedOver.shards[0] = named;
-    await server.put(mapKey('first'), handedOver, (await server.get(mapKey('first')))?.revision ?? 0);
-    await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
-    await orchestrator(1);
-    await clock.run(90);
-    assert.equal((await map('first')).forward, undefined);
-    await clock.run(180);
-    assert.notEqual((await map('first')).forward, undefined);
-  });
-
   it('keeps a node that leaves until clients that ask for the map every 2.5 seconds have one without it', async () => {
     const { clock, orchestrator, change, map, state } = await cluster('a b c', 'a b');
     await orchestrator(1);

@@ -20,7 +20,6 @@ import {
 import { withoutMembers } from '../config/removed-nodes.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';
 import { planMap } from '../topology/plan-map.ts';
-import { isHandedOver } from '../topology/promoted-shard.ts';
 import { withCounter } from './counters.ts';
 import { type CopyStates, failoverMap, withoutNodes } from './failover-map.ts';
 import { dataNodes, isDataNode } from './members.ts';
@@ -32,8 +31,6 @@ import { advance, endMoves, isComplete, startMoves, stopMoves } from './shard-mo
 const roundMs = 250;
 /** The shortest pause: changes that data services make together are one round. */
 const changesMs = 10;
-/** The longest time for which the next steps wait for nodes that confirm shards which were handed over to them. */
-const confirmingMs = 150;
 /** A node that does not answer for so long ends the rebalance. */
 const goneMs = 20_000;
 /** A stopped rebalance waits so long for shards that are being handed over. */
@@ -65,8 +62,6 @@ export class Rebalancer {
   #isRunning = false;
   #isStopped = false;
   #stoppingSinceMs: number | null = null;
-  /** Since when a shard that was handed over has not been confirmed. */
-  #confirmingSinceMs: number | null = null;
   /** When all shards were on the nodes that stay. */
   #moved: { readonly plan: string; readonly ms: number } | null = null;
   readonly #downSinceMs = new Map<string, number>();
@@ -200,15 +195,8 @@ export class Rebalancer {
     const isOver = plan.stopping !== undefined && this.#isOverdue();
     if (isOver || (map === entry.value && isComplete(map))) return true;
     const next = advance(map, this.#deps.movesPerNode()) ?? map;
-    if (!this.#isConfirming(entry.value) && next !== entry.value) await this.#put(entry, next);
+    if (next !== entry.value) await this.#put(entry, next);
     return false;
-  }
-
-  /** Requests wait for these confirmations, and each would be made again if the map changed meanwhile. */
-  #isConfirming({ shards }: BucketMap): boolean {
-    const now = this.#deps.clock.monotonicMs();
-    this.#confirmingSinceMs = shards.some(isHandedOver) ? (this.#confirmingSinceMs ?? now) : null;
-    return this.#confirmingSinceMs !== null && now - this.#confirmingSinceMs < confirmingMs;
   }
 
   /** Removes the failed nodes from the map; true: the map has none of them. */

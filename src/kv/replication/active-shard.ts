@@ -219,7 +219,7 @@ export class ActiveShard {
       if (this.needsEveryMember && !this.ensureOnDisk()) return null;
       return { shard, epoch, kind: 'leave', node };
     }
-    if (this.handover.isUnderWay || this.options.handovers.areConfirming) return null;
+    if (this.handover.isUnderWay) return null;
     const member = this.joinDue();
     return member === null ? null : { shard, epoch, kind: 'join', member };
   }

@@ -312,41 +312,6 @@ test('requests wait for a handover only once the next disk has what the copy was
   for (const node of [a, b]) node.crash();
 });
 
-test('a copy joins only once the successor of another shard has confirmed, or has not for a while', async (t) => {
-  for (const confirms of [true, false]) {
-    const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 0);
-    const { clock, map } = cluster;
-    const [a, b] = (await Promise.all(['a', 'b'].map((name) => cluster.start(name)))) as [
-      ReplicatedNode,
-      ReplicatedNode,
-    ];
-    await clock.run(4_000);
-    const first = Array.from({ length: shardCount }, (_, shard) => [shard === 0 ? 1 : shard % 2]);
-    const isTaken = async () => (await map.shards())[0]?.chain[0] === 1;
-    const hasJoined = async () => (await map.shards())[2]?.inSync?.length === 2;
-    const until = async (isTrue: () => Promise<boolean>): Promise<number> => {
-      for (let ms = 0; ms < 2_000; ms++) {
-        if (await isTrue()) return clock.monotonicMs();
-        await clock.run(1);
-      }
-      assert.fail('it does not come');
-    };
-    // The answer to its confirmation is late.
-    b.changeDelayMs = confirms ? 100 : 10_000;
-    await map.move(first, 'first');
-    void map.orchestrate(5);
-    const takenMs = await until(isTaken);
-    await map.move(
-      first.map(() => [1]),
-      'second',
-    );
-    const waitedMs = (await until(hasJoined)) - takenMs;
-    const [least, most] = confirms ? [100, 200] : [500, 800];
-    assert.ok(waitedMs >= least && waitedMs < most, `it joined after ${waitedMs} ms`);
-    for (const node of [a, b]) node.crash();
-  }
-});
-
 test('a collection that is created while a shard is handed over changes nothing in what its old active has', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
   const { clock, map } = cluster;

@@ -46,29 +46,3 @@ test('a handover does not wait for one that was abandoned, nor for long for a su
   handovers.beginCheck();
   assert.equal(handovers.begin(2, 1), true);
 });
-
-test('successors are confirming from when the map names them until they have confirmed, or for a while', () => {
-  const clock = new ManualClock();
-  const handovers = new Handovers(clock);
-  const named = (confirmed?: string): ShardSpec[] =>
-    specs([]).map((spec, shard) => {
-      const { confirmed: _, ...rest } = spec;
-      return shard === 0 ? { ...rest, epoch: 2, ...(confirmed !== undefined && { confirmed }) } : spec;
-    });
-  handovers.beginCheck();
-  handovers.begin(0, 1);
-  handovers.follow(specs([]));
-  assert.equal(handovers.areConfirming, false, 'this node has not stopped');
-  handovers.follow(named());
-  clock.advance(200);
-  assert.equal(handovers.areConfirming, true);
-  handovers.follow(named('next'));
-  assert.equal(handovers.areConfirming, false);
-  clock.advance(5);
-  handovers.beginCheck();
-  handovers.begin(0, 1);
-  handovers.follow(named());
-  handovers.follow(named());
-  clock.advance(500);
-  assert.equal(handovers.areConfirming, false, 'the node may have failed');
-});

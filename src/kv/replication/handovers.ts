@@ -7,8 +7,6 @@ import type { ShardChange, ShardSpec } from '../admin.ts';
 const atOnceMax = 2;
 /** After this time the next ones do not wait for a successor that has not confirmed. */
 const waitMsMax = 1_000;
-/** The longest time for which other changes of the map wait for a successor. */
-const confirmingMsMax = 500;
 
 interface Begun {
   readonly epoch: number;
@@ -21,8 +19,6 @@ export class Handovers {
   private checkMs = -Infinity;
   /** By shard: those that this node has begun to hand over, and whose successors have not confirmed. */
   private readonly begun = new Map<number, Begun>();
-  /** Since when a successor that the map names has been awaited; null: none is. */
-  private confirmingSinceMs: number | null = null;
   /** Shards that were handed over to this process, with the epochs that it requests to confirm. The map may show it before the answer does. */
   private readonly taken = new Map<number, number>();
 
@@ -32,23 +28,11 @@ export class Handovers {
 
   /** The successors that have confirmed make room for others. */
   follow(specs: readonly ShardSpec[]): void {
-    let isConfirming = false;
     for (const [shard, { epoch }] of this.begun) {
       const spec = specs[shard];
       if (spec === undefined || (spec.epoch > epoch && spec.confirmed !== undefined))
         this.begun.delete(shard);
-      else isConfirming ||= spec.epoch > epoch;
     }
-    this.confirmingSinceMs = isConfirming ? (this.confirmingSinceMs ?? this.clock.monotonicMs()) : null;
-  }
-
-  /**
-   * Whether successors are about to confirm: requests wait for that, and a change of the map that this node makes meanwhile would be found by their
-   * writes, which are then made again. Not for long: another node may have to be promoted.
-   */
-  get areConfirming(): boolean {
-    const { confirmingSinceMs } = this;
-    return confirmingSinceMs !== null && this.clock.monotonicMs() - confirmingSinceMs < confirmingMsMax;
   }
 
   /** Called before each check of the shards. */
