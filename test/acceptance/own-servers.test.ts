@@ -145,6 +145,8 @@ function writing(collection: Collection): { stop(): Promise<number> } {
     for (let at = 0; ; at++) {
       if (isStopped) return at;
       await write(collection, at);
+      // Most of the processor time is for what happens meanwhile.
+      await pause(5);
     }
   };
   const running = run();

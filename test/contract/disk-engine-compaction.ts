@@ -197,12 +197,12 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
   });
 }
 
-/** 3,000 documents over eight vbuckets, some large, written `times` over. */
+/** 2,000 documents over eight vbuckets, some large, written `times` over. */
 async function rewrite(engine: DiskEngine, files: BucketFiles, times: number): Promise<void> {
   const random = randomFrom(42);
   let seqno = 0;
   for (let i = 0; i < times; i++) {
-    const docs = Array.from({ length: 3000 }, (_, key) => randomDoc(key, ++seqno, random));
+    const docs = Array.from({ length: 2000 }, (_, key) => randomDoc(key, ++seqno, random));
     for (const batch of batches(docs)) await engine.commit(files.bucketUuid, 0, cutsOf(batch));
   }
 }
