@@ -14,8 +14,8 @@ const delaysMax = { low: 4, high: 1 } as const;
  * commit writes the same rows.
  */
 const loadedDelaysMax = { low: 25, high: 1 } as const;
-/** By `loadAfter`: half as many changes of a file in each delay. `shared`: of changes that the memory of another node has, too. */
-const loads = { own: 64, shared: 8 } as const;
+/** So many changes of a file in a delay are load. `shared`: changes that the memory of another node has, too. */
+const loads = { own: 64, shared: 4 } as const;
 /**
  * Then such changes are written every two seconds: with the time more of them are of keys that changed again. A little less, so that the flush
  * at that time writes them.
@@ -38,8 +38,8 @@ interface DelayedFile {
   readonly isLoaded: boolean;
 }
 
-/** The load of a file after a delay in which it had so many changes. Pauses of clients that wait for a processor do not end it. */
-export const loadAfter = (load: number, changes: number): number => load / 2 + changes;
+/** The load of a file after a delay in which it had so many changes. Each pause halves it: clients that wait for a processor come in bursts. */
+export const loadAfter = (load: number, changes: number): number => Math.max(load / 2, changes);
 
 export const isLoad = (load: number): boolean => load >= loads.own;
 
