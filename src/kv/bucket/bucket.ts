@@ -125,6 +125,7 @@ export class Bucket {
     this.parts.collections.clearCounts();
     await this.resetFiles(incarnation);
     await this.nextTurn();
+    this.readable = this.allVbuckets();
     this.beginHistories();
     await this.nextTurn();
     this.serve();
@@ -259,9 +260,8 @@ export class Bucket {
 
   /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. */
   async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
-    const { flusher } = this.parts;
-    if (withChanges && flusher) await this.untilEnded(flusher.writeChanges(vbs));
     if (this.rollbacks.ended !== null) await this.rollbacks.ended;
+    const { flusher } = this.parts;
     return flusher ? await this.untilEnded(flusher.writeStatesNow(vbs, withChanges)) : vbs;
   }
 
@@ -274,7 +274,10 @@ export class Bucket {
     const { warmUp } = this.parts;
     try {
       if (warmUp) await this.readFiles(warmUp);
-      else this.beginHistories();
+      else {
+        this.readable = this.allVbuckets();
+        this.beginHistories();
+      }
     } catch (error) {
       if (!warmUp?.isStopped) throw error;
     }
@@ -284,10 +287,9 @@ export class Bucket {
     warmUp?.readValues();
   }
 
-  /** The vbuckets have no documents. A copy gets its history from the active. */
+  /** A copy gets its history from the active. */
   private beginHistories(): void {
     const { vbuckets } = this.parts;
-    this.readable = this.allVbuckets();
     for (const vb of this.shards.active(this.readable)) addFailoverEntry(vbuckets, vb, this.options.random);
   }
 

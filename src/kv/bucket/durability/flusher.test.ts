@@ -137,27 +137,6 @@ test('under load more than a batch waits too, and then all of it is written', as
   assert.deepEqual(onDisk(), [1600, 1600, 1600], 'what changed meanwhile waits for the next delay');
 });
 
-test('the changes of vbuckets whose states are written at once are encoded in slices', async () => {
-  const b = await aBucket();
-  const { columns } = b.bucket;
-  const vbs = [vb, vb + 4];
-  const value = Buffer.alloc(64 * 1024);
-  for (let i = 0; i < 80; i++) b.store(`k${i}`, { vb: vbs[i % 2] as number, value });
-  const cut = (): number => vbs.reduce((sum, each) => sum + (columns.cutSeqno[each] as number), 0);
-  let isWritten = false;
-  const written = b.bucket.writeStates(vbs).finally(() => (isWritten = true));
-  for (let before = 0; !isWritten; before = cut()) {
-    assert.ok(cut() - before <= 5, `${cut() - before} documents in one turn`);
-    b.tick(0);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  assert.deepEqual(await written, vbs);
-  assert.deepEqual(
-    vbs.map((each) => b.bucket.documents.persistedSeqno(each)),
-    [40, 40],
-  );
-});
-
 test('a bucket with a larger share of the disk writes after 5 ms', async () => {
   const b = await aBucket({ priority: 'high' });
   b.store('k', { vb });

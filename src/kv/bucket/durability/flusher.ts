@@ -20,11 +20,12 @@ import {
   mayLeaveShared,
 } from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
-import { sliceBytes, writeInSlices } from './sliced-changes.ts';
 import { UrgentEnd } from './urgent-end.ts';
 
 /** Interval of retries while the disk is full. */
 const fullRetryMs = 500;
+/** Bytes of cuts encoded before clients are served again: about a millisecond. */
+const sliceBytes = 256 * 1024;
 
 export interface FlusherOptions {
   disk: DiskEngine;
@@ -129,14 +130,6 @@ export class Flusher {
     return (await Promise.all(written)).flat();
   }
 
-  /** Writes what has changed in these vbuckets until now, in slices: the next batch of each file has the last of it. */
-  async writeChanges(vbs: readonly number[]): Promise<void> {
-    const { options } = this;
-    const write = (file: FileState): Promise<void> =>
-      writeInSlices(file, vbs, { ...options, commit: () => this.commit(file, false) });
-    await Promise.all(this.files.map(write));
-  }
-
   private async writeFileStates(
     file: FileState,
     vbs: readonly number[],
@@ -226,8 +219,7 @@ export class Flusher {
       file.running = null;
       if (!this.hasWork(file)) {
         file.sharedSinceMs = null;
-        // What is being written in slices follows.
-        if (file.writer.bytes === 0) file.writer.release();
+        file.writer.release();
       } else if (file.timer === null) this.linger(file);
     });
   }
