@@ -24,6 +24,10 @@ async function advance(b: BucketUnderTest, ms: number): Promise<void> {
   }
 }
 
+/** The vbucket's other member has received all that there is. */
+const receive = (b: BucketUnderTest, copied: number): void =>
+  b.bucket.progress.copied(copied, 'b', b.bucket.columns.highSeqno[copied] as number, 0);
+
 const persisted = (b: BucketUnderTest): number => b.bucket.documents.persistedSeqno(vb);
 
 test('changes are written together after 80 ms when no client waits for them', async () => {
@@ -70,6 +74,7 @@ test('under load each fourth flush writes the changes that other nodes have, and
       b.bucket.columns.state[copy] = VbucketState.active;
       for (let i = 0; i < 16; i++) for (const each of [vb, copy, copied]) b.store(`k${i}`, { vb: each });
       b.bucket.columns.state[copy] = VbucketState.replica;
+      receive(b, copied);
       changes += 16;
       await advance(b, 5);
     }
@@ -102,6 +107,7 @@ test('a pause of clients ends no load, and few changes are load enough for those
   const storeFor = async (ms: number, each: number, count: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5) {
       for (let i = 0; i < count; i++) b.store(`k${i}`, { vb: each });
+      receive(b, copied);
       await advance(b, 5);
     }
   };
@@ -116,6 +122,65 @@ test('a pause of clients ends no load, and few changes are load enough for those
   assert.equal(b.bucket.documents.persistedSeqno(copied), 0);
   await storeFor(160, copied, 2);
   assert.ok(b.bucket.documents.persistedSeqno(copied) > 2 * 360);
+});
+
+test('what other nodes have waits two seconds at most, also where it is more than a batch', async () => {
+  const b = await aBucket();
+  const { columns, documents, progress } = b.bucket;
+  const copied = Array.from({ length: columns.count / 4 }, (_, each) => vb + 4 * each).slice(0, 8);
+  for (const each of copied) progress.setMembers(each, { others: ['b'], size: 2, isFrozen: false });
+  const value = Buffer.alloc(2048);
+  const waiting: { each: number; seqno: number; sinceMs: number }[] = [];
+  let longestMs = 0;
+  for (let nowMs = 0, n = 0; nowMs < 8_000; nowMs += 5) {
+    for (let i = 0; i < 3; i++) {
+      const each = copied[n % copied.length] as number;
+      b.store(`k${n++}`, { vb: each, value });
+      receive(b, each);
+      waiting.push({ each, seqno: columns.highSeqno[each] as number, sinceMs: nowMs });
+    }
+    await advance(b, 5);
+    const left = waiting.filter(({ each, seqno }) => seqno > documents.persistedSeqno(each));
+    waiting.splice(0, waiting.length, ...left);
+    longestMs = Math.max(longestMs, nowMs - (waiting[0]?.sinceMs ?? nowMs));
+  }
+  assert.ok(longestMs > 1_500 && longestMs <= 2_000, `${longestMs} ms`);
+});
+
+test('what a silent member has not received is written as if there were none', async () => {
+  const b = await aBucket();
+  const copied = vb + 4;
+  b.bucket.progress.setMembers(copied, { others: ['b'], size: 2, isFrozen: false });
+  for (let passed = 0; passed < 1_000; passed += 5) {
+    for (let i = 0; i < 16; i++) b.store(`k${i}`, { vb: copied });
+    if (passed < 300) receive(b, copied);
+    await advance(b, 5);
+  }
+  const { columns, documents } = b.bucket;
+  assert.ok((columns.highSeqno[copied] as number) - documents.persistedSeqno(copied) <= 16 * 100);
+});
+
+test('a write that a client awaits on disk does not wait for two seconds behind a batch of others', async () => {
+  const b = await aBucket();
+  const { columns, documents, progress } = b.bucket;
+  const [copied, awaited] = [vb + 8, vb + 24];
+  for (const each of [copied, awaited])
+    progress.setMembers(each, { others: ['b'], size: 2, isFrozen: false });
+  let n = 0;
+  const storeFor = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 5) {
+      for (let i = 0; i < 20; i++) b.store(`d${n++ % 2500}`, { vb: copied, value: Buffer.alloc(1024) });
+      receive(b, copied);
+      await advance(b, 5);
+    }
+  };
+  for (let round = 0; round < 12; round++) {
+    await storeFor(400 + round * 35);
+    b.store('durable', { vb: awaited, durability: DurabilityLevel.majorityAndPersistActive });
+    receive(b, awaited);
+    await storeFor(100);
+    assert.equal(documents.persistedSeqno(awaited), columns.highSeqno[awaited], `round ${round}`);
+  }
 });
 
 test('under load more than a batch waits too, and then all of it is written', async () => {

@@ -4,7 +4,6 @@
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type DiskEngine, DiskFullError, fileOf } from '../../data/disk-engine.ts';
-import { VbucketState } from '../../data/vbucket-state.ts';
 import type { VbucketColumns } from '../../vbucket/columns.ts';
 import type { Cutter } from '../../vbucket/cutter.ts';
 import type { Timings } from '../timings.ts';
@@ -20,6 +19,7 @@ import {
   mayLeaveShared,
 } from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
+import { SharedChanges } from './shared-changes.ts';
 import { UrgentEnd } from './urgent-end.ts';
 
 /** Interval of retries while the disk is full. */
@@ -40,7 +40,7 @@ export interface FlusherOptions {
   /** Bytes that can be allocated before anything must be evicted. */
   roomBytes: () => number;
   /** Gets the seqnos of each commit. */
-  progress: Pick<VbucketProgress, 'advance' | 'hasOthers'>;
+  progress: Pick<VbucketProgress, 'advance' | 'isReceivedByOthers'>;
   onFailure: (file: number, reason: string) => void;
   /** Called with a reason when the disk is full, and with null when it has space again. */
   onFull: (reason: string | null) => void;
@@ -49,6 +49,7 @@ export interface FlusherOptions {
 export class Flusher {
   private readonly options: FlusherOptions;
   private readonly files: FileState[];
+  private readonly shared: SharedChanges;
   private paused = true;
   private inFlightBytes = 0;
   /** Changes since the start. */
@@ -56,7 +57,8 @@ export class Flusher {
 
   constructor(options: FlusherOptions) {
     this.options = options;
-    const { bucketUuid, clock, columns, disk, fileCount } = options;
+    const { bucketUuid, clock, columns, disk, fileCount, progress } = options;
+    this.shared = new SharedChanges(columns, progress);
     this.files = Array.from({ length: fileCount }, (_, file) =>
       newFileState(
         vbucketsOfFile(file, fileCount, columns.count),
@@ -175,8 +177,11 @@ export class Flusher {
     file.isLoaded = isLoad(file.load);
     if (this.mayLinger(file)) this.linger(file);
     else {
-      file.unvisited = file.isLoaded ? file.vbs.length : 0;
+      const hadLeft = file.sharedSinceMs !== null;
       this.chooseShared(file);
+      // What was left has waited long enough, and may be more than a batch.
+      const writesLeft = hadLeft && !file.leavesShared;
+      file.unvisited = file.isLoaded || writesLeft ? file.vbs.length : 0;
       this.run(file);
     }
   }
@@ -184,6 +189,7 @@ export class Flusher {
   /** Decides whether the flush that is due writes changes that other nodes have, too. */
   private chooseShared(file: FileState): void {
     const { clock, priority } = this.options;
+    this.shared.look(file.vbs);
     const nowMs = clock.monotonicMs();
     const sinceMs = file.sharedSinceMs ?? nowMs - file.lingers * delayMs[priority];
     const { load } = file;
@@ -242,6 +248,8 @@ export class Flusher {
     const end = await disk.urgentTurn?.(bucketUuid, this.files.indexOf(file));
     try {
       file.isUrgent = false;
+      // What the client waits for may be behind a batch.
+      file.unvisited = file.vbs.length;
       await this.commitNext(file, true);
     } finally {
       end?.();
@@ -276,7 +284,7 @@ export class Flusher {
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const vb = vbs[file.cursor] as number;
-      const isWritten = !(file.leavesShared && this.isShared(vb));
+      const isWritten = !(file.leavesShared && this.shared.has(vb));
       if (isWritten && cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
       // A vbucket that was cut short continues in the next slice, or batch.
       if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
@@ -285,12 +293,6 @@ export class Flusher {
       remaining--;
     }
     return remaining;
-  }
-
-  /** Whether the memory of another node has the changes, too. */
-  private isShared(vb: number): boolean {
-    const { columns, progress } = this.options;
-    return columns.state[vb] === VbucketState.replica || progress.hasOthers(vb);
   }
 
   private async commit(file: FileState, isUrgent: boolean): Promise<void> {

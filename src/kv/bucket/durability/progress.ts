@@ -86,9 +86,9 @@ export class VbucketProgress {
     return level !== DurabilityLevel.majority || this.sets.hasOthers(vb);
   }
 
-  /** Whether the in-sync set has other members. */
-  hasOthers(vb: number): boolean {
-    return this.sets.hasOthers(vb);
+  /** Whether the in-sync set has other members for certain, and all of them have received what there is up to `seqno`. */
+  isReceivedByOthers(vb: number, seqno: number): boolean {
+    return this.sets.size(vb) > 1 && this.sets.seqno(vb) >= seqno;
   }
 
   /** Members that the in-sync set needs for durable writes: more than half of the active and all copies. */
