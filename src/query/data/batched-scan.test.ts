@@ -17,6 +17,7 @@ import { printedSeed } from '../../../test/support/seed.ts';
 import { addressOf, adminAccount } from '../../../test/support/wire-clients.ts';
 import { BatchedDocuments } from './batched-documents.ts';
 import { BucketClients } from './bucket-clients.ts';
+import { encodedKeys } from './encoded-keys.ts';
 import { QuickReads, type SlotChannel } from './quick-reads.ts';
 import { WireDocuments } from './wire-documents.ts';
 
@@ -160,6 +161,31 @@ test('documents in batches are those of the data port, also large ones and those
       expected.map(({ id }) => id),
     );
   }
+});
+
+test('an id that is longer than its length can tell is of no document, and reads none', async () => {
+  await using both = await served();
+  const stored = Array.from({ length: 200 }, (_, at) => `k${at}`).filter(
+    (id) => (vbucketOf(id) & 0x80) === 0,
+  );
+  const writes = stored.map(
+    (id): DocumentWrite => ({ kind: 'upsert', id, bytes: Buffer.from('{}'), cas: 0n, expiration: 0 }),
+  );
+  await both.direct.documents.write(orders, writes, { durability: 'none', signal });
+  // Its length modulo 65,536 is that of the first three characters; keys of these documents follow.
+  const keys = stored.map((id) => {
+    const vb = vbucketOf(id);
+    return `${String.fromCharCode(vb >> 8, vb & 0xff, 0, id.length + 1, orders.collectionId)}${id}`;
+  });
+  const long = `abc${keys.join('')}`.padEnd(65_536 + 3, 'x');
+  const none = stored.map((id) => `not-${id}`);
+  for (const ids of [[long, ...none], ['é'.repeat(126), ...none, '日'.repeat(22_000)], [long]])
+    for (const { documents } of [both.batched, both.direct, both.quick])
+      assert.deepEqual(
+        await read(documents, ids),
+        ids.map(() => undefined),
+      );
+  assert.throws(() => encodedKeys(orders.collectionId, [long]), /longer than its length/);
 });
 
 test('what batches cannot read fails as through the data port, and leaving a scan early lets the next one run', async () => {

@@ -1,10 +1,19 @@
 // Document keys as requests for batches contain them.
+
+import { assert } from '#base/assert.ts';
 import { vbucketOf, vbucketOfBytes } from '#client/document-key.ts';
-import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
+import { collectionIdBytes, keyBytesMax, writeCollectionId } from '#wire/collection-id.ts';
 import { type KeysRequest, keyHeadBytes } from '#wire/document-batch.ts';
 
 /** The most bytes that a character of an id takes. */
 const characterBytesMax = 3;
+/** The most that the two bytes of a key's length can tell. */
+const encodedBytesMax = 0xffff;
+
+/** Whether a document can have this id. */
+export const isDocumentId = (id: string): boolean =>
+  id.length > 0 &&
+  (id.length * characterBytesMax <= keyBytesMax.inDefault || Buffer.byteLength(id) <= keyBytesMax.inDefault);
 
 export function encodedKeys(collection: number, ids: readonly string[]): KeysRequest['keys'] {
   return asciiKeys(collection, ids) ?? unicodeKeys(collection, ids);
@@ -52,6 +61,8 @@ function writeAsciiKeys(
     }
     const vb = vbucketOfBytes(keys, keyAt, end);
     const bytes = end - at - keyHeadBytes;
+    // With a shorter length the rest of the id would be read as further keys, of any collection.
+    assert(bytes <= encodedBytesMax, 'a document id is longer than its length can tell');
     keys[at] = vb >> 8;
     keys[at + 1] = vb;
     keys[at + 2] = bytes >> 8;

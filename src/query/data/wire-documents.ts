@@ -20,6 +20,7 @@ import type { BucketClients } from './bucket-clients.ts';
 import { CollectionScan } from './collection-scan.ts';
 import { dataFailure } from './data-failure.ts';
 import { readParts } from './document-parts.ts';
+import { isDocumentId } from './encoded-keys.ts';
 import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
@@ -43,11 +44,31 @@ export class WireDocuments implements Documents {
     take: (document: StoredDocument, position: number) => void,
   ): readonly number[] | null {
     const { quick } = this.clients;
-    if (quick === null || needsParts(options)) return null;
+    if (quick === null || needsParts(options) || !ids.every(isDocumentId)) return null;
     return quick.takeNow(name.bucket, collectionId, ids, take);
   }
 
   read(
+    keyspace: Keyspace,
+    ids: readonly string[],
+    options: ReadOptions,
+  ): FoundDocuments | Promise<FoundDocuments> {
+    return ids.every(isDocumentId)
+      ? this.readIds(keyspace, ids, options)
+      : this.readPossible(keyspace, ids, options);
+  }
+
+  /** No document has an id that is empty or too long. */
+  private async readPossible(
+    keyspace: Keyspace,
+    ids: readonly string[],
+    options: ReadOptions,
+  ): Promise<FoundDocuments> {
+    const found = (await this.readIds(keyspace, ids.filter(isDocumentId), options)).values();
+    return ids.map((id) => (isDocumentId(id) ? found.next().value : undefined));
+  }
+
+  private readIds(
     keyspace: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
