@@ -46,7 +46,7 @@ export class Output {
       this.attachedBytes -= (this.attachments.pop() as Attachment).bytes.length;
   }
 
-  /** Ensures room for `bytes` and returns its start. The caller advances `end` by what it wrote. */
+  /** Ensures room for `bytes`, for which `buffer` may be replaced, and returns its start. The caller advances `end` by what it wrote. */
   reserve(bytes: number): number {
     if (this.end + bytes > this.buffer.length) this.grow(bytes);
     return this.end;

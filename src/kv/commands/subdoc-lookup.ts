@@ -43,7 +43,8 @@ export function multiLookup(request: Request): CommandResult {
   if (outcome.results.length === 0) return outcome.status;
   const bytes = lookupReplyBytes(outcome);
   if (bytes >= ownMemoryBytes) return replyInParts(request, outcome, bytes);
-  writeLookupReply(outcome, request.output.buffer, begin(request, outcome.status, bytes));
+  const at = begin(request, outcome.status, bytes);
+  writeLookupReply(outcome, request.output.buffer, at);
   return Outcome.replied;
 }
 

@@ -34,7 +34,8 @@ export function singleMutation(request: Request): CommandResult {
   );
   if (typeof outcome === 'number') return outcome;
   const value = outcome.values[0]?.value ?? noValue;
-  value.copy(request.output.buffer, replyStored(request, outcome.status, value.length));
+  const at = replyStored(request, outcome.status, value.length);
+  value.copy(request.output.buffer, at);
   return Outcome.replied;
 }
 
@@ -62,7 +63,8 @@ export function multiMutation(request: Request): CommandResult {
     writeMutationReply(outcome, output.buffer, at);
     return Outcome.replied;
   }
-  writeMutationReply(outcome, output.buffer, replyStored(request, outcome.status, bytes));
+  const at = replyStored(request, outcome.status, bytes);
+  writeMutationReply(outcome, output.buffer, at);
   return Outcome.replied;
 }
 

@@ -236,3 +236,28 @@ test('refuses replica reads of a vbucket that is active here', async () => {
   const older = await service.ready();
   assert.equal((await older.ask(inReplica)).status, Status.invalidArguments);
 });
+
+for (const [name, request] of [
+  ['lookups', lookup([[0xc5, 'n']])],
+  ['a counter', { opcode: 0xcf, key, extras: Buffer.from([0, 1, 0]), value: Buffer.from('n1') }],
+  ['counters among several paths', mutation([[0xcf, 'n', '1']])],
+] as const)
+  test(`replies to ${name} are whole when the output grows in the middle of many`, async () => {
+    await using service = await startService();
+    const client = await service.ready();
+    await store(client, JSON.stringify({ n: 1_000, text: 'x'.repeat(2_040) }));
+    const first = await client.ask(request);
+    // These replies nearly fill the output.
+    const reads = new Array<RequestParts>(31).fill({ opcode: 0, key });
+    const asked = new Array<RequestParts>(200).fill(request);
+    client.send(...reads, ...asked);
+    for (const _ of reads) assert.equal((await client.next())?.status, Status.success);
+    const digits = 4;
+    const head = first.value.subarray(0, -digits);
+    let n = Number(first.value.subarray(-digits));
+    for (const _ of asked) {
+      if (request.opcode !== 0xd0) n++;
+      const { value } = (await client.next()) as { value: Buffer };
+      assert.deepEqual(value, Buffer.concat([head, Buffer.from(String(n))]));
+    }
+  });

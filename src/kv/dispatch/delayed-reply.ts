@@ -102,7 +102,8 @@ export function writeHeldReply(connection: Client, output: Output, heldReply: He
   const { opcode, opaque, value } = heldReply;
   const duration = session.has(Feature.tracing) ? 0 : -1;
   const body = status === Status.success ? value : value.subarray(0, 0);
-  body.copy(output.buffer, output.reply(opcode, opaque, sentStatus, duration, 0, 0, body.length, 0, 0, 0));
+  const at = output.reply(opcode, opaque, sentStatus, duration, 0, 0, body.length, 0, 0, 0);
+  body.copy(output.buffer, at);
   return true;
 }
 
