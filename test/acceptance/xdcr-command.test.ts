@@ -90,7 +90,7 @@ test('names what is wrong on the command line, and what does not exist', { timeo
   await failed(2, /--set: "x" is not of the form NAME=VALUE/, 'replicate', 'b', 'no', '--set', 'x');
   await failed(2, /--rules and --migrate/, 'replicate', 'b', 'no', '--rules', '{}', '--migrate', '{}');
   await failed(2, /--remote-ca: cannot read/, 'connect', 'x', 'h', '--remote-ca', '/nowhere.pem');
-  await failed(1, /nothing to change is given/, 'edit', 'b', 'no');
+  await failed(1, /give a setting to change/, 'edit', 'b', 'no');
   await failed(1, /cannot find remote cluster/, 'replicate', 'b', 'no');
   await failed(4, /there is no cluster "no"/, 'pause', 'b', 'no');
 });

@@ -191,7 +191,7 @@ test('no call reaches this machine, by its addresses or by a name that resolves 
   ])
     await assert.rejects(
       call(`http://${host}:${port}/echo`, {}, { of }),
-      isError(/address is one of this/),
+      isError(/its address is forbidden: it belongs to this machine/),
       host,
     );
   let lookups = 0;
@@ -209,7 +209,7 @@ test('no call reaches this machine, by its addresses or by a name that resolves 
   await assert.rejects(first, /cancelled|the connection failed/);
   await assert.rejects(
     call(`http://rebound.example:${port}/echo`, {}, { of: rebinding }),
-    isError(/address is one of this/),
+    isError(/its address is forbidden: it belongs to this machine/),
   );
   assert.equal(requests, before);
 });
