@@ -10,6 +10,7 @@ export interface Attachment {
 }
 
 export class Output {
+  /** Replaced when it grows: read it after `reserve` and `reply`, not among the arguments of a call with them. */
   buffer: Buffer;
   end = 0;
   attachments: Attachment[] = [];
@@ -46,7 +47,7 @@ export class Output {
       this.attachedBytes -= (this.attachments.pop() as Attachment).bytes.length;
   }
 
-  /** Ensures room for `bytes`, for which `buffer` may be replaced, and returns its start. The caller advances `end` by what it wrote. */
+  /** Ensures room for `bytes` and returns its start. The caller advances `end` by what it wrote. */
   reserve(bytes: number): number {
     if (this.end + bytes > this.buffer.length) this.grow(bytes);
     return this.end;
