@@ -131,8 +131,12 @@ export class BucketMemory {
       at = keyEnd;
     }
     this.touch(count);
-    this.sequence = this.isRevoked ? isBeingChanged : this.lock.begin();
+    this.sequence = this.beginSequence();
     return at;
+  }
+
+  private beginSequence(): number {
+    return this.isRevoked ? isBeingChanged : this.lock.begin();
   }
 
   /** Reads the first slot and the item of each key of the group. */
@@ -160,7 +164,7 @@ export class BucketMemory {
     const address = this.locate(vb, this.hashes[index] as number, keys, start, end);
     const isCopied = address !== 0 && item.copy(pages[address >>> 16] as Page, address & 0xffff, end - start);
     if (lock.isUnchanged(sequence)) return isCopied && item.isReadable(this.clock);
-    this.sequence = lock.begin();
+    this.sequence = this.beginSequence();
     return false;
   }
 
