@@ -58,6 +58,7 @@ export class ActiveShard {
   private readonly options: ActiveShardOptions;
   private spec: ShardSpec;
   private readonly sinceMs: number;
+  /** The time of the first look for copies to feed. */
   private fedSinceMs: number | null = null;
   private readonly copies = new Map<string, FedCopy>();
   private readonly diverged: DivergedCopies;
@@ -353,8 +354,7 @@ export class ActiveShard {
 
   private haveTakenOver(seqnos: ReadonlyMap<number, number>): boolean {
     const { progress } = this.options.bucket;
-    const size = this.spec.inSync?.length ?? 1;
-    const isBelowMajority = size < this.options.bucket.progress.majority;
+    const isBelowMajority = (this.spec.inSync?.length ?? 1) < progress.majority;
     for (const [vb, seqno] of seqnos)
       if (progress.committedSeqno(vb) < seqno || (isBelowMajority && !this.isVbucketOnDisk(vb, seqno)))
         return false;

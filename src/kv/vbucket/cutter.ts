@@ -4,6 +4,7 @@ import { type CutItem, type CutState, type CutWriter, emptyCutItem, stateOfVbuck
 import { fillCutItem } from './cut-item.ts';
 import { unlinkDirty } from './dirty-list.ts';
 import type { Vbuckets } from './vbuckets.ts';
+import { wholeUpTo } from './whole-seqno.ts';
 
 export class Cutter {
   manifestUid = 0;
@@ -37,7 +38,7 @@ export class Cutter {
     const state = this.stateOf(vb, startSeqno, endSeqno, failover);
     writer.finish(state);
     columns.cutSeqno[vb] = endSeqno;
-    columns.cutWholeSeqno[vb] = state.snapEnd <= endSeqno ? endSeqno : state.snapStart - 1;
+    columns.cutWholeSeqno[vb] = wholeUpTo(endSeqno, state.snapStart, state.snapEnd);
     return endSeqno;
   }
 

@@ -4,11 +4,12 @@ import type { VbucketColumns } from './columns.ts';
 
 type Snapshots = Pick<VbucketColumns, 'highSeqno' | 'snapEnd' | 'snapStart'>;
 
-export function wholeSeqno({ highSeqno, snapEnd, snapStart }: Snapshots, vb: number): number {
-  const high = highSeqno[vb] as number;
-  if ((snapEnd[vb] as number) <= high) return high;
-  return Math.max(0, Math.min(high, (snapStart[vb] as number) - 1));
-}
+export const wholeSeqno = ({ highSeqno, snapEnd, snapStart }: Snapshots, vb: number): number =>
+  wholeUpTo(highSeqno[vb] as number, snapStart[vb] as number, snapEnd[vb] as number);
+
+/** Up to where changes that end at `high` are whole, if the last of them are of this snapshot. */
+export const wholeUpTo = (high: number, snapStart: number, snapEnd: number): number =>
+  snapEnd <= high ? high : Math.max(0, Math.min(high, snapStart - 1));
 
 /** The rest of its snapshot will not come: what the vbucket has is a state of its own history, which begins where the snapshot did. */
 export function endSnapshot({ highSeqno, snapEnd }: Snapshots, vb: number): void {

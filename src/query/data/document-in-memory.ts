@@ -4,7 +4,7 @@ import type { MemoryDocument } from '#wire/document-batch.ts';
 import { Datatype } from '#wire/status.ts';
 import { inflatedValue } from './inflated-value.ts';
 
-/** Rows get copies of parts of a value, but may refer to a part of a large one. */
+/** Rows get copies of parts of a value (`ownJson`), but may refer to parts that take half of the buffer they are in. */
 const copiedPartsMax = 16 << 10;
 const noBytes = Buffer.alloc(0);
 

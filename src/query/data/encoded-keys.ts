@@ -1,5 +1,4 @@
 // Document keys as requests for batches contain them.
-
 import { assert } from '#base/assert.ts';
 import { vbucketOf, vbucketOfBytes } from '#client/document-key.ts';
 import { collectionIdBytes, keyBytesMax, writeCollectionId } from '#wire/collection-id.ts';
