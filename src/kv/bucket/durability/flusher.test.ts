@@ -24,6 +24,10 @@ async function advance(b: BucketUnderTest, ms: number): Promise<void> {
   }
 }
 
+/** Another node is a member of the vbucket's in-sync set, too. */
+const addMember = (b: BucketUnderTest, copied: number): void =>
+  b.bucket.progress.setMembers(copied, { others: ['b'], size: 2, isFrozen: false });
+
 /** The vbucket's other member has received all that there is. */
 const receive = (b: BucketUnderTest, copied: number): void =>
   b.bucket.progress.copied(copied, 'b', b.bucket.columns.highSeqno[copied] as number, 0);
@@ -67,7 +71,7 @@ test('under load each fourth flush writes the changes that other nodes have, and
   const b = await aBucket();
   const [copy, other, copied] = [vb + 4, vb + 8, vb + 12];
   b.bucket.columns.state[copy] = VbucketState.replica;
-  b.bucket.progress.setMembers(copied, { others: ['b'], size: 2, isFrozen: false });
+  addMember(b, copied);
   let changes = 0;
   const storeFor = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5) {
@@ -103,7 +107,7 @@ test('under load each fourth flush writes the changes that other nodes have, and
 test('a pause of clients ends no load, and few changes are load enough for those that other nodes have', async () => {
   const b = await aBucket();
   const copied = vb + 4;
-  b.bucket.progress.setMembers(copied, { others: ['b'], size: 2, isFrozen: false });
+  addMember(b, copied);
   const storeFor = async (ms: number, each: number, count: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5) {
       for (let i = 0; i < count; i++) b.store(`k${i}`, { vb: each });
@@ -126,9 +130,9 @@ test('a pause of clients ends no load, and few changes are load enough for those
 
 test('what other nodes have waits two seconds at most, also where it is more than a batch', async () => {
   const b = await aBucket();
-  const { columns, documents, progress } = b.bucket;
+  const { columns, documents } = b.bucket;
   const copied = Array.from({ length: columns.count / 4 }, (_, each) => vb + 4 * each).slice(0, 8);
-  for (const each of copied) progress.setMembers(each, { others: ['b'], size: 2, isFrozen: false });
+  for (const each of copied) addMember(b, each);
   const value = Buffer.alloc(2048);
   const waiting: { each: number; seqno: number; sinceMs: number }[] = [];
   let longestMs = 0;
@@ -150,7 +154,7 @@ test('what other nodes have waits two seconds at most, also where it is more tha
 test('what a silent member has not received is written as if there were none', async () => {
   const b = await aBucket();
   const copied = vb + 4;
-  b.bucket.progress.setMembers(copied, { others: ['b'], size: 2, isFrozen: false });
+  addMember(b, copied);
   for (let passed = 0; passed < 1_000; passed += 5) {
     for (let i = 0; i < 16; i++) b.store(`k${i}`, { vb: copied });
     if (passed < 300) receive(b, copied);
@@ -162,10 +166,9 @@ test('what a silent member has not received is written as if there were none', a
 
 test('a write that a client awaits on disk does not wait for two seconds behind a batch of others', async () => {
   const b = await aBucket();
-  const { columns, documents, progress } = b.bucket;
+  const { columns, documents } = b.bucket;
   const [copied, awaited] = [vb + 8, vb + 24];
-  for (const each of [copied, awaited])
-    progress.setMembers(each, { others: ['b'], size: 2, isFrozen: false });
+  for (const each of [copied, awaited]) addMember(b, each);
   let n = 0;
   const storeFor = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5) {
