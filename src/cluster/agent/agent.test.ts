@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { deferred } from '#base/deferred.ts';
 import type { BucketReport, CompactionRequest, KvDesired, KvReport, ShardMap } from '#kv/admin.ts';
 import { silentLog } from '#ports/log.ts';
 import { update } from '#replog/config-store.ts';
@@ -60,6 +61,7 @@ class FakeKv {
     return [];
   }
   async compact(uuid: string, request: CompactionRequest): Promise<void> {
+    await this.hold;
     this.compactions.push([uuid, request]);
   }
   async cancelCompaction(uuid: string, origin?: string): Promise<void> {
@@ -238,6 +240,21 @@ describe('agent', () => {
     clock.advance(1_000);
     await flush;
     assert.equal(kv.received.length - before, 2);
+    await agent.stop();
+  });
+
+  it('shares no report that was taken before a compaction began', async () => {
+    const { agent, kv } = await anAgent();
+    await nextTurn();
+    const held = deferred<void>();
+    kv.hold = held.promise;
+    const begun = agent.compact('b', { purgeBeforeSeconds: 0, origin: 'bucket' });
+    await agent.refresh();
+    const before = kv.reports;
+    held.resolve();
+    await begun;
+    await agent.refresh();
+    assert.equal(kv.reports, before + 1);
     await agent.stop();
   });
 

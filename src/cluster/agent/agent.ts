@@ -171,14 +171,15 @@ export class Agent implements DataService {
     return this.#deps.kv.shardPositions(bucketUuid);
   }
 
-  compact(bucketUuid: string, request: CompactionRequest): Promise<void> {
+  async compact(bucketUuid: string, request: CompactionRequest): Promise<void> {
+    await this.#deps.kv.compact(bucketUuid, request);
+    // A report that was taken while the data service began lacks the compaction.
     this.#reports.forget();
-    return this.#deps.kv.compact(bucketUuid, request);
   }
 
-  cancelCompaction(bucketUuid: string, origin: CompactionOrigin): Promise<void> {
+  async cancelCompaction(bucketUuid: string, origin: CompactionOrigin): Promise<void> {
+    await this.#deps.kv.cancelCompaction(bucketUuid, origin);
     this.#reports.forget();
-    return this.#deps.kv.cancelCompaction(bucketUuid, origin);
   }
 
   onChange(listener: () => void): { stop(): void } {
