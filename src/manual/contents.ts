@@ -70,6 +70,7 @@ export const manualContents: readonly ManualSection[] = [
       referencePage('compatibility', 'Compatibility'),
       referencePage('archive-format', 'Format of backups'),
       referencePage('performance', 'Performance'),
+      referencePage('measurements', 'Measurements'),
       referencePage('fault-runs', 'Runs under faults'),
       { path: 'glossary', file: 'docs/glossary.md', title: 'Glossary' },
       { path: 'changelog', file: 'CHANGELOG.md', title: 'Changes' },
