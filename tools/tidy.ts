@@ -250,8 +250,7 @@ function checkLines(file: string, text: string): void {
       problems.push(`${file}:${index + 1}: write the members of the literal without a spread`);
     if (commentWithoutSubject.test(line))
       problems.push(`${file}:${index + 1}: begin the comment with what it describes`);
-    if (!isTest(file) && commentWithPronoun.test(line))
-      problems.push(`${file}:${index + 1}: name the subject of the comment`);
+    if (commentWithPronoun.test(line)) problems.push(`${file}:${index + 1}: name the subject of the comment`);
     if (!isTest(file) && errorWithOtherName.test(line))
       problems.push(`${file}:${index + 1}: end the name of the class with Error`);
   });

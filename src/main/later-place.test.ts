@@ -51,7 +51,7 @@ function aConnection(): [Channel, Channel] {
 
 interface Other {
   cluster: Partial<ClusterState>;
-  /** It uses NATS servers of the nodes. */
+  /** The cluster uses NATS servers of the nodes. */
   isOnServers?: boolean;
   founderNotice?: FounderNotice;
   /** The sealed login of those servers, where the key of the cluster is another one. */

@@ -172,7 +172,7 @@ test('a founder that died before the last change stays on the servers, with what
     const store = new SwitchingConfigStore(mirror);
     await assert.rejects(endOnServers(own, { store, mirror: failing, file: place.file }), diedHere);
     assert.ok(existsSync(place.file.returnPath));
-    // Its changes go on.
+    // The founder still makes changes.
     assert.equal(await store.put('k', 'later', 3), 4);
     assert.equal(await startAgain(place, servers), 'servers');
   }));

@@ -28,7 +28,7 @@ test('what follows a large frame that waits does not make the reader copy that f
   assert.equal(reader.next(frame), FrameResult.whole);
   assert.equal(frame.buffer.length, firstEnd);
   const memory = frame.buffer.buffer;
-  // It waits once more.
+  // The frame waits once more.
   reader.unread(frame);
   reader.copyUnread();
   assert.equal(reader.next(frame), FrameResult.whole);

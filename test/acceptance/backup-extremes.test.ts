@@ -185,7 +185,7 @@ describe('backups of extremes', () => {
       const attempt = backUp(`flushed-${at}`, (reports) => {
         if (reports === at) flushed = access.flush('brief');
       });
-      // It may be complete before the flush; then it has everything.
+      // The backup may be complete before the flush; then it has everything.
       await attempt.then(
         ({ manifest }) =>
           assert.equal(
@@ -324,7 +324,7 @@ describe('backups on disks with problems', { skip: needs('mount') }, () => {
     assert.match(merge.error, /^divan: .*repository.*(ENOSPC|full)/);
     assert.doesNotMatch(merge.error, /\n +at /, 'no stack');
     assert.equal(repository.complete().length, 2);
-    // Its progress cannot be recorded.
+    // The restore cannot record its progress on the full disk.
     const restored = await divan('restore', folder, '--force-updates');
     assert.deepEqual([restored.status, restored.error], [0, '']);
     const last = repository.complete().at(-1) as string;

@@ -159,7 +159,7 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
       'MERGE INTO b USING [{"k": "k1"}, {"k": "k2"}, {"k": "k3"}] AS s ON KEY s.k WHEN MATCHED THEN UPDATE SET b.x = 1';
     await rows(third, merged);
     assert.deepEqual(await rows(first, 'SELECT RAW COUNT(x) FROM b'), [3]);
-    // Their attributes come in other requests than the bodies.
+    // Documents' attributes come in other requests than their bodies.
     assert.equal((await rows(first, 'SELECT RAW meta().expiration FROM b')).length, count);
   });
 

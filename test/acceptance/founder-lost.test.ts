@@ -63,7 +63,7 @@ function writing(collection: Collection) {
         await collection.upsert(key, { number }, durable);
         acknowledged.add(key);
       } catch {
-        // Its outcome is unknown, or nothing can be written now.
+        // The outcome of the write is unknown, or nothing can be written now.
       }
       await pause(5);
     }

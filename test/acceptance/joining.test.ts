@@ -191,7 +191,7 @@ describe('a node that is added to a cluster', () => {
     );
     const { username, password } = administrator;
     const setUp = { username, password, port: 'SAME' };
-    // It answers as a new node once it has left.
+    // The second node answers as a new node once it has left.
     await eventuallyWithin(waitLimitMs, async () => {
       const answer = await post(second, '/settings/web', setUp);
       assert.equal(answer.status, 200, await answer.text());

@@ -167,7 +167,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
       await rebalance(third, [dead]);
       await assertRead(collection, 'three');
     });
-    // It finds that it was removed, and is empty from then on.
+    // The first node finds that it was removed, and is empty from then on.
     const { dataDir } = first;
     await assert.rejects(
       NodeProcess.start({ dataDir, args: [...kv, '--engine', servers.url], startMs }),

@@ -231,7 +231,7 @@ describe('three nodes that run the servers of their configuration', { skip: need
     await using returned = await NodeProcess.start({ args: engine, dataDir: second.dataDir, startMs });
     await assertChanges([founder, returned], 'it was down meanwhile');
     assert.equal(serversOf(returned), null);
-    // Their folders are removed when all that writes to them has ended.
+    // The nodes remove the folders of their servers when all that writes to them has ended.
     const last = [founder, returned, third];
     const pids = last.filter(({ dataDir }) => existsSync(join(dataDir, 'nats'))).map(serverPid);
     for (const running of last) await running.stop();

@@ -83,7 +83,7 @@ describe('a cluster of two nodes', () => {
     withTwoNodes(async (first, second) => {
       const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '0', flushEnabled: '1' };
       assert.equal((await second.request('/pools/default/buckets', 'POST', form)).status, 202);
-      // It is on both when the call answers.
+      // The bucket is on both nodes when the call answers.
       for (const node of [first, second]) assert.equal(readdirSync(join(node.dataDir, 'buckets')).length, 1);
 
       const { vBucketServerMap } = await read<Terse>(first, '/pools/default/b/b');

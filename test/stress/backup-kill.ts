@@ -156,7 +156,7 @@ class KillRun implements AsyncDisposable {
     const node = this.access('source');
     const request = { folder: this.folder, buckets: [bucket], isFull: false, purges: false };
     const context = { node, clock: realClock, random: realRandom, signal, progress: () => {} };
-    // It may complete an interrupted one, which has the seqnos of now as well.
+    // This run may complete an interrupted backup, which has the present seqnos as well.
     const { manifest, isResumed } = await runBackup(request, context);
     if (isResumed) this.count('backups resumed');
     this.states.set(manifest.name, await stateOf(node, bucket));

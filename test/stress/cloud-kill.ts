@@ -20,7 +20,7 @@ interface Known {
   /** What was acknowledged: `maybe` when the answer was lost. */
   created: 'maybe' | 'yes';
   deleted: 'no' | 'maybe' | 'yes';
-  /** Its process, once it was ready: the same until the end of the run. */
+  /** Process of the cluster's node, once it was ready: the same until the end of the run. */
   pid?: number;
 }
 
@@ -98,7 +98,7 @@ class Rounds {
     known.deleted = 'maybe';
     try {
       const found = (await listed(cloud)).find((cluster) => cluster.name === name);
-      if (found === undefined) return; // Its creation may still be in progress.
+      if (found === undefined) return; // The creation may still be in progress.
       const { status, body } = await cloud.request('DELETE', `/v2/clusters/${found.id}`);
       assert.equal(status, 202, JSON.stringify(body));
       known.deleted = 'yes';

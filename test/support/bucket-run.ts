@@ -218,7 +218,7 @@ export class BucketRun extends ComparedBucket {
     const purgeBeforeSeconds = purge === 'all' ? purge : this.b.seconds - purge;
     this.b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
     this.isPurging = true;
-    // It may finish before the next operation.
+    // The compaction may finish before the next operation.
     this.noteCompaction();
     this.isPurging = true;
   }

@@ -15,7 +15,7 @@ export interface ReceivedMail {
 }
 
 export interface MailServerSettings {
-  /** Its certificate and key; by default a new self-signed one. */
+  /** Certificate and key of the server; by default a new self-signed one. */
   pair?: { certificate: string; key: string };
   /** TLS from the first byte. Default: STARTTLS is offered. */
   implicitTls?: boolean;

@@ -97,7 +97,7 @@ export class NamespaceNetwork {
       try {
         ip(...removal);
       } catch {
-        // It was not made.
+        // The link or namespace does not exist.
       }
     }
   }

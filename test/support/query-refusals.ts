@@ -29,7 +29,7 @@ const vectors = (entry: unknown) => ({
 });
 const many = 'ARRAY_RANGE(0, 10000)';
 
-/** They run in a bucket `shop` with documents `k` and `k2`, an index `ia` of `a`, and an empty collection `shop.s.c`. */
+/** A request that provokes each error, in a bucket `shop` with documents `k` and `k2`, an index `ia` of `a`, and an empty collection `shop.s.c`. */
 export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   1000: { statement: 'DELETE FROM shop', parameters: { readonly: true } },
   1010: requests,

@@ -193,12 +193,12 @@ export class ReplicatedNode {
     void this.#shards?.follow(specs, revision);
   }
 
-  /** It does not change the map from now on. */
+  /** From now on the node does not change the map. */
   holdChanges(): void {
     this.#hasMap = false;
   }
 
-  /** It neither sees the map nor changes it from now on. */
+  /** From now on the node neither sees the map nor changes it. */
   cutFromMap(): void {
     this.#watch?.stop();
     this.#hasMap = false;

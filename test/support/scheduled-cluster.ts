@@ -45,7 +45,7 @@ export class ScheduledCluster implements NodeHost {
   readonly vbucketCount = 4;
   readonly shardCount = 2;
   readonly expiryPagerSeconds = 3;
-  /** Its vbuckets have few documents: any part of them is rolled back by key. */
+  /** Vbuckets have few documents here: any part of them is rolled back by key. */
   readonly rollbackLimits = { share: 1, rows: 1_000, bytes: 2 ** 20 };
   readonly log = new RecordingLog();
   readonly map: NodeHost['map'];
@@ -170,7 +170,7 @@ export class ScheduledCluster implements NodeHost {
     });
   }
 
-  /** Its memory is lost, and commits that were not synced. */
+  /** The node loses its memory, and commits that were not synced. */
   kill(name: string): void {
     const process = this.running.get(name);
     if (process === undefined) return;
@@ -179,7 +179,7 @@ export class ScheduledCluster implements NodeHost {
     void process.node.bucket.stop().catch(() => {});
   }
 
-  /** It writes everything to its disk and ends. */
+  /** The node writes everything to its disk and ends. */
   async stop(name: string): Promise<void> {
     const process = this.running.get(name);
     if (process === undefined) return;

@@ -23,7 +23,7 @@ class FakeNode {
   errorStatus: number | null = null;
   /** The user whose changes it refuses. */
   refused = '';
-  /** It refuses roles of other buckets. */
+  /** The node refuses roles of other buckets. */
   buckets: readonly string[] = ['b', 'B'];
 
   async request(): Promise<string> {

@@ -178,7 +178,7 @@ describe('a member that takes the configuration over', () => {
     await members.clock.run(1_000);
     assert.deepEqual(members.node('d').followed, ['c in 2']);
     assert.deepEqual(members.node('b').followed, []);
-    // It was unreachable, and gets it with the answer to a heartbeat.
+    // Node b was unreachable, and learns of the founder from the answer to a heartbeat.
     members.node('b').change.noticed(members.node('d').change.noticeFor(members.node('b').change.head));
     assert.deepEqual(members.node('b').followed, ['c in 2']);
     const alone = new Members('abcd');

@@ -111,7 +111,7 @@ describe('a founder that leaves', () => {
     let questions = 0;
     const { before, done } = await aFounder([aNode('b')], (name) => {
       if (name === 'founder/take') return loseConnection();
-      // It is still writing the configuration at first.
+      // Node b is still writing the configuration at first.
       return ++questions < 4 ? null : 2;
     });
     await before();

@@ -282,7 +282,7 @@ describe('the rebalancer', () => {
     const { server, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b c');
     const entry = (await server.get<BucketMap>(mapKey('first'))) ?? assert.fail('no map');
     const alone = entry.value.shards.map((shard) => ({ ...shard, inSync: shard.inSync?.slice(0, 1) ?? [] }));
-    // Its data services do not let the copies join again.
+    // The data services of this simulation do not let the copies join again.
     await server.put(mapKey('first'), { ...entry.value, shards: alone }, entry.revision);
     await orchestrator(1);
     const failing = plan({ kind: 'failover', nodes: ['b', 'c'], failing: ['a'] });

@@ -104,7 +104,7 @@ test('counts versions that are further from the clock than the bucket allows, by
   await send('near', 600_000);
   await send('far', 7_200_000);
   await send('old', -600_000);
-  // Its CAS is made here.
+  // This option lets the node make the CAS: there is no drift to count.
   await send('remade', 7_200_000, 0x0c);
   const { us, ...counts } = await drift();
   assert.deepEqual(counts, { writes: 3, ahead: 1, behind: 1 });

@@ -121,7 +121,7 @@ const cases: readonly (readonly [
     },
     'continued',
   ],
-  // It was active in the meantime, and changed nothing.
+  // The copy was active in the meantime, and changed nothing.
   [
     {
       log: [
@@ -164,7 +164,7 @@ const cases: readonly (readonly [
     },
     'continued',
   ],
-  // It may lack versions that were replaced by later ones of the snapshot.
+  // Inside of a snapshot: the copy may lack versions that later ones of the snapshot replaced.
   [
     { log: [[1, 0]], high: 4, snapStart: 3, snapEnd: 8 },
     {

@@ -176,7 +176,7 @@ test('a copy whose next process is back and does not catch up in time leaves the
   await all.begin();
   all.kill('b');
   await clock.run(200);
-  // It is connected and answers heartbeats, and takes no changes without the map.
+  // Node b is connected and answers heartbeats. Without the map it applies no changes.
   (await all.start('b')).receivesMap = false;
   await clock.run(1_000);
   assert.deepEqual(await all.members(), ['a', 'b before']);

@@ -110,7 +110,7 @@ async function waits(of: typeof cutsOf): Promise<void> {
   intake.take(head, bodies[0], 10);
   const failover = Buffer.from('uuid');
   intake.take({ ...batch, start: 9, to: 10, end: 10, failover }, bodies[1], 20);
-  // Its caller reads the next bytes of the connection into the same memory.
+  // The caller of `take` reads the next bytes of the connection into the same memory.
   for (const bytes of [...bodies.map(({ bytes }) => bytes), failover]) bytes.fill(0xff);
   Object.assign(head, { vb: 9, start: 0, to: 0 });
   assert.deepEqual(seen.splice(0), ['6: applied', '7: later']);

@@ -43,7 +43,7 @@ async function aHalfReceivedSnapshot(t: Test) {
   applier.apply = (vb, item) => {
     if (vb !== 0 || item.seqno < whole + 5) return apply(vb, item);
     isHalf = true;
-    // It has no memory for more.
+    // Node b has no memory for more.
     return Status.temporaryFailure;
   };
   links.mend('a', 'b');

@@ -131,7 +131,7 @@ test('a node that is removing a shard and is to serve it begins once the disk ha
   await clock.run(4_000);
   await map.place(0, [0]);
   gate = deferred();
-  // It writes the states, then removes one vbucket after the other.
+  // Node b writes the states, then removes one vbucket after the other.
   await clock.run(1_000);
   await map.placeAnew(0, 'b');
   const confirmed = async () => (await map.shards())[0]?.confirmed;

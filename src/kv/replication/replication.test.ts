@@ -162,7 +162,7 @@ test('a node promoted in place of an active that was stopped does not wait for t
   const cluster = new Cluster(aSeed(t), ['a', 'b', 'c'], 2);
   const { clock, map } = cluster;
   const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
-  // They started longer ago than a promise lasts.
+  // All nodes started longer ago than a promise lasts.
   await clock.run(14_000);
   const [a, b, c] = nodes as [Node, Node, Node];
   assert.equal(activeOf(nodes, 0), a);
@@ -200,7 +200,7 @@ for (const promiseMs of [10_000, 4_000])
     const { clock, links, map } = cluster;
     cluster.promiseMs = promiseMs;
     const nodes = await Promise.all(names.map((name) => cluster.start(name)));
-    // They started longer ago than a promise lasts.
+    // All nodes started longer ago than a promise lasts.
     await clock.run(24_000);
     const [a, b] = nodes as [Node, Node];
     assert.equal(activeOf(nodes, 0), a);
@@ -262,7 +262,7 @@ test('an active that keeps running is replaced once the promise to it ends, alth
   const { clock, map } = cluster;
   cluster.promiseMs = 4_000;
   const nodes = await Promise.all(names.map((name) => cluster.start(name)));
-  // They started longer ago than a promise lasts.
+  // All nodes started longer ago than a promise lasts.
   await clock.run(24_000);
   const [a, b] = nodes as [Node, Node];
   assert.equal(activeOf(nodes, 0), a);
@@ -283,7 +283,7 @@ test('an active does not serve by what an earlier process of a member promised',
   const [a, b, c] = (await Promise.all(names.map((name) => cluster.start(name)))) as [Node, Node, Node];
   await clock.run(24_000);
   b.crash();
-  // Its next process promises less: the failover timeout has changed. It is promoted before the promise of the earlier one has ended.
+  // The next process of b promises less: the failover timeout has changed. The map promotes it before the promise of the earlier one has ended.
   cluster.promiseMs = 1_500;
   const again = await cluster.start('b', 'b 2');
   const isMember = async () => (await map.shards())[0]?.inSync?.some(([, boot]) => boot === 'b 2');

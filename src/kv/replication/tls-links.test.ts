@@ -46,7 +46,7 @@ test('a node of another name, or with a certificate of another authority, is not
   await assert.rejects(a.connect({ host, port, node: 'c' }), /does not name node c/);
   foreign.useTls(foreignCertificate);
   await assert.rejects(foreign.connect({ host, port, node: 'b' }));
-  // It trusts the node, but the node does not trust it.
+  // `foreign` trusts node b, which does not trust `foreign`.
   foreign.useTls({ ...foreignCertificate, authority: (await issue('a')).authority });
   const refused = Promise.withResolvers<string>();
   const link = await foreign.connect({ host, port, node: 'b' }).catch(() => null);

@@ -67,7 +67,7 @@ async function replicated(type: 'native' | 'ephemeral', isFull = () => false) {
     received: (seqno: number) => progress.copied(vb, 'copy', seqno, 0),
     read: () => {
       while (stream.step()) {
-        // It sends the next batch.
+        // Each step sends a batch.
       }
     },
   };

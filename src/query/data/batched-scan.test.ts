@@ -172,7 +172,7 @@ test('an id that is longer than its length can tell is of no document, and reads
     (id): DocumentWrite => ({ kind: 'upsert', id, bytes: Buffer.from('{}'), cas: 0n, expiration: 0 }),
   );
   await both.direct.documents.write(orders, writes, { durability: 'none', signal });
-  // Its length modulo 65,536 is that of the first three characters; keys of these documents follow.
+  // The id is `abc`, then the encoded keys of these documents; its length modulo 65,536 is 3.
   const keys = stored.map((id) => {
     const vb = vbucketOf(id);
     return `${String.fromCharCode(vb >> 8, vb & 0xff, 0, id.length + 1, orders.collectionId)}${id}`;

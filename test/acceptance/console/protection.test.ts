@@ -26,7 +26,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     const path = `/pools/default/buckets/travel/docs/${encodeURIComponent(script)}`;
     const value = JSON.stringify({ text: script });
     assert.equal((await node.request(path, 'POST', { value })).status, 200);
-    // Their names are in the log of events.
+    // The names of users who fail to sign in are in the log of events.
     await fetch(`${node.ready.node.rest}/pools`, {
       headers: { authorization: `Basic ${btoa(`${script}:x`)}` },
     });

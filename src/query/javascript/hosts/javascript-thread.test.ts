@@ -5,7 +5,7 @@ import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import { JavaScriptThreads } from '../javascript-threads.ts';
 import { startJavaScriptThread } from './start-javascript-thread.ts';
 
-/** Its timers fire only when a test advances it. */
+/** Timers of this clock fire only when a test advances it. */
 const clock = new ManualClock();
 const threads = new JavaScriptThreads({ clock, threadsMax: 1, startThread: startJavaScriptThread });
 after(() => threads.stop());
