@@ -74,7 +74,7 @@ export class ShardWriters {
         const status = (await client?.ask(request))?.status;
         const isWritten = status === Status.success;
         if (isWritten) this.note(writer, at);
-        // As a client does, which then asks the next node.
+        // The node does not serve the vbucket: ask the next one, as a client does.
         else at = (at + 1) % this.nodes.length;
         const pauseMs = isWritten ? this.pauseMs : 1;
         if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));

@@ -18,7 +18,7 @@ const authority: Authority = {
   authenticate: async ({ name, password }) => (password === 'right' ? caller(name) : null),
 };
 
-test('only a port that knows users without roles distinguishes them from unknown ones', async () => {
+test('only a port that forbids users without roles answers them with another status than unknown users', async () => {
   const decide = async (forbidsRoleless: boolean, access: Access, password: string | null) => {
     const route = defineRoute({ id: 'a', method: 'GET', path: '/a', access, doc: '' });
     const gate = new AccessGate(authority, [route], forbidsRoleless);

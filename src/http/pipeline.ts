@@ -141,8 +141,8 @@ export class Pipeline {
     this.#logLine(exchange, out, milliseconds);
   }
 
-  /** For a failure while answering: nothing more can be sent to the client. */
-  lost(out: ServerResponse, error: unknown): void {
+  /** Closes the connection after a failure while answering: nothing more can be sent to the client. */
+  abandon(out: ServerResponse, error: unknown): void {
     this.#options.log.error('request.lost', { message: String(error) });
     out.destroy();
   }

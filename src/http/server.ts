@@ -24,7 +24,7 @@ export interface HttpServer {
 export async function createHttpServer(options: PipelineOptions): Promise<HttpServer> {
   const pipeline = new Pipeline(options);
   const handler: RequestListener = (request, response) => {
-    pipeline.serve(request, response).catch((error: unknown) => pipeline.lost(response, error));
+    pipeline.serve(request, response).catch((error: unknown) => pipeline.abandon(response, error));
   };
   const listeners: Listener[] = [];
   return {

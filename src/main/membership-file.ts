@@ -120,13 +120,13 @@ export class MembershipFile {
     writePrivate(this.#path, `${JSON.stringify(membership)}\n`);
   }
 
-  /** Records that a founder is a member of another one's cluster from now on. A copy from before it was the founder is older than its store. */
+  /** Records that this founder is a member of another founder's cluster from now on. Removes its copy of the configuration, which is older than its own store. */
   follow(parameters: FounderJoinParameters, epoch?: number): void {
     this.#remove((name) => name === seenName || name.startsWith(copyName));
     this.write({ ...parameters, ...(epoch !== undefined && { epoch }), state: 'member' });
   }
 
-  /** Records where the configuration will be once the last change of the present store says that it is there. */
+  /** Records on which NATS servers the configuration will be once the last change of the present store names them. */
   prepareMove(parameters: NatsJoinParameters): void {
     writePrivate(join(this.#folder, moveName), `${JSON.stringify(parameters)}\n`);
   }
@@ -145,8 +145,8 @@ export class MembershipFile {
   }
 
   /**
-   * Records that a founder has the configuration from now on instead of the servers. `head`: of the copy that `nextCopyPath` has; null: there is
-   * none.
+   * Records that a founder has the configuration from now on instead of the servers. `head`: of the copy at `nextCopyPath`; null: there is no
+   * copy.
    */
   leaveServers(membership: FounderMembership, head: StoreHead | null): void {
     if (head !== null) this.seen.save(head);
@@ -160,10 +160,10 @@ export class MembershipFile {
     if (this.founded !== null && existsSync(join(this.#folder, natsFile))) this.#discardServers();
   }
 
-  /** What this node has of the servers' store is of another one than the founder's. */
+  /** Removes what this node has of the servers' store: the founder's store is another one. */
   #discardServers(): void {
     if (existsSync(this.nextCopyPath)) {
-      // The count of commits moves first: where an earlier process ended after that, the one at its new name is of the next copy.
+      // The count of commits moves first. Where an earlier process ended after that, the file `config-copy.db-commits` belongs to the next copy already.
       const moved = ['-commits', ''].filter((suffix) => existsSync(this.nextCopyPath + suffix));
       const isKept = (name: string): boolean =>
         name.startsWith(nextCopyName) || (name === `${copyName}-commits` && !moved.includes('-commits'));
@@ -171,7 +171,7 @@ export class MembershipFile {
       for (const suffix of moved) renameSync(this.nextCopyPath + suffix, this.copyPath + suffix);
     } else if (!existsSync(join(this.#folder, seenName))) this.#remove((name) => name.startsWith(copyName));
     this.#remove((name) => name.startsWith(returnName));
-    // Last: until then this is not complete.
+    // Last: while this file exists, the removal is not complete.
     this.#remove((name) => name === natsFile);
   }
 

@@ -93,7 +93,7 @@ test('a new server takes the place of a lost one', { skip: needs('nats-server') 
     );
     await assert.rejects(group.remove(id), /refuse the removal/);
     await writes(1);
-    // The copies of the configuration follow: until then the lost one counts there.
+    // The copies of the configuration move later: until then the lost server counts as one of them.
     await eventuallyWithin(limitMs, async () =>
       assert.deepEqual((await copies(parseServers(address), files)).sort(), expected),
     );

@@ -27,7 +27,7 @@ export const noFounder = {
   leaveServers: staysThere,
 };
 
-/** Where a node's configuration is when it opens. Each has what the node shows to its operator. */
+/** Where a node's configuration is when the node opens it. The node shows `description` to its operator. */
 type FirstConfiguration = { description: string | null } & (
   | { place: 'founder'; store: MirroredConfigStore }
   | { place: 'servers'; store: MirroredConfigStore }

@@ -49,8 +49,8 @@ const removals = (from: number, to: number): StoreRequest[] =>
   range(from, to, '').map(({ key }) => ({ kind: 'remove', key, value: Buffer.alloc(0), cas: 0n, expiry: 0 }));
 
 const temporaryFailure = 0x86;
-/** Statuses of documents that were there, or were not. */
-const fine: ReadonlySet<number> = new Set([0, 1]);
+/** Success, and the status of a removed document that does not exist. */
+const expectedStatuses: ReadonlySet<number> = new Set([0, 1]);
 
 async function store(node: NodeProcess, path: string, requests: readonly StoreRequest[]): Promise<void> {
   const client = await clientOf(node);
@@ -71,7 +71,7 @@ async function storeBatch(client: BucketClient, id: number, batch: readonly Stor
     const replies = await client.storeMany(id, left);
     left = left.filter((_, index) => replies[index]?.status === temporaryFailure);
     for (const { status } of replies)
-      assert.ok(status === temporaryFailure || fine.has(status), `status ${status}`);
+      assert.ok(status === temporaryFailure || expectedStatuses.has(status), `status ${status}`);
     assert.equal(left.length, 0);
   });
 }
@@ -131,7 +131,7 @@ async function run(type: string, count: number): Promise<void> {
         store(target, path, range(from, to, `other ${round}`)),
       ]),
     );
-    // Both are killed in turn, and stay away while the other one is written.
+    // The nodes are killed and restarted in turn; then documents of the other node are removed.
     if (round % 2 === 0) target = await other.kill();
     else source = await one.kill();
     await store(round % 2 === 0 ? source : target, 's.one', removals(from, from + 100));

@@ -1,4 +1,4 @@
-// The part of a data folder in joining and leaving, which does nothing.
+// A NodeMembership for tests that neither join nor leave a cluster: its calls do nothing.
 import type { NodeMembership } from '../../src/cluster/joining/join-messages.ts';
 
 export const aMembership = (changes: Partial<NodeMembership> = {}): NodeMembership => ({

@@ -113,7 +113,7 @@ export class Postgres {
   }
 }
 
-/** PostgreSQL refuses to run as root: a test of root runs it under the account that Debian creates for it. */
+/** PostgreSQL refuses to run as root: a test that runs as root starts it under the account that Debian creates for it. */
 function account(): { uid: number; gid: number } | null {
   if (userInfo().uid !== 0) return null;
   const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));

@@ -14,7 +14,7 @@ interface DialogProps {
 export function Dialog({ title, children, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // A layout effect runs before the next frame: the focus is at no time nowhere.
+  // A layout effect runs before the next frame: there is no moment at which no element has the focus.
   useLayoutEffect(() => {
     const opener = document.activeElement;
     const element = dialog.current as HTMLDialogElement;

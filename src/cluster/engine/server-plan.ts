@@ -56,7 +56,7 @@ export async function planServers(places: readonly ServerPlace[], means: Means):
   return { tasks, servers: { ...common, authority } };
 }
 
-/** Another node runs a server in place of one that is lost. */
+/** Plans the server of another node in place of one that is lost. */
 export async function planReplacement(
   servers: ServerCluster,
   { lost, place }: { lost: string; place: ServerPlace },

@@ -13,7 +13,7 @@ export interface EngageRequest {
   /** The uuid of the cluster that adds the node. */
   readonly clusterUuid: string;
   readonly compatibility: number;
-  /** What all its nodes know; absent: it is a cluster of 0.2. */
+  /** The version of the cluster's protocols and records that all its nodes know; absent: that of Divan 0.2. */
   readonly version?: number;
   readonly services: readonly string[];
   /** See SealedExchange. */
@@ -24,7 +24,7 @@ export interface EngageRequest {
 export interface EngagedNode {
   readonly nodeId: string;
   readonly compatibility: number;
-  /** What it knows; absent: it is of 0.2. */
+  /** The version that the node knows; absent: that of Divan 0.2. */
   readonly version?: number;
   readonly offer: string;
   readonly wallMs: number;
@@ -33,7 +33,7 @@ export interface EngagedNode {
   readonly quotaMaxMb: number;
   readonly ports: NodePorts;
   readonly paths: NodePaths;
-  /** The name that it was given before; null: it has none. */
+  /** The host name that an operator gave to the node before; null: none. */
   readonly hostname: string | null;
   readonly alternate: AlternateAddresses | null;
   readonly network?: NodeNetwork;
@@ -64,7 +64,7 @@ export interface NatsSource {
   /** As in `--engine`. */
   readonly servers: string;
   readonly bucket: string;
-  /** The content of the files; a member has none of the paths. */
+  /** The texts of the files, since a member does not have them at their paths. */
   readonly files: NatsFiles;
   /** Nodes of the cluster run the servers: the configuration can go back to a founder. */
   readonly own?: true;
@@ -80,7 +80,7 @@ export interface NodeMembership {
   readonly isFounder: boolean;
   /** Encrypts the secrets of the configuration. */
   clusterKey(): Uint8Array;
-  /** Stores the port between nodes at which the founder says that it is now. */
+  /** Stores the new port for connections between nodes that the founder has reported. */
   founderMoved(port: number): void;
   /** Stores durably that this node joins, and starts the parts again once requests under way are answered. */
   join(parameters: JoinParameters): void;
@@ -181,7 +181,7 @@ export interface EngineTransfer {
 export interface MoveToServers {
   readonly parameters: NatsJoinParameters;
   readonly record: EngineRecord;
-  /** The configuration as the servers begin with it. */
+  /** The records with which the servers begin, made of the present configuration. */
   contentAfter(content: StoreContent): readonly StoredRecord[];
   /** Called once it is certain that the configuration is on the servers. */
   committed(): Promise<void>;

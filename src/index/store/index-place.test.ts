@@ -60,7 +60,7 @@ describe('the place of index files', () => {
     removeIndexFiles(folder);
   });
 
-  it('is where a link leads that an operator made, whose other files stay', () => {
+  it('follows a link that an operator made, and keeps other files at its target', () => {
     const disk = join(root, 'disk');
     mkdirSync(disk);
     mkdirSync(join(root, 'data'));

@@ -95,7 +95,7 @@ test('under load the active writes what was acknowledged as soon as a silent mem
       await clock.run(5);
     }
   };
-  // The fourth flush wrote all changes.
+  // The last flush, which shared changes wait for, wrote all of them.
   await storeFor(2_050);
   links.cut('a', 'b');
   links.cut('b', 'a');
@@ -125,7 +125,7 @@ for (const fails of [false, true])
     await clock.run(20_000);
     assert.equal((await map.shards())[0]?.confirmed, 'b 1');
     b.tick();
-    assert.equal(b.bucket.documents.isActive(0), !fails, 'what it shows must outlive its process');
+    assert.equal(b.bucket.documents.isActive(0), !fails, 'it serves only what is on its disk, too');
     b.crash();
   });
 
@@ -149,7 +149,7 @@ test('a new active serves nothing that one of its members lacks', async (t) => {
   const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
   await clock.run(4_000);
   const members = async () => (await map.shards())[0]?.inSync?.map(([position]) => position) ?? [];
-  const [a, heir, late] = nodes as [Node, Node, Node];
+  const [a, next, late] = nodes as [Node, Node, Node];
   links.cut(a.name, late.name);
   assert.equal(a.store('k', 0), Status.success);
   await clock.run(20);
@@ -159,14 +159,14 @@ test('a new active serves nothing that one of its members lacks', async (t) => {
   links.cut(late.name, a.name);
   links.delayMaxMs = 400;
   const again = await cluster.start(a.name, 'another');
-  const isServed = (): boolean => heir.bucket.documents.isActive(0) && typeof heir.read('k', 0) === 'string';
+  const isServed = (): boolean => next.bucket.documents.isActive(0) && typeof next.read('k', 0) === 'string';
   while (!isServed()) {
     assert.ok(clock.monotonicMs() < 60_000, 'the next member serves');
     await clock.run(1);
   }
   const isMember = (await members()).includes(nodes.indexOf(late));
-  assert.ok(!isMember || late.read('k', 0) === heir.read('k', 0), 'it may be promoted next');
-  for (const node of [again, heir, late]) node.crash();
+  assert.ok(!isMember || late.read('k', 0) === next.read('k', 0), 'it may be promoted next');
+  for (const node of [again, next, late]) node.crash();
 });
 
 test('a copy that is silent for a while stays in the set while the store cannot be reached', async (t) => {

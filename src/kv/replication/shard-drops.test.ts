@@ -1,4 +1,4 @@
-// When shards that this node has no longer are removed.
+// When a node removes the shards that the map no longer gives to it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
@@ -37,7 +37,7 @@ test('removals wait until the map has not changed for half a second', () => {
   assert.equal(isDue(map), false);
   clock.advance(1);
   assert.equal(isDue(map), true);
-  assert.equal(isDue(aMap()), true, 'also after the write of the map for it');
+  assert.equal(isDue(aMap()), true, 'it stays due after the node has written the map as it is');
 });
 
 test('removals wait for five seconds at most, and not while memory is needed', () => {

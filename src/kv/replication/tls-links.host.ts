@@ -8,7 +8,7 @@ import type { Link, LinkAddress, LinkHandler, LinkHost } from './link.ts';
 const connectMs = 3_000;
 /** Connections of nodes, including those whose certificate is not checked yet. */
 const connectionsMax = 2_048;
-/** A record of TLS has at most so many bytes, and each read returns one. */
+/** A TLS record has at most this many bytes, and each read returns one record. */
 const readBytes = 16 * 1024;
 
 export class TlsLinks implements LinkHost<PeerTls> {
@@ -17,7 +17,7 @@ export class TlsLinks implements LinkHost<PeerTls> {
   private server: Server | null = null;
   private tls: PeerTls | null = null;
   private readonly sockets = new Set<TLSSocket>();
-  /** All links are read into it; of a node without other nodes it is not made. */
+  /** The buffer into which all links are read; null until the first link. */
   private shared: Buffer | null = null;
 
   async listen(host: string, port: number): Promise<number> {

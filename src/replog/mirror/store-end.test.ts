@@ -92,7 +92,7 @@ async function ending(seed: number, hasFaults: boolean) {
 }
 
 describe('a store that ends', () => {
-  it('has in its copy each acknowledged change once, whatever is lost, late, doubled, refused and stale', async (t) => {
+  it('copies each acknowledged change once, although messages are lost, late, doubled, refused and stale', async (t) => {
     const random = aSeed(t);
     const rounds = Number(process.env['DIVAN_TEST_ROUNDS'] ?? 40);
     let known = 0;
