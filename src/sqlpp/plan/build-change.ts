@@ -58,6 +58,7 @@ export function planInsert(resolver: NameResolver, planning: PlanningContext, no
     rows: rows(),
     returning: node.returning && returningOf(resolver, node.returning, scope),
     covered: new Map(),
+    writesAtEnd: resolver.reads(target.name),
   };
 }
 
@@ -101,7 +102,16 @@ export function planDelete(resolver: NameResolver, planning: PlanningContext, no
   let root = selectionPlan(resolver, planning, resolved, node);
   if (node.offset) root = { op: 'offset', input: root, offset: resolver.expression(node.offset, scope) };
   if (node.limit) root = { op: 'limit', input: root, limit: resolver.expression(node.limit, scope) };
-  return { kind: 'delete', block: scope.block, target, source, root, returning, covered: new Map() };
+  return {
+    kind: 'delete',
+    block: scope.block,
+    target,
+    source,
+    root,
+    returning,
+    covered: new Map(),
+    writesAtEnd: resolver.reads(target.name),
+  };
 }
 
 export function planUpdate(resolver: NameResolver, planning: PlanningContext, node: Update): UpdatePlan {
@@ -122,6 +132,7 @@ export function planUpdate(resolver: NameResolver, planning: PlanningContext, no
     changes,
     returning,
     covered: new Map(),
+    writesAtEnd: resolver.reads(target.name),
   };
 }
 

@@ -66,6 +66,8 @@ export function planMerge(resolver: NameResolver, planning: PlanningContext, nod
     limit,
     returning,
     covered: access.covered,
+    // MERGE reads the documents that it matches.
+    writesAtEnd: true,
   };
 }
 

@@ -13,6 +13,8 @@ interface Change {
   readonly source: Source;
   readonly returning: LogicalProjection | undefined;
   readonly covered: ReadonlyMap<string, number>;
+  /** All changes are computed before the first one is written, since the statement also reads the keyspace that it changes. */
+  readonly writesAtEnd: boolean;
 }
 
 export interface InsertPlan extends Change {

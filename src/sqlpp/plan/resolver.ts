@@ -90,9 +90,12 @@ export class Resolver implements NameResolver {
     return ref;
   }
 
+  reads(name: KeyspaceName): boolean {
+    return this.privileges.has(privilegeKey('select', name));
+  }
+
   require(action: Privilege['action'], keyspace?: KeyspaceName): void {
-    const key = `${action} ${keyspace ? keyspaceText(keyspace) : ''}`;
-    this.privileges.set(key, keyspace ? { action, keyspace } : { action });
+    this.privileges.set(privilegeKey(action, keyspace), keyspace ? { action, keyspace } : { action });
   }
 
   #find(name: KeyspaceName): Keyspace | undefined {
@@ -178,3 +181,6 @@ export class Resolver implements NameResolver {
     return { namespace: 'default', bucket: first, scope: '_default', collection: '_default' };
   }
 }
+
+const privilegeKey = (action: Privilege['action'], keyspace: KeyspaceName | undefined): string =>
+  `${action} ${keyspace ? keyspaceText(keyspace) : ''}`;

@@ -12,6 +12,8 @@ export interface NameResolver {
   expression(node: Expression, scope: Scope): Expression;
   select(select: Select, scope: Scope): LogicalSelect;
   keyspace(path: KeyspacePath, action?: Privilege['action']): KeyspaceRef;
+  /** Whether the statement, as far as it is resolved, reads the keyspace in another place than as the target of its changes. */
+  reads(name: KeyspaceName): boolean;
   /** Adds a required privilege. */
   require(action: Privilege['action']): void;
   keyspaceName(path: KeyspacePath): KeyspaceName;

@@ -4,10 +4,10 @@ import type { EvaluationContext } from '../expressions/context.ts';
 import type { Value } from '../values/value.ts';
 import type { ExecuteContext, Execution } from './engine.ts';
 import type { StatsOf } from './explaining.ts';
-import type { Statement } from './inserting.ts';
 import { addPhases, type Meter } from './meter.ts';
 import { type Batch, emptyRow } from './row.ts';
 import { type Programs, Run, type SubqueryProgram } from './run.ts';
+import type { Statement } from './statement.ts';
 import { ended, nextStepOf, type Step, StepIterator } from './stepped.ts';
 
 export interface CompiledStatement {

@@ -9,7 +9,8 @@ import type { InnerQuery } from './combining.ts';
 import { resultsOf } from './combining.ts';
 import { batchRows, emptyRow, type Row } from './row.ts';
 import type { Run } from './run.ts';
-import { documentBytes, failRow, type RowWrite, Writer, writeOptions } from './writing.ts';
+import type { RowWrite, Statement } from './statement.ts';
+import { documentBytes, failRow, Writer, writeOptions } from './writing.ts';
 
 export interface ValuesCode {
   readonly key: Code;
@@ -25,27 +26,24 @@ export function valuesCode(compiler: BlockCompiler, values: InsertValues): Value
   };
 }
 
-export type Statement = (run: Run) => AsyncIterable<readonly Value[]>;
-
 export function insert(compiler: BlockCompiler, plan: InsertPlan, query: InnerQuery | undefined): Statement {
   const writer = new Writer(compiler, plan.source, plan.target.keyspace as Keyspace, plan.returning);
   const { rows, kind } = plan;
   if (rows.kind === 'values') {
     const codes = rows.values.map((values) => valuesCode(compiler, values));
-    return async function* insertValues(run) {
+    return writer.statement(plan, async function* insertedValues(run) {
       for (let at = 0; at < codes.length; at += batchRows) {
         const writes: RowWrite[] = [];
         await run.each(codes.slice(at, at + batchRows), (code) => {
           const write = writeOf(run, kind, code, emptyRow(plan.block.size), undefined);
           if (write) writes.push(write);
         });
-        yield await writer.write(run, writes);
-        await run.yieldIfDue();
+        yield writes;
       }
-    };
+    });
   }
   const code = valuesCode(compiler, rows.values);
-  return async function* insertQuery(run) {
+  return writer.statement(plan, async function* insertedResults(run) {
     for await (const results of resultsOf(run, query as InnerQuery, emptyRow(plan.block.size))) {
       const writes: RowWrite[] = [];
       await run.each(results, (result) => {
@@ -54,10 +52,9 @@ export function insert(compiler: BlockCompiler, plan: InsertPlan, query: InnerQu
         const write = writeOf(run, kind, code, row, result);
         if (write) writes.push(write);
       });
-      yield await writer.write(run, writes);
-      await run.yieldIfDue();
+      yield writes;
     }
-  };
+  });
 }
 
 const errorCodes = {

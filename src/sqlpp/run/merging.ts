@@ -6,11 +6,12 @@ import { isTrue } from '../values/types.ts';
 import { compileChanges } from './assigning.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
-import { type Statement, valuesCode, writeOf } from './inserting.ts';
+import { valuesCode, writeOf } from './inserting.ts';
 import { emptyRow, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
+import type { RowWrite, Statement } from './statement.ts';
 import { deleteOf, updateOf } from './updating.ts';
-import { type RowWrite, Writer } from './writing.ts';
+import { failureOf, Writer } from './writing.ts';
 
 export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): Statement {
   const { source } = plan;
@@ -21,7 +22,7 @@ export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): St
   const key = plan.key && compiler.code(plan.key);
   const limit = plan.limit && compiler.code(plan.limit);
   const actions = compileActions(compiler, plan, key);
-  return async function* mergeRows(run) {
+  return writer.statement(plan, async function* changes(run) {
     let remaining = limit
       ? await run.count(limit, emptyRow(plan.block.size), 'LIMIT')
       : Number.POSITIVE_INFINITY;
@@ -37,22 +38,11 @@ export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): St
           remaining -= added.length;
         }),
       );
-      yield await writer.write(run, writes);
+      yield writes;
       if (failure) throw failure;
       if (remaining <= 0) return;
-      await run.yieldIfDue();
     }
-  };
-}
-
-/** Returns the error of a failed row, so that the changes of the rows before it are still written. */
-async function failureOf(work: Promise<void> | undefined): Promise<unknown> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return error ?? new Error('a row failed');
-  }
+  });
 }
 
 /** The target's documents by the keys of ON KEY. */

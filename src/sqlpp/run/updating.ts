@@ -5,18 +5,18 @@ import type { DeletePlan, UpdatePlan } from '../plan/change-plans.ts';
 import { Binary, newObject, type Value, type ValueObject } from '../values/value.ts';
 import { type Assign, compileChanges } from './assigning.ts';
 import type { BlockCompiler } from './code.ts';
-import type { Statement } from './inserting.ts';
 import { compileProjection } from './projection.ts';
 import { emptyRow, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { absoluteExpiration, documentBytes, failRow, type RowWrite, Writer } from './writing.ts';
+import type { RowWrite, Statement } from './statement.ts';
+import { absoluteExpiration, documentBytes, failRow, Writer } from './writing.ts';
 
 export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): Statement {
   const { source } = plan;
   compiler.needWholeDocument(source.slot);
   const writer = new Writer(compiler, source, plan.target.keyspace as Keyspace, plan.returning);
   const assign = compileChanges(compiler, plan.changes, source.metaSlot as number);
-  return async function* updateRows(run) {
+  return writer.statement(plan, async function* updates(run) {
     const changed = new Set<string>();
     for await (const rows of found(run, emptyRow(plan.block.size))) {
       const unchanged = unchangedOf(rows, source.idSlot as number, changed);
@@ -25,10 +25,9 @@ export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): 
         const write = updateOf(run, row, plan, assign);
         if (write) writes.push(write);
       });
-      yield await writer.write(run, writes);
-      await run.yieldIfDue();
+      yield writes;
     }
-  };
+  });
 }
 
 /** Omits documents that the statement has changed already: a scan may return them again. */
@@ -95,14 +94,11 @@ export function remove(compiler: BlockCompiler, plan: DeletePlan, found: Pull): 
   compiler.needWholeDocument(source.slot);
   if (!target.keyspace) return removeFromCatalog(compiler, plan, found);
   const writer = new Writer(compiler, source, target.keyspace, plan.returning);
-  return async function* removeRows(run) {
+  return writer.statement(plan, async function* deletions(run) {
     const removed = new Set<string>();
-    for await (const rows of found(run, emptyRow(plan.block.size))) {
-      const writes = unchangedOf(rows, source.idSlot as number, removed).map((row) => deleteOf(row, plan));
-      yield await writer.write(run, writes);
-      await run.yieldIfDue();
-    }
-  };
+    for await (const rows of found(run, emptyRow(plan.block.size)))
+      yield unchangedOf(rows, source.idSlot as number, removed).map((row) => deleteOf(row, plan));
+  });
 }
 
 export function deleteOf(row: Row, { source }: Pick<DeletePlan, 'source'>): RowWrite {

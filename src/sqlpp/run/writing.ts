@@ -3,21 +3,20 @@ import type { DocumentWrite, WriteOutcome } from '../datastore/documents.ts';
 import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '../errors/sql-error.ts';
 import type { Source } from '../plan/block.ts';
+import type { ChangePlan } from '../plan/change-plans.ts';
 import type { LogicalProjection } from '../plan/logical.ts';
 import { valueAt } from '../values/json-scan.ts';
 import { jsonText } from '../values/json-text.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 import type { BlockCompiler } from './code.ts';
+import { DelayedWrites } from './delayed-writes.ts';
 import { compileProjection } from './projection.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
+import type { RowWrite, Statement } from './statement.ts';
 
-/** One document to write, with the row it comes from and the body that RETURNING shows. */
-export interface RowWrite {
-  readonly row: Row;
-  readonly write: DocumentWrite;
-  readonly value: Value;
-}
+/** The changes of a statement, in batches. */
+type Changes = (run: Run) => AsyncIterable<readonly RowWrite[]>;
 
 export class Writer {
   readonly #source: Source;
@@ -33,6 +32,30 @@ export class Writer {
     this.#source = source;
     this.#keyspace = keyspace;
     this.#returning = returning && compileProjection(compiler, returning);
+  }
+
+  /** The statement that writes these changes. */
+  statement({ writesAtEnd }: Pick<ChangePlan, 'writesAtEnd'>, changes: Changes): Statement {
+    return (run) => (writesAtEnd ? this.#writeAtEnd(run, changes) : this.#writeEach(run, changes));
+  }
+
+  async *#writeEach(run: Run, changes: Changes): AsyncGenerator<readonly Value[]> {
+    for await (const writes of changes(run)) {
+      yield await this.write(run, writes);
+      await run.yieldIfDue();
+    }
+  }
+
+  async *#writeAtEnd(run: Run, changes: Changes): AsyncGenerator<readonly Value[]> {
+    const delayed = new DelayedWrites(run, this.#returning !== undefined);
+    try {
+      const failure = await failureOf(gather(run, changes, delayed));
+      run.context.signal.throwIfAborted();
+      yield* this.#writeEach(run, () => delayed.batches());
+      if (failure) throw failure;
+    } finally {
+      await delayed.close();
+    }
   }
 
   /** RETURNING rows of the successful writes. */
@@ -149,6 +172,23 @@ function writtenXattrs(written: NonNullable<DocumentWrite['xattrs']>, before: Va
   for (const [name, bytes] of written)
     xattrs[name] = bytes === null ? undefined : valueAt(bytes, 0, bytes.length);
   return xattrs;
+}
+
+async function gather(run: Run, changes: Changes, delayed: DelayedWrites): Promise<void> {
+  for await (const writes of changes(run)) {
+    await delayed.add(writes);
+    await run.yieldIfDue();
+  }
+}
+
+/** Returns the error of a failed row, so that the changes of the rows before it are still written. */
+export async function failureOf(work: Promise<void> | undefined): Promise<unknown> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return error ?? new Error('a row failed');
+  }
 }
 
 /** Records a failed row; the statement continues up to the request's error limit. */
