@@ -53,10 +53,10 @@ async function compacted(engine: DiskEngine, name: string): Promise<void> {
   console.log(`compaction ${name}: ${(dataBytes / seconds / 1e6).toFixed(0)} MB/s of live data`);
 }
 
-async function rateOfWrites(engine: DiskEngine, source: Source, goesOn: () => boolean): Promise<number> {
+async function rateOfWrites(engine: DiskEngine, source: Source, continues: () => boolean): Promise<number> {
   const start = performance.now();
   let count = 0;
-  for (; goesOn(); count += 1000) await engine.commit(bucketUuid, 0, source.cuts(1000));
+  for (; continues(); count += 1000) await engine.commit(bucketUuid, 0, source.cuts(1000));
   return count / ((performance.now() - start) / 1000);
 }
 

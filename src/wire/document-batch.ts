@@ -58,7 +58,7 @@ export interface MemoryGrant {
   /** By page number. */
   readonly pageVersions: Uint32Array;
   readonly pages: readonly SharedPart[];
-  /** One number: documents of the collection that services have found in this way, and the data thread has not counted yet. */
+  /** One number: how many documents of the collection services have found in memory since the data thread counted them last. */
   readonly hits: Int32Array;
 }
 

@@ -71,7 +71,7 @@ function writing(collection: Collection) {
   return {
     acknowledged,
     /** Resolves once further writes were acknowledged. */
-    async goesOn(): Promise<void> {
+    async continues(): Promise<void> {
       const before = acknowledged.size;
       await eventuallyWithin(waitLimitMs, async () => assert.ok(acknowledged.size > before + 50));
     },
@@ -96,7 +96,7 @@ test('a member takes over the configuration of a founder that was killed, and no
   for (const { ready } of [second, third])
     await post(first, '/controller/addNode', { hostname: ready.node.rest, user: '', password: '' });
   await balance(first);
-  // A member that restarted serves for a failed node when its promise has ended: after the least time.
+  // The least timeout: a restarted member serves in place of a failed node only when its promise to that node has ended.
   await post(first, '/settings/autoFailover', { enabled: 'false', timeout: '5' });
   await post(first, '/pools/default/buckets', bucket);
   const [firstPorts, thirdPorts] = await Promise.all([portsOf(first), portsOf(third)]);
@@ -105,7 +105,7 @@ test('a member takes over the configuration of a founder that was killed, and no
   const cluster = await connect(`couchbase://${hosts}`, administrator);
   const load = writing(cluster.bucket('b').defaultCollection());
   try {
-    await load.goesOn();
+    await load.continues();
     await first.stop('SIGKILL');
     await third.stop();
     await using again = await restarted(third, thirdPorts);
@@ -128,8 +128,8 @@ test('a member takes over the configuration of a founder that was killed, and no
         assert.equal(await membershipOf(node, founder), 'inactiveFailed'),
       );
     t.diagnostic(`failed over in ${Math.round(performance.now() - beganMs)} ms`);
-    await load.goesOn();
-    // Through the other member, which follows the new founder.
+    await load.continues();
+    // The request goes to the other member, which follows the new founder.
     await eventuallyWithin(waitLimitMs, () => post(second, '/pools/default/buckets', another));
     const { revEpoch } = await read<{ revEpoch: number }>(second, '/pools/default/b/b');
     assert.equal(revEpoch, 2);
@@ -147,7 +147,7 @@ test('a member takes over the configuration of a founder that was killed, and no
     assert.equal((await back.request('/pools/default/buckets/c')).status, 200);
     await post(second, '/controller/setRecoveryType', { otpNode: founder, recoveryType: 'full' });
     await balance(second);
-    await load.goesOn();
+    await load.continues();
     await load.stop();
     const documents = await assertEqualCopies([again, second, back], 'b', 2);
     // Keys of change streams begin with the collection: here the default one.

@@ -72,7 +72,7 @@ async function compactUntilStopped(node: NodeProcess, state: { isStopped: boolea
   }
 }
 
-/** The time ends only what hangs: nobody waits for a write once the node has ended. */
+/** The timeout ends only writes that hang: the writers wait for none once the node has ended. */
 const durable = { durabilityLevel: DurabilityLevel.PersistToMajority, timeout: 60_000 };
 
 interface LoadState {
@@ -103,7 +103,7 @@ async function runRound(
     const load = Array.from({ length: writers }, (_, i) => write(collection, ledger, round, i, state));
     const before = ledger.acknowledgements;
     if (compacting) load.push(compactUntilStopped(node, state));
-    // From the first acknowledgement on: otherwise a slow node would be killed before it acknowledges anything.
+    // The time of the kill counts from the first acknowledgement: otherwise a slow node would be killed before it acknowledges anything.
     await eventually(() => assert.ok(ledger.acknowledgements > before || ledger.unexpected.length > 0));
     await new Promise((resolve) => setTimeout(resolve, killAfterMs));
     state.isKilled = true;
@@ -131,7 +131,7 @@ async function write(
     try {
       const document = { version, filler: 'x'.repeat(200 + (i % 5) * 700) };
       const isWritten = collection.upsert(key, document, durable).then(() => true);
-      isWritten.catch(() => {}); // for one that nobody waits for any more
+      isWritten.catch(() => {}); // for a write that the node will not answer
       if (!(await Promise.race([isWritten, state.ended]))) return;
       ledger.acknowledged.set(key, version);
       ledger.acknowledgements++;

@@ -67,7 +67,7 @@ function formOf(pem: string): Record<string, unknown> {
     key: der.partsOf(key as Buffer)[0],
     extensions: der.partsOf(extensions).map((extension) => {
       const parts = der.partsOf(extension);
-      // Uses are the same in all certificates.
+      // Key usages and constraints are the same in all certificates.
       return /^06(03551d(0f|13|25))/.test(parts[0]?.toString('hex') ?? '') ? parts : parts.slice(0, -1);
     }),
   };

@@ -101,7 +101,7 @@ export const bucketNodeIdentity = (
   bucket: StoredBucket,
 ): Record<string, unknown> => identity(snapshot, `/${capiPath(bucket)}`);
 
-/** What follows the identity in streams; in other records figures follow. */
+/** The fields after the identity. In streams they are the last; other records have figures after them. */
 export function bucketNodeStatus(
   snapshot: StableNodeSnapshot,
   bucket: StoredBucket,

@@ -9,10 +9,10 @@ import type { CompiledDefinition, IndexedDocument, PlainKey } from './compiled-d
 /** The canonical text of a path of fields. Names with escapes need the parser of the query language. */
 const fieldPath = /^`[^`\\]+`(?:\.`[^`\\]+`)*$/;
 
-export const isOfFields = ({ keys, condition }: IndexDefinition): boolean =>
+export const hasFieldKeysOnly = ({ keys, condition }: IndexDefinition): boolean =>
   condition === undefined && keys.every((key) => key.array === undefined && fieldPath.test(key.expression));
 
-/** For definitions that `isOfFields` accepts. */
+/** For definitions that `hasFieldKeysOnly` accepts. */
 export const compileFields = ({ keys }: IndexDefinition): CompiledDefinition => ({
   condition: null,
   keys: keys.map(keyOf),

@@ -4,7 +4,7 @@ import type { IndexKey } from '#sqlpp/datastore/indexes.ts';
 import { aSeed, type Json, randomJson } from '../../../test/support/random.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { compileDefinition } from './compile-definition.ts';
-import { isOfFields } from './compile-fields.ts';
+import { hasFieldKeysOnly } from './compile-fields.ts';
 import type { IndexedDocument } from './compiled-definition.ts';
 import { DefinitionCompiler } from './definition-compiler.ts';
 import { RowMaker } from './row-maker.ts';
@@ -41,7 +41,7 @@ test('compiled fields give the same rows as the language', async (t) => {
   for (let round = 0; round < 500; round++) {
     const body = Buffer.from(JSON.stringify(document(4)));
     for (const definition of definitions) {
-      assert.ok(isOfFields(definition));
+      assert.ok(hasFieldKeysOnly(definition));
       const indexed = documentOf(body, random(20) > 0);
       const id = Buffer.from('d');
       const found = new RowMaker(compiler.compile(definition)).keysOf(indexed, id).map(String);
@@ -64,7 +64,7 @@ test('other keys are compiled by the query language once it is loaded', async ()
   ];
   const compiler = new DefinitionCompiler();
   for (const definition of others) {
-    assert.equal(isOfFields(definition), false, definition.keys[0]?.expression);
+    assert.equal(hasFieldKeysOnly(definition), false, definition.keys[0]?.expression);
     assert.throws(() => compiler.compile(definition), /not loaded/);
   }
   await Promise.all([compiler.prepare([]), compiler.prepare(others)]);

@@ -21,7 +21,7 @@ const writing = (key: string, n: number): StoreRequest => ({
   expiry: 0,
 });
 
-test('has the documents of both nodes, follows a vbucket that moves, and takes back what was lost', async () => {
+test('has the documents of both nodes, follows a vbucket that moves, and removes rows of documents that were lost', async () => {
   await using nodes = await DataNodes.start();
   const [first] = nodes.nodes as [DataNode];
   const client = await ClusterBucketClient.openAll({
@@ -59,7 +59,7 @@ test('has the documents of both nodes, follows a vbucket that moves, and takes b
   client.close();
 });
 
-test('a node that was alone and is no more opens streams to the others', async () => {
+test('a node that is no longer the only one opens streams to the others', async () => {
   await using nodes = await DataNodes.start();
   const [first] = nodes.nodes as [DataNode];
   await using indexes = new TestIndexes(first.port);

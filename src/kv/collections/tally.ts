@@ -6,8 +6,8 @@ export class Tally {
   /** Operations in collections that were dropped: sums never fall. */
   private readonly dropped = noCounts();
   private readonly byCollection = new Map<number, DocumentCounts>();
-  /** By collection: documents that other threads have found in memory, in shared memory, and that `byCollection` lacks. */
-  private readonly elsewhere = new Map<number, Int32Array>();
+  /** By collection: how many documents other threads have found in memory since `addThreadHits`. The counts are shared memory. */
+  private readonly threadHits = new Map<number, Int32Array>();
   private lastId = -1;
   private last = this.dropped;
 
@@ -25,17 +25,17 @@ export class Tally {
   }
 
   /** The number that other threads raise with each document of the collection that they find in memory. */
-  hitsElsewhere(collection: number): Int32Array {
-    const known = this.elsewhere.get(collection);
+  threadHitsOf(collection: number): Int32Array {
+    const known = this.threadHits.get(collection);
     const hits = known ?? new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    this.elsewhere.set(collection, hits);
+    this.threadHits.set(collection, hits);
     return hits;
   }
 
   /** Adds the counts of collections that no longer exist to those of dropped ones. */
   keepOnly(collections: Collections): void {
-    this.takeElsewhere();
-    for (const id of [...this.elsewhere.keys()]) if (!collections.get(id)) this.elsewhere.delete(id);
+    this.addThreadHits();
+    for (const id of [...this.threadHits.keys()]) if (!collections.get(id)) this.threadHits.delete(id);
     for (const [id, counts] of this.byCollection) {
       if (collections.get(id)) continue;
       addCounts(this.dropped, counts);
@@ -45,7 +45,7 @@ export class Tally {
   }
 
   total(): DocumentCounts {
-    this.takeElsewhere();
+    this.addThreadHits();
     const sum = { ...this.dropped };
     for (const counts of this.byCollection.values()) addCounts(sum, counts);
     return sum;
@@ -53,12 +53,12 @@ export class Tally {
 
   /** By id in lower-case hex. */
   collections(): Record<string, DocumentCounts> {
-    this.takeElsewhere();
+    this.addThreadHits();
     return Object.fromEntries([...this.byCollection].map(([id, counts]) => [id.toString(16), { ...counts }]));
   }
 
-  private takeElsewhere(): void {
-    for (const [collection, hits] of this.elsewhere) {
+  private addThreadHits(): void {
+    for (const [collection, hits] of this.threadHits) {
       const taken = Atomics.exchange(hits, 0, 0);
       if (taken === 0) continue;
       const counts = this.countsOf(collection);

@@ -58,7 +58,7 @@ export class MemoryGrants {
       tables: partsAround(vbucket, columns.count, index.versions, (vb) => index.sharedTable(vb)),
       pageVersions: heap.pageVersions,
       pages: partsAround(page, heap.bytes.length, heap.pageVersions, (number) => heap.sharedMemory(number)),
-      hits: served.tally.hitsElsewhere(collection),
+      hits: served.tally.threadHitsOf(collection),
     };
   }
 

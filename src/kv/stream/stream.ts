@@ -42,7 +42,7 @@ export interface StreamHost {
 }
 
 export interface StreamOptions {
-  /** The changes of the bucket as it was open when the stream was made: after a restart the bucket has another source. */
+  /** The changes of the engine that the bucket had when the stream was made: after a restart the bucket has another source. */
   source: ChangeSource;
   address: Address;
   filter: Filter;
@@ -341,7 +341,7 @@ export class Stream implements Follower {
       this.listedSeqno = page.listedSeqno;
       this.take(page);
     } catch {
-      // The bucket reports why the file cannot be read; the client only gets the information that it cannot.
+      // The bucket reports why the file cannot be read; the client gets no reason.
       this.host.backfillDone(this.heldBytes);
       this.endSoon(EndReason.backfillFailed);
     } finally {

@@ -42,7 +42,7 @@ export function eventsBetween(before: ManifestState, after: ManifestState): Syst
   return events;
 }
 
-/** The state after these events, which are the first of those that `eventsBetween` lists from `before` on. */
+/** The state after these events, which are some or all of what `eventsBetween` returned for `before`, from the first one on. */
 export function stateAfter(before: ManifestState, events: readonly SystemEvent[]): ManifestState {
   const [scopes, collections] = [new Map(before.scopes), new Map(before.collections)];
   for (const { kind, scopeId, collectionId, name, maxTtl } of events) {

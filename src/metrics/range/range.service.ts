@@ -72,7 +72,7 @@ export class RangeService {
 const errorText = (error: unknown): string =>
   error instanceof RefusedQueryError ? error.message : `Unexpected error - ${(error as Error).message}`;
 
-/** Why there is no series is explained only where no node has one. */
+/** Explanations of missing series are part of the answer only if no node has a series. */
 function errorsOf(answers: readonly NodeAnswer[]): RangeAnswer['errors'] {
   const hasRows = answers.some(({ lists }) => lists.some((rows) => rows.length > 0));
   return answers.flatMap(({ node, problems, explanations }) =>

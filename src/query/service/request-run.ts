@@ -129,7 +129,7 @@ export class RequestRun {
     }
   }
 
-  /** A long statement waits for its turn without a place, so that the short ones of its user run; and for its place without its turn. */
+  /** A long statement needs a place of its user and a turn to be planned. It waits for either without holding the other, so that others run meanwhile. */
   private async enter(user: string, isLong: boolean): Promise<void> {
     const { admission } = this.service;
     const { signal } = this.cancellation;
@@ -204,8 +204,8 @@ export class RequestRun {
     try {
       chosen = this.turn?.plan(() => this.choose(choice)) ?? this.choose(choice);
     } catch (error) {
-      if (!choice.mayBeElsewhere(error)) throw error;
-      return this.chooseElsewhere(choice, error).then(run);
+      if (!choice.mayBeOnOtherNode(error)) throw error;
+      return this.chooseFromOtherNodes(choice, error).then(run);
     }
     return run(chosen);
   }
@@ -246,7 +246,7 @@ export class RequestRun {
     await this.runChosen(engine, request, session, run, context);
   }
 
-  private async chooseElsewhere(choice: StatementChoice, error: unknown): Promise<Chosen> {
+  private async chooseFromOtherNodes(choice: StatementChoice, error: unknown): Promise<Chosen> {
     if (!(await choice.prepareFromOthers(this.cancellation.signal))) throw error;
     return this.choose(choice);
   }

@@ -89,7 +89,7 @@ export class StatementChoice {
   }
 
   /** Whether `choose` failed for a prepared statement that another node may have, by name or by its encoded plan. */
-  mayBeElsewhere(error: unknown): boolean {
+  mayBeOnOtherNode(error: unknown): boolean {
     const isUnknown = error instanceof SqlError && (error.code === 4040 || error.code === 4070);
     return isUnknown && this.unknownName !== null && this.parts.deps.node().nodes.length > 1;
   }
