@@ -1,4 +1,4 @@
-// The files of lines of a node on a full disk: events, audit log, log.
+// Files to which a node appends lines (events, audit log, log), on a full disk.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,9 @@ import { NodeLogFile } from './log-file.adapter.ts';
 
 const openDescriptors = (): number => readdirSync('/proc/self/fd').length;
 
-test('lines after a full disk do not continue the one that it cut off', { skip: needs('mount') }, (t) => {
+test('lines that are written after a full disk do not continue the line that was cut off', {
+  skip: needs('mount'),
+}, (t) => {
   const disk = new SmallDisk(t, '256k');
   const journal = new FolderJournal(disk.folder, 'events', { segmentBytes: 1 << 20, segments: 2 });
   const audit = new FolderAudit(() => Date.now());

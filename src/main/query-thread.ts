@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { forwardingLog } from '#ports/log.ts';
-import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import { QueryHost } from '#query/host/query-host.ts';
 import type { QueryCall, QueryMessage } from '#query/host/query-messages.ts';
 import type { Engine } from '#query/state/engine-port.ts';
@@ -33,4 +33,4 @@ port.on('message', (call: QueryCall) => {
   if (call.kind === 'stop') void done.then(() => port.close());
 });
 // Memory that the thread no longer uses returns to the operating system while the thread is idle.
-giveBackWhenIdle({ growthBytes: 6 << 20 });
+releaseMemoryWhenIdle({ growthBytes: 6 << 20 });

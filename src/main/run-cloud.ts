@@ -11,7 +11,7 @@ import type { DiskReserve } from '#ports/disk-reserve.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import type { CloudOptionValues } from './cloud-options.ts';
 import { DiskReserveFile } from './disk-reserve-file.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
@@ -59,7 +59,7 @@ async function startCloudProcess(given: CloudOptionValues, shutdown: Shutdown): 
   if (process.connected) process.send?.(ready, undefined, undefined, () => {});
   process.stdout.write(summary(api, cloud, options));
   reserve.refill();
-  giveBackWhenIdle();
+  releaseMemoryWhenIdle();
   // Node writes its compile cache at a regular exit only: after a kill the next start would compile everything again.
   flushCompileCache();
 }

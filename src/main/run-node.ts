@@ -7,7 +7,7 @@ import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { DataFolder } from './data-folder.ts';
 import { DiskReserveFile } from './disk-reserve-file.ts';
@@ -105,7 +105,7 @@ async function startNodeProcess(
     reserve.refill();
     if (!isJoining) node.startMetrics();
     running.becameReady();
-    giveBackWhenIdle();
+    releaseMemoryWhenIdle();
   } catch (error) {
     reserve.stop();
     await running.stop();

@@ -12,9 +12,9 @@ const module = JSON.stringify(new URL('./spare-memory.ts', import.meta.url).href
  */
 async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
   const worker = new Worker(
-    `import(${module}).then(({ giveBackWhenIdle }) => {
+    `import(${module}).then(({ releaseMemoryWhenIdle }) => {
       const garbage = new WeakRef({});
-      giveBackWhenIdle({ checkEveryMs: ${isBusy ? 500 : 100} });
+      releaseMemoryWhenIdle({ checkEveryMs: ${isBusy ? 500 : 100} });
       const work = Buffer.alloc(4 << 20);
       if (${isBusy}) setInterval(() => work.fill(work.fill(1).indexOf(2)), 10);
       const say = (text) => require('node:worker_threads').parentPort.postMessage(text);
@@ -55,7 +55,7 @@ test('collects the garbage of the calling thread at once', async () => {
 
 test('does not keep a thread alive', async () => {
   const worker = new Worker(
-    `import(${module}).then((found) => found.giveBackWhenIdle({ checkEveryMs: 100 }))`,
+    `import(${module}).then((found) => found.releaseMemoryWhenIdle({ checkEveryMs: 100 }))`,
     { eval: true },
   );
   const ended = new Promise((resolve) => worker.once('exit', resolve));

@@ -20,7 +20,7 @@ const defaults = {
 };
 
 /** Watches the calling thread and collects after it was idle for `checkEveryMs`. Does not keep the thread alive. */
-export function giveBackWhenIdle(given: Partial<typeof defaults> = {}): void {
+export function releaseMemoryWhenIdle(given: Partial<typeof defaults> = {}): void {
   const { checkEveryMs, growthBytes, waitMaxMs } = { ...defaults, ...given };
   let workedBefore = workedMs();
   let collectedToBytes = 0;

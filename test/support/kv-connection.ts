@@ -20,7 +20,7 @@ export interface Reply {
   value: Buffer;
 }
 
-/** Far above the time of any answer, also on a busy machine: only a test that hangs ends so. */
+/** Far above the time of any answer, also on a busy machine: only a test that hangs reaches it. */
 const replyTimeoutMs = 60_000;
 
 export class KvConnection {

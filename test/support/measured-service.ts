@@ -20,7 +20,7 @@ export class MeasuredService implements AsyncDisposable {
     this.port = port;
   }
 
-  /** `environment` as `Turns` gives it. */
+  /** `environment`: from `Turns.environment`. */
   static async start(bucket: MeasuredBucket, environment: Record<string, string>): Promise<MeasuredService> {
     const worker = new Worker(new URL(import.meta.url), {
       name: 'data service',

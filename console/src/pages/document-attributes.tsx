@@ -97,7 +97,7 @@ async function change(
 
 const quoted = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
-/** As the control has it, in the viewer's zone; empty: never. */
+/** The time as the value of a date control, in the viewer's zone; empty: never. */
 function localTime(seconds: number): string {
   if (seconds === 0) return '';
   const at = new Date(seconds * 1000);

@@ -4,7 +4,7 @@ import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';
-import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import type { JobProgress } from './jobs.ts';
 import { KnownCluster } from './known-cluster.ts';
 import { runJob } from './run-job.adapter.ts';
@@ -19,7 +19,7 @@ const running = new Map<number, { readonly cancelled: AbortController; readonly 
 // On Linux the priority is that of the calling thread; elsewhere of the whole process.
 if (process.platform === 'linux') setPriority(10);
 port.on('message', (call: BackupThreadCall) => void handle(call));
-giveBackWhenIdle({ growthBytes: 4 << 20 });
+releaseMemoryWhenIdle({ growthBytes: 4 << 20 });
 
 async function handle(call: BackupThreadCall): Promise<void> {
   if (call.kind === 'run') begin(call);

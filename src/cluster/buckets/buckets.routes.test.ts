@@ -136,7 +136,7 @@ describe('bucket records', () => {
     assert.equal(terse.nodesExt[0].thisNode, true);
   });
 
-  it('answer in the vocabulary of their creation, terse ones always in the branded one', async () => {
+  it('show their type by the name with which they were created, in terse form by the branded name', async () => {
     const { request } = await aBucket();
     for (const [name, sent, read] of [
       ['n', 'native', 'native'],

@@ -15,7 +15,7 @@ export interface LdapOptions {
   clock: Pick<Clock, 'after'>;
 }
 
-/** A call to a host, such as a search for nested groups, takes as long as so many requests at most. */
+/** The time limit of a call to a host, such as a search for nested groups, in time limits of a request. */
 export const callRequestsMax = 10;
 
 export class LdapServer implements DirectoryServer {

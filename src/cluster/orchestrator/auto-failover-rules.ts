@@ -41,17 +41,17 @@ export function decideFailover(situation: FailoverSituation): FailoverDecision {
   if (candidates.length === 0) return { failing: [], notices: [] };
   if (2 * reached <= active.length) {
     const text = 'Could not contact majority of servers. Orchestration may be compromised.';
-    return { failing: [], notices: [couldNot(candidates, text)] };
+    return { failing: [], notices: [notFailedOver(candidates, text)] };
   }
   const redundant = withEnoughLeft(situation, candidates);
   const limited = withinCount(situation, redundant.nodes);
   const problem = problemOfMaps(situation, limited.nodes);
   const notices = [...redundant.notices, ...limited.notices];
   if (problem === null) return { failing: limited.nodes.map(({ uuid }) => uuid), notices };
-  return { failing: [], notices: [...notices, couldNot(limited.nodes, problem)] };
+  return { failing: [], notices: [...notices, notFailedOver(limited.nodes, problem)] };
 }
 
-export const couldNot = (nodes: readonly NodeState[], reason: string): Notice => ({
+export const notFailedOver = (nodes: readonly NodeState[], reason: string): Notice => ({
   kind: 'auto_failover_node',
   text: `Could not automatically fail over nodes (${namesOf(nodes)}). ${reason}`,
 });

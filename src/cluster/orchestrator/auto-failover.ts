@@ -8,7 +8,13 @@ import type { AutoFailoverSettings, FailoverSettings } from '../auto-failover/au
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { NodeState, RebalanceOutcome, RebalancePlan } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { couldNot, decideFailover, failedOver, listChanged, type Notice } from './auto-failover-rules.ts';
+import {
+  decideFailover,
+  failedOver,
+  listChanged,
+  type Notice,
+  notFailedOver,
+} from './auto-failover-rules.ts';
 import { failoverPlan } from './failover-plan.ts';
 import { type Heartbeats, silenceMs } from './heartbeats.ts';
 
@@ -79,7 +85,7 @@ export class AutoFailover {
   async ended({ outcome, reason }: RebalanceOutcome, plan: RebalancePlan): Promise<void> {
     if (plan.automatic === undefined) return;
     const nodes = this.#deps.view.cluster.nodes.filter(({ uuid }) => plan.failing?.includes(uuid));
-    if (outcome !== 'completed') return this.#report(couldNot(nodes, reason ?? 'Stopped by user.'));
+    if (outcome !== 'completed') return this.#report(notFailedOver(nodes, reason ?? 'Stopped by user.'));
     for (const node of nodes) this.#report(failedOver(node, plan.automatic));
     const { settings } = this.#deps;
     const { count } = await settings.autoFailover();
@@ -183,7 +189,7 @@ export class AutoFailover {
     const { nodes } = this.#deps.view.cluster;
     if (!isDelayed) return planned();
     const failed = nodes.filter(({ uuid }) => failing.includes(uuid));
-    this.#report(couldNot(failed, 'Rebalance is running.'));
+    this.#report(notFailedOver(failed, 'Rebalance is running.'));
   }
 
   /** Whether neither this node nor one that reports to it has received a heartbeat of that node recently. */

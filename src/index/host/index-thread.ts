@@ -4,7 +4,7 @@ import { assert } from '#base/assert.ts';
 import { realClock, type Timer } from '#ports/clock.ts';
 import { forwardingLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import { DefinitionCompiler } from '../entries/definition-compiler.ts';
 import type { WantedIndexes } from '../index.contract.ts';
 import { IndexService } from '../service/index-service.ts';
@@ -39,7 +39,7 @@ const service = new IndexService({
 });
 
 port.on('message', (call: IndexThreadCall) => void take(call));
-giveBackWhenIdle({ growthBytes: 4 << 20 });
+releaseMemoryWhenIdle({ growthBytes: 4 << 20 });
 
 async function take(call: IndexThreadCall): Promise<void> {
   if (call.kind === 'apply') {

@@ -1,5 +1,5 @@
-// The states of a bucket's shards: which vbuckets this node serves, and in which state. Shards that become active are served once their new
-// history is on disk: from before they become so where that was prepared, else those of one map share its commits.
+// The states of a bucket's shards: which vbuckets this node serves, and in which state. A shard that becomes active is served once its new
+// history is on disk. Where the history was prepared it is on disk before; otherwise all shards that one map makes active share the commits.
 import type { Random } from '#ports/random.ts';
 import type { ShardSpec } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
@@ -41,7 +41,7 @@ export class ShardStates {
   private readonly options: ShardStatesOptions;
   /** Vbuckets whose documents are loaded; null while none is served. */
   private loaded: ReadonlySet<number> | null = null;
-  /** By vbucket whose next history has begun. */
+  /** Histories that have begun before their vbuckets are active, by vbucket. */
   private readonly prepared = new Map<number, PreparedHistory>();
 
   constructor(options: ShardStatesOptions) {
@@ -79,8 +79,8 @@ export class ShardStates {
   }
 
   /**
-   * Begins the histories of those of these vbuckets that are not active, for when they become so. Resolves with those that are on disk
-   * with their epochs; `withChanges`: and with all that they have.
+   * Begins the next histories of these vbuckets, except of active ones, before they become active. Resolves with the vbuckets whose
+   * histories and epochs are on disk; `withChanges`: and all of whose changes are.
    */
   prepare(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]> {
     for (const vb of vbs) this.beginHistory(vb);
@@ -147,7 +147,7 @@ export class ShardStates {
   /** Returns the vbuckets that become active. */
   private change(differing: readonly number[], spec: ShardSpec): readonly number[] {
     const { columns, heap } = this.options.vbuckets;
-    // Threads that read meanwhile could take the state for one and the time for another.
+    // Otherwise a thread that reads meanwhile could combine the earlier state with the later time.
     if (differing.length > 0) heap.lock.hold();
     const promoted = spec.state === 'active' ? differing.filter((vb) => !this.isActive(vb)) : [];
     if (this.loaded !== null) for (const vb of promoted) columns.servedUntilMs[vb] = 0;

@@ -44,7 +44,7 @@ const isId = (argument: string, id: number): boolean => argument === hex(id) || 
 
 function collectionGroup(request: Request, matches: (entry: CollectionEntry) => boolean): Figures | Status {
   const visible = [...request.bucket.collections.all()].filter(
-    (entry) => matches(entry) && heldIn(request, entry) !== 0,
+    (entry) => matches(entry) && privilegesIn(request, entry) !== 0,
   );
   if (visible.length === 0) return Status.unknownCollection;
   const counted = visible.filter((entry) => isCounted(request, entry));
@@ -54,24 +54,26 @@ function collectionGroup(request: Request, matches: (entry: CollectionEntry) => 
 
 function scopeGroup(request: Request, matches: (scope: ScopeEntry) => boolean): Figures | Status {
   const visible = request.bucket.collections.scopes.filter(
-    (scope) => matches(scope) && heldInScope(request, scope) !== 0,
+    (scope) => matches(scope) && privilegesInScope(request, scope) !== 0,
   );
   if (visible.length === 0) return Status.unknownScope;
-  const counted = visible.filter((scope) => (heldInScope(request, scope) & Privilege.simpleStats) !== 0);
+  const counted = visible.filter(
+    (scope) => (privilegesInScope(request, scope) & Privilege.simpleStats) !== 0,
+  );
   if (counted.length === 0) return refuseMissing(request, Privilege.simpleStats);
   return scopeFigures(request, counted);
 }
 
-const heldIn = ({ session }: Request, entry: CollectionEntry): number =>
+const privilegesIn = ({ session }: Request, entry: CollectionEntry): number =>
   session.access?.bitsOf(entry.id) ?? 0;
 
 const isCounted = (request: Request, entry: CollectionEntry): boolean =>
-  (heldIn(request, entry) & Privilege.simpleStats) !== 0;
+  (privilegesIn(request, entry) & Privilege.simpleStats) !== 0;
 
 /** Privileges of the user in the scope or in one of its collections. */
-const heldInScope = (request: Request, scope: ScopeEntry): number =>
+const privilegesInScope = (request: Request, scope: ScopeEntry): number =>
   scope.collections.reduce(
-    (bits, entry) => bits | heldIn(request, entry),
+    (bits, entry) => bits | privilegesIn(request, entry),
     request.session.access?.ofScope(scope) ?? 0,
   );
 

@@ -7,7 +7,7 @@ import { realClock } from '#ports/clock.ts';
 import { inlineMore } from '#ports/inlining.ts';
 import { forwardingLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import type { KvAdmin } from '../admin.ts';
 import { workerDiskEngine } from '../disk/hosts/worker-engine.ts';
 import { HeavyThread } from '../heavy/hosts/heavy-thread.ts';
@@ -35,7 +35,7 @@ const service = new DataService({
 
 port.on('message', (call: ThreadCall) => void answer(call));
 // The data is off the heap. What remains on the heap after a busy period is mostly compiled code that will be needed again.
-giveBackWhenIdle({ growthBytes: 6 << 20 });
+releaseMemoryWhenIdle({ growthBytes: 6 << 20 });
 
 async function answer({ id, method, args }: ThreadCall): Promise<void> {
   try {

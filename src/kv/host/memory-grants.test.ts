@@ -24,7 +24,7 @@ class SharedBucket {
   readonly served = new ServedBucket(spec);
   requests = 0;
   collections = 0;
-  /** Called when the reader has read until when a vbucket is served. */
+  /** Called when the reader has read the time until which a vbucket is served. */
   onTimeRead = (): void => {};
   private readonly messages: (MemoryReply | MemoryChange)[] = [];
   private readonly reader: SharedDocuments;
@@ -147,7 +147,7 @@ test('a document in memory is found with its value, flags, expiry and CAS, and c
   assert.equal(s.served.tally.collections()[orders]?.gets, 3);
 });
 
-test('documents of which a read does more than find them are left to the data thread', async () => {
+test('documents whose read has other effects are left to the data thread', async () => {
   const s = await started();
   s.store('a');
   assert.equal(await s.read('a'), 'value');

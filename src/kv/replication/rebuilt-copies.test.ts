@@ -79,7 +79,7 @@ test('a copy that was removed without its active having seen that map is filled 
   for (const node of nodes) node.crash();
 });
 
-test('a copy that was removed and given back does not join by what it reported before, while its message about that is under way', async (t) => {
+test('a copy that was removed and placed again does not join by its earlier reports, while the message about the removal is under way', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
   const { clock, links, map } = cluster;
   const nodes = await Promise.all(cluster.names.map((name) => cluster.start(name)));

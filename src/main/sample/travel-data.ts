@@ -75,7 +75,7 @@ interface Airport {
   readonly geo: { readonly lat: number; readonly lon: number };
 }
 
-/** The same for the same seed. */
+/** Returns equal data for equal seeds. */
 export function travelData(seed: number): SampleCollection[] {
   const random = prng(seed);
   const airports = Array.from({ length: counts.airports }, (_, n) => airportOf(random, n));

@@ -16,13 +16,13 @@ export interface StatementPlanning extends PlanningContext {
   /** Plans of subqueries in expressions, in the order in which they were found. */
   readonly subqueries: QueryPlan[];
   parameters(tree: Statement): string[];
-  /** Call after planning: plans hold their planning, and outlive the request's parameters. */
+  /** Call after planning: plans refer to this object, and are used longer than the parameters of the request. */
   releaseValues(): void;
 }
 
 type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'onParameterRead'>;
 
-/** Plans hold their planning, so it must not hold the request's datastore, which has the session. */
+/** Plans refer to the returned object, so that it must not refer to the request's datastore, which has the session. */
 export function planningOf(text: string, context: PrepareContext): StatementPlanning {
   const { sequentialScans, datastore, statistics } = context;
   let values: KnownValues = context;

@@ -5,7 +5,7 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { forwardingLog } from '#ports/log.ts';
-import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import { XdcrService } from '../run/xdcr-service.ts';
 import { readTargetMap } from '../target/read-map.ts';
 import type { ShardCheckpoint } from '../xdcr.contract.ts';
@@ -33,7 +33,7 @@ const service = new XdcrService({
 });
 
 port.on('message', (call: XdcrThreadCall) => void handle(call));
-giveBackWhenIdle({ growthBytes: 4 << 20 });
+releaseMemoryWhenIdle({ growthBytes: 4 << 20 });
 void reportRepeatedly();
 
 function askMain(message: (id: number) => XdcrThreadMessage): Promise<readonly ShardCheckpoint[]> {

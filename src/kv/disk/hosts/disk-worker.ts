@@ -4,7 +4,7 @@
 import { setPriority } from 'node:os';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
-import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../../data/disk-engine.ts';
 import { SqliteLane } from '../adapters/sqlite-lane.ts';
 import type { LaneArguments } from '../lane.ts';
@@ -29,7 +29,7 @@ port.on('message', (request: LaneRequest) => {
     answer(next);
   }
 });
-giveBackWhenIdle();
+releaseMemoryWhenIdle();
 
 function answer(request: LaneRequest): void {
   const reply = serve(request);

@@ -43,7 +43,7 @@ test('a statement that was prepared on another node runs by its name, and by its
   assert.deepEqual(await codes({ prepared: 'q', encoded_plan: plan }), [4070]);
 });
 
-test('PREPARE replaces the statement of this name on all nodes, and keeps the same one', async () => {
+test('PREPARE replaces another statement of this name on all nodes, and keeps an equal one', async () => {
   const { both, asked } = twoNodes();
   const [first, second] = both;
   for (const { answerOf } of both) await answerOf({ statement: 'PREPARE p FROM ROWS 1' });
