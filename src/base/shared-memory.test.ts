@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { pagedMemory, reportToCollector, sharedMemory } from './shared-memory.ts';
 
 const mebibyte = 1024 * 1024;
-/** Without counted buffers not one of so many is collected. */
+/** Without counted buffers the collector frees none of this many. */
 const takenMax = 1024;
 
 /**

@@ -76,7 +76,7 @@ export interface ChangeConnectionOptions {
   withoutValues?: boolean;
   /** A stream from seqno 0 need not have the deletions and system events that were made before it was opened; this server then reads documents from memory. */
   documentsOnly?: boolean;
-  /** Values are delivered as they were sent, possibly compressed. */
+  /** Values are delivered as the node sent them, possibly compressed. */
   keepsCompressed?: boolean;
   handler: ChangeHandler;
 }

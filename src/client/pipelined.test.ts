@@ -5,7 +5,7 @@ import type { Frame } from '#wire/frame.ts';
 import { pipelined } from './pipelined.ts';
 import type { RequestSender } from './wire-connection.adapter.ts';
 
-/** A node that answers when the test says so. */
+/** A node that answers when the test tells it to. */
 function aSilentNode() {
   const waiting: ((frame: Frame) => boolean)[] = [];
   const send: RequestSender['send'] = (_request, take) => void waiting.push(take);

@@ -34,7 +34,7 @@ export interface NodeIdentification {
   readonly tls: InterNodeTls;
 }
 
-/** PEM: the authorities of which one must have issued the server's certificate; absent: those of the machine. */
+/** PEM: the server's certificate must be issued by one of these authorities; absent: by one that the machine trusts. */
 export interface ServerTls {
   readonly authority?: string;
   /** The certificate takes the place of the account. */
@@ -96,7 +96,7 @@ export type TakeReply = (frame: Frame | null) => boolean;
 const frameBytesMax = 64 << 20;
 const receiveBytes = 64 << 10;
 const inFlightMax = 16_384;
-/** So many bytes of requests are written at once: a larger buffer would be allocated anew each time. */
+/** Bytes of requests that one write may have: a larger buffer would be allocated for each write. */
 const writtenAtOnceBytes = 48 << 10;
 const agent = Buffer.from('{"a":"divan"}');
 

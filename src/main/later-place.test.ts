@@ -130,7 +130,7 @@ test('a founder whose key does not decrypt the login of the servers does not sta
 test('a founder that was removed since is told so, and nothing about the servers', async () => {
   const b = { cluster: removed, isOnServers: true };
   assert.equal(await found({ b, c: b }), 'removed');
-  // Another node, which was down, is of an earlier epoch.
+  // Another node was down, and knows an earlier epoch.
   const founderNotice = { epoch: 3, founder: { nodeId: 'c', host: 'c', port: 1 } };
   assert.equal(await found({ b, c: { cluster: { nodes, revEpoch: 3 }, founderNotice } }), 'removed');
 });

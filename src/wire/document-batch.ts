@@ -75,7 +75,7 @@ export interface MemoryDocument {
   readonly casLo: number;
 }
 
-/** A table or a page, valid as long as it has this version. */
+/** A table or a page; the reference is valid as long as its version is this one. */
 export interface SharedPart {
   readonly number: number;
   readonly version: number;

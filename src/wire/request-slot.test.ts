@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RequestSlot } from './request-slot.ts';
 
-/** The two ends of a slot, as two threads have them. */
+/** The two ends of a slot, which in a node belong to two threads. */
 function bothEnds() {
   const asking = new RequestSlot();
   const ask = (text: string, wake: () => void): string | null =>

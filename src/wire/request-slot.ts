@@ -48,7 +48,7 @@ export class RequestSlot {
     return reply;
   }
 
-  /** The request; null if nobody waits for its answer any more. */
+  /** The request; null once no caller waits for its answer. */
   take(): Buffer | null {
     const { head } = this;
     if (Atomics.load(head, Head.state) === State.asked) return this.copy();

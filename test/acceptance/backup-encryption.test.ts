@@ -208,7 +208,7 @@ function edit(copy: string, change: (description: Record<string, unknown>) => un
   writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')))));
 }
 
-/** Changes the first block and computes its hash anew. */
+/** Changes the first block and computes its hash again. */
 function changeBlock(copy: string, name: string, { plainFlag = false } = {}): void {
   const path = join(copy, name, '0.data');
   const { id } = JSON.parse(readFileSync(join(copy, name, 'manifest.json'), 'utf8')) as { id: string };

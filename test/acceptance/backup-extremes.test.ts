@@ -1,4 +1,4 @@
-// Backups of what is large, many, spread over nodes, or gone before the end, and on disks that are full.
+// Backups of large documents, of many, of several nodes, of buckets that are deleted during the backup, and on full disks.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -104,7 +104,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
       const ended = new Set<string>();
       for (const { call, number, continues } of pointsOf(random, calls, writes)) {
         const kind = `${call} of ${continues ? 'an incremental' : 'a full'} backup`;
-        // A call before this one was not reached.
+        // The command did not reach an earlier call.
         if (ended.has(kind)) continue;
         const point = `killed at ${kind}, ${number}`;
         const folder = join(scratch, `killed-${passphrase}`);

@@ -12,7 +12,7 @@ import { administrator, eventually, launcher, NodeProcess } from '../support/nod
 
 const guide = readFileSync(new URL('../../docs/guides/backup.md', import.meta.url), 'utf8');
 
-/** The commands of a section: indented lines, of which one that begins with a space continues the one before. */
+/** The commands of a section: indented lines. A line that begins with a further space continues the one before. */
 function commandsOf(section: string): string[] {
   const [, text = ''] = guide.split(`## ${section}\n`);
   const commands: string[] = [];

@@ -142,7 +142,7 @@ test('refuses what is no copy of functions, and callers who may not manage funct
   }
   for (const path of ['/api/v1/backup', '/api/v1/bucket/shop/backup'])
     for (const [method, body] of [['GET'], ['POST', copy]] as const) {
-      if (method === 'POST' && path.includes('bucket')) continue; // nothing of this copy is of the bucket
+      if (method === 'POST' && path.includes('bucket')) continue; // this copy has nothing of the bucket
       const { status, body: answer } = await call(method, path, body, cataloguer);
       assert.deepEqual([status, answer.errors?.[0]?.code], [401, 13014], `${method} ${path}`);
     }

@@ -71,7 +71,7 @@ test('a starting cloud stops silently when its parent ends', async () => {
   assert.doesNotMatch(printed.text, /Error|EPIPE|ERR_IPC/);
 });
 
-/** Looks often: the start goes on meanwhile, and what it does next is what the signal interrupts. */
+/** Looks often: the start continues meanwhile, and the signal has to interrupt what follows directly. */
 async function soonAfter(happens: () => boolean): Promise<void> {
   const deadline = performance.now() + startMs;
   while (!happens()) {

@@ -29,7 +29,7 @@ test('couchbase-cli creates, edits, lists and deletes references of each kind', 
   for (const [form, secureType] of [
     [{ demandEncryption: '0' }, 'none'],
     [{ demandEncryption: '1', encryptionType: 'full', certificate }, 'full'],
-    // The tool sends no certificate with this one, even if it is given one.
+    // The tool sends no certificate with this call, even if the command line names one.
     [{ demandEncryption: '1', encryptionType: 'half' }, 'half'],
   ] as [Record<string, string>, string][]) {
     const edited = await post(`${references}/there`, { ...account, ...form }).then(bodyOf);

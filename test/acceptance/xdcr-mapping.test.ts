@@ -107,7 +107,7 @@ test('explicit rules replicate what they name, and changed rules only send what 
   await untilCounts(target, third);
   // All of it would be 1,200.
   assert.ok((await metaWrites(target)) - before < 1200);
-  // Later changes take the present rules, and what has no rule any more stays as it is.
+  // Later changes follow the present rules. Documents without a rule stay unchanged at the target.
   await change(source, id, { colMappingRules: rules({ '_default._default': 'u.other' }) });
   await eventuallyWithin(waitMs, async () => {
     const { status, errors, changesLeft } = await taskOf(source);

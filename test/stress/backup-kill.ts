@@ -22,7 +22,7 @@ import { printedSeed } from '../support/seed.ts';
 const bucket = 'b';
 const copy = 'copy';
 const writesOfRound = 100;
-/** From so many backups on a task merges or removes some. */
+/** From this number of backups on a task merges or removes some. */
 const backupsMax = 8;
 const { signal } = new AbortController();
 
@@ -60,7 +60,7 @@ class KillRun implements AsyncDisposable {
     rmSync(this.scratch, { recursive: true, force: true });
   }
 
-  /** One task beside writes, of which a kill ends the command, the node or nothing; then the state is checked. */
+  /** Runs one task beside writes, kills the command, the node or nothing, and then checks the state. */
   async round(): Promise<void> {
     const task = this.nextTask();
     const victims = ['command', 'command', 'none', isOfNode(task) ? 'node' : 'command'] as const;
@@ -151,7 +151,7 @@ class KillRun implements AsyncDisposable {
     this.count('documents compared', expected.size);
   }
 
-  /** A backup while nobody writes, so that its state is known. An interrupted full one, or of other buckets, is removed. */
+  /** A backup while nobody writes, so that its state is known. An interrupted backup is removed if it is full or has other buckets. */
   private async record(): Promise<void> {
     const node = this.access('source');
     const request = { folder: this.folder, buckets: [bucket], isFull: false, purges: false };

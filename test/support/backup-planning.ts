@@ -1,4 +1,4 @@
-// The backup service on a clock that a test advances, with jobs that end when the test says so.
+// The backup service on a clock that a test advances, with jobs that end when the test ends them.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // A simple model of a bucket's documents: the last version by vbucket and key, and all
-// versions in the order of their seqnos, of which a crash keeps a prefix. Where the engine may choose
+// versions in the order of their seqnos, of which a crash preserves a prefix. Where the engine may choose
 // (when an expired document becomes a tombstone, which CAS of a lock is on disk) it keeps all possibilities.
 import type { Manifest } from '#kv/admin.ts';
 import { withXattrs } from './a-bucket.ts';

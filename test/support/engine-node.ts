@@ -50,7 +50,7 @@ interface Settings {
   runsServer?: boolean;
   /** By node: what it answers to a request. */
   answers?: Record<string, (name: string, body: unknown) => unknown>;
-  /** What a node of an earlier epoch gets from this one while a founder has the configuration. */
+  /** The answer of this node to a node of an earlier epoch, while a founder has the configuration. */
   founderNotice?: FounderNotice;
   /** How the end of the store on the servers fails. */
   returning?: () => Promise<void>;

@@ -1,5 +1,5 @@
 // Checks the answers of queries with consistency against what clients wrote. Every key has one writer, which
-// writes rising numbers one after the other; times are of one clock.
+// writes rising numbers one after the other; times come from one clock.
 
 export interface Interval {
   readonly startMs: number;

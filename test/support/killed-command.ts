@@ -24,8 +24,8 @@ function library(): string {
 }
 
 /**
- * Resolves with false if the command ended before that call. `calls`: names with commas between them, of those in killing-call.c;
- * `program`: another one than the command. Needs a C compiler.
+ * Resolves with false if the command ended before that call. `calls`: comma-separated names from killing-call.c;
+ * `program`: the program to run instead of the command. Needs a C compiler.
  */
 export async function killedAtCall(
   calls: string,

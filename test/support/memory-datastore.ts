@@ -92,7 +92,7 @@ export class MemoryDatastore implements Datastore {
     return buckets.some(({ keyspace }) => keyspace.name.scope === name.scope) ? 'no collection' : 'no scope';
   }
 
-  /** Where documents are taken, each over the one before: rows must not refer to it. */
+  /** The buffer into which each document is copied, over the one before: rows must not refer to it. */
   readonly #scratch = Buffer.alloc(256 << 10);
 
   readonly documents: Documents = {

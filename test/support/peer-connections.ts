@@ -26,7 +26,7 @@ export class RecordingLink implements Link {
   }
 }
 
-/** Accepts links of "b", and connects to nobody. */
+/** Accepts links of "b", and connects to no node. */
 export function aPeer(events: Partial<PeerEvents>, clock = new ManualClock()): PeerConnections {
   const ignore = (): void => {};
   const peers = new PeerConnections({

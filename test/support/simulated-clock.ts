@@ -57,7 +57,7 @@ export class SimulatedClock implements Clock {
     this.#wallAheadMs += byMs;
   }
 
-  /** Runs for so many milliseconds of its own time. */
+  /** Runs for this number of milliseconds of simulated time. */
   async run(forMs: number): Promise<void> {
     const untilMs = this.#nowMs + forMs;
     for (;;) {

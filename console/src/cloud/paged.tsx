@@ -1,4 +1,4 @@
-// Lists of which the cloud sends a page at a time.
+// Lists that the cloud sends page by page.
 import { useEffect, useState } from 'preact/hooks';
 import { Loaded } from '../kit/notices.tsx';
 import { Pages, Table, type TableProps } from '../kit/table.tsx';

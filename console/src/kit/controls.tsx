@@ -10,7 +10,7 @@ interface ButtonProps {
   readonly label?: string;
   /** For a button that opens and closes something. */
   readonly expanded?: boolean;
-  /** For one of several buttons of which one is chosen. */
+  /** The button is one of several, of which one is chosen. */
   readonly pressed?: boolean;
   readonly onClick?: () => void;
 }

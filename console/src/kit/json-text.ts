@@ -1,6 +1,6 @@
 // Indents JSON text without parsing its values, so that large numbers and repeated members stay as they are stored.
 
-/** Above this number of characters text stays as it is: an editor with so many lines would be slow. */
+/** Above this number of characters text stays as it is: an editor with more lines would be slow. */
 const indentedMax = 1_000_000;
 
 /** `text` must be JSON. */

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, or as chosen here, which the browser remembers.
+// Light or dark: the setting of the system, or the user's choice, which the browser stores.
 
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];

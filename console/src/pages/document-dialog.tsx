@@ -112,7 +112,7 @@ function useEditor({ path, stored, onClose }: EditorProps) {
   };
   const showOtherVersion = async (refused: ApiError) => {
     const now = await call<StoredDocument>(routes.document, { path: target }).catch(() => undefined);
-    // While a document is locked, its CAS is hidden: the one that is read differs without a change.
+    // While a document is locked, reads show another CAS than the stored one: it differs without a change.
     if (!now || now.meta.cas === cas.current || refused.message.includes('locked')) setProblem(refused);
     else setOtherVersion(now);
   };

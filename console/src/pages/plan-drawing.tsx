@@ -1,4 +1,4 @@
-// A plan drawn: an operator below the one that it takes rows from, the sides of a join or a union beside each other.
+// Draws a plan: each operator below its input, the sides of a join or a union beside each other.
 
 type Node = Readonly<Record<string, unknown>>;
 

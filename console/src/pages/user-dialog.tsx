@@ -17,7 +17,7 @@ export interface User {
 }
 
 interface GrantedRole extends Role {
-  /** Whether the user has it by itself, or from a group. */
+  /** Whether the user has the role itself, or from a group. */
   readonly origins?: readonly { readonly type: string }[];
 }
 

@@ -23,7 +23,7 @@ export class KnownCluster {
     for (const recheck of [...this.waiting]) recheck();
   }
 
-  /** The access of a job to its own cluster follows changes; any other is returned as it is. */
+  /** Returns the present access of a job to its own cluster, which may have changed; access to other clusters is returned unchanged. */
   accessOf(access: NodeAccess): NodeAccess {
     const { ownCluster } = access;
     if (ownCluster === undefined) return access;

@@ -127,7 +127,7 @@ export class RunningTasks {
     }
   }
 
-  /** A record as it is to be shown: its newest state. */
+  /** The record with the newest state, to show it. */
   current(kind: RepositoryKind, repository: StoredRepository, record: TaskRecord): TaskRecord {
     if (this.#isInterrupted(kind, repository, record)) return interruptedRecord(record);
     const running = this.taskOf(kind, repository.id)?.record;

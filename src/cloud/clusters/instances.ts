@@ -72,6 +72,6 @@ export const gcpInstances: Readonly<Record<string, number>> = {
 
 const nodeMinMb = 256;
 
-/** The memory of a node in MB for a requested instance of so many GiB. */
+/** The memory of a node in MB for a requested instance with this memory in GiB. */
 export const scaledMemoryMb = (instanceGib: number, scale: number): number =>
   Math.max(nodeMinMb, Math.floor(instanceGib * 1024 * scale));

@@ -202,7 +202,7 @@ test('sends a user less and less often that a node refuses, and gives it up with
   assert.equal(attempts.length, 8);
   assert.ok((attempts[7] as number) - (attempts[0] as number) > 200_000);
   assert.deepEqual([events, await rows()], [['user.change_given_up'], []]);
-  // The next change begins anew.
+  // The next change starts without earlier refusals.
   node.refused = '';
   await unconfirmed.note(row.id, 'u');
   await pass(clock, 40_000);

@@ -29,7 +29,7 @@ export type Confirm = (cluster: ClusterRow, username: string) => Promise<void>;
 export class UnconfirmedUserChanges {
   private readonly options: UnconfirmedUserChangesOptions;
   private readonly task: PeriodicTask;
-  /** By cluster and user. A new process begins anew. */
+  /** Refusals of the node by cluster and user; empty in a new process. */
   private readonly refused = new Map<string, { notBeforeMs: number; pauseMs: number; refusals: number }>();
 
   constructor(options: UnconfirmedUserChangesOptions) {

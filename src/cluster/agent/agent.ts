@@ -196,7 +196,7 @@ export class Agent implements DataService {
       if (map === null || this.#sentMaps.get(uuid) === revision) continue;
       this.#sentMaps.set(uuid, revision);
       const shards = wantedShards(map, view.self.uuid);
-      // The desired state has it too.
+      // The desired state contains it, too.
       kv.followMap({ bucketUuid: uuid, revision, shards }).catch(() => {});
     }
   }

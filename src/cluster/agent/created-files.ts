@@ -10,7 +10,7 @@ const keyOf = (nodeId: string): string => `files/made/${nodeId}`;
 /** The key of versions that knew one node only. */
 const olderKey = 'files/made';
 
-/** Deletes the record of what a node had: the node has removed its files, or will. */
+/** Deletes the record of the files of a node, which has removed them or is about to. */
 export async function deleteFilesRecord(store: ConfigStore, nodeId: string): Promise<void> {
   const entry = await store.get(keyOf(nodeId));
   if (entry !== null) await store.delete(entry.key, entry.revision);

@@ -54,7 +54,7 @@ export class MapWriter {
       const revision = await this.#store.put(key, map, entry.revision);
       return revision === null ? null : this.#outcome('done', map, revision);
     } catch (error) {
-      // A later attempt could find the map as this one left it, and could not know whose change that was.
+      // A later attempt could find the map with the change of this attempt, and could not know who made it.
       return { kind: 'unknown', reason: (error as Error).message };
     }
   }
@@ -90,7 +90,7 @@ export class MapWriter {
     if (placement.epoch !== change.epoch) return null;
     if (change.kind === 'stop') {
       const { confirmed, handedOver: _, ...rest } = placement;
-      // An active that has not confirmed its promotion has not served: whether the one before it has stopped stays as it is.
+      // An active that has not confirmed its promotion has not served: the record that the earlier active has stopped is kept.
       const { epoch, isComplete } = change;
       const ended = { stopped: epoch, lastActive: { node: nodeId, epoch } };
       const stopped =
@@ -121,7 +121,7 @@ export class MapWriter {
   }
 }
 
-/** Whether the change is one of an in-sync set; without such a change, the map is written as it is. */
+/** Whether the change is one of an in-sync set; without such a change, the map is written unchanged. */
 const isOfSet = ({ kind }: ShardChange): boolean => kind === 'leave' || kind === 'join';
 
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */

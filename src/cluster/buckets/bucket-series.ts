@@ -20,7 +20,7 @@ export const isZoom = (text: string): text is Zoom => Object.hasOwn(zooms, text)
 
 /** The number of points in a chart of older consoles. */
 const chartSamples = 60;
-/** Rates need earlier samples: a read begins so many steps and so much time before the first timestamp. */
+/** Rates need earlier samples: a read begins this number of steps, and at least this time, before the first timestamp. */
 const earlierSteps = 2;
 const earlierMs = 30_000;
 

@@ -75,7 +75,7 @@ function nodeLinks(deps: BucketStatsDeps): BoundRoute[] {
   ];
 }
 
-/** What one node asks another one for. */
+/** The request of one node to another. */
 interface SeriesRequest {
   /** The name of a section. Nodes of other versions send the same name, so it stays. */
   bucket: string;

@@ -20,7 +20,7 @@ async function aServiceOfTwoNodes() {
     edition: 'enterprise',
     wireNames: 'branded',
   });
-  /** Puts the first so many nodes of each chain into the in-sync set. */
+  /** Puts the first `copies` nodes of each chain into the in-sync set. */
   const sync = async (copies: number): Promise<void> => {
     const key = mapKey(view.liveBucket('b')?.uuid ?? '');
     const found = await store.get<BucketMap>(key);

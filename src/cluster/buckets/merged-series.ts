@@ -2,7 +2,7 @@
 // samples agree.
 import type { BucketSeries } from './bucket-series.ts';
 
-/** A node whose newest sample is older than the newest of all by so many timestamps is not waited for. */
+/** The answer does not wait for a node whose newest sample is older than the newest of all by more than this number of timestamps. */
 const lateSteps = 3;
 
 /** Figures for which the mean of the nodes is shown, each node counting the same; all others are added up. */

@@ -54,7 +54,7 @@ function integer(hex: string): Buffer {
 const bits = (content: Uint8Array): Buffer =>
   element(tags.bitString, Buffer.concat([Buffer.from([0]), content]));
 
-/** The bits with these numbers, of which the first is 0 and the last below 8. */
+/** The bits with these numbers, from 0 to 7. */
 function namedBits(...numbers: readonly number[]): Buffer {
   const unused = 7 - Math.max(...numbers);
   const byte = numbers.reduce((sum, number) => sum | (0x80 >> number), 0);

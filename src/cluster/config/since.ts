@@ -4,7 +4,7 @@ import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { olderNodes, releaseName } from './node-versions.ts';
 
-/** The route as it is served; one that names no version is returned as it is. */
+/** The route as a node of this version serves it; a route that names no version is returned unchanged. */
 export function servedSince({ route, handler }: BoundRoute, view: Pick<ClusterView, 'cluster'>): BoundRoute {
   const { since } = route;
   if (since === undefined) return { route, handler };

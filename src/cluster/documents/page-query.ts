@@ -14,7 +14,7 @@ export interface Page {
   readonly withDocuments: boolean;
 }
 
-/** The limit of `skip` plus `limit`: so many keys are in memory while the page is read. */
+/** The limit of `skip` plus `limit`: the keys of both are in memory while the page is read. */
 const keysMax = 10_000;
 const limitDefault = 1000;
 /** The limit of a key without its collection id. */

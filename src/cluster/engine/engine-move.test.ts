@@ -60,7 +60,7 @@ test('a member that cannot reach the founder asks the others where the configura
   await member.clock.run(3_000);
   assert.deepEqual(member.used[0]?.nats, someServers);
   await member.move.stop();
-  // Servers that the cluster has left since are those of an earlier epoch.
+  // These are servers of an earlier epoch, which the cluster has left since.
   const later = { nodes, state: { revEpoch: 2 }, isFounder: false, problem: 'no connection' };
   const warned = await aNode({ ...later, answers: { b: placeOf(2), c: placeOf(1) } });
   await warned.clock.run(3_000);

@@ -86,7 +86,7 @@ export class EnginePlaces {
     }
   }
 
-  /** A majority of the nodes knows, with this one. After a common power cut the others may answer later. */
+  /** A majority of the nodes, this one included, knows the place. After a common power cut the others may answer later. */
   get #hasAsked(): boolean {
     const others = this.#others;
     return 2 * others.filter((id) => this.#answered.has(id)).length >= others.length;
@@ -125,7 +125,7 @@ export class EnginePlaces {
     return founder === undefined ? null : { epoch, founder: nodeAddressOf(founder) };
   }
 
-  /** Null: this node knows no later place than the one of the request. */
+  /** Null: this node knows no later place than that of the request. */
   async #laterThan(request: PlaceRequest, from: string): Promise<LaterPlace | null> {
     const { founderChange, membership, view } = this.#deps;
     const { cluster, revisionEpoch: epoch } = view;

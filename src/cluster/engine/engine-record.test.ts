@@ -51,7 +51,7 @@ test('the configuration of a founder that takes it from servers has their record
   assert.deepEqual(state, { ...cluster, founder: 'b', revEpoch: 5 });
   assert.deepEqual(returned.records.slice(1), [recordOf('settings/x', { n: 1 }, 7)]);
   assert.equal(returned.epoch, 5);
-  // Above what a node can have seen that was written after the last change.
+  // Above every revision that a node can have seen after the last change.
   assert.deepEqual(
     [returned.revision, returned.records[0]?.revision],
     [firstRevisionAfter(10), firstRevisionAfter(10)],

@@ -233,7 +233,7 @@ export class FounderChange {
     this.#expire();
   }
 
-  /** The epoch stays granted: a member that took over and died is not followed by another one of the same epoch. */
+  /** The epoch stays granted: after a member took over and died, no other member takes over in the same epoch. */
   #expire(): void {
     if (this.#activeGrant() === null && this.#grant !== null) this.#deps.founderTransfer?.mirror?.release();
   }

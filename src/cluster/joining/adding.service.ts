@@ -150,7 +150,7 @@ export class AddingService {
     }
   }
 
-  /** The name under which the cluster knows the node; null: only as another one on this machine. */
+  /** The name under which the cluster knows the node; null: it has no name, since it was added by a loopback address. */
   #hostOf({ hostname }: EngagedNode, { host }: TargetAddress): string | null {
     return hostname ?? (this.#deps.isLoopback(host) ? null : host);
   }

@@ -26,7 +26,7 @@ export interface RangeNodesDeps {
   readonly clock: Clock;
 }
 
-/** What one node asks another one for. */
+/** The request of one node to another. */
 interface RangeQuestion {
   readonly request: RangeRequest;
   /** The keys of the keyspaces whose series the caller may read; null: all series. */
@@ -110,7 +110,7 @@ export class RangeNodes {
     );
   }
 
-  /** Work for another node: it ends with the time limit of the query, after which no one waits for it. */
+  /** Work for another node: it ends with the time limit of the query, after which no request waits for it. */
   async #limited<T>(
     { functions, timeoutMs }: RangeRequest,
     work: (plan: Plan, budget: RangeBudget) => Promise<T>,

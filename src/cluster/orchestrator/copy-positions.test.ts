@@ -24,7 +24,7 @@ const answerOf = (node: string, seqno: number): NodePositions => ({
   shards: everywhere(seqno),
 });
 
-/** The positions as node `a` gathers them; `answers` are those of the other nodes, and a missing one does not come. */
+/** The positions as node `a` gathers them; `answers` are those of the other nodes; a node without one does not answer. */
 function gathered(answers: Readonly<Record<string, NodePositions>>, down: readonly string[] = []) {
   const clock = new SimulatedClock();
   const askedNodes: string[] = [];

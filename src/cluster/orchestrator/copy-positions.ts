@@ -68,7 +68,7 @@ export class CopyPositions {
   }
 }
 
-/** The nodes of which one of several may become the active of a shard, and those whose shard loses a member of its in-sync set. */
+/** The nodes that compete to become the active of a shard, and nodes whose shard loses a member of its in-sync set. */
 function candidates({ nodes, shards }: BucketMap, failed: readonly string[]): string[] {
   const isFailed = (at: number): boolean => failed.includes(nodes[at] ?? '');
   const found = shards.flatMap(({ chain, incoming = [], inSync = [] }) => {

@@ -30,7 +30,7 @@ export interface FailoverOptions extends Partial<CopyStates> {
 
 export interface FailoverMap {
   readonly map: BucketMap;
-  /** Shards that have a copy, but none of which is sure to hold every durable write; without `allowUnsafe` they are left as they are. */
+  /** Shards whose copies may all lack durable writes; without `allowUnsafe` they are not changed. */
   readonly unsafe: readonly number[];
   /** Shards without any copy: their documents are lost. */
   readonly lost: readonly number[];

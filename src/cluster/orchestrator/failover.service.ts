@@ -158,7 +158,7 @@ function nodesToFailOver(state: ClusterState, names: readonly string[]): NodeSta
 
 const isActive = ({ membership }: NodeState): boolean => membership === 'active';
 
-/** Only documents and indexes can be brought up to date; other services begin anew. */
+/** Only documents and indexes can be brought up to date; other services start empty. */
 function canRecover(node: NodeState, type: 'full' | 'delta'): boolean {
   const { membership, recovery, services } = node;
   const keepsFiles = isDataNode(node) || (services?.includes('index') ?? false);

@@ -7,7 +7,7 @@ const beatMs = 1_000;
 /** Without a heartbeat for this long, a node counts as unreachable. */
 export const silenceMs = 3_000;
 
-/** Skews of so many heartbeats are compared: a heartbeat that was delayed makes a clock look late. */
+/** The skews of this number of heartbeats are compared: one delayed heartbeat makes a clock look late. */
 const skewsKept = 5;
 
 /** What a node sends to all others. */

@@ -23,7 +23,7 @@ export interface LeaseDeps {
   store: ConfigStore;
   identity: NodeIdentity;
   clock: Clock;
-  /** Ids of the nodes with membership `active`, of which this may be one. */
+  /** Ids of the nodes with membership `active`; this node may be among them. */
   activeNodes: () => readonly string[];
   /** The cluster has no other node: then this one is the orchestrator without any write. */
   isAlone: () => boolean;

@@ -27,7 +27,7 @@ export interface PoolRoutesDeps {
   view: ClusterView;
   data: DataService;
   snapshots: NodeSnapshots;
-  /** Changes when another node begins or ceases to answer. */
+  /** Changes when another node begins or stops to answer. */
   nodeFigures: ChangeNotifier;
   product: Product;
   clock: Clock;

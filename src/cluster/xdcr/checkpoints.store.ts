@@ -1,5 +1,5 @@
-// Keys `ckpt/<replication>/<shard>`: checkpoints of replications to other clusters. They outlive the replication, so that one which is
-// created anew between the same buckets continues.
+// Keys `ckpt/<replication>/<shard>`: checkpoints of replications to other clusters. They outlive the replication, so that another
+// replication between the same buckets continues from them.
 import { createHash } from 'node:crypto';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { CheckpointStore, ShardCheckpoint } from '#xdcr/xdcr.contract.ts';

@@ -46,7 +46,7 @@ export class ReferencesService {
     return this.list().find((reference) => reference.name === name);
   }
 
-  /** Names of those that `strict` encryption excludes. */
+  /** Names of the references that `strict` encryption excludes. */
   insecure(): readonly string[] {
     return this.list().flatMap(({ name, secureType }) => (secureType === 'full' ? [] : [name]));
   }

@@ -54,7 +54,7 @@ export class IndexFolder implements IndexStore {
   list(): { bucketUuid: string; indexId: string }[] {
     return foldersIn(this.folder).flatMap((bucketUuid) => {
       const names = filesIn(join(this.folder, bucketUuid));
-      // Also those of which an interrupted removal left a log or journal only.
+      // Includes files of which an interrupted removal left only a log or journal.
       const ids = new Set(names.flatMap((name) => partPattern.exec(name)?.[1] ?? []));
       return [...ids].map((indexId) => ({ bucketUuid, indexId }));
     });

@@ -240,7 +240,7 @@ export class Bucket {
     });
   }
 
-  /** Records the events that those of the vbuckets missed that are active now, and frees documents of dropped collections in them. */
+  /** For the vbuckets that are active now: records the events that they missed, and frees their documents of dropped collections. */
   private recordMissedEvents(vbs: readonly number[]): void {
     const active = this.shards.active(vbs).filter((vb) => this.readable.includes(vb));
     if (active.length === 0) return;
@@ -258,7 +258,7 @@ export class Bucket {
     return written.length === vbs.length;
   }
 
-  /** Resolves with those of these vbuckets whose states and epochs are on disk, where there is one. */
+  /** Resolves with the vbuckets of the list whose states and epochs are on disk; with all where the bucket has no disk. */
   async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
     if (this.rollbacks.ended !== null) await this.rollbacks.ended;
     const { flusher } = this.parts;

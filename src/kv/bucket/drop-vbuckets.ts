@@ -17,7 +17,7 @@ export interface DropOptions {
 
 /**
  * Nothing may change the vbuckets meanwhile, and none of them is active.
- * @throws Error when the disk does not take it: those that are left stay as they are.
+ * @throws Error when the disk does not remove them: the remaining ones are unchanged.
  */
 export async function dropVbuckets(vbs: readonly number[], options: DropOptions): Promise<void> {
   const { isServing, parts } = options;

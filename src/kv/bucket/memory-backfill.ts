@@ -104,7 +104,7 @@ export class MemoryBackfill {
 
   private async listOf(vb: number): Promise<SeqnoList | undefined> {
     const list = this.lists.get(vb) ?? (await this.making.get(vb));
-    // The seqnos of a vbucket that was emptied since are of another history.
+    // The vbucket was emptied since: its seqnos belong to another history.
     return list?.clears === this.vbuckets.columns.clears[vb] ? list : undefined;
   }
 

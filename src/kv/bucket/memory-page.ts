@@ -4,7 +4,7 @@ import { type CutItem, CutWriter, stateOfVbucket } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
 
-/** A page is of one instant, so it is made in one piece: in about a millisecond. */
+/** A page shows the vbucket at one instant, so it is made in one piece: in about a millisecond. */
 const pageTargetBytes = 128 * 1024;
 
 export interface MemoryPageOptions {

@@ -12,7 +12,7 @@ const noEntries = new Uint8Array();
 export interface ShardHooks {
   /** These vbuckets became active and have a new uuid. */
   activated(vbs: readonly number[]): void;
-  /** Resolves with those of these vbuckets whose states are on disk; the disk does not take the others now. */
+  /** Resolves with the vbuckets of the list whose states are on disk. The disk does not accept the others now. */
   written(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]>;
   /** This vbucket is not active any longer. */
   deposed(vb: number): void;

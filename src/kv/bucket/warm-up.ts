@@ -29,7 +29,7 @@ import { vbucketsOfFile } from './durability/file-state.ts';
 const casJumpAfterCrash = 2 ** 24;
 /** Pauses between attempts to open the files while the disk has no space for that; each is twice as long as the one before. */
 const openRetryMs = { first: 500, max: 8_000 };
-/** So many boots are noted: those of processes that stopped one after the other, before one of them was in the in-sync sets again. */
+/** The most boots that are noted: of processes that stopped one after the other before one of them joined the in-sync sets again. */
 const stoppedBootsMax = 8;
 
 export interface WarmUpOptions {
@@ -52,7 +52,7 @@ export interface WarmUpResult {
   readable: number[];
   /** Vbuckets with a new failover entry after a crash, which must be written to their file before they are served. */
   changed: number[];
-  /** The processes of which these files have all memory, because each stopped cleanly; none: they may lack something. */
+  /** The processes whose memory is all in these files, because each stopped cleanly; none: the files may lack something. */
   stoppedBoots: readonly string[];
 }
 

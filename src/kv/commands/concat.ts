@@ -97,7 +97,7 @@ function joinAsHeavyWork(
     return request.refuse(Status.temporaryFailure, 'Too much work on large documents is queued');
   const shared = sharedValue(old);
   const room = itemRoom(request);
-  // Uncompressed bytes to add are in the frame, of which deferred work gets a copy; decompressed ones are in their own buffer.
+  // Uncompressed bytes to add are in the frame, which deferred work copies; decompressed bytes have their own buffer.
   const from = added.buffer === frame.buffer ? frame.start : -1;
   const { buffer, start, end } = added;
   return request.deferWork((bytes) => {

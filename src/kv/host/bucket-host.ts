@@ -59,7 +59,7 @@ export class BucketHost {
   private incarnation: number;
   /** What the present engine was made with. */
   private made: BucketSpec;
-  /** Set while the engine cannot be made again. */
+  /** Set while the engine cannot be replaced. */
   private restartCheck: Timer | null = null;
   /** The replication of the bucket in its present engine and incarnation; null without other nodes. */
   private shards: BucketReplication | null = null;

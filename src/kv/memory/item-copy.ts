@@ -1,4 +1,4 @@
-// A copy of an item that another thread may change at any time. The caller checks with the sequence lock whether the copy is of one version.
+// A copy of an item that another thread may change at any time. The caller checks with the sequence lock whether all of the copy belongs to one version.
 import type { MemoryDocument } from '#wire/document-batch.ts';
 import { Datatype } from '#wire/status.ts';
 import { Bit, datatypeIn, headerBytes, keyBytesMax, Word } from './layout.ts';

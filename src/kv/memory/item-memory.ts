@@ -9,7 +9,7 @@ const stepUnits = 256;
 /** Size of the memory of a large item, in units. */
 export const largeUnits = (units: number): number => Math.ceil(units / stepUnits) * stepUnits;
 
-/** Size of the memory of a large item of so many bytes with header and key. */
+/** Size of the memory of a large item that has this number of bytes with header and key. */
 export const itemMemoryBytes = (itemBytes: number): number =>
   largeUnits(Math.ceil(itemBytes / unitBytes)) * unitBytes;
 

@@ -6,7 +6,7 @@ export const smallPageBytes = 32 * 1024;
 const largePagesMax = 4;
 /** The limit of all pages together; only documents that are larger than a page exceed it. */
 const totalBytes = largePagesMax * backfillPageBytes;
-/** After large pages, small ones are used again once so many consecutive vbuckets would each have fitted in one. */
+/** After large pages, small ones are used again once this number of consecutive vbuckets would each have fitted in one. */
 const smallVbucketsMin = 4;
 
 export class PageBudget {

@@ -231,7 +231,7 @@ export class ActiveShard {
     this.updateMembers();
   }
 
-  /** The change was never made: the set is as it was. */
+  /** The change was never made: the set is the earlier one. */
   unchanged(): void {
     this.change = null;
     this.updateMembers();
@@ -260,7 +260,7 @@ export class ActiveShard {
     if (this.joining.member === null) this.updateMembers();
   }
 
-  /** The copies outside of the set that receive each change as it is made; one may take the place of an earlier process of its node. */
+  /** The copies outside of the set that receive each change at once; such a copy may replace an earlier process of its node. */
   private candidates(): SyncMember[] {
     if (this.copies.size === 0) return [];
     const { clock, peers } = this.options;

@@ -85,7 +85,7 @@ export class CopyReports {
     peers.send(node, { kind: 'got', bucket: uuid, bytes, rows });
   }
 
-  /** The connection to the node was lost, and with it what it would confirm. */
+  /** The connection to the node was lost: nothing that arrived on it has to be confirmed. */
   discard(node: string): void {
     const report = this.reports.get(node);
     if (report !== undefined) this.begunAnew(report);

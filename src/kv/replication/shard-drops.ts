@@ -90,7 +90,7 @@ export class ShardDrops {
 
   /**
    * Whether the active may still count what this copy reported: if the map gave the copy back at once, it would join the in-sync set with
-   * documents that it has no more. The active has the message before it answers a later beat.
+   * documents that it has no more. The active has the message before it answers a later heartbeat.
    */
   private mayCount(shard: number): boolean {
     const { peers } = this.options;

@@ -29,7 +29,7 @@ export class WarmingBucket {
     this.boots = new ContinuedBoots({ ...options, own: [] });
   }
 
-  /** Passes on the shards of which this node is the active in the map of this revision, unless it has seen a newer one. */
+  /** Passes on the shards whose active is this node in the map of this revision, unless the bucket has seen a newer map. */
   follow(specs: readonly ShardSpec[], revision: number): void {
     if (revision < this.revision) return;
     this.revision = revision;

@@ -1,4 +1,4 @@
-// Limits of what clients cost that accept nothing, request too much, or lose their privileges.
+// Limits of the cost of clients that accept nothing, request too much, or lose their privileges.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { realClock } from '#ports/clock.ts';

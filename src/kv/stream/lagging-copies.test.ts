@@ -1,4 +1,4 @@
-// Streams of clients while copies on other nodes have not received everything: a client sees nothing that a failover could take back.
+// Streams of clients while copies on other nodes have not received everything: a client sees nothing that a failover could undo.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';

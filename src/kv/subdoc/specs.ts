@@ -1,5 +1,5 @@
 // Decodes the requests of the sub-document commands, and refuses those that are invalid for any document. Every length comes from a
-// client and is checked before use. The decoded request contains views of the bytes and is valid as long as they are.
+// client and is checked before use. The decoded request contains views of the bytes and is valid only as long as those bytes.
 //
 //   single extras:  u16 path bytes, u8 flags, [u32 expiry], [u32 user flags], [u8 document flags]; value: path, value
 //   multi extras:   [u32 expiry], [u32 user flags], [u8 document flags]; value: specs

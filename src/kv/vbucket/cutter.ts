@@ -93,7 +93,7 @@ export class Cutter {
     state.deleted = columns.tombstones[vb] as number;
     const isWhole = (columns.snapEnd[vb] as number) <= endSeqno;
     const snapStart = columns.snapStart[vb] as number;
-    // The cut may end inside of an earlier snapshot, whose start is not known any longer: not before what the last cut had whole.
+    // The cut may end inside of an earlier snapshot, whose start is no longer known: it began after the snapshots that the last cut had whole.
     const isOfSnapshot = snapStart <= endSeqno + 1;
     const start = isOfSnapshot ? snapStart : (columns.cutWholeSeqno[vb] as number) + 1;
     state.snapStart = isWhole ? endSeqno : start;

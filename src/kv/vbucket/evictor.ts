@@ -79,7 +79,7 @@ export class Evictor {
     this.evictedBefore = this.evicted;
   }
 
-  /** Skips pages that hold keys alone: when few values are left in memory, most pages are such. */
+  /** Skips pages that hold keys alone: when few values are left in memory, most pages have only keys. */
   private enters(page: number): boolean {
     const { heap } = this.vbuckets;
     if (heap.isValueFree(page)) return false;

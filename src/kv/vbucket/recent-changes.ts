@@ -43,7 +43,7 @@ export class RecentChanges {
     this.last[vb] = high;
   }
 
-  /** The vbucket was taken back to an earlier seqno: later changes get seqnos again that others had. */
+  /** The vbucket was rolled back: later changes get seqnos that other changes had before. */
   restart(vb: number): void {
     if (this.rings[vb] === noRing) return;
     this.unfollow(vb);

@@ -7,7 +7,7 @@ type Snapshots = Pick<VbucketColumns, 'highSeqno' | 'snapEnd' | 'snapStart'>;
 export const wholeSeqno = ({ highSeqno, snapEnd, snapStart }: Snapshots, vb: number): number =>
   wholeUpTo(highSeqno[vb] as number, snapStart[vb] as number, snapEnd[vb] as number);
 
-/** Up to where changes that end at `high` are whole, if the last of them are of this snapshot. */
+/** The seqno up to which changes that end at `high` are whole, if the last of them belong to this snapshot. */
 export const wholeUpTo = (high: number, snapStart: number, snapEnd: number): number =>
   snapEnd <= high ? high : Math.max(0, Math.min(high, snapStart - 1));
 

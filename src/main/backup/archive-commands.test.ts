@@ -1,4 +1,4 @@
-// Commands that read an archive share its lock with each other, and wait for nobody.
+// Commands that read an archive share its lock with each other, and do not wait for a writer.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

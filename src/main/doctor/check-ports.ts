@@ -67,7 +67,7 @@ function ownerOf(port: number): { pid: number; program: string } | null {
   return null;
 }
 
-/** `socket:[INODE]` of those that listen. */
+/** `socket:[INODE]` of the sockets that listen. */
 function listening(path: string, port: number): string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return systemText(path)

@@ -21,7 +21,7 @@ export const wholeNumber = (min: number, max: number, placeholder = 'N'): Option
 const daySeconds = 86_400;
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: daySeconds };
 
-/** A time such as 90s, 5m, 12h or 7d, in seconds, up to so many days. */
+/** A time such as 90s, 5m, 12h or 7d, in seconds, at most `daysMax` days. */
 export const secondsUpTo = (daysMax: number): OptionKind<number> => ({
   placeholder: 'TIME',
   show: (value) => (value % 60 === 0 ? `${value / 60}m` : `${value}s`),
@@ -40,6 +40,6 @@ export const expirySeconds = secondsUpTo(18_250);
 /** Up to 30 days the data service takes the time from now, beyond it seconds since 1970. */
 const relativeExpiryMax = 30 * daySeconds;
 
-/** When a document expires that does so in so many seconds, as the data service takes it. */
+/** The expiry for the data service of a document that expires after these seconds. */
 export const expiryAfter = (fromNow: number): number =>
   fromNow <= relativeExpiryMax ? fromNow : Math.floor(realClock.wallMs() / 1_000) + fromNow;

@@ -6,7 +6,7 @@ import { CommandError } from '../exit-status.ts';
 import { describeOptions, type OptionSpecs, type OptionValues, UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
 
-/** What is printed: with `--json` the value, else the text, or bytes as they are. */
+/** What is printed: with `--json` the value, else the text, or the bytes unchanged. */
 export interface VerbOutput {
   readonly value: unknown;
   readonly text: string | Buffer;

@@ -15,7 +15,7 @@ export class ProgressRecord<T> {
     this.identity = identity;
   }
 
-  /** Null: there is none. @throws CommandError when it is of another task */
+  /** Null: there is none. @throws CommandError when the record belongs to another task */
   read(): T | null {
     let text: string;
     try {

@@ -72,7 +72,7 @@ export function pageForOthers(service: QueryParts, keyspace: string, after: stri
   return { rows, next: null };
 }
 
-/** The rows of all nodes. Ids name the node, since each has names of its own. `warn` is called for nodes of which rows are missing. */
+/** The rows of all nodes. Ids name the node, since each has names of its own. `warn` is called for nodes whose rows are missing. */
 export async function rowsOfAllNodes(
   service: QueryParts,
   keyspace: string,

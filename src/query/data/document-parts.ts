@@ -15,7 +15,7 @@ const pathsMax = 16;
 /** Reads of a document that changes between its requests. */
 const attemptsMax = 10;
 
-/** Metadata, attributes and body of each document are of the same version. */
+/** Metadata, attributes and body of each document belong to the same version. */
 export async function readParts(
   client: BucketClient,
   keyspace: Keyspace,

@@ -16,7 +16,7 @@ export interface QueryHostOptions {
   readonly sendMessage: (message: QueryMessage) => void;
   readonly log: Log;
   readonly engine: () => Promise<Engine>;
-  /** Reads documents in the memory of the data service, of which its thread sends parts over the port. */
+  /** Reads documents in the memory of the data service, whose thread sends references to parts of it over the port. */
   readonly readMemory: (documents: MessagePort) => DirectReads;
   readonly connectIndexes: (start: QueryStart, port: MessagePort) => Promise<ConnectedIndexes>;
 }

@@ -54,7 +54,7 @@ export class PreparedCache {
     return entry;
   }
 
-  /** For another node; null: this one has none of this name. */
+  /** Answers another node; null: this node has no statement of this name. */
   textOf(name: string, queryContext: string): PreparedText | null {
     const entry = this.entries.get(keyOf(name, queryContext));
     return entry === undefined ? null : { text: entry.text, statement: entry.prepared.text };

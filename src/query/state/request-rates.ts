@@ -14,7 +14,7 @@ export class RequestRates {
   private isFirst = true;
   private readonly averages: Record<Minutes, number> = { 1: 0, 5: 0, 15: 0 };
 
-  /** Times are of a monotonic clock. */
+  /** Times come from a monotonic clock. */
   constructor(nowMs: number) {
     this.intervalEndMs = nowMs + intervalMs;
   }

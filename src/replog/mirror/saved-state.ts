@@ -72,7 +72,7 @@ export class SavedState {
     }
   }
 
-  /** Saves what is unsaved, and nothing any more, also what changes later. */
+  /** Saves the unsaved changes, and none that come later. */
   close(): void {
     if (this.#timer !== null) this.now();
     this.#isClosed = true;

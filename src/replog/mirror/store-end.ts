@@ -38,7 +38,7 @@ export function endIn({ key, json, revision }: StoredRecord): StoreEnd | null {
   return revision === end.after + 1 ? end : null;
 }
 
-/** The end of a store of which each key's newest record is known; null: it has not ended. */
+/** The end of a store, by the newest record of each key; null: the store has not ended. */
 export function endOf(state: ReadonlyMap<string, StoredRecord>): EndedStore | null {
   const last = state.get(endKey);
   const end = last && endIn(last);

@@ -42,7 +42,7 @@ describe('configuration on three NATS servers', { skip }, () => {
       );
       assert.ok(value >= done && value <= done + unknown, `${value} of ${done} + ${unknown}`);
       await eventually(() => assert.ok((stores[0]?.revision() ?? 0) >= revision));
-      // Values only grow: no watcher was shown one that was taken back, or one twice.
+      // Values only grow: no watcher saw a value twice, or one that was then undone.
       assert.deepEqual(
         seen.slice(0, -1),
         [...new Set(seen.slice(0, -1))].sort((a, b) => a - b),

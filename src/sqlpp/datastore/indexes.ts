@@ -30,7 +30,7 @@ export interface IndexDefinition {
   /** PARTITION BY: stored and shown; without effect on one node. */
   readonly partition?: { readonly expressions: readonly string[]; readonly partitions: number };
   readonly isDeferred: boolean;
-  /** How many nodes are to have it besides one; all have it. */
+  /** The requested number of further nodes with the index. All nodes have it in any case. */
   readonly replicas: number;
 }
 
@@ -38,7 +38,7 @@ export interface IndexDefinition {
 export interface NewIndex extends Omit<IndexDefinition, 'id' | 'replicas'> {
   /** Absent: the number of `nodes` minus one, or the default of the cluster. */
   readonly replicas?: number;
-  /** Names of the nodes that are to have it, `host:8091`. */
+  /** The requested nodes of the index by name, `host:8091`. */
   readonly nodes?: readonly string[];
 }
 
@@ -103,7 +103,7 @@ export interface IndexScan {
   readonly signal: AbortSignal;
   /** `scanNow` has found that there are many rows. */
   readonly hasManyRows?: boolean;
-  /** Called between spans, of which there may be very many without a row; a promise when other requests are due. */
+  /** Called between spans, since very many spans may have no row. Returns a promise when other requests are due. */
   yieldIfDue?(): Promise<void> | undefined;
 }
 

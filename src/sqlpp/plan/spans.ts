@@ -41,7 +41,7 @@ export function isEverything(range: PlanRange): boolean {
   return range.kind === 'range' && !range.low && !range.high;
 }
 
-/** What bounds of index scans have as values, of which some may be arrays or objects when the scan begins. */
+/** The values of bounds of index scans. When the scan begins, some of them may be arrays or objects. */
 export interface NestableBounds {
   readonly values: readonly Expression[];
   /** Lists with one bound for each item. */

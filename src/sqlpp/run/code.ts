@@ -47,7 +47,7 @@ export class BlockCompiler {
     this.#coversTests = [...covered.keys()].some((key) => /^(comparison|logical):/.test(key));
   }
 
-  /** The rows of this projection are those of the answer: no operator that follows reads them. */
+  /** The rows of this projection are the answer: no operator after it reads them. */
   isAnswer(projection: LogicalProjection): boolean {
     return this.isOutermost && this.#last === projection;
   }
@@ -119,7 +119,7 @@ export class BlockCompiler {
   }
 }
 
-/** OFFSET and LIMIT pass rows on as they are. */
+/** OFFSET and LIMIT pass rows on unchanged. */
 function lastProjection(node: Operator): LogicalProjection | undefined {
   if (node.op === 'offset' || node.op === 'limit') return lastProjection(node.input);
   return node.op === 'project' ? node.projection : undefined;

@@ -15,7 +15,7 @@ const userFunctions: NonNullable<PrepareContext['userFunctions']> = {
   },
 };
 
-/** The rows of a statement, of which each random value, UUID and time differs, and the values with which f() was called. */
+/** The rows of a statement, with another random value, UUID and time for each evaluation, and the values with which f() was called. */
 async function run(statement: string, given: Partial<ExecuteContext> = {}) {
   const datastore = new MemoryDatastore();
   const calls: Value[] = [];

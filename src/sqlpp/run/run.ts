@@ -83,7 +83,7 @@ export class Run {
   readonly #programs: Programs;
   /** Results for the whole statement. */
   readonly #callResults = new CallResults(this);
-  /** Results for the row that is evaluated: a function in another language may return another one for the next row. */
+  /** Results for the row that is evaluated: a function in another language may return another result for the next row. */
   #rowResults: CallResults | null = null;
   /** What the row that is evaluated was given; null until a statement asks for a random value or the time. */
   #drawn: DrawnValues | null = null;

@@ -102,7 +102,7 @@ export class NeededResults {
   readonly #found = new Set<SubqueryNeeded>();
   #max = 1;
 
-  /** Whether the loop goes on after this error of one element. */
+  /** Whether the loop continues after this error of one element. */
   add(error: SubqueryNeeded): boolean {
     const [first = error] = this.#found;
     // An outer loop gets the first error of an inner one, which is in the set.

@@ -5,7 +5,7 @@ import { isSameNumber, readAsJson } from './literal-json.ts';
 
 /** Longer lists of plain constants are one constant. Shorter ones are scanned as published: one span for each item. */
 export const foldedFrom = 1025;
-/** In so many comparisons, those of a path with at least so many constants become a list. */
+/** In an OR of at least `foldedFrom` comparisons, those of one path become a list if they have at least this many constants. */
 const pathFoldedFrom = 8;
 
 type Items = Extract<Expression, { kind: 'array' }>['items'];
@@ -24,7 +24,7 @@ export function foldedItems(items: Items): Value[] | undefined {
 
 const quote = 34;
 const minus = 45;
-/** A shorter text cannot have so many items. */
+/** A shorter text cannot have enough items. */
 const textMin = 2 * foldedFrom;
 
 /** Finds long lists in a text without scanning their tokens. Each part of the text is tried at most once. */

@@ -67,7 +67,7 @@ function typeOf(value: FilterValue): TypeName {
 const compareTexts = (one: string, other: string): number =>
   one.length - other.length || Buffer.compare(Buffer.from(one), Buffer.from(other));
 
-/** Both as one type, or as they are. */
+/** Both values converted to one type, or unchanged. */
 function withCommonType(left: Side, right: Side): readonly [FilterValue, FilterValue] {
   const { value: one } = left;
   const { value: other } = right;

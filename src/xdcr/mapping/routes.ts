@@ -84,7 +84,7 @@ interface Destination {
   readonly expression: string | null;
 }
 
-/** Short, because checkpoints have it. */
+/** The id is short, because checkpoints contain it. */
 function routeId(sourceId: number, { target, expression }: Destination): string {
   const destination = JSON.stringify([target, expression]);
   return `${sourceId.toString(16)} ${createHash('sha256').update(destination).digest('hex').slice(0, 16)}`;

@@ -14,7 +14,7 @@ export class SampledLatency {
     this.clock = clock;
   }
 
-  /** The time of the change, of those that are sampled. */
+  /** Begins the measurement of a change; null: it is not sampled. */
   begin(): number | null {
     if (this.count++ % sampleEvery !== 0) return null;
     const nowMs = this.clock.monotonicMs();

@@ -17,7 +17,7 @@ export interface OutgoingValue {
 
 /** Smaller values are not worth the time. */
 const compressedBytesMin = 128;
-/** Larger ones are sent as they are: compressing them would delay all others. */
+/** Larger values are sent uncompressed: compressing them would delay all others. */
 const compressedBytesMax = 1 << 20;
 /** Records of transactions, which mean nothing in another cluster. */
 const transactionRecord = /^_txn:(?:client-record|atr-\d{1,4}-#[0-9a-f]+)$/;

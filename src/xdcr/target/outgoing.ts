@@ -23,7 +23,7 @@ export interface OutgoingVersion {
   readonly casLo: number;
   /** Null while its collection is not known. */
   routeId: string | null;
-  /** The key with the collection at the target in front; made anew for each route. */
+  /** The key with the collection at the target in front; made for each route. */
   targetKey: Buffer;
   attempts: number;
   /** Called once: the target has stored or rejected it, or it is not sent at all. */

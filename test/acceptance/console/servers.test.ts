@@ -57,7 +57,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     await dialog.getByRole('button', { name: 'Move its documents and remove it' }).click();
     await page.getByText('the only node').waitFor();
 
-    // What is removed starts anew, without a cluster.
+    // A removed node starts as a new one, without a cluster.
     await eventuallyWithin(rebalanceMs, async () => {
       const { pools } = (await (await fetch(`${second.ready.node.rest}/pools`)).json()) as { pools: unknown };
       assert.deepEqual(pools, []);

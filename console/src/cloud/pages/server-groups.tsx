@@ -31,7 +31,7 @@ export const newGroup = (provider: Provider): Group => ({
   storage: { type: 'GP3', IOPS: 3_000, size: storageMinGib },
 });
 
-/** The groups of a cluster as a form has them. */
+/** The groups of a cluster as the fields of a form. */
 export const groupsOf = ({ servers }: Pick<Cluster, 'servers'>): Group[] =>
   servers.map((server) => ({ ...server, size: String(server.size) }));
 

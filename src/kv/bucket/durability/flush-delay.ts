@@ -38,7 +38,7 @@ interface DelayedFile {
   readonly isLoaded: boolean;
 }
 
-/** The load of a file after a delay in which it had so many changes. Each pause halves it: clients that wait for a processor come in bursts. */
+/** The load of a file after a delay in which it had `changes` changes. Each pause halves it: clients that wait for a processor come in bursts. */
 export const loadAfter = (load: number, changes: number): number => Math.max(load / 2, changes);
 
 export const isLoad = (load: number): boolean => load >= loads.own;

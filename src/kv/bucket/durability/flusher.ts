@@ -266,7 +266,7 @@ export class Flusher {
     }
   }
 
-  /** Encodes in slices: each cut is of one instant, a batch need not be. */
+  /** Encodes in slices: each cut shows its vbucket at one instant, but a batch may combine cuts of several instants. */
   private async takeBatch(file: FileState): Promise<void> {
     const { writer } = file;
     let left = file.vbs.length;

@@ -60,7 +60,7 @@ export class FetchedDocuments {
     this.provided = fetched;
   }
 
-  /** Shows the requested document, of which memory holds nothing; `notResident` unless it was provided. */
+  /** Shows the requested document, which is not in memory; `notResident` unless it was provided. */
   show(view: ItemView): DocumentResult {
     const provided = this.providedNow();
     if (provided === null) return notResident;

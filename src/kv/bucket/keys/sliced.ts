@@ -49,7 +49,7 @@ export class SlicedWork {
 
 const runLength = 512;
 
-/** Compares two numbers, such as places of keys, by what they refer to: negative, 0 where both refer to equal values, or positive. */
+/** Compares the values to which two numbers refer, such as places of keys: negative, 0 where both refer to equal values, or positive. */
 type NumberOrder = (a: number, b: number) => number;
 
 /** Sorts by merging runs; of equal numbers one remains. */

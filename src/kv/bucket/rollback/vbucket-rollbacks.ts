@@ -62,7 +62,7 @@ export class VbucketRollbacks {
   }
 
   /**
-   * False, with nothing changed: the vbucket is not as it was when its rows were read, or its file refuses.
+   * False, with nothing changed: the vbucket has changed since its rows were read, or its file refuses.
    * @throws Error when the disk does not take it, or memory has no room: the vbucket must be dropped.
    */
   rollBack(above: RowsAbove, versions: ReplacingVersions): Promise<boolean> {

@@ -58,7 +58,7 @@ async function anOpenBucket(): Promise<Opened> {
   };
 }
 
-/** What the next process finds in a copy of the folder as it is now, after `harm` was done to it; the reason if it is refused. */
+/** What the next process finds in a copy of the present folder after `harm` has damaged it; the reason if the copy is refused. */
 async function afterCrash(
   { files, base }: Opened,
   harm = (_: string): void => {},

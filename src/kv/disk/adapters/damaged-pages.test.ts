@@ -1,4 +1,4 @@
-// Pages of several vbuckets that are read together, of which one is damaged.
+// Pages of several vbuckets that are read together; one of them is damaged.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

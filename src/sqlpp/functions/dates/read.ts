@@ -48,7 +48,7 @@ export function readKnown(
   return undefined;
 }
 
-/** The known layout of an example: the one nearest in length. */
+/** The known layout of an example: the layout with the nearest length. */
 export function readClosest(example: string, local: Zone): string | undefined {
   let closest: string | undefined;
   for (let at = 0; at < knownLayouts.length; at++) {
