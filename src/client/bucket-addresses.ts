@@ -1,4 +1,4 @@
-// Where the data ports of a bucket's nodes are, as the configuration says that clients read at `/pools/default/b/<bucket>`.
+// The addresses of the data ports of a bucket's nodes, from the configuration that clients read at `/pools/default/b/<bucket>`.
 import type { ServerTls } from './wire-connection.adapter.ts';
 
 export interface BucketConfig {

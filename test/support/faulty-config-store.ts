@@ -79,17 +79,17 @@ export class FaultyConfigStore implements ConfigStore {
   }
 
   async get<T>(key: string): Promise<Entry<T> | null> {
-    await this.#way();
+    await this.#transmit();
     const isStale = this.#happens(this.faults.stalePercent);
     const entry = isStale ? this.#history.randomEntry<T>(key, this.#random) : await this.#server.get<T>(key);
-    await this.#way();
+    await this.#transmit();
     return entry;
   }
 
   async list<T>(prefix: string): Promise<Entry<T>[]> {
-    await this.#way();
+    await this.#transmit();
     const entries = await this.#server.list<T>(prefix);
-    await this.#way();
+    await this.#transmit();
     return entries;
   }
 
@@ -127,7 +127,7 @@ export class FaultyConfigStore implements ConfigStore {
 
   async #change<R>(change: () => Promise<R>): Promise<R> {
     const { lostRequestPercent, lostAnswerPercent, latePercent } = this.faults;
-    await this.#way();
+    await this.#transmit();
     if (this.#happens(lostRequestPercent)) throw unknownOutcome();
     if (this.#happens(latePercent)) {
       this.#clock.after(this.#random(lateMaxMs), () => void change());
@@ -140,7 +140,7 @@ export class FaultyConfigStore implements ConfigStore {
   }
 
   /** The delay of a request or an answer between the node and the store. */
-  async #way(): Promise<void> {
+  async #transmit(): Promise<void> {
     await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
     if (this.isDown) throw new UnavailableError('Nothing was changed: the store cannot be reached.');
   }

@@ -91,7 +91,7 @@ export class DataWriter {
   }
 }
 
-/** A block whose hash was checked. Its memory is given back when it is disposed of. */
+/** A block whose hash was checked. Its memory is freed when it is disposed of. */
 export class ReadBlock implements Disposable {
   readonly header: BlockHeader;
   private readonly path: string;

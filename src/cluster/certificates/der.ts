@@ -1,4 +1,4 @@
-// Writes the parts of a certificate in DER (X.690), and finds parts of one that was written so.
+// Writes the parts of a certificate in DER (X.690), and finds parts in DER.
 
 const tags = {
   boolean: 0x01,
@@ -50,7 +50,7 @@ function integer(hex: string): Buffer {
   return element(tags.integer, isSigned ? Buffer.concat([Buffer.from([0]), digits]) : digits);
 }
 
-/** Whole bytes. */
+/** A bit string of whole bytes. */
 const bits = (content: Uint8Array): Buffer =>
   element(tags.bitString, Buffer.concat([Buffer.from([0]), content]));
 

@@ -97,7 +97,7 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], runs = tru
   return { clock, events, tasks, own, record, replacement, source: () => source };
 }
 
-test('the first node with a server gives that of a lost node to one that can run it, and all learn where it is', async () => {
+test('the first node with a server chooses a node that runs one in place of a lost server, and all nodes get its address', async () => {
   const made = await aNode({ self: 'b', active: ['b', 'c', 'f', 'e'] });
   await made.clock.run(6_000);
   const record = await made.record();
@@ -116,7 +116,7 @@ test('the first node with a server gives that of a lost node to one that can run
   await made.replacement.stop();
 });
 
-test('nothing is replaced by another node, without a node that can, or in an earlier cluster', async () => {
+test('no server is replaced by a node that is not the first, without a node that can run one, or with a record of an earlier version', async () => {
   const quiet: Scene[] = [
     { self: 'c', active: ['b', 'c', 'd'] },
     { self: 'd', active: ['b', 'c', 'd'], runs: false },

@@ -70,7 +70,7 @@ export interface NatsSource {
   readonly own?: true;
 }
 
-/** The data folder's part in joining and leaving; the process then starts its parts again. */
+/** What the data folder does when the node joins or leaves a cluster. The process then restarts its parts. */
 export interface NodeMembership {
   /** Why a node on this engine joins no cluster; null if it can. */
   readonly engineProblem: string | null;
@@ -144,7 +144,7 @@ export interface PlaceRequest extends StoreTerm {
   readonly takesAnyPlace?: true;
 }
 
-/** Where the configuration is since a later epoch than the asking node's, or that the node is no longer a member since then. */
+/** Where the configuration is in a later epoch than that of the asking node, or that the cluster has removed the node in that epoch. */
 export type LaterPlace = EnginePlace | { readonly epoch: number; readonly isRemoved: true };
 
 /** Which servers the NATS cluster consists of. */
@@ -158,7 +158,7 @@ export interface EngineTransfer {
   offer(taken: readonly number[]): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null>;
   /** Starts a new server. Resolves when it can be reached. */
   runServer(task: ServerTask): Promise<void>;
-  /** The founder makes the configuration on the servers, and uses it from then on. */
+  /** The founder writes the configuration to the servers, and uses it there from then on. */
   moveToServers(move: MoveToServers): Promise<void>;
   /** A member uses the configuration on the servers from now on, durably. */
   useServers(parameters: NatsJoinParameters): Promise<void>;
@@ -174,7 +174,7 @@ export interface EngineTransfer {
   removeServer(): Promise<void>;
   /** Stores durably where the servers are from now on. */
   sourceChanged(source: NatsSource): void;
-  /** `source` names the user that may see and change it. */
+  /** The members of the NATS cluster. `source` has the login of the user that may read and change them. */
   groupOf(source: NatsSource): ServerMembers;
 }
 

@@ -1,11 +1,11 @@
-// How far the copies of a bucket are, as the data services of the nodes say: a failover promotes the furthest copy, which keeps most of the
-// writes that were not durable. And which nodes have restarted, so that they wait for the report of another member.
+// Asks the data services for the positions of a bucket's copies: a failover promotes the copy with the most changes, which keeps most of the
+// writes that were not durable. Also finds the nodes that have restarted, whose copies wait for what another member has.
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import type { CopyStates, ShardPosition } from './failover-map.ts';
 
-/** Longer than a node needs that is not overloaded. Documents of the failed node cannot be used meanwhile. */
+/** More than a node needs unless it is overloaded. Clients cannot use the documents of the failed node meanwhile. */
 const answerTimeoutMs = 500;
 
 /** The positions of the copies of one node, by shard; empty where it has none or cannot say. */

@@ -2,7 +2,7 @@
 import { readsKeysOnly } from '#xdcr/filter/filter.contract.ts';
 import type { ReplicationSettings } from './replication-settings.ts';
 
-/** Each with the switch that it is an exception of. */
+/** Settings, each with the switch that it restricts. */
 const exceptions = [
   ['filterDeletionsWithExpression', 'filterDeletion'],
   ['filterExpirationsWithExpression', 'filterExpiration'],

@@ -125,7 +125,8 @@ export const CreateReplication = defineRoute({
 });
 
 const cancel = { access: writeReplicationsAccess, answer: { json: nothingDone } } as const;
-const cancelDoc = 'Deletes a replication; created anew between the same buckets, it continues where it was.';
+const cancelDoc =
+  'Deletes a replication. Another one that is created between the same buckets continues where it ended.';
 
 /** The second path is misspelled, as published clients send it. */
 export const cancellations = [

@@ -74,7 +74,7 @@ export class IndexLinks {
         return definitions.build(call.keyspace, call.names);
       case 'alter':
         return definitions.alter(call.keyspace, call.name, call.change);
-      case 'ready elsewhere':
+      case 'ready on other nodes':
         return indexNodes.readyElsewhere(call.ids);
       case 'damaged':
         return damaged(call.bucketUuid, call.indexId);

@@ -85,7 +85,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
         throw sqlError(5000, `index ${status.definition.name} cannot be built: ${status.message ?? ''}`);
     }
     // A statement on another node may follow at once.
-    await untilAborted(signal, this.calls.call<void>({ method: 'ready elsewhere', ids }));
+    await untilAborted(signal, this.calls.call<void>({ method: 'ready on other nodes', ids }));
   }
 }
 

@@ -25,7 +25,7 @@ export class EpochWrites {
   private readonly options: EpochWritesOptions;
   /** Shards that this process passed on, and whose epochs its disk has not taken since: named again, it serves them. */
   private readonly passed = new Set<number>();
-  /** What the last `write` returned in place of confirmations. */
+  /** The changes that pass shards on, which the last `write` returned in place of confirmations. */
   private offers: readonly ShardChange[] = [];
   /** Since when the disk takes no epochs; null: it takes them. */
   private failingSinceMs: number | null = null;
@@ -71,7 +71,7 @@ export class EpochWrites {
 
   /**
    * Passes the shard on to the next member in the order of the in-sync set, so that each member gets it once if all disks are full. Undefined: no
-   * other member is known to have all that was acknowledged, or this one has passed it on before.
+   * other member is known to have all that was acknowledged, or this process has passed the shard on before.
    */
   private passedOn(shard: number, spec: ShardSpec | undefined): ShardChange | undefined {
     if (spec === undefined || this.passed.has(shard)) return undefined;

@@ -23,7 +23,7 @@ export function emitter({ isOuter, nestSlot }: Pick<Join, 'isOuter' | 'nestSlot'
   };
 }
 
-/** Adds the slots of a right row to a left row. Slots that both have are those of the seed row, which are equal. */
+/** Adds the slots of a right row to a left row. Slots that both rows have come from the seed row, and are equal. */
 export function merged(left: Row, right: Row): Row {
   const row = left.slice();
   for (let slot = 0; slot < right.length; slot++) {

@@ -80,7 +80,7 @@ export class VbucketProgress {
     return this.sets.persisted(vb, node);
   }
 
-  /** Whether a write of this level is committed later than it is made: memory meets `majority` where there is no other member. */
+  /** Whether a write of this level has to wait before it is committed: `majority` is met at once where the set has no other member. */
   mustWait(vb: number, level: DurabilityLevel): boolean {
     if (level === DurabilityLevel.none) return false;
     return level !== DurabilityLevel.majority || this.sets.hasOthers(vb);
@@ -91,7 +91,7 @@ export class VbucketProgress {
     return this.sets.size(vb) > 1 && this.sets.seqno(vb) >= seqno;
   }
 
-  /** Members that the in-sync set needs for durable writes: more than half of the active and all copies. */
+  /** How many members the in-sync set needs for durable writes: more than half of the configured copies, the active included. */
   get majority(): number {
     return Math.floor((this.rules.replicaNumber + 1) / 2) + 1;
   }
