@@ -1,5 +1,5 @@
-// The end of a request, for what it started. Most requests start nothing, and their end needs no signal: making one takes longer than a
-// request waits for its route.
+// Signals the end of a request to the work that it started. Most requests start none: for them no signal is made, which would take longer than
+// finding the route.
 
 /** One for all requests: an error of its own for each would take longer than the rest of its end. */
 const requestIsOver = new DOMException('The request is over', 'AbortError');

@@ -1,4 +1,4 @@
-// What a node opens its data folder with.
+// The parts with which a node opens its data folder.
 import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import type { DataFolder } from './data-folder.ts';

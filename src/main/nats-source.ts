@@ -1,4 +1,4 @@
-// Where a node's configuration on NATS servers is: its options name them, else the cluster that it joined did.
+// The NATS servers with a node's configuration: those that its options name, else those of the cluster that it joined.
 import type { NatsSource } from '#cluster/joining/join-messages.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import type { MembershipFile } from './membership-file.ts';

@@ -1,4 +1,4 @@
-// The option of the port that an error of a service's start is about.
+// Finds the option of the port that made the start of a service fail.
 import type { NodeOptions, PortOption } from './node-options.ts';
 
 export const queryPortOf = (options: NodeOptions, { message }: Error): PortOption =>

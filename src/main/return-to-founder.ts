@@ -1,6 +1,6 @@
 // Moves the configuration from NATS servers of the nodes to this node's folder, and records in any node's folder that it has moved. Loaded only then.
-// The last change on the servers decides: before it they have the configuration, and what the next founder prepared means nothing; after it the
-// founder has, and every node that finds the change records that.
+// The last change on the servers decides. Before it the servers have the configuration, and the copy that the next founder prepared is not used.
+// After it the founder has the configuration, and every node that finds the change records that.
 import { existsSync } from 'node:fs';
 import { type ClusterState, clusterKey } from '#cluster/config/cluster-state.ts';
 import {

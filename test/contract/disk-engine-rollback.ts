@@ -1,4 +1,4 @@
-// Taking one vbucket back to a seqno. Run with every disk engine.
+// Rolling one vbucket back to a seqno. Run with every disk engine.
 import assert from 'node:assert/strict';
 import { everyTombstone } from '#kv/data/disk-engine.ts';
 import { cutsOf, type Doc, docsOf, docTexts, loaded } from '../support/cuts.ts';

@@ -1,4 +1,4 @@
-// The faults of machines under test do what they say.
+// The faults of machines under test take effect.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// The console of the cloud: the sign-in, or the frame for whoever holds the token.
+// The console of the cloud: the sign-in, and after it the frame with the pages.
 import { useCallback, useState } from 'preact/hooks';
 import { time } from '../kit/format.ts';
 import { Frame } from '../shell/frame.tsx';

@@ -1,4 +1,4 @@
-// Reads the JSON bodies of requests; what is wrong with one is answered with the refusal `invalidBody`.
+// Reads the JSON bodies of requests; a wrong body is refused with `invalidBody`.
 import { backupRefusals } from './backup.refusals.ts';
 import { BodyError, readJsonBody } from './body.ts';
 

@@ -1,5 +1,5 @@
-// Runs the tasks of plans when they are due. When a task is to run next is in the configuration and is written before the task starts, so
-// that it survives a restart, and what was missed while the node was down runs once.
+// Runs the tasks of plans when they are due. The scheduler writes the next time of a task into the configuration before it starts the task: the
+// time survives a restart, and a task that was missed while the node was down runs once.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { BackupState, BackupStateStore, PlanTask, StoredRepository } from './backup-state.ts';

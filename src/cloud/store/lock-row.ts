@@ -1,4 +1,4 @@
-// Serializes concurrent changes of what belongs to one row.
+// Serializes concurrent changes of the data that belongs to one row.
 import type { Store } from './tables.ts';
 
 /**

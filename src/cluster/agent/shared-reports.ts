@@ -1,5 +1,5 @@
-// Reports of the data service for readers: one report serves all readers between which no client got an answer, so that figures are as
-// new as what clients know, and many readers do not become as many messages to the data thread.
+// Reports of the data service for readers. Readers share a report until a client gets an answer: figures are then as new as what clients
+// know, and many readers cause few messages to the data thread.
 import type { Clock } from '#ports/clock.ts';
 
 /** What no client causes (commits, expiry, evictions) is shown after this time at the latest. */

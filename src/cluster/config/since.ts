@@ -1,4 +1,4 @@
-// Refuses calls while the cluster has a node that lacks what they need.
+// Refuses calls while the cluster has a node whose version does not support them.
 import type { BoundRoute } from '#contract/route.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import type { ClusterView } from './cluster-view.ts';

@@ -1,6 +1,6 @@
-// Where the configuration is, as nodes tell each other after it moved between a founder and NATS servers that nodes run: to all at once, and to a
-// node that asks, since it cannot reach the place that it knows or is a founder that was lost. The place of the highest epoch is the present one.
-// A node that was removed is told that instead of a place: the record has a login.
+// Exchanges between nodes where the configuration is, after it moved between a founder and NATS servers that nodes run. A node that knows sends the
+// place to all others, and to a node that asks: one that cannot reach the place that it knows, or a founder that was lost. The place with the highest
+// epoch is the present one. A removed node gets the answer that it was removed, and no place, since the record of the place has a login.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';

@@ -1,6 +1,6 @@
-// Where the configuration is when nodes of the cluster keep it on NATS servers of their own, and what it is when it moves there and back.
-// Absent: at the founder, or on NATS servers that an operator runs. Written to a founder's store it is the last change there: the
-// configuration is on these servers from then on.
+// The record of where the configuration is while nodes of the cluster keep it on NATS servers of their own, and the content with which it moves
+// there and back. Absent: the configuration is at the founder, or on NATS servers that an operator runs. Written to a founder's store it is the last
+// change there: the configuration is on these servers from then on.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { StoreContent, StoredRecord } from '#replog/mirror/config-link.ts';
 import { endKey } from '#replog/mirror/store-end.ts';

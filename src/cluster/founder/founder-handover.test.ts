@@ -1,4 +1,4 @@
-// A founder that leaves hands the configuration over, whatever becomes of the next one meanwhile.
+// A founder that leaves hands the configuration over, also if the next founder fails meanwhile.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLog } from '#ports/log.ts';

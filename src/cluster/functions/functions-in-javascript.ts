@@ -1,8 +1,8 @@
-// Functions in JavaScript wait until every node of the cluster knows them.
+// Refuses functions in JavaScript while a node of the cluster has a version that does not know them.
 import type { ClusterView } from '../config/cluster-view.ts';
 import { olderNodes, releaseName, since } from '../config/node-versions.ts';
 
-/** Why the cluster cannot have any yet; null: it can. */
+/** Why the cluster cannot have such functions yet; null: it can. */
 export function javaScriptProblem({ cluster }: Pick<ClusterView, 'cluster'>): string | null {
   const version = since.functionsInJavaScript;
   const older = olderNodes(cluster.nodes, version);

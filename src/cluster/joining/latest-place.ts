@@ -1,4 +1,4 @@
-// Which of several answers to the question where the configuration is counts.
+// Chooses among several answers about the place of the configuration.
 import { type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';
 import type { LaterPlace } from './join-messages.ts';
 

@@ -1,4 +1,4 @@
-// Vbuckets that a node has no longer leave its memory, its disk and its counts.
+// Vbuckets that the map no longer gives to a node leave its memory, its disk and its counts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';

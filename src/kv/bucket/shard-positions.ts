@@ -1,4 +1,4 @@
-// How far this node's copies of a bucket's shards are.
+// The seqnos that this node's copies of a bucket's shards have reached.
 import type { ShardPosition } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import type { VbucketColumns } from '../vbucket/columns.ts';

@@ -1,4 +1,4 @@
-// When the shards of a bucket are checked: at each heartbeat, and earlier where the next check may find what something waits for.
+// When the shards of a bucket are checked: at each heartbeat, and earlier while requests, commits or a joining copy wait for the result.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { ActiveShard } from './active-shard.ts';
 import { beatMs } from './peers.ts';

@@ -1,4 +1,4 @@
-// Which handovers of a bucket begin, one beside the other.
+// Which handovers of a bucket run concurrently.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';

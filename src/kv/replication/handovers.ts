@@ -1,5 +1,5 @@
-// The shards of a bucket that this node hands over, few at a time since each one's requests wait for the disks, the map and the processors that the
-// others need too, and those that were handed over to this process.
+// The shards of a bucket that this node hands over, and those that were handed over to this process. Few are handed over at a time: requests for
+// each of them wait, while all handovers need the same disks, map and processors.
 import type { Clock } from '#ports/clock.ts';
 import type { ShardChange, ShardSpec } from '../admin.ts';
 

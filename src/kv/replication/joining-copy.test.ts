@@ -1,4 +1,4 @@
-// A copy of a shard that is written without a pause never has its last changes, and joins the in-sync set all the same.
+// A copy of a shard that is written without a pause never has its last changes, but joins the in-sync set.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DurabilityLevel } from '#kv/data/documents.ts';

@@ -1,4 +1,4 @@
-// Copies with writes that a failover took back: they are rolled back by key.
+// Copies with writes that a failover undid: they are rolled back by key.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';

@@ -1,4 +1,4 @@
-// Whether two maps of a bucket have the same in-sync set of a shard: each change of the map brings those of all shards, most of them as before.
+// Whether two maps of a bucket have the same in-sync set of a shard: each change of the map contains those of all shards, most of them unchanged.
 import type { ShardSpec } from '../admin.ts';
 
 export const hasSameSet = ({ inSync: a = [] }: ShardSpec, { inSync: b = [] }: ShardSpec): boolean =>

@@ -1,4 +1,4 @@
-// The feed of one vbucket, from a source whose pages arrive when the test says so.
+// The feed of one vbucket, from a source whose pages arrive when the test delivers them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';

@@ -1,5 +1,5 @@
-// Reads documents in the memory of the data service, or few while this thread waits for the data thread. That takes a third of the
-// processor time of a request through the data port, since this thread does not return to its event loop to be woken by the reply.
+// Reads documents in the memory of the data service. It can also request a few documents from the data thread and block until they arrive, which
+// takes a third of the processor time of a request through the data port: this thread does not return to its event loop to be woken by the reply.
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import { type MemoryDocument, type SlotMessage, slotRequestAt } from '#wire/document-batch.ts';
 import { RequestSlot } from '#wire/request-slot.ts';

@@ -1,6 +1,6 @@
 // The collections that a first start makes (`--bucket`, `--init`), and the buckets that a node gets when it becomes active in a cluster. A
-// request that comes before they exist waits for them: the port is open and clients know it by then, and would be told that their bucket does
-// not exist.
+// request that comes before they exist waits for them: the port is open and clients know it by then, and would otherwise get the error that
+// their bucket does not exist.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { BucketState } from '../data/keyspaces.ts';

@@ -1,5 +1,5 @@
 // Sessions of ADVISOR: each collects the statements that end while it runs. They are in the memory of this node, like the list of completed
-// requests; what a session advises is computed when somebody asks for it.
+// requests; the advice of a session is computed when a client asks for it.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 

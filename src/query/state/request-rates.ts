@@ -1,5 +1,5 @@
 // Requests per second over 1, 5 and 15 minutes: exponentially weighted moving averages of intervals of 5 seconds, like load averages.
-// Computed when somebody counts or reads, without a timer.
+// Computed at each count and each read, without a timer.
 
 const intervalMs = 5_000;
 const minutes = [1, 5, 15] as const;

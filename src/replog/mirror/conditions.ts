@@ -1,4 +1,4 @@
-// Waiting until something about a mirror is true, which is checked whenever it changed.
+// Waits until a condition on a mirror is true; checks it after each change of the mirror.
 import type { Clock } from '#ports/clock.ts';
 
 export class Conditions {

@@ -1,4 +1,4 @@
-// Fields, elements, slices. Of values without fields or elements, those are MISSING; a slice of what is not an array is NULL.
+// Fields, elements, slices. In values without fields or elements they are MISSING; a slice of what is not an array is NULL.
 import { arrayStar, itemsOfValue, membersOfValue } from '../functions/array-star.ts';
 import type { ArrayStar, Element, Expression, Field, Slice } from '../tree/query.ts';
 import { compareStrings } from '../values/collation.ts';

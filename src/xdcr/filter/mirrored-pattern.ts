@@ -1,4 +1,4 @@
-// Turns a regular expression around: what it matches in a text, the result matches in the text read backwards. A lookahead becomes a
+// Mirrors a regular expression: the result matches a reversed text where the expression matches the text. A lookahead becomes a
 // lookbehind then, for which the engine has an algorithm whose time is linear in the text.
 
 /** The expression has something that cannot be turned around. */

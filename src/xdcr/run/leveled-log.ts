@@ -1,4 +1,4 @@
-// The log of one replication, from the level of its setting up.
+// The log of one replication, with lines of the level of its setting and above.
 import type { Log } from '#ports/log.ts';
 import { type ReplicationLogLevel, replicationLogLevels } from '../xdcr.contract.ts';
 

@@ -1,4 +1,4 @@
-// What part of a replication this node does: each node of the source replicates the vbuckets that are active on it.
+// Which part of a replication this node runs: each node of the source replicates the vbuckets that are active on it.
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import { vbucketCount } from '#client/document-key.ts';
 

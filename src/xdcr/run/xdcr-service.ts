@@ -1,4 +1,4 @@
-// All replications of this node: starts, changes and stops them so that they are as wanted.
+// All replications of this node: starts, changes and stops them to reach the desired state.
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { ReplicationReport, WantedReplication } from '../xdcr.contract.ts';
 import { PriorityShares } from './priority-shares.ts';

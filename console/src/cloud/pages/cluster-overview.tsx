@@ -1,4 +1,4 @@
-// What a cluster is, how it is, and what can be done with the whole of it.
+// The overview of a cluster: its properties, its health, and the actions on the whole cluster.
 import { useState } from 'preact/hooks';
 import { Button, Field } from '../../kit/controls.tsx';
 import { ConfirmByName, FormDialog } from '../../kit/dialog.tsx';

@@ -1,4 +1,4 @@
-// Takes a copy back to an earlier seqno: its rows above it leave, the versions that the active has of their keys take their place, on disk in one
+// Rolls a copy back to an earlier seqno: replaces its rows above that seqno by the versions that the active has of their keys, on disk in one
 // transaction and then in memory.
 import { CutReader, type CutState, CutWriter, isDeleted, keyText } from '../../data/cut.ts';
 import { type CutBuffer, fileOf } from '../../data/disk-engine.ts';
