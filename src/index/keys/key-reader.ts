@@ -12,6 +12,7 @@ import {
 /** No valid key is deeper: each level takes at least one byte of a key's bounded length. */
 const depthMax = 16_384;
 const double = new DataView(new ArrayBuffer(8));
+const noBytes = new Uint8Array(0);
 
 export class KeyFormatError extends Error {
   constructor(at: number, reason: string) {
@@ -20,7 +21,7 @@ export class KeyFormatError extends Error {
 }
 
 export class KeyReader {
-  private bytes: Uint8Array = Buffer.alloc(0);
+  private bytes: Uint8Array = noBytes;
   private at = 0;
   private mask = 0;
   private depth = 0;

@@ -9,6 +9,8 @@ const boundBytesMax = 64 << 20;
 /** The size of most bounds: a character takes at most three bytes, or two where it is escaped. */
 const usualBoundBytes = 4 << 10;
 const usualCharacters = 1 << 10;
+const noBytes = Buffer.alloc(0);
+const noFilters: SpanInterval['filters'] = new Map();
 
 /** The direction of a key's components, by position. */
 export type KeyDirections = readonly { readonly isDescending: boolean }[];
@@ -33,7 +35,7 @@ export interface SpanInterval extends ComponentRange {
 
 /** Ascending intervals without overlaps. No spans: the whole index. */
 export function intervalsOf(spans: readonly Span[], directions: KeyDirections): KeyInterval[] {
-  if (spans.length === 0) return [{ start: Buffer.alloc(0), end: null, accepts: null }];
+  if (spans.length === 0) return [{ start: noBytes, end: null, accepts: null }];
   if (spans.length === 1) return singleInterval(spans[0] as Span, directions);
   return mergedIntervals(spanIntervals(spans, directions), directions);
 }
@@ -64,17 +66,19 @@ export function successor(bytes: Buffer): Buffer | null {
   let length = bytes.length;
   while (length > 0 && bytes[length - 1] === 0xff) length--;
   if (length === 0) return null;
-  const next = Buffer.from(bytes.subarray(0, length));
+  const next = copyOf(bytes, length);
   next[length - 1] = (next[length - 1] as number) + 1;
   return next;
 }
 
 function intervalOf(span: Span, directions: KeyDirections): SpanInterval {
-  let prefix = Buffer.alloc(0);
-  for (const [position, { low, high }] of span.ranges.entries()) {
+  const { ranges } = span;
+  let prefix: Buffer = noBytes;
+  for (let position = 0; position < ranges.length; position++) {
+    const { low, high } = ranges[position] as Span['ranges'][number];
     const isDescending = directions[position]?.isDescending ?? false;
     if (isOnlyValue(low, high)) {
-      prefix = Buffer.concat([prefix, encoded(low, isDescending)]);
+      prefix = appended(prefix, encoded(low, isDescending));
       continue;
     }
     const range = componentRange(low, high, isDescending);
@@ -83,15 +87,29 @@ function intervalOf(span: Span, directions: KeyDirections): SpanInterval {
       const filters = filtersFrom(span, position + 1, directions);
       return { ...joined(prefix, range), filters };
     }
-    prefix = Buffer.concat([prefix, single]);
+    prefix = appended(prefix, single);
   }
-  return { start: prefix, end: successor(prefix), filters: new Map() };
+  return { start: prefix, end: successor(prefix), filters: noFilters };
+}
+
+const appended = (prefix: Buffer, bytes: Buffer): Buffer =>
+  prefix.length === 0 ? bytes : Buffer.concat([prefix, bytes]);
+
+/** The runtime's copy takes longer for so few bytes. */
+const fewBytes = 64;
+
+/** A copy of the first bytes. */
+function copyOf(bytes: Buffer, length: number): Buffer {
+  if (length > fewBytes) return Buffer.from(bytes.subarray(0, length));
+  const copy = Buffer.allocUnsafe(length);
+  for (let at = 0; at < length; at++) copy[at] = bytes[at] as number;
+  return copy;
 }
 
 function joined(prefix: Buffer, { start, end }: ComponentRange): ComponentRange {
   return {
-    start: Buffer.concat([prefix, start]),
-    end: end === null ? successor(prefix) : Buffer.concat([prefix, end]),
+    start: appended(prefix, start),
+    end: end === null ? successor(prefix) : appended(prefix, end),
   };
 }
 
