@@ -190,6 +190,63 @@ test('a scan has all rows of its intervals once, in order, for every number of r
   }
 });
 
+test('scans of one page may share a snapshot for a second, but no consistent scan and none of several pages', async () => {
+  const clock = new ManualClock();
+  const progress = new IndexProgress();
+  const found = { report: { state: 'online', generation: 1 }, progress };
+  let calls: string[] = [];
+  const reader = {
+    page: (_: KeyInterval, { isOnly = false, commits }: Page) => {
+      calls.push(isOnly ? `page of ${commits ?? 'the newest'}` : 'page');
+      return [];
+    },
+    count: () => calls.push('count'),
+    refresh: () => void calls.push('refresh'),
+    close: () => {},
+  };
+  const scans = new IndexScans({
+    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    readers: { open: () => reader as never },
+    clock,
+    directions: () => [{ isDescending: false }],
+    damaged: (_, reason) => assert.fail(reason),
+  });
+  const scan: IndexScan = {
+    index: aDefinition(['`n`']),
+    spans: [],
+    keys: [],
+    isReverse: false,
+    isDistinct: false,
+    offset: 0,
+    limit: 10,
+    consistency: { kind: 'not_bounded' },
+    waitMs: 0,
+    signal: new AbortController().signal,
+  };
+  const callsOf = async (act: () => unknown): Promise<string[]> => {
+    calls = [];
+    await act();
+    return calls;
+  };
+  const all = async (more: Partial<IndexScan>) => {
+    for await (const _rows of scans.scan({ ...scan, ...more }));
+  };
+  assert.deepEqual(await callsOf(() => scans.scanNow(scan)), ['page of 0']);
+  progress.publish();
+  assert.deepEqual(await callsOf(() => scans.scanNow(scan)), ['page of 1']);
+  assert.deepEqual(await callsOf(() => all({})), ['page of 1']);
+  const consistency = { kind: 'at', vector: new Map() } as const;
+  assert.deepEqual(await callsOf(() => all({ consistency })), ['page of the newest']);
+  assert.deepEqual(await callsOf(() => all({ hasManyRows: true })), ['refresh', 'page', 'refresh']);
+  assert.deepEqual(await callsOf(() => scans.count(scan)), ['refresh', 'count', 'refresh']);
+  assert.deepEqual(await callsOf(() => clock.advance(999)), []);
+  assert.deepEqual(await callsOf(() => clock.advance(1)), ['refresh']);
+  assert.deepEqual(await callsOf(() => clock.advance(10_000)), [], 'until the next scan');
+  scans.scanNow(scan);
+  assert.deepEqual(await callsOf(() => clock.advance(1_000)), ['refresh']);
+  scans.close();
+});
+
 const keyOf = (at: number): Buffer => Buffer.from([5, at >> 8, at & 0xff]);
 
 function pageOf(

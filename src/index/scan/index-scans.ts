@@ -49,6 +49,8 @@ type ScanBasis = Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>;
 
 /** The writer's log cannot shrink while a scan holds its snapshot: after this time the scan continues with a newer one. */
 const snapshotMsMax = 30_000;
+/** The same for a snapshot that scans of one page each share. */
+const sharedSnapshotMs = 1_000;
 /** Spans that are encoded without a pause. */
 const encodedSpans = 512;
 /** The most intervals that one statement counts. */
@@ -59,6 +61,7 @@ export class IndexScans implements Indexes {
   private readonly pool: ReaderPool;
   private readonly changes: { stop(): void };
   private readonly timers: SharedTimers;
+  private isReleasing = false;
   /** By definition: to compute them takes a tenth of a scan of one row. */
   private readonly directions = new WeakMap<IndexDefinition, KeyDirections>();
 
@@ -93,8 +96,8 @@ export class IndexScans implements Indexes {
   }
 
   /**
-   * The rows of an interval with few rows, read without a transaction: to begin and end one takes longer than the page. null: there may
-   * be more, which must be read from the start in one snapshot.
+   * The rows of an interval with few rows, read without a transaction or in one that such scans share: to begin and end one takes longer
+   * than the page. null: there may be more, which must be read from the start in one snapshot.
    */
   private fewRows(
     scan: IndexScan,
@@ -109,13 +112,16 @@ export class IndexScans implements Indexes {
     const { reader, generation } = this.open(scan.index);
     let found: readonly IndexRow[] | null;
     try {
-      found = interval === undefined ? [] : onePage(reader, interval, scan, rows);
+      // A consistent scan reads the newest rows: it may have been woken before the commit is counted.
+      const commits = scan.consistency.kind === 'not_bounded' ? progress.commits : undefined;
+      found = interval === undefined ? [] : onePage(reader, interval, scan, rows, commits);
     } catch (error) {
       reader.close();
       this.countScan(progress, startedMs, rows.answered);
       throw this.readFailure(scan.index, error);
     }
     this.pool.putBack(scan.index.id, generation, reader);
+    this.releaseLater();
     if (found !== null) this.countScan(progress, startedMs, rows.answered);
     return found;
   }
@@ -128,7 +134,7 @@ export class IndexScans implements Indexes {
     const startedMs = this.options.clock.monotonicMs();
     const rows = this.rowsOf(scan);
     if (scan.isReverse) intervals.reverse();
-    const { reader, generation } = this.open(scan.index);
+    const { reader, generation } = this.openFresh(scan.index);
     let snapshotAge: { end(): void } | null = null;
     let isBroken = false;
     try {
@@ -146,7 +152,7 @@ export class IndexScans implements Indexes {
     } finally {
       snapshotAge?.end();
       if (isBroken) reader.close();
-      else this.pool.putBack(scan.index.id, generation, reader);
+      else this.putBack(scan.index.id, generation, reader);
       this.countScan(progress, startedMs, rows.answered);
     }
   }
@@ -166,13 +172,13 @@ export class IndexScans implements Indexes {
     const progress = this.progressNow(scan) ?? (await this.ready(scan));
     const startedMs = clock.monotonicMs();
     const intervals = this.intervalsOf(scan);
-    const { reader, generation } = this.open(scan.index);
+    const { reader, generation } = this.openFresh(scan.index);
     try {
       const view = withChanges(reader, scan.index, scan.changed);
       const count = scan.isDistinct
         ? distinctCount(view, intervals)
         : intervals.reduce((total, interval) => total + view.count(interval), 0);
-      this.pool.putBack(scan.index.id, generation, reader);
+      this.putBack(scan.index.id, generation, reader);
       this.countScan(progress, startedMs, 1);
       return count;
     } catch (error) {
@@ -289,6 +295,27 @@ export class IndexScans implements Indexes {
     } catch (error) {
       throw this.readFailure(index, error);
     }
+  }
+
+  private openFresh(index: IndexDefinition): { reader: IndexReader; generation: number } {
+    const opened = this.open(index);
+    opened.reader.refresh();
+    return opened;
+  }
+
+  private putBack(indexId: string, generation: number, reader: IndexReader): void {
+    reader.refresh();
+    this.pool.putBack(indexId, generation, reader);
+  }
+
+  /** Ends the snapshots that single pages share: the writer's log cannot shrink meanwhile. */
+  private releaseLater(): void {
+    if (this.isReleasing) return;
+    this.isReleasing = true;
+    this.timers.after(sharedSnapshotMs, () => {
+      this.isReleasing = false;
+      this.pool.refresh();
+    });
   }
 
   /** Reports a file that cannot be read, or has a damaged key, so that the service rebuilds the index. */

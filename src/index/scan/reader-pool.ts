@@ -17,7 +17,7 @@ export class ReaderPool {
     this.readers = readers;
   }
 
-  /** `generation` distinguishes a file from its replacement. */
+  /** `generation` distinguishes a file from its replacement. The reader may hold an earlier snapshot: refresh it, or read a single page. */
   take(bucketUuid: string, indexId: string, generation: number): IndexReader {
     const key = keyOf(indexId, generation);
     const index = this.idle.findLastIndex((reader) => reader.key === key);
@@ -27,9 +27,13 @@ export class ReaderPool {
   }
 
   putBack(indexId: string, generation: number, reader: IndexReader): void {
-    reader.refresh();
     this.idle.push({ key: keyOf(indexId, generation), reader });
     if (this.idle.length > idleMax) this.idle.shift()?.reader.close();
+  }
+
+  /** Releases the snapshots of readers that are not in use. */
+  refresh(): void {
+    for (const { reader } of this.idle) reader.refresh();
   }
 
   /** Closes readers of files that no index uses any more. */

@@ -67,6 +67,7 @@ export function onePage(
   interval: KeyInterval,
   scan: IndexScan,
   rows: ScanRows,
+  commits: number | undefined,
 ): IndexRow[] | null {
   const limit = Math.min(pageRows.first, rows.rowsNeeded);
   const idsOnly = scan.keys.length === 0 && interval.accepts === null;
@@ -75,6 +76,7 @@ export function onePage(
     isReverse: scan.isReverse,
     limit,
     isOnly: true,
+    commits,
     idsOnly,
   });
   return page.length < limit || rows.isComplete(limit, interval) ? rows.take(page, interval) : null;

@@ -9,6 +9,7 @@ import {
   applicationId,
   checkpointPages,
   insertStage,
+  logBytesMax,
   pageBytes,
   schema,
   schemaVersion,
@@ -161,7 +162,7 @@ export class SqliteIndexFile implements IndexFile {
   private connect(): void {
     this.db.exec(`pragma page_size = ${pageBytes}; pragma journal_mode = wal; pragma synchronous = normal;
       pragma wal_autocheckpoint = ${checkpointPages}; pragma cache_size = -${writerCacheKib};
-      pragma journal_size_limit = ${2 * checkpointPages * pageBytes}; pragma temp_store = memory`);
+      pragma journal_size_limit = ${logBytesMax}; pragma temp_store = memory`);
   }
 
   private create(identity: FileIdentity): void {

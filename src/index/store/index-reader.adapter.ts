@@ -1,9 +1,9 @@
 // A read-only connection to an index file, for query threads. A scan holds one read transaction, so that it sees one
 // snapshot of the index; the writer's log cannot shrink meanwhile, so the caller must `refresh` after some time.
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { KeyInterval } from '../spans/intervals.ts';
-import { readerCacheKib } from './file-schema.ts';
+import { logBytesMax, readerCacheKib } from './file-schema.ts';
 import { type IndexReader, MissingIndexFileError, type Page, type StoredRow } from './index-store.ts';
 import { type PackedIndexRows, packedColumns, unpacked } from './packed-rows.ts';
 
@@ -12,29 +12,36 @@ const busyTimeoutMs = 5_000;
 const limitText = 'limit ? + 0';
 /** From this number of rows on, one packed result is faster than a result per row. */
 const packedFrom = 256;
+/** Single pages of an unchanged index before further ones share a snapshot. */
+const unsharedPages = 16;
 /** Rows per page of a count that checks each key. */
 const countPageRows = 1_024;
 const noKey = Buffer.alloc(0);
 
 export class SqliteIndexReader implements IndexReader {
+  private readonly path: string;
   private readonly db: DatabaseSync;
   private readonly statements = new Map<string, StatementSync>();
   /** The statements of pages, by their shape. */
   private readonly pages = new Map<number, StatementSync>();
   private isReading = false;
+  /** The commits of the index before the last single page, and how many single pages followed the first one with that number. */
+  private commits: number | undefined;
+  private singlePages = 0;
 
   constructor(path: string) {
     if (!existsSync(path)) throw new MissingIndexFileError(`${path} does not exist`);
+    this.path = path;
     this.db = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
     this.db.exec(`pragma cache_size = -${readerCacheKib}; pragma temp_store = file`);
   }
 
   page(
     { start, end }: KeyInterval,
-    { after, isReverse, limit, isOnly = false, idsOnly = false }: Page,
+    { after, isReverse, limit, isOnly = false, commits, idsOnly = false }: Page,
   ): StoredRow[] {
-    // A page that is the only one of its snapshot needs no transaction.
-    if (!isOnly) this.begin();
+    if (isOnly) this.beginSingle(commits);
+    else this.begin();
     const values: SQLInputValue[] = [];
     const hasStart = start.length > 0 && (after === null || isReverse);
     const hasEnd = end !== null && (after === null || !isReverse);
@@ -89,6 +96,7 @@ export class SqliteIndexReader implements IndexReader {
   refresh(): void {
     if (!this.isReading) return;
     this.isReading = false;
+    this.singlePages = 0;
     this.statement('commit').run();
   }
 
@@ -110,6 +118,20 @@ export class SqliteIndexReader implements IndexReader {
   private valueOf(text: string, values: readonly SQLInputValue[]): unknown {
     const row = this.statement(text).get(...values) as unknown as unknown[];
     return row[0];
+  }
+
+  /** Without a transaction, unless many single pages show the same: to begin and end one takes as long as the page. */
+  private beginSingle(commits: number | undefined): void {
+    if (commits === undefined || commits !== this.commits) {
+      this.refresh();
+      this.commits = commits;
+      this.singlePages = 0;
+    } else if (++this.singlePages === unsharedPages && !this.isLogLong) this.begin();
+  }
+
+  /** The writer cannot start its log anew while a snapshot is held. */
+  private get isLogLong(): boolean {
+    return (statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > logBytesMax;
   }
 
   private begin(): void {

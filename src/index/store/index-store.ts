@@ -93,6 +93,8 @@ export interface Page {
   readonly limit: number;
   /** The caller reads no other page of the same snapshot. */
   readonly isOnly?: boolean;
+  /** How often the index had been committed when such a page was requested: those with one number may share a snapshot. Absent: it shows the newest. */
+  readonly commits?: number | undefined;
   /** The keys of the rows may be empty. */
   readonly idsOnly?: boolean;
 }
