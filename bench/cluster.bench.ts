@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { promiseMsMax } from '../src/kv/admin.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { joinNodes, rebalance } from '../test/support/join-nodes.ts';
 import { natsServerPath, natsVersionOf } from '../test/support/nats-binary.ts';
@@ -330,6 +331,7 @@ async function restarted(
   return again;
 }
 
+/** Copies keep what they promised before the timeout was lowered, so that the measurement begins when these promises have ended. */
 async function failedOverAutomatically(
   others: readonly NodeProcess[],
   node: NodeProcess,
@@ -338,6 +340,7 @@ async function failedOverAutomatically(
   const [first] = others as [NodeProcess, NodeProcess];
   await post(first, '/settings/autoFailover', { enabled: 'true', timeout: '5', maxCount: '1' });
   await rebalance(first);
+  await new Promise((resolve) => setTimeout(resolve, promiseMsMax));
   const vb = (await activesOf(first, bucket)).indexOf(port);
   await untilInSync(first);
   await node.stop('SIGKILL');
