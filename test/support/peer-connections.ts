@@ -13,8 +13,9 @@ export class RecordingLink implements Link {
   handler: LinkHandler | null = null;
   closedFor: string | null = null;
 
-  send(bytes: Uint8Array): void {
+  send(bytes: Uint8Array, sent: () => void): void {
     this.sent.push(Buffer.from(bytes));
+    sent();
   }
 
   close(reason: string): void {

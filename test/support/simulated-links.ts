@@ -37,11 +37,13 @@ class SimulatedLink implements Link, End {
     return 0;
   }
 
-  send(bytes: Buffer): void {
+  /** Copies the bytes when they arrive, so that a sender which changes them too early is noticed. */
+  send(bytes: Buffer, sent: () => void): void {
     const { other } = this;
     if (this.#isClosed || other === null) return;
-    const copy = Buffer.from(bytes);
     this.#net.carry(this.#from, this.node, (isLost) => {
+      const copy = Buffer.from(bytes);
+      sent();
       if (this.#isBroken) return;
       if (!isLost) return other.deliver(copy);
       this.#isBroken = true;

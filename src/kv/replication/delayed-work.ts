@@ -9,6 +9,8 @@ import type { Clock } from '#ports/clock.ts';
 export const delayMs = { quiet: 2, busy: 8 } as const;
 /** Pieces of work in a millisecond from which on the next delay is the busy one. */
 export const busyPerMs = 4;
+/** So many pieces of work in one turn of the event loop: two thousand held the thread for up to ten milliseconds, and more memory is sent at once. */
+export const perTurn = 64;
 
 export class DelayedWork {
   private readonly clock: Clock;
@@ -29,6 +31,12 @@ export class DelayedWork {
     const due = this.waiting;
     this.waiting = [];
     this.isBusy = due.length >= busyPerMs * ms;
-    for (const act of due) act();
+    this.act(due, 0);
+  }
+
+  private act(due: readonly (() => void)[], from: number): void {
+    const to = from + perTurn;
+    for (const act of due.slice(from, to)) act();
+    if (to < due.length) this.clock.soon(() => this.act(due, to));
   }
 }

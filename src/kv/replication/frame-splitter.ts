@@ -3,12 +3,18 @@
 import { readU32 } from '#wire/bytes.ts';
 import { lengthBytes, peerFrameBytesMax } from './frames.ts';
 
+const noBytes = Buffer.alloc(0);
+/** The first memory for beginnings of frames: enough for most frames of batches. */
+const firstBytes = 64 * 1024;
+/** Larger memory is used for one frame only. */
+const keptBytes = 256 * 1024;
+
 /** A frame is `bytes` from `start` to `end`. */
 export type TakeFrame = (bytes: Buffer, start: number, end: number) => void;
 
 export class FrameSplitter {
-  /** The beginning of a frame, in copies of what arrived. */
-  private pieces: Buffer[] = [];
+  /** The beginning of a frame, in memory that is used for the next frames too: new memory for each one would cost V8 many collections. */
+  private stored = noBytes;
   private storedBytes = 0;
 
   /**
@@ -19,37 +25,41 @@ export class FrameSplitter {
     const start = this.storedBytes === 0 ? 0 : this.complete(chunk, take);
     if (start < 0) return;
     const left = takeWhole(chunk, start, take);
-    if (left < chunk.length) this.store(chunk.subarray(left));
+    this.store(chunk, left, chunk.length);
   }
 
   /** Takes the frame whose beginning is stored. Returns the offset after it in the chunk; -1: the frame is still not whole. */
   private complete(chunk: Buffer, take: TakeFrame): number {
-    const stored = this.storedBytes;
-    const missing = this.missingBytes(chunk);
-    if (missing > chunk.length) {
-      this.store(chunk);
+    const lengthEnd = Math.max(0, lengthBytes - this.storedBytes);
+    if (lengthEnd > chunk.length) {
+      this.store(chunk, 0, chunk.length);
       return -1;
     }
-    const frame = Buffer.concat([...this.pieces, chunk.subarray(0, missing)]);
-    this.pieces = [];
+    this.store(chunk, 0, lengthEnd);
+    const end = endOf(this.stored, 0);
+    const frameEnd = lengthEnd + end - this.storedBytes;
+    this.store(chunk, lengthEnd, Math.min(frameEnd, chunk.length));
+    if (this.storedBytes < end) return -1;
+    this.takeStored(take);
+    return frameEnd;
+  }
+
+  private takeStored(take: TakeFrame): void {
+    const { stored, storedBytes } = this;
     this.storedBytes = 0;
-    take(frame, 0, stored + missing);
-    return missing;
+    if (stored.length > keptBytes) this.stored = noBytes;
+    take(stored, 0, storedBytes);
   }
 
-  /** Bytes of the chunk that belong to the stored frame; Infinity while its length is unknown. */
-  private missingBytes(chunk: Buffer): number {
-    const { storedBytes } = this;
-    const [first] = this.pieces as [Buffer];
-    const head = first.length >= lengthBytes ? first : Buffer.concat([first, chunk.subarray(0, lengthBytes)]);
-    return endOf(head, 0) - storedBytes;
-  }
-
-  /** While the length is unknown everything is one piece, in which `missingBytes` finds it without copying what follows. */
-  private store(piece: Buffer): void {
-    if (this.storedBytes < lengthBytes) this.pieces = [Buffer.concat([...this.pieces, piece])];
-    else this.pieces.push(Buffer.from(piece));
-    this.storedBytes += piece.length;
+  private store(chunk: Buffer, start: number, end: number): void {
+    const after = this.storedBytes + end - start;
+    if (after > this.stored.length) {
+      const longer = Buffer.allocUnsafeSlow(Math.max(firstBytes, 2 * after));
+      this.stored.copy(longer, 0, 0, this.storedBytes);
+      this.stored = longer;
+    }
+    chunk.copy(this.stored, this.storedBytes, start, end);
+    this.storedBytes = after;
   }
 }
 

@@ -17,8 +17,8 @@ import {
   textBytes,
 } from './frames.ts';
 
-/** Memory is allocated in pieces of this size, so that few writes need an allocation. */
-const pieceBytes = 64 * 1024;
+/** Memory is allocated in pieces of this size, which are used again: what is sent would cost V8 many collections otherwise. */
+const pieceBytes = 128 * 1024;
 /** A frame of batches gets no further one from this size on, so that its receiver can begin with it. */
 const batchesBytes = 32 * 1024;
 const noBytes = Buffer.alloc(0);
@@ -28,7 +28,11 @@ const none = -1;
 export type BatchRange = Pick<CopyBatch, 'start' | 'to' | 'end' | 'live' | 'isAwaited' | 'awaitsDisk'>;
 
 export class FrameWriter {
-  private buffer = noBytes;
+  private buffer: Buffer<ArrayBufferLike> = noBytes;
+  /** A piece of which everything was sent. */
+  private spare: Buffer<ArrayBufferLike> | null = null;
+  /** By memory: how often `take` returned a part of it that is not sent. */
+  private readonly unsent = new Map<ArrayBufferLike, number>();
   /** The offset of the first byte that `take` has not returned. */
   private start = 0;
   private end = 0;
@@ -122,13 +126,28 @@ export class FrameWriter {
     this.text(bucket);
   }
 
-  /** The frames since the last call. */
+  /** The frames since the last call, which do not change until they are passed to `sent`. */
   take(): Buffer {
     assert(this.partAt === none, 'a batch is open');
     this.batchesAt = none;
     const taken = this.buffer.subarray(this.start, this.end);
     this.start = this.end;
+    this.unsent.set(taken.buffer, (this.unsent.get(taken.buffer) ?? 0) + 1);
     return taken;
+  }
+
+  /** What `take` returned is sent: once that is so for all of its piece, other frames are written there. */
+  sent({ buffer: memory }: Buffer): void {
+    const left = (this.unsent.get(memory) ?? 0) - 1;
+    if (left > 0) this.unsent.set(memory, left);
+    else this.release(memory);
+  }
+
+  private release(memory: ArrayBufferLike): void {
+    this.unsent.delete(memory);
+    if (memory !== this.buffer.buffer) {
+      if (memory.byteLength === pieceBytes) this.spare ??= Buffer.from(memory);
+    } else if (this.start === this.end) this.start = this.end = 0;
   }
 
   private rare(message: TextMessage, body: Uint8Array): void {
@@ -182,13 +201,21 @@ export class FrameWriter {
   private reserve(bytes: number): void {
     if (this.end + bytes <= this.buffer.length) return;
     const { bytes: kept } = this;
-    const next = Buffer.allocUnsafeSlow(Math.max(pieceBytes, 2 * kept + bytes));
+    const next = this.piece(2 * kept + bytes);
     this.buffer.copy(next, 0, this.start, this.end);
     if (this.batchesAt !== none) this.batchesAt -= this.start;
     if (this.partAt !== none) this.partAt -= this.start;
     this.buffer = next;
     this.start = 0;
     this.end = kept;
+  }
+
+  private piece(bytesMin: number): Buffer<ArrayBufferLike> {
+    const { spare } = this;
+    if (spare === null || bytesMin > pieceBytes)
+      return Buffer.allocUnsafeSlow(Math.max(pieceBytes, bytesMin));
+    this.spare = null;
+    return spare;
   }
 
   private append(bytes: Uint8Array): void {

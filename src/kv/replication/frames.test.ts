@@ -109,17 +109,43 @@ describe('frames between nodes', () => {
       );
   });
 
-  it('are copied twice at most, also when their beginning arrives byte by byte', (t) => {
-    const frame = encodeFrame(batch, Buffer.alloc(64_000, 1));
-    const concat = t.mock.method(Buffer, 'concat');
+  it('are written into memory of which everything is sent, and no other', (t) => {
+    const allocated = t.mock.method(Buffer, 'allocUnsafeSlow');
+    const frames = new FrameWriter();
+    const unsent: { taken: Buffer; copy: Buffer }[] = [];
+    for (let round = 0; round < 1_000; round++) {
+      frames.add(batch, Buffer.alloc(1 + ((round * 7_919) % 20_000), round));
+      const taken = frames.take();
+      unsent.push({ taken, copy: Buffer.from(taken) });
+      // Some of them wait, as on a connection whose other end is busy for a moment.
+      while (unsent.length > (round % 10 === 0 ? 0 : 3)) {
+        const { copy, taken: first } = unsent.shift() as (typeof unsent)[number];
+        assert.ok(first.equals(copy), `round ${round}`);
+        frames.sent(first);
+      }
+    }
+    assert.ok(allocated.mock.callCount() <= 3, `${allocated.mock.callCount()} allocations`);
+  });
+
+  it('are put together in the memory of those before them, which is not kept when it is large', (t) => {
+    const allocated = t.mock.method(Buffer, 'allocUnsafeSlow');
     const splitter = new FrameSplitter();
-    let frames = 0;
-    for (let at = 0; at < frame.length; at += 100)
-      for (const piece of at === 0 ? bytesOf(frame.subarray(0, 100)) : [frame.subarray(at, at + 100)])
-        splitter.push(piece, () => (frames += 1));
-    const copied = concat.mock.calls.reduce((sum, call) => sum + (call.result?.length ?? 0), 0);
-    assert.equal(frames, 1);
-    assert.ok(copied < 2 * frame.length, `${copied} bytes copied for ${frame.length}`);
+    const sizes = [40_000, 50_000, 40_000, 60_000, 300_000, 40_000, 50_000];
+    let found = 0;
+    for (const [index, size] of sizes.entries()) {
+      const sent = encodeFrame(batch, Buffer.alloc(size, index));
+      // The first bytes one by one, then as a connection reads them.
+      const pieces = [...bytesOf(sent.subarray(0, 10)), ...piecesOf(sent.subarray(10), 16 * 1024)];
+      allocated.mock.resetCalls();
+      for (const piece of pieces)
+        splitter.push(piece, (bytes, start, end) => {
+          assert.ok(bytes.subarray(start, end).equals(sent));
+          found++;
+        });
+      const expected = index === 0 || size > 256 * 1024 || sizes[index - 1] === 300_000;
+      assert.equal(allocated.mock.callCount() > 0, expected, `frame ${index}`);
+    }
+    assert.equal(found, sizes.length);
   });
 
   it('of too many bytes, of unknown forms and kinds, and with parts beyond their end are refused', () => {
@@ -164,6 +190,11 @@ describe('frames between nodes', () => {
     );
   });
 });
+
+const piecesOf = (bytes: Buffer, size: number): Buffer[] =>
+  Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    bytes.subarray(index * size, (index + 1) * size),
+  );
 
 const bytesOf = (bytes: Buffer): Buffer[] => [...bytes].map((byte) => Buffer.from([byte]));
 

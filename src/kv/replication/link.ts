@@ -12,8 +12,8 @@ export interface Link {
   readonly node: string;
   /** Bytes that the other end has not taken. */
   readonly unsentBytes: number;
-  /** The bytes must not change afterwards. */
-  send(bytes: Buffer): void;
+  /** The bytes must not change before `sent` is called, which may be never if the connection ends. */
+  send(bytes: Buffer, sent: () => void): void;
   /** Called once. `closed` is called once, after the last bytes. */
   receive(handler: LinkHandler): void;
   close(reason: string): void;

@@ -16,7 +16,7 @@ const lastMessagesMs = { limit: 500, pause: 5 };
 /** The limit of bytes sent to one node and not yet applied there. */
 const inFlightMax = 16 * 1024 * 1024;
 /** What is sent in one turn is one write, or several of about this size. */
-const writeBytes = 256 * 1024;
+const writeBytes = 64 * 1024;
 
 /** Events of the connections to the other nodes. */
 export interface PeerEvents {
@@ -197,8 +197,11 @@ export class PeerConnections {
   }
 
   private write(connection: Connection): void {
+    const { link, outgoing } = connection;
     connection.isWriteDue = false;
-    if (connection.outgoing.bytes > 0) connection.link.send(connection.outgoing.take());
+    if (outgoing.bytes === 0) return;
+    const frames = outgoing.take();
+    link.send(frames, () => outgoing.sent(frames));
   }
 
   /** This node neither sends nor answers heartbeats from now on. */

@@ -129,8 +129,8 @@ class TlsLink implements Link {
     return this.socket.writableLength;
   }
 
-  send(bytes: Buffer): void {
-    if (!this.socket.destroyed) this.socket.write(bytes);
+  send(bytes: Buffer, sent: () => void): void {
+    if (!this.socket.destroyed) this.socket.write(bytes, sent);
   }
 
   receive(handler: LinkHandler): void {

@@ -26,8 +26,9 @@ test('two nodes identify each other by their certificates and exchange bytes', a
     if (pieces.reduce((sum, { length }) => sum + length, 0) === bytes.length) received.resolve();
   };
   other.receive({ data, closed: closed.resolve });
-  link.send(bytes);
-  await received.promise;
+  const sent = Promise.withResolvers<void>();
+  link.send(bytes, sent.resolve);
+  await Promise.all([received.promise, sent.promise]);
   assert.ok(Buffer.concat(pieces).equals(bytes));
   link.close('done');
   await closed.promise;
