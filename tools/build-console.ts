@@ -10,9 +10,9 @@ import { replaceFolder } from './replace-folder.ts';
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 const target = `${checkout}built/console`;
 const digest = digestOfSources();
-if (builtFrom() !== digest) await buildAnew();
+if (builtFrom() !== digest) await rebuild();
 
-async function buildAnew(): Promise<void> {
+async function rebuild(): Promise<void> {
   const folder = `${checkout}built/console.${process.pid}`;
   mkdirSync(folder, { recursive: true });
   await build({ root: `${checkout}console`, logLevel: 'warn', build: { outDir: folder, emptyOutDir: true } });

@@ -32,9 +32,9 @@ const entries = [
   'xdcr/host/xdcr-thread',
 ];
 
-if (codeFolder() !== 'built/node' || process.argv.includes('--anew')) await buildAnew();
+if (codeFolder() !== 'built/node' || process.argv.includes('--anew')) await rebuild();
 
-async function buildAnew(): Promise<void> {
+async function rebuild(): Promise<void> {
   const folder = `${target}.${process.pid}`;
   mkdirSync(folder, { recursive: true });
   const sources = new Set(['package-lock.json', 'tools/build-node.ts']);

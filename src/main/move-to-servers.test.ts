@@ -44,7 +44,7 @@ test('a move that fails before the last change leaves everything as it was', asy
   assert.equal(await founder.get(engineKey), null);
 });
 
-test('after its last change the earlier store makes none, also where the new one cannot be used', async () => {
+test('after its last change the earlier store accepts no change, even if the new store cannot be used', async () => {
   const { founder, present, done } = await aMove({
     use: () => Promise.reject(new Error('the disk is full')),
   });

@@ -22,7 +22,7 @@ export function openCopy(
     const found = copy.load();
     if (found.records.length === 0) return { file: copy, found: null };
     if (seen !== null && found.revision >= seen) return { file: copy, found };
-    if (seen === null) return unusable(`${path} is of a store whose state this node has not recorded`);
+    if (seen === null) return unusable(`${path} belongs to a store whose state this node has not recorded`);
     return unusable(`${path} is at revision ${found.revision}, and this node has seen ${seen}`);
   } catch (error) {
     return unusable((error as Error).message);

@@ -45,9 +45,9 @@ export interface OpenedNode {
   handOver(parameters: FounderJoinParameters, epoch: number): Promise<void>;
   /** Uses the configuration on these servers from now on. */
   useServers(parameters: NatsJoinParameters): Promise<void>;
-  /** The store on servers that nodes run; null: it is not there. */
+  /** The configuration store on servers that nodes run. Null while the configuration is not on such servers. */
   onServers: { readonly store: SwitchingConfigStore; readonly mirror: MirroredConfigStore } | null;
-  /** Uses the founder that `record` stores durably from now on, which may be this node. Calls `created` when a member has its mirror. */
+  /** Calls `record`, which stores durably who the founder is (possibly this node), and uses that founder from then on. A member calls `created` when it has its mirror. */
   leaveServers(record: () => void, created: () => void): Promise<void>;
 }
 
@@ -203,7 +203,7 @@ export class RunningNode {
       await this.#current?.useServers(parameters);
       this.#watchEnd(this.#current);
     } catch (error) {
-      // Only a new start can use it: what the earlier store would change now is lost.
+      // Only a restarted node can use the new store. A change in the earlier store would be lost.
       this.#deps.log.error('engine.not_used', { reason: (error as Error).message });
       this.#restartSoon();
       throw error;
@@ -227,7 +227,7 @@ export class RunningNode {
     const folder = { path: this.#options['data-dir'], nodeId };
     opened?.onServers?.mirror.ended
       .then((ended) => this.#leaveServers(({ recordStoreEnd }) => recordStoreEnd(folder, this.#file, ended)))
-      .catch(() => {}); // it is in the log
+      .catch(() => {}); // `#leave` has logged the error
   }
 
   #leaveServers(record: (means: typeof import('./return-to-founder.ts')) => void): Promise<void> {
@@ -293,7 +293,7 @@ export class RunningNode {
         if (!this.#hasHandedOver) this.#current?.switching?.release();
       },
       handOver: async (parameters, epoch) => {
-        // The next founder has it: whatever fails now, this node changes nothing in its own store any more.
+        // The next founder has the content. Even after an error below, this node changes nothing in its own store.
         this.#hasHandedOver = true;
         try {
           await this.#current?.handOver(parameters, epoch);

@@ -28,7 +28,7 @@ const killsAmongWrites = 3;
 const killsOfRestore = 4;
 /** Above the number of each call in a backup. */
 const callsMax = 2_000;
-/** At least as many of each kind of write are in a full backup and in one that continues it. */
+/** A full backup makes at least this number of calls of each kind of write, and so does a backup that continues it. */
 const writesOfEach = 20;
 const socketCalls = 'write,writev,sendmsg';
 const hastyRestore = fileURLToPath(new URL('../support/hasty-restore.ts', import.meta.url));
@@ -134,7 +134,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
     let killed = 0;
     for (const call of ['open', 'fsync', 'rename', 'unlink']) {
       const args = [folder, node.ready.node.rest, 'b=copy'];
-      // One or two of each per vbucket, and one unlink at the end; open also of the modules.
+      // A restore makes one or two calls of each kind per vbucket, and one unlink at its end. Loading the modules calls open too.
       const number = call === 'unlink' ? 1 + random(3) : 1 + random(1_000);
       if (await killedAt(call, number, args, {}, hastyRestore)) killed++;
       await isPartOfBackup(`${call} ${number}`);
@@ -153,7 +153,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
       assert.deepEqual(version, state.get(key), `${key} after the kill at ${point}`);
   }
 
-  /** Repeats the command where it was killed before it recorded that it began, or after its end. */
+  /** Resumes the killed command. Repeats it instead if it was killed before it recorded its start, or after its end. */
   async function resume(args: readonly string[], point: string): Promise<void> {
     const isRecorded = globSync('restore-*.json', { cwd: args[1] as string }).length > 0;
     const { status, error } = await divan(...args, '--resume');

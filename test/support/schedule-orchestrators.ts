@@ -70,7 +70,7 @@ export class ScheduleOrchestrators {
     rebalancer.start();
   }
 
-  /** As a node answers; one that is not running is not reached. */
+  /** The positions that this node reports. Fails for a node that is not running. */
   private async positionsOf(name: string): Promise<NodePositions> {
     const process = this.cluster.running.get(name);
     if (process === undefined) throw new Error('it does not run');
@@ -106,7 +106,7 @@ export class ScheduleOrchestrators {
   /** Plans to move the shards to all nodes, those that were failed over among them. */
   async rebalance(): Promise<void> {
     const id = `plan ${++this.plans}`;
-    await this.direct(id);
+    await this.startPlan(id);
     await this.change((state) => {
       if (state.balance !== undefined) return state;
       // Every other plan recovers nodes by delta recovery.
@@ -134,8 +134,8 @@ export class ScheduleOrchestrators {
   }
 
   /**
-   * A shard that has lost every memory and has no active: no node can know whether another one has more. One without any copy is given up
-   * already.
+   * Whether a shard has no active, and all its nodes restarted without what was only in their memory. No node can then know which copy has
+   * most. A shard without any copy does not count: an operator has given it up.
    */
   get isLost(): boolean {
     return this.lostShard !== undefined;
@@ -149,11 +149,11 @@ export class ScheduleOrchestrators {
     );
   }
 
-  /** An operator gives up what the nodes have lost: one copy of such a shard stays as it is. */
+  /** Does what an operator does for a lost shard: fails over all nodes but one, whose copy is then the shard. */
   async giveUp(): Promise<void> {
     const { current, names } = this.cluster;
     const shard = this.lostShard;
-    // Another than the active that was promoted, since a failover replaces actives of failed nodes only.
+    // The node that keeps its copy is not the promoted active: a failover replaces actives of failed nodes only.
     const remainingCopy = shard?.inSync?.find(([at]) => at !== shard.chain[0])?.[0] ?? -1;
     const keeps = current.nodes[remainingCopy];
     const others = names.filter((name) => name !== keeps);
@@ -171,8 +171,8 @@ export class ScheduleOrchestrators {
     );
   }
 
-  /** Gives the map its goals: the plan of all shards of a real bucket would take most of a schedule's time. */
-  private async direct(id: string): Promise<void> {
+  /** Writes target chains into the map without the real planner, which would take most of a schedule's time. */
+  private async startPlan(id: string): Promise<void> {
     const { current, names, random, replicaNumber, shardCount, state } = this.cluster;
     if (state.balance !== undefined) return;
     const first = random(names.length);

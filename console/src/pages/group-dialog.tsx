@@ -49,7 +49,7 @@ export function GroupDialog({ group, onClose }: { group?: Group; onClose: () => 
         label="Group of the LDAP directory"
         {...form.text('ldap_group_ref')}
         mono
-        hint="Its name there (DN); empty: none."
+        hint="The distinguished name (DN) of that group. Leave it empty for a group that is not in the directory."
       />
     </FormDialog>
   );

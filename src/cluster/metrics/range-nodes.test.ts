@@ -16,7 +16,7 @@ const stepMs = 10_000;
 const gauge = (name: string, labels: Labels, value: number): FlatSample => ({ name, labels, value });
 
 interface Case {
-  /** By node: what its store has. */
+  /** The samples in the metrics store of each node. */
   samples: Record<string, FlatSample[]>;
   silent?: string[];
   older?: string[];

@@ -199,7 +199,7 @@ export class MemoryBackfill {
       run.next++;
     }
     const endSeqno = this.visibleSeqno(vb);
-    // Others may read a list that fits; a larger one is made again for them.
+    // A list within `entriesMax` stays for the next readers. A larger one is dropped, and each reader makes its own.
     if (toSeqno >= endSeqno && this.entries > entriesMax) this.drop(vb);
     return page.finish({ toSeqno, endSeqno, purgeSeqno: this.vbuckets.columns.purgeSeqno[vb] as number });
   }

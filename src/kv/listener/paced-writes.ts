@@ -5,8 +5,8 @@ import type { TurnClock } from '../turn-clock.ts';
 /** Bytes of one write. Nearly all outputs are one piece. */
 export const pieceBytes = 512 * 1024;
 /**
- * What the system has not accepted is copied up to this size, so that the caller need not take new memory for its next output. Through a
- * stream, as for TLS, no write is accepted at once.
+ * Output up to this size that the system has not accepted is copied, so that the caller can reuse its memory for the next output. A
+ * stream (TLS has one) accepts no write at once.
  */
 const copiedBytesMax = 32 * 1024;
 /** Small outputs that wait are joined up to this size, because each write has a cost. */

@@ -36,7 +36,7 @@ function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (lim
   return { write, cut: (limit) => takeCut(cutter, limit) };
 }
 
-test('random cuts add up to what was written: each leaves the state of its end seqno', (t) => {
+test('after each random cut, all cuts together give the state of the vbucket at its end seqno', (t) => {
   const random = aSeed(t);
   const { write, cut } = aVbucket();
   const writes: string[] = [];

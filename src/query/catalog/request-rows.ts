@@ -80,7 +80,7 @@ export function preparedRow(entry: PreparedEntry): PlainRow {
   const { uses, lastUsedMs, elapsedMs, serviceMs } = entry;
   const name = shownNameOf(entry);
   const statement = shownStatement(entry.text);
-  // The plan has the text as it is.
+  // The plan contains the text unmasked.
   const showsPlan = statement === entry.text && entry.encodedPlan !== '';
   const value = {
     name,

@@ -7,7 +7,7 @@ import type { UrgentEnd } from './urgent-end.ts';
 
 /** Encoded cuts, and the seqnos that are persisted with them. */
 export interface CutBatch {
-  /** Without bytes while the disk writes it. */
+  /** Holds no bytes while the disk thread writes the batch: the thread has them. */
   cuts: CutBuffer;
   readonly byteLength: number;
   ends: { vb: number; seqno: number }[];
@@ -27,7 +27,7 @@ export interface FileState {
   lingers: number;
   /** Changes since the delay began. */
   changes: number;
-  /** As of the end of the last delay. */
+  /** The load that was measured at the end of the last delay. */
   load: number;
   isLoaded: boolean;
   /** After a delay under load: how many vbuckets are still to be written before the next delay. */

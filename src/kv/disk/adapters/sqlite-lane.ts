@@ -325,7 +325,7 @@ function checkRoom(path: string, dataBytes: number): void {
 
 const mib = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
 
-/** An error of the folder becomes a DamagedFileError that names `files.json`; a lack of space is none of the folder. */
+/** An error of the folder becomes a DamagedFileError that names `files.json`. A full disk becomes a DiskFullError. */
 function asDamage<T>(files: BucketFiles, act: () => T): T {
   try {
     return act();
