@@ -26,7 +26,7 @@ async function collectedOf(take: () => SharedArrayBuffer | null): Promise<number
   return collected;
 }
 
-test('the collector counts the filled part of memory that is filled bit by bit', () => {
+test('the garbage collector counts the part of a memory that was reported as filled', () => {
   const external = process.memoryUsage().external;
   const memory = sharedMemory(64 * mebibyte);
   assert.ok(memory !== null);

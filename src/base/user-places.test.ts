@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UserPlaces } from './user-places.ts';
 
-test('users without a place may take a spare one, and the next is the first with the fewest', () => {
+test('a user without a place may take a spare one; the next request is the first one of the user with the fewest places', () => {
   const places = new UserPlaces(() => ({ places: 2, spare: 1 }));
   const waiting = ['a', 'b', 'c', 'b'].map((user) => ({ user }));
   assert.equal(places.next(waiting), 0);

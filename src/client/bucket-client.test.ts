@@ -197,7 +197,7 @@ test('an aborted read sends no further requests', () =>
     assert.deepEqual(await client.getMany(0, ['a']), [Status.keyNotFound], 'the connection remains usable');
   }));
 
-test('a read within a limit resolves with null beyond it, and keeps no more values', () =>
+test('a read above its limit of bytes resolves with null, and keeps no more values', () =>
   withClient(async (client) => {
     const valueBytes = 1 << 20;
     const keys = Array.from({ length: 16 }, (_, index) => `key ${index}`);

@@ -51,7 +51,7 @@ test('an error of the receiver rejects, and replies after it are ignored', async
   assert.equal(taken, 1);
 });
 
-test('a request that cannot be made rejects, also once replies have come', async () => {
+test('an error while a request is made rejects, even after some replies', async () => {
   const { connection, waiting, answer } = aSilentNode();
   const bad = (index: number) => {
     if (index === 2_000) throw new Error('no such time');
@@ -63,7 +63,7 @@ test('a request that cannot be made rejects, also once replies have come', async
   await rejected;
 });
 
-test('after a request that cannot be made nothing more is sent or taken', async () => {
+test('after an error while a request is made nothing more is sent or taken', async () => {
   const { connection, waiting, answer } = aSilentNode();
   const abort = new AbortController();
   const sent: number[] = [];

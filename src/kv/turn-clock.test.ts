@@ -79,7 +79,7 @@ test('requests that arrive share the time of the turn, and leave some of it to d
   assert.equal(turns.isOver, false);
 });
 
-test('a task is over after its time while others wait, and has the rest of the turn when none does', async () => {
+test('a task ends after its time while others wait, and has the rest of the turn if none waits', async () => {
   const clock = new SteppedClock();
   const turns = new TurnClock(clock);
   const steps: number[] = [];

@@ -89,7 +89,7 @@ describe('merging and removing backups', () => {
   const listed = async (copy: string): Promise<{ name: string; type: string }[]> =>
     JSON.parse(await succeeds('backup', 'list', copy, '--json'));
 
-  it('keeps the state of the last of them, and of all others outside', async () => {
+  it('keeps the state of the last merged backup, and of all backups outside of the range', async () => {
     const copy = copyOf();
     const [first = '', second = '', third = '', fourth = '', fifth = ''] = names;
     assert.match(

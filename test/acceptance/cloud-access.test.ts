@@ -197,7 +197,7 @@ test('limits how often a token is used', async () => {
   });
 });
 
-test('has the clouds, users and tokens of operators and of its configuration file', async () => {
+test('clouds, users and tokens come from commands of the operator and from the configuration file', async () => {
   await using cloud = await CloudProcess.start();
   const add = ['cloud', 'add', '--name', 'east', '--provider', 'azure', '--cidr', '10.1.0.0/16', '--region'];
   assert.equal(operator(cloud, ...add, 'eastus').status, 0);

@@ -92,7 +92,7 @@ describe('commands over TLS', () => {
     await refused(1, unknown, { DIVAN_CA: other });
   });
 
-  it('refuse what cannot be meant', async () => {
+  it('refuse an authority for an address without TLS, a wrong port, and an authority that cannot be read', async () => {
     const { rest, kv } = node.ready.node;
     await refused(2, /--ca is given, but ".*" has no TLS/, { DIVAN_URL: rest });
     await refused(1, /has no TLS; .* 18091/, { DIVAN_URL: rest.replace('http:', 'https:') });

@@ -47,7 +47,7 @@ for (const [version, passphrase] of Object.entries(passphrases)) {
     assert.ok(lines.some((line) => line.includes('"key":"a3","value":{"n":"newer"}')));
   });
 
-  test(`stops the verification of an archive of format ${version}`, async () => {
+  test(`can stop the verification of an archive of format ${version}`, async () => {
     unpack(version);
     const { repository } = findBackup(folder, passphrase);
     const manifest = repository.manifest(repository.chosen(undefined));

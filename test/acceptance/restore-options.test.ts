@@ -143,7 +143,7 @@ describe('divan restore with options', () => {
     assert.match(alone.error, /give --replace-ttl all or --replace-ttl expired too/);
   });
 
-  it('restores the changes of the backups from one to another', async () => {
+  it('restores only the changes of the backups from --start to --end', async () => {
     const { name } = bucket;
     const documents = bucket.defaultCollection();
     const names: string[] = [];

@@ -25,7 +25,7 @@ function begin(repository: Repository, clock = new ManualClock()) {
 }
 
 describe('the name of a backup', () => {
-  it('is later than all others after the clock was set back, and one that can be read', () => {
+  it('sorts after all others even if the clock was set back, and is a name that the repository lists', () => {
     const repository = aRepository();
     for (const other of ['2099-01-01T00_00_00.000Z-999', '2099-01-01T00_00_00.005Z']) {
       mkdirSync(join(folder, other));
@@ -35,7 +35,7 @@ describe('the name of a backup', () => {
     }
   });
 
-  it('is refused after a folder that no name can follow', () => {
+  it('is refused if no name can be later than that of an existing folder', () => {
     mkdirSync(join(folder, '9999-12-31T23_59_59.999Z'));
     assert.throws(
       () => begin(aRepository()),
@@ -64,7 +64,7 @@ describe('the manifest of a backup', () => {
     assert.deepEqual(repository.complete(), [manifest.name]);
   });
 
-  it('is made in turns, one for each bucket, as a reader reads it', async () => {
+  it('is made in one turn for each bucket, and equals what a reader reads', async () => {
     const repository = aRepository();
     const manifest = withBuckets(repository, 3);
     let turns = 0;
@@ -92,7 +92,7 @@ describe('the manifest of a backup', () => {
       );
   });
 
-  it('is not written where it could not be read', () => {
+  it('is not written if a reader would refuse it', () => {
     const repository = aRepository();
     const manifest = withBuckets(repository, 1);
     const wrong = { ...manifest, buckets: [...manifest.buckets, ...manifest.buckets] };

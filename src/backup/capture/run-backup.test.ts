@@ -75,7 +75,7 @@ describe('an interrupted incremental backup', () => {
     assert.deepEqual(repository().partial(), [partial]);
   });
 
-  it('gives way to a full one where the chain that it continues has a gap', async () => {
+  it('is replaced by a full backup if the chain that it continues has a gap', async () => {
     repository().remove(full);
     assert.match(await interruptedBackup(), /no documents/);
     assert.deepEqual(
@@ -85,7 +85,7 @@ describe('an interrupted incremental backup', () => {
     assert.notDeepEqual(repository().partial(), [partial]);
   });
 
-  it('gives way to one that continues what is left where its predecessor is gone', async () => {
+  it('is replaced by one that continues the remaining backup if its predecessor is gone', async () => {
     const [, after = ''] = repository().complete();
     repository().remove(after);
     assert.match(await interruptedBackup(), /no documents/);
@@ -95,7 +95,7 @@ describe('an interrupted incremental backup', () => {
     );
   });
 
-  it('gives way to another one where a backup of that name has another id', async () => {
+  it('is replaced by another one if the backup that it continues has another id than the one of that name', async () => {
     repository().remove(partial);
     const [, name = ''] = repository().complete();
     const after = { name, id: '0'.repeat(32) };
@@ -108,7 +108,7 @@ describe('an interrupted incremental backup', () => {
   });
 });
 
-it('has at most as many buckets as can be read', async () => {
+it('a backup of more buckets than a reader accepts is refused', async () => {
   node.present = Array.from({ length: bucketsMax + 1 }, (_, n) => ({ ...bucket, name: `b${n}` }));
   assert.match(await interruptedBackup(), /--bucket: a backup has at most 1000 buckets, the node has 1001/);
 });

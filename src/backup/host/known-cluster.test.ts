@@ -33,7 +33,7 @@ test('a job waits for a bucket that it created, in a cluster of several nodes', 
   assert.equal(await ownCluster?.layoutWith?.('none'), null);
 });
 
-test('a job waits for nothing on a single node, and keeps the access to another cluster', async () => {
+test('a job waits for nothing on a single node, and the access to another cluster is not changed', async () => {
   const cluster = new KnownCluster(new ManualClock());
   const address = { host: 'h', port: 1, timeoutMs: 1 };
   const { ownCluster } = cluster.accessOf({ ...account, ownCluster: { address, layout: null } });

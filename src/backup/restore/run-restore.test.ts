@@ -166,7 +166,7 @@ describe('a restore that replaces the documents of buckets', () => {
     assert.deepEqual([...calls, ...node.calls], all);
   });
 
-  it('is not resumed by a restore of another backup, into another cluster or by other names, which names it', async () => {
+  it('is not resumed by a restore of another backup, into another cluster or under other names; the refusal names it', async () => {
     interrupt('a');
     await assert.rejects(restore({ replaces: true }));
     interrupt('');
@@ -199,7 +199,7 @@ describe('a restore that replaces the documents of buckets', () => {
     assert.deepEqual(node.calls, all);
   });
 
-  it('that another restore follows is forgotten', async () => {
+  it('is forgotten once another restore was made', async () => {
     interrupt('b');
     await assert.rejects(restore({ replaces: true }));
     interrupt('');

@@ -23,7 +23,7 @@ test('values stay as they were until their writes end, and their memory is used 
   assert.equal(values.heldBytes, 0);
 });
 
-test('counts whole pieces, also where one write is left in each, and gives large ones back', () => {
+test('counts the memory of whole pieces, even if one write is left in each, and releases large pieces', () => {
   const values = new SentValues(1_000);
   const [first, ...others] = Array.from({ length: 10 }, () => values.add(Buffer.alloc(400)));
   for (const [index, piece] of others.entries()) if (index % 2 === 0) values.release(piece);

@@ -42,7 +42,7 @@ async function history(planning: BackupPlanning) {
 }
 
 describe('the schedule of a repository', () => {
-  it('runs a task when it is due and writes first when it runs next', async () => {
+  it('runs a task when it is due, and stores before that when it is due next', async () => {
     using planning = new BackupPlanning(start);
     await planning.begin([minutely('often', 20, true)]);
     planning.clock.advance(19 * 60_000);
@@ -145,7 +145,7 @@ describe('the schedule of a repository', () => {
     await planning.end();
   });
 
-  it('is left to another node where that one runs it', async () => {
+  it('does nothing while another node runs it', async () => {
     using planning = new BackupPlanning(start);
     planning.isScheduleHere = false;
     await planning.begin([minutely('backup', 1)]);
@@ -206,7 +206,7 @@ describe('the schedule of a repository', () => {
     await planning.end();
   });
 
-  it('shows as unhealthy once its bucket is another one, and looks again each hour', async () => {
+  it('shows the repository as unhealthy once its bucket has another UUID, and checks it again each hour', async () => {
     using planning = new BackupPlanning(start);
     await planning.begin([]);
     await eventually(() => assert.equal(planning.service.health.issueOf('travel'), null));
@@ -231,7 +231,7 @@ describe('the schedule of a repository', () => {
     await planning.end();
   });
 
-  it('shows as unhealthy when its newest backup is damaged', async () => {
+  it('shows the repository as unhealthy when its newest backup is damaged', async () => {
     using planning = new BackupPlanning(start);
     await planning.begin([]);
     const checks = (): number =>

@@ -110,7 +110,7 @@ test('changes shrinking buckets first', async () => {
   assert.deepEqual([first.memoryQuota, [...node.quotas.values()]], [400, [100, 110, 400]]);
 });
 
-test('deletes the access to a bucket when the repeated deletion finds that a late one has deleted the bucket', async () => {
+test('deletes the access to a bucket when a repeated deletion gets 404, since the unanswered first one deleted the bucket', async () => {
   const removed: string[] = [];
   const noted: string[] = [];
   const users = {

@@ -242,7 +242,7 @@ test('brings a node that was failed over back when the same servers are requeste
   await fixture.assertWhole(3);
 });
 
-test('starts nothing for the servers that are there, even while the founder does not respond', async (t) => {
+test('starts no operation for the servers that a cluster has, even while its founder does not respond', async (t) => {
   const fixture = await Fixture.create(t);
   await fixture.create(server(2));
   assert.equal(await fixture.scale(server(2)), false);

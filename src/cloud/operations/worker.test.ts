@@ -236,7 +236,7 @@ test('deletes old operations of deleted clusters, and none of existing clusters'
   ]);
 });
 
-test('resumes at the step that the plan names if an earlier process ended in a later one', async (t) => {
+test('returns to the step that the plan names if the earlier process ended in a later step', async (t) => {
   const runs: string[] = [];
   const steps = ['place', 'start', 'probe'].map((name) => ({ name, run: async () => void runs.push(name) }));
   const fixture = await Fixture.create(t, steps, 'start');

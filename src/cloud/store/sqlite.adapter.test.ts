@@ -48,7 +48,7 @@ test('keeps nothing of a transaction that was rolled back', async (t) => {
   assert.deepEqual(await names(), []);
 });
 
-test('has another state after each write of any process, and the same one until then', async (t) => {
+test('the state differs after each write of any process, and stays the same until then', async (t) => {
   const { store, state, path, names } = await aStore(t);
   const other = new DatabaseSync(path);
   const seen = new Set<unknown>();

@@ -243,7 +243,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('shares no report that was taken before a compaction began', async () => {
+  it('takes a new report after a compaction begins instead of sharing an earlier one', async () => {
     const { agent, kv } = await anAgent();
     await nextTurn();
     const held = deferred<void>();

@@ -94,7 +94,7 @@ describe('MapWriter', () => {
     });
   });
 
-  it('takes the place of the process that it continues, and of no other', async () => {
+  it('replaces in the in-sync set the process that it continues, and no other', async () => {
     const confirm = { shard: 0, epoch: 5, kind: 'confirm' } as const;
     const { change, stored } = await aWriter(
       { ...promoted, lastActive: { node: 'two', epoch: 3 } },
@@ -159,7 +159,7 @@ describe('MapWriter', () => {
     assert.equal((await change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
   });
 
-  it('notes that the active has handed the shard over, for the epoch after it alone', async () => {
+  it('records a complete handover with its epoch, and removes the record of an earlier one', async () => {
     const { change, stored } = await aWriter({ ...serving, handedOver: 2 });
     const stop = { shard: 0, epoch: 4, kind: 'stop', successor: 'two' } as const;
     const outcome = await change({ ...stop, isComplete: true });
@@ -170,7 +170,7 @@ describe('MapWriter', () => {
     assert.deepEqual(await restarted.stored(), { ...stoppedHere, epoch: 5, chain: [1, 0] });
   });
 
-  it('takes the nodes that a handed over shard leaves out of it when it confirms the move', async () => {
+  it('removes the nodes that a shard leaves when it confirms a complete handover, and only then', async () => {
     const inSync = [...(promoted.inSync ?? []), [2, 'third'] as const];
     const confirm = { shard: 0, epoch: 4, kind: 'confirm' } as const;
     const moving: ShardPlacement = { ...promoted, inSync, incoming: [2], stopped: 3, handedOver: 3 };

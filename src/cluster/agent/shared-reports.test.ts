@@ -38,7 +38,7 @@ test('a report serves all readers until a client got an answer', async () => {
   assert.equal(taken.length, 2);
 });
 
-test('a client that got an answer while a report is taken waits for the one after it', async () => {
+test('a client whose request was answered while a report was taken waits for the next report', async () => {
   const { reports, work, taken, end } = someReports();
   void reports.read();
   work.count++;
@@ -54,7 +54,7 @@ test('a client that got an answer while a report is taken waits for the one afte
   assert.deepEqual([isServed, taken.length], [true, 2]);
 });
 
-test('what happens without a client is shown a little later', async () => {
+test('changes that no client made are in reports after 20 ms', async () => {
   const { reports, clock, taken, end } = someReports();
   void reports.read();
   await end();

@@ -155,7 +155,7 @@ describe('bucket records', () => {
     assert.equal('vBucketServerMap' in cache, false);
   });
 
-  it('contain only paths that answer', async () => {
+  it('contain only paths that the node answers', async () => {
     const { request, kv } = await aBucket({ flushEnabled: 1 });
     kv.key = 'some';
     const { body } = await request(`${buckets}/b`);
@@ -378,7 +378,7 @@ describe('bucket requests', () => {
     }
   });
 
-  it('can be replaced by a section of services in calls for statistics only', async () => {
+  it('accept the name of a service section in place of a bucket in calls for statistics only', async () => {
     const { request } = await aBucket();
     for (const [path, status] of [
       ['@query/stats', 200],

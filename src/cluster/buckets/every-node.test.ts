@@ -39,7 +39,7 @@ async function threeNodes(
 }
 
 describe('the data services of all nodes', () => {
-  it('have applied a revision when each node with documents has', async () => {
+  it('have applied a revision once every node with documents has applied it', async () => {
     for (const [others, isApplied] of [
       [true, true],
       [false, false],

@@ -25,7 +25,7 @@ it('has the version of its oldest node', () => {
   assert.equal(releaseName(ownVersion), '0.3');
 });
 
-it('names every version, and no part waits for one that does not exist', () => {
+it('every version has a release name, and no feature needs a version that does not exist', () => {
   assert.doesNotMatch(releaseName(ownVersion), /after/);
   for (const version of Object.values(since)) assert.ok(version > 1 && version <= ownVersion);
 });

@@ -151,7 +151,7 @@ describe('a member that takes the configuration over', () => {
     for (const name of 'bd') assert.deepEqual(members.node(name).followed, ['c in 2'], name);
   });
 
-  it('is one of two that are asked at once', async () => {
+  it('is the only one if two members are asked at the same time', async () => {
     for (const names of ['abc', 'abcd', 'abcde'])
       for (const laterMs of [0, 20, 90, 110, 240, 260, 400]) {
         const members = new Members(names);
@@ -222,7 +222,7 @@ describe('a member that takes the configuration over', () => {
 });
 
 describe('the configuration that was taken over', () => {
-  it('raises the epochs of the shards whose active has failed, above all that it may have confirmed', () => {
+  it('raises the epochs of the shards whose active has failed above every epoch that the active may have confirmed', () => {
     const shards = [
       { epoch: 3, chain: [0, 1], confirmed: 'boot a', stopped: 2 },
       { epoch: 5, chain: [1, 0], confirmed: 'boot b' },

@@ -72,7 +72,7 @@ test('refuses names, sizes and numbers above the limits, and scopes that do not 
   assert.match(await refusal(null, 'one-more'), /at most 500 libraries/);
 });
 
-test('functions are refused above a size of all together', async () => {
+test('functions are refused above a limit on the size of all of them', async () => {
   const { functions } = aService();
   await functions.start();
   const create = (name: string, bytes: number) => {

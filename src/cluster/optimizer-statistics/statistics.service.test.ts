@@ -53,7 +53,7 @@ test('stores, replaces and deletes by expression, and reports changes of another
   assert.deepEqual(namesIn(service), []);
 });
 
-test('refuses too many, too large and those of no collection', async () => {
+test('refuses too many statistics, too large ones, and those of a collection that does not exist', async () => {
   const { service } = aService();
   await service.start();
   const refusal = async (change: Parameters<StatisticsService['change']>[0]) => {

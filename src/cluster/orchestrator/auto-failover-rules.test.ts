@@ -81,7 +81,7 @@ describe('the rules of automatic failover', () => {
     assert.match(notice ?? '', /data service is 1/);
   });
 
-  it('keep one node of each other service, and none of them moves before the data nodes can', () => {
+  it('keep one node of each other service, and fail none of them over while a failed data node cannot be', () => {
     assert.deepEqual(decided('a b q1 q2: q1'), ['q1']);
     assert.deepEqual(decided('a b q1: q1'), [
       '',

@@ -50,7 +50,7 @@ const firstOf = (node: string): number =>
   map.shards.findIndex(({ chain }) => map.nodes[chain[0] ?? -1] === node);
 
 describe('the positions of copies', () => {
-  it('come from the nodes of which one of several may be promoted', async () => {
+  it('are asked of each node that may be promoted, if there are several', async () => {
     const { askedNodes, positions } = gathered({ b: answerOf('b', 7) });
     const { position } = await positions.statesAfter('x', map, ['c']);
     const shard = firstOf('c');

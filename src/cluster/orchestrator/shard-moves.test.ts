@@ -152,7 +152,7 @@ describe('moves of shards', () => {
     assert.equal(advance(withdrawn, 64), null);
   });
 
-  it('begin others in the write that completes some', () => {
+  it('begin in the same write in which earlier ones complete', () => {
     const from = stable(planned('a', 0));
     let map = advance(startMoves(from, planned('b', 0, from), 'plan'), 4);
     const moving = () => map?.shards.flatMap(({ incoming }, shard) => (incoming ? [shard] : []));

@@ -202,7 +202,7 @@ describe('security settings', () => {
     assert.equal((await request(path)).body.disableUIOverHttp, false);
   });
 
-  it('refuse suites that no allowed version has, whichever of the two changes', async () => {
+  it('refuse cipher suites that no allowed TLS version has, whichever of the two settings changes', async () => {
     const { request } = await aManager();
     const list = JSON.stringify([gcm128]);
     const text =

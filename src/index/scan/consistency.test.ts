@@ -97,7 +97,7 @@ test('a wait ends when the state changes after the positions', async () => {
   assert.equal(wait.listeners.size, 0);
 });
 
-test('every wait ends: by its timeout, by the bound of all waits, or with the request', async (t) => {
+test('every wait ends: at its own timeout, at the longest time for any wait, or with the request', async (t) => {
   t.plan(3);
   for (const waitMs of [1_000, 0]) {
     const wait = new TestWait();

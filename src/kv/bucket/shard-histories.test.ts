@@ -63,7 +63,7 @@ test('the history and the epoch are on disk before the vbucket is active, withou
   assert.deepEqual(Buffer.from(record?.failover ?? ''), prepared);
 });
 
-test('all changes are on disk too where that is required', async () => {
+test('a history is prepared with all changes on disk, if that is required', async () => {
   const { b } = await aCopy();
   await settled(b, b.bucket.shards.prepare([vb], true));
   assert.equal(b.bucket.columns.persistedSeqno[vb], b.bucket.columns.highSeqno[vb]);
@@ -152,7 +152,7 @@ test('a history that was prepared inside of a snapshot is not used once it has m
   assert.equal(b.bucket.columns.persistedSeqno[vb], 6);
 });
 
-test('so does one whose process is named at its start, also after a clean stop', async () => {
+test('a process that starts as the active inside of a snapshot shows all it has, and its history begins before the snapshot', async () => {
   for (const isClean of [false, true]) {
     const { b, disk } = await aHalfReceivedSnapshot();
     await settled<unknown>(b, isClean ? b.bucket.stop() : b.bucket.writeAll());
@@ -165,7 +165,7 @@ test('so does one whose process is named at its start, also after a clean stop',
   }
 });
 
-test('the file of an active tells where it is whole though it ends just before a half-received snapshot does', async () => {
+test('the file of an active tells its last consistent seqno although it ends inside of a half-received snapshot', async () => {
   const { b, disk } = await aCopy();
   const { applier, columns } = b.bucket;
   assert.equal(applier.begin(vb, { start: 3, end: 8 }), Status.success);

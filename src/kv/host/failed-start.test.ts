@@ -21,7 +21,7 @@ for (const [failing, said] of [
   ['open', []],
   ['open any file', []],
 ] as const)
-  test(`a bucket that fails to ${failing} ${said.length > 0 ? 'says that it continues no process' : 'says nothing: a later process may have all memory'}`, async () => {
+  test(`a bucket that fails to ${failing} ${said.length > 0 ? 'tells other nodes that it continues no process' : 'tells other nodes nothing, since a later process may have all memory'}`, async () => {
     const boots: (readonly string[])[] = [];
     let warmed = 0;
     const replication = {

@@ -268,7 +268,7 @@ test('tables that grew and pages with other memory are requested anew', async ()
   assert.equal(await s.read('document 0'), `document 0 ${'w'.repeat(700)}`);
 });
 
-test('after many turns with changes the reader asks once more', async () => {
+test('a reader reads between about 64 turns with changes, and then has to ask the data thread again', async () => {
   const s = await started();
   s.store('a');
   assert.equal(await s.read('a'), 'value');

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { ContinuedBoots } from './continued-boots.ts';
 import type { PeerMessage } from './frames.ts';
 
-it('knows nothing of a connected process that has not said which ones it continues, unless it never says so', () => {
+it('a connected process that has not said which processes it continues is unknown, unless its version never says that', () => {
   const sent: PeerMessage[] = [];
   const boots = new Map<string, string>();
   const speakers = new Set(['b']);

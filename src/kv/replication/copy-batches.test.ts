@@ -142,7 +142,7 @@ function batchesIn(frames: Buffer): Received[] {
   return found;
 }
 
-it('of one turn share frames, also where these grow or end between', () => {
+it('of one turn share frames, also if a frame grows or ends between two of them', () => {
   const large = anItem(1, Buffer.alloc(50_000, 'x'));
   const batches = Array.from({ length: 300 }, (_, vb) => (vb % 50 === 7 ? [large] : [anItem(1), anItem(2)]));
   const frames = framesOf(...batches);

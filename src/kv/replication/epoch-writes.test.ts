@@ -44,7 +44,7 @@ test('a named node whose disk does not take the epoch passes the shard on, and l
   for (const node of nodes) node.crash();
 });
 
-test('a shard that is named for full disks alone goes round once, and is then served', async (t) => {
+test('a shard whose nodes all have full disks is passed to each of them once, and is then served', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
   const { clock, map } = cluster;
   const { disks, nodes } = await started(cluster);

@@ -101,7 +101,7 @@ test('a copy with versions that a new active lacks, since it has a part of a sna
   for (const node of [b, c]) node.crash();
 });
 
-test('its streams show all it has at once, and those of clients that may have seen more begin before that snapshot', async (t) => {
+test('a new active with a part of a snapshot shows streams all it has, and rolls back clients that may have seen more', async (t) => {
   const { cluster, b, c, whole, high, history } = await aHalfReceivedSnapshot(t);
   const { changes } = b.bucket;
   await cluster.clock.run(3_000);

@@ -22,7 +22,7 @@ it('reports the loss of a connection that a new one replaces, so that every feed
   peers.close();
 });
 
-it('sends on after bytes that the other node did not apply, as after those that it applied', () => {
+it('sends more after the other node has answered for all bytes, even if it failed to apply them', () => {
   let hasRoom = 0;
   const peers = aPeer({ hasRoom: () => hasRoom++ });
   const link = new RecordingLink();

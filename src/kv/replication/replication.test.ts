@@ -256,7 +256,7 @@ for (const isNew of [true, false])
     for (const node of nodes) if (node !== a) node.crash();
   });
 
-test('an active that keeps running is replaced once the promise to it ends, although its beats are answered', async (t) => {
+test('an active that keeps running is replaced once the promise to it ends, although other nodes answer its beats', async (t) => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(aSeed(t), names, 2);
   const { clock, map } = cluster;

@@ -118,7 +118,7 @@ describe('text messages between nodes', () => {
     }
   });
 
-  it('need all fields but the optional ones, not those of their prototype', () => {
+  it('need every field that is not optional as their own, not from their prototype', () => {
     const optional = [
       'saysPromise',
       'promiseMs',
@@ -136,7 +136,7 @@ describe('text messages between nodes', () => {
       }
   });
 
-  it('are refused where they are no message', () => {
+  it('are refused if their text is not a message', () => {
     const texts = [
       '',
       '{',

@@ -47,7 +47,7 @@ test('a scan warns of rows that the user may not see', async () => {
   }
 });
 
-test('prepared statements are shown without passwords of CURL(), and without a plan that has some', async () => {
+test('prepared statements are shown without passwords of CURL(), and with their plan only if it contains none', async () => {
   const { service, ask, answerOf } = aQueryService({ completedThresholdMs: 0 });
   const origin = originOf('admin', 'password');
   const shown = async (what: string) => {

@@ -163,7 +163,7 @@ test('documents in batches are those of the data port, also large ones and those
   }
 });
 
-test('an id that is longer than its length can tell is of no document, and reads none', async () => {
+test('an id whose length does not fit into its field names no document, and reads no other', async () => {
   await using both = await served();
   const stored = Array.from({ length: 200 }, (_, at) => `k${at}`).filter(
     (id) => (vbucketOf(id) & 0x80) === 0,

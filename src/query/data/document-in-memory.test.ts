@@ -40,7 +40,7 @@ test('a document in memory has its metadata, and bytes that outlast the next doc
   assert.equal(Buffer.from(bytes).toString(), '{"a":1}');
 });
 
-test('large and compressed values are not where the next document is copied', () => {
+test('large and compressed values are not in the memory into which the next document is copied', () => {
   const document = new DocumentInMemory();
   const large = Buffer.from(`{"a":"${'long '.repeat(60_000)}"}`);
   document.set('large', found(large, Datatype.json));

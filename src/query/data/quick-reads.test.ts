@@ -4,7 +4,7 @@ import type { SlotMessage } from '#wire/document-batch.ts';
 import { RequestSlot } from '#wire/request-slot.ts';
 import { QuickReads } from './quick-reads.ts';
 
-test('the more reads in a row found the data thread busy, the more take another way before the next attempt', () => {
+test('the more reads in a row found the data thread busy, the more go through the data port before the next attempt', () => {
   const slot = new RequestSlot();
   const answering = new RequestSlot(slot.memory);
   let isBusy = true;
@@ -36,7 +36,7 @@ test('the more reads in a row found the data thread busy, the more take another 
   for (let round = 0; round < 3; round++) assert.equal(reads.read('b', 0, ['k'])?.toString(), 'entries');
 });
 
-test('a request that does not fit takes another way', () => {
+test('a request that does not fit into the slot is left to the data port', () => {
   const reads = new QuickReads({ postMessage: () => {} });
   assert.equal(reads.read('b', 0, Array<string>(100).fill('k'.repeat(246))), null);
 });

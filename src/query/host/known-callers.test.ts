@@ -21,7 +21,7 @@ function callers() {
   return { known, ask };
 }
 
-test('a known caller is asked for once, and again after its account changed', async () => {
+test('the account of a caller is asked for once, and again after it changed', async () => {
   const { known, ask } = callers();
   assert.equal(await ask('a'), 1);
   assert.equal(await ask('a'), 0);

@@ -30,7 +30,7 @@ test('a session counts each statement of its query context until its time is ove
   assert.deepEqual([session.state, sessions.areCollecting], ['completed', false]);
 });
 
-test('a session takes the statements of its user that took longer than its threshold', () => {
+test('a session records the statements of its user that took longer than its threshold', () => {
   const { sessions } = someSessions();
   const session = sessions.start({ ...options, user: 'ann', responseMs: 10 });
   sessions.add(ended({ text: 'SELECT 1', elapsedMs: 10 }));
@@ -52,7 +52,7 @@ test('a session collects a limited number of runs and bytes', () => {
   assert.deepEqual([few?.statements().length, many?.statements().length], [3, 5]);
 });
 
-test('nothing is passed on to sessions that have all their runs', () => {
+test('a session that has all its runs collects nothing more', () => {
   const { sessions } = someSessions();
   sessions.start({ ...options, queryCount: 1 });
   assert.equal(sessions.areCollecting, true);

@@ -60,7 +60,7 @@ test('a statement that is cancelled gives its turn to the next', async () => {
   assert.equal(queue.queued, 0);
 });
 
-test('a turn that is given up goes to the next, once', async () => {
+test('a turn that is ended twice goes to one waiting statement only', async () => {
   const { queue, plan, planned, signal } = aQueue();
   const turn = await queue.enter('a', signal);
   const next = plan(1, 0);

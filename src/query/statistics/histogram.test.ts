@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Histogram } from './histogram.ts';
 
-test('equal bins, and one bin for a value that fills it alone', () => {
+test('bins have equal numbers of rows, and a value that fills a bin has it alone', () => {
   const histogram = new Histogram(200, 10);
   for (let at = 0; at < 100; at++) histogram.add(at, at === 50 ? 101 : 1);
   const { bins, distinct } = histogram.finish(1);

@@ -8,7 +8,7 @@ const chances = () => {
   return () => below(1_000_000) / 1_000_000;
 };
 
-test('each row has the same chance', () => {
+test('each row has the same chance to be in the sample', () => {
   const chance = chances();
   let sum = 0;
   for (let round = 0; round < 40; round++) {
@@ -21,14 +21,14 @@ test('each row has the same chance', () => {
   assert.ok(mean > 460 && mean < 540, `the mean of 0 to 999 is ${mean}`);
 });
 
-test('above its bytes it keeps every second row', () => {
+test('above its limit of bytes a sample drops every second row', () => {
   const sample = new ValueSample({ rows: 1_000, bytes: 10_000 }, [false]);
   for (let at = 0; at < 1_000; at++) sample.offer(chances(), () => `{"0":"${'x'.repeat(100)}"}`);
   assert.ok(sample.size > 10 && sample.size <= 86, `${sample.size}`);
   assert.equal(sample.seen, 1_000);
 });
 
-test('missing values, arrays and long values', () => {
+test('a sample keeps missing values, shortens long ones, and counts the elements of arrays', () => {
   const sample = new ValueSample({ rows: 9, bytes: 1 << 20 }, [false, true]);
   const offer = (row: object) => sample.offer(chances(), () => JSON.stringify(row));
   offer({ 0: null, 1: [1, 2] });

@@ -159,7 +159,7 @@ describe('a mirror with a copy', () => {
     await clock.until(store[Symbol.asyncDispose]());
   });
 
-  it('does not start from a state of a store that it never followed', async () => {
+  it('does not start from a copy of a store of which the node recorded no state', async () => {
     using simulation = aSimulation();
     const { clock, mirror, seen } = simulation;
     const { store: first } = mirror();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { beginFeed } from './feed-watch.ts';
 
-test('a feed that begins after its time limit is stopped then', async () => {
+test('a feed that begins after its time limit is stopped at once', async () => {
   const clock = new ManualClock();
   const begun = Promise.withResolvers<{ stop(): void }>();
   const feed = { changed() {}, complete() {}, lost() {} };

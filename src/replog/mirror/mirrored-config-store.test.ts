@@ -280,7 +280,7 @@ describe('mirrored configuration store', () => {
     assert.equal(store.problem, null);
   });
 
-  it('is not kept from the first founder that it follows', async () => {
+  it('follows its first founder even if it was fenced before it knew one', async () => {
     const simulation = new Simulation(10);
     const { clock, servers } = simulation;
     servers.term = { epoch: 2, founder: 'b' };

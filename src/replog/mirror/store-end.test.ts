@@ -115,7 +115,7 @@ describe('a store that ends', () => {
     t.diagnostic(`${unknown} of unknown outcome`);
   });
 
-  it('makes in the next store what was refused in the one that ended', async () => {
+  it('refuses changes, which its nodes then make in the next store', async () => {
     const { count, done, unknown, refused } = await ending(7, false);
     assert.deepEqual([count, done, unknown, refused], [36, 36, 0, 0]);
   });
@@ -159,7 +159,7 @@ describe('a store that ends', () => {
     assert.equal(endIn({ key: 'k', json: '1', revision: 1, writes: null }), null);
   });
 
-  it('says that the outcome is unknown while no server answers, and ends when one made the change', async () => {
+  it('reports an unknown outcome while no server answers, and ends later if a server made the last change', async () => {
     const simulation = aSimulation(6);
     const { clock } = simulation;
     const { link, mirror } = await simulation.started();

@@ -88,7 +88,7 @@ test('a row may need any number of different subqueries, also in loops within ea
   assert.deepEqual(nested.rows, [(10_400 * 10_399) / 2]);
 });
 
-test('a loop that looks ahead for subqueries returns what it returns without, and runs at most twice as many', async () => {
+test('a loop that looks ahead for subqueries returns the same as one that does not, and runs at most twice as many', async () => {
   let subqueries = 0;
   const special = () => `${++subqueries}`;
   const found = await run(
@@ -125,7 +125,7 @@ test('a loop does not look ahead for subqueries that call another server or a fu
   }
 });
 
-test('what a subquery held that failed without need does not count', async () => {
+test('memory of a subquery that failed does not count if the loop did not need the subquery', async () => {
   const joined = `SELECT RAW x + z FROM [1] z JOIN ARRAY_RANGE(0, CASE WHEN x > 4 THEN 20000 ELSE 1 END) y ON y >= 0 LIMIT 1`;
   const any = (wanted: number) => `ANY x IN ARRAY_RANGE(1, 8) SATISFIES (${joined})[0] = ${wanted} END`;
   const given = { memoryQuotaBytes: 500_000 };

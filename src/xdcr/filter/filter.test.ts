@@ -302,7 +302,7 @@ test('lookahead and lookbehind select as in JavaScript', () => {
   );
 });
 
-test('a regular expression is turned around by its parts', () => {
+test('a regular expression is mirrored part by part', () => {
   for (const [pattern, mirrored] of [
     ['^air(?=p)', '(?<=p)ria$'],
     ['(?i)ab+|c{2,}?d', '(?i)b+a|dc{2,}?'],

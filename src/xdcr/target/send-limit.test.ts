@@ -36,7 +36,7 @@ test('no more bytes are sent than the limit allows, whatever their number', () =
   }
 });
 
-test('time without documents is not saved up for later', () => {
+test('time without documents does not allow more bytes later', () => {
   const clock = new ManualClock();
   const limit = new SendLimit(mib, clock);
   limit.sent(mib);

@@ -39,7 +39,7 @@ test('a process that cannot be recorded ends', { skip: process.platform !== 'lin
   await eventually(() => assert.equal(children(), before));
 });
 
-test('a node is watched on where its log cannot be copied', async (t) => {
+test('a node whose log cannot be copied is still watched', async (t) => {
   const folder = aFolder(t);
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   t.after(() => child.kill());

@@ -104,7 +104,7 @@ test('under load each fourth flush writes the changes that other nodes have, and
   assert.deepEqual(onDisk(), [changes, changes, changes], 'without load nothing waits longer');
 });
 
-test('a pause of clients ends no load, and few changes are load enough for those that other nodes have', async () => {
+test('load lasts over a short pause of clients, and few changes are load enough to delay those that other nodes have', async () => {
   const b = await aBucket();
   const copied = vb + 4;
   addMember(b, copied);
@@ -128,7 +128,7 @@ test('a pause of clients ends no load, and few changes are load enough for those
   assert.ok(b.bucket.documents.persistedSeqno(copied) > 2 * 360);
 });
 
-test('what other nodes have waits two seconds at most, also where it is more than a batch', async () => {
+test('changes that other nodes have are written within two seconds, even more than fit into a batch', async () => {
   const b = await aBucket();
   const { columns, documents } = b.bucket;
   const copied = Array.from({ length: columns.count / 4 }, (_, each) => vb + 4 * each).slice(0, 8);
@@ -151,7 +151,7 @@ test('what other nodes have waits two seconds at most, also where it is more tha
   assert.ok(longestMs > 1_500 && longestMs <= 2_000, `${longestMs} ms`);
 });
 
-test('what a silent member has not received is written as if there were none', async () => {
+test('changes that a silent member has not received do not wait for a later flush', async () => {
   const b = await aBucket();
   const copied = vb + 4;
   addMember(b, copied);
@@ -186,7 +186,7 @@ test('a write that a client awaits on disk does not wait for two seconds behind 
   }
 });
 
-test('under load more than a batch waits too, and then all of it is written', async () => {
+test('under load even more than a batch waits for the delay, and is then written completely', async () => {
   const b = await aBucket();
   const vbs = [3, 7, 11];
   const value = Buffer.alloc(64 * 1024);
@@ -205,7 +205,7 @@ test('under load more than a batch waits too, and then all of it is written', as
   assert.deepEqual(onDisk(), [1600, 1600, 1600], 'what changed meanwhile waits for the next delay');
 });
 
-test('a bucket with a larger share of the disk writes after 5 ms', async () => {
+test('a bucket of high priority writes changes after 5 ms', async () => {
   const b = await aBucket({ priority: 'high' });
   b.store('k', { vb });
   await advance(b, 5);

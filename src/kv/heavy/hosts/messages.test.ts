@@ -5,7 +5,7 @@ import { withBuffers } from './messages.ts';
 
 const megabytes = (): number => process.memoryUsage().external / 1e6;
 
-test('both threads weigh a document that one sends the other', () => {
+test('the memory of a document counts in the thread that sends it and in the thread that receives it', () => {
   const before = megabytes();
   const memory = largeMemory(2 ** 26);
   assert.ok(memory !== null);
