@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { pagedMemory, reportToCollector, sharedMemory } from './shared-memory.ts';
 
 const mebibyte = 1024 * 1024;
-/** Without counted buffers the collector frees none of this many. */
+/** If the collector did not count the buffers, it would free none of this number of them. */
 const takenMax = 1024;
 
 /**

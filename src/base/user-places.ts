@@ -78,7 +78,7 @@ export class UserQueue<T extends { readonly user: string }> {
     this.#limits.take(item.user);
   }
 
-  /** False: it does not wait. */
+  /** Returns false if the item does not wait. */
   remove(item: T): boolean {
     const at = this.#waiting.indexOf(item);
     if (at >= 0) this.#removeAt(at);

@@ -8,7 +8,7 @@ export interface ShardSpec {
   readonly epoch: number;
   /** Ids of the nodes to which the map gives a copy. */
   readonly replicas: readonly string[];
-  /** Id of the node that the map names as active; absent where none is. */
+  /** Id of the node that the map names as active; absent if the map names none. */
   readonly active?: string;
   /** The boot id of the active that confirmed the epoch. */
   readonly confirmed?: string;
@@ -95,7 +95,7 @@ export type ShardChange =
       readonly kind: 'confirm';
       /** Other members whose process has restarted: what was in the memory of all is lost, and this one leaves them out. */
       readonly restarted?: readonly string[];
-      /** The boot of the process that stopped cleanly, whose memory this one has: it takes the place of that one in the in-sync set. */
+      /** The boot of the cleanly stopped process whose memory this process has. This process replaces that one in the in-sync set. */
       readonly continues?: string;
     }
   | {

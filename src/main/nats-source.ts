@@ -10,7 +10,7 @@ export type NatsOptions = Pick<
   'engine' | 'nats-bucket' | 'nats-credentials' | 'nats-ca' | 'nats-cert' | 'nats-key'
 >;
 
-/** Null: it is not on NATS servers. Options replace what the cluster said, which may be outdated. */
+/** Returns null if the configuration is not on NATS servers. Options have precedence over what the cluster said, which may be outdated. */
 export function natsSourceOf(
   options: NatsOptions,
   { onNats }: Pick<MembershipFile, 'onNats'>,

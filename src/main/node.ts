@@ -300,7 +300,7 @@ export class Node {
     return { host, port, localAddress };
   }
 
-  /** Admits the readiness checks of this process; with an operator address they connect from that one, which is always admitted. */
+  /** Admits the readiness checks of this process; with an operator address they connect from that address, which is always admitted. */
   private admitted(clients: readonly string[] | null): readonly string[] | null {
     const isOwnNeeded = this.isStarting && this.options['operator-address'] === undefined;
     return clients === null || !isOwnNeeded ? clients : [...clients, '127.0.0.0/8', '::1', this.localHost];

@@ -35,7 +35,7 @@ export interface OpenedNode {
   /** Where the configuration is; null: in the data folder. */
   description: string | null;
   store: ConfigStore;
-  /** What this member has of the configuration; null: it stores it itself. */
+  /** The copy of the configuration on this member. Null on a node that stores the configuration itself. */
   mirror: MirroredConfigStore | null;
   /** Stores this configuration in the data folder, and uses it from now on. */
   takeOver(content: StoreContent): Promise<void>;
@@ -47,7 +47,10 @@ export interface OpenedNode {
   useServers(parameters: NatsJoinParameters): Promise<void>;
   /** The configuration store on servers that nodes run. Null while the configuration is not on such servers. */
   onServers: { readonly store: SwitchingConfigStore; readonly mirror: MirroredConfigStore } | null;
-  /** Calls `record`, which stores durably who the founder is (possibly this node), and uses that founder from then on. A member calls `created` when it has its mirror. */
+  /**
+   * Calls `record`, which stores durably who the founder is (possibly this node), and uses that founder from then on. A member calls
+   * `created` when it has its mirror.
+   */
   leaveServers(record: () => void, created: () => void): Promise<void>;
 }
 

@@ -144,7 +144,7 @@ export interface OtherQueryNodes {
   rows(keyspace: string): Promise<RowsOfNodes>;
   /** @throws Error when the node does not answer */
   rowsAfter(keyspace: string, node: string, after: string): Promise<RowsPage>;
-  /** The statement that a client prepared on one of them; null: none that answers has it. */
+  /** The statement that a client prepared on another node; null if no node that answers has it. */
   prepared(name: string, queryContext: string): Promise<PreparedText | null>;
   /** Removes from those that answer what they have under a name, unless it is this statement. */
   discardPrepared(replaced: ReplacedStatement): Promise<void>;

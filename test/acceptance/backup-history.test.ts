@@ -102,7 +102,7 @@ describe('backups of random histories', () => {
       assert.equal(again.buckets[0]?.skipped, size, 'a second restore changes nothing');
       const [first] = states.keys();
       const last = [...states.keys()].at(-1) as string;
-      // The bucket has the last state; a flush and the first one must leave nothing of it.
+      // The bucket has the last state. A restore of the first state with a flush must leave nothing of it.
       await restore(to, folder, { backup: first, replaces: true });
       assert.deepEqual(differences(states.get(first as string) as BucketState, await stateOf(to, 'b')), []);
       await restore(to, folder, { backup: last, isForced: true });

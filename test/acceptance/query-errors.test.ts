@@ -6,8 +6,8 @@ import type { Cluster } from 'couchbase';
 import { administrator, eventually } from '../support/node-process.ts';
 import { type Account, QueryClient } from '../support/query-client.ts';
 import {
-  type ElsewhereProvoked,
   type Provocation,
+  type ProvokedByTest,
   type Provoking,
   provocations,
 } from '../support/query-refusals.ts';
@@ -65,12 +65,12 @@ async function send({ statement, parameters = {}, asReader }: Provoking): Promis
   return [...errors, ...warnings].map(({ code }) => code);
 }
 
-const isElsewhere = (provocation: Provocation): provocation is ElsewhereProvoked =>
+const isProvokedByTest = (provocation: Provocation): provocation is ProvokedByTest =>
   typeof provocation === 'object' && 'test' in provocation;
 
 test('each declared code is provoked by its request', async (t) => {
   for (const [number, provocation] of Object.entries(provocations)) {
-    if (isElsewhere(provocation)) continue;
+    if (isProvokedByTest(provocation)) continue;
     const request = typeof provocation === 'string' ? { statement: provocation } : provocation;
     await t.test(`${number}: ${request.statement ?? 'prepared'}`, async () => {
       const codes = await send(request);
@@ -81,7 +81,7 @@ test('each declared code is provoked by its request', async (t) => {
 
 test('each other code is named in the test that provokes it', () => {
   for (const [number, provocation] of Object.entries(provocations)) {
-    if (!isElsewhere(provocation)) continue;
+    if (!isProvokedByTest(provocation)) continue;
     const text = readFileSync(new URL(`../../${provocation.test}`, import.meta.url), 'utf8');
     assert.match(text, new RegExp(`\\b${number}\\b`), `${provocation.test} does not name ${number}`);
   }

@@ -66,7 +66,8 @@ test('only documents that match arrive, and a changed expression starts again or
   const path = `/settings/replications/${encodeURIComponent(id)}`;
   const change = (filterExpression: string, filterSkipRestream: string) =>
     source.request(path, 'POST', { filterExpression, filterSkipRestream }).then(bodyOf);
-  // Goes on: odd documents that are there already do not arrive. Paused, so that none is left out by the former expression.
+  // The replication continues, so odd documents that exist already do not arrive. It is paused during the change, so that the former expression
+  // leaves out no new document.
   const pause = (pauseRequested: string) => source.request(path, 'POST', { pauseRequested }).then(bodyOf);
   await pause('true');
   await eventually(async () => assert.equal((await taskOf(source)).status, 'paused'));
@@ -75,7 +76,7 @@ test('only documents that match arrive, and a changed expression starts again or
   await pause('false');
   const isSecond = (index: number) => isFirst(index) || (index >= 1000 && index % 2 === 1);
   await whenHolds(target, indexesTo(1100, isSecond));
-  // From the start.
+  // The replication starts again.
   await change('index >= 900', 'false');
   await whenHolds(
     target,

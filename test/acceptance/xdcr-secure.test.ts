@@ -52,7 +52,7 @@ test('half: the password is encrypted, and documents are not', { timeout }, asyn
   await store(source, 0, 500);
   await createReplication(source);
   assert.equal((await whenEqual(source, target)).size, 500);
-  // Without a certificate that of the target is trusted, as its administrator sees it.
+  // A reference without a certificate trusts the certificate that the target reports to its administrator.
   const trusting = referenceTo(target, { secureType: 'half', ...account });
   const edited = (await refer(source, trusting, '/there').then(bodyOf)) as Record<string, unknown>;
   assert.deepEqual([edited['secureType'], edited['certificate']], ['half', certificate]);

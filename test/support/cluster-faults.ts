@@ -27,7 +27,7 @@ const anyNode = (random: Random): number => random(clusterSize);
 const anyFollower = ({ random, cluster }: FaultScene): number =>
   cluster.natsServers.length > 0 ? anyNode(random) : 1 + random(clusterSize - 1);
 const otherNodes = (node: number): number[] => [0, 1, 2].filter((other) => other !== node);
-/** Another machine than that of the node: of a node, or of a NATS server. */
+/** A machine other than the node's own: it runs another node, or a NATS server. */
 const anyOther = (node: number, { cluster, random }: FaultScene): number =>
   (node + 1 + random(cluster.network.size - 1)) % cluster.network.size;
 

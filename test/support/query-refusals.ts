@@ -10,18 +10,18 @@ export interface Provoking {
 }
 
 /** A test that makes the situation, which is more than one request, and compares the number. */
-export interface ElsewhereProvoked {
+export interface ProvokedByTest {
   readonly test: string;
 }
 
-export type Provocation = string | Provoking | ElsewhereProvoked;
+export type Provocation = string | Provoking | ProvokedByTest;
 
-const requests: ElsewhereProvoked = { test: 'src/query/request/request.test.ts' };
-const service: ElsewhereProvoked = { test: 'src/query/service/query-service.test.ts' };
-const provokedElsewhere: ElsewhereProvoked = { test: 'test/acceptance/query-errors.test.ts' };
-const interfaces: ElsewhereProvoked = { test: 'test/acceptance/query-interface.test.ts' };
-const transactions: ElsewhereProvoked = { test: 'test/acceptance/query-transactions.test.ts' };
-const crashes: ElsewhereProvoked = { test: 'src/query/transactions/crash.test.ts' };
+const requests: ProvokedByTest = { test: 'src/query/request/request.test.ts' };
+const service: ProvokedByTest = { test: 'src/query/service/query-service.test.ts' };
+const errorsTest: ProvokedByTest = { test: 'test/acceptance/query-errors.test.ts' };
+const interfaces: ProvokedByTest = { test: 'test/acceptance/query-interface.test.ts' };
+const transactions: ProvokedByTest = { test: 'test/acceptance/query-transactions.test.ts' };
+const crashes: ProvokedByTest = { test: 'src/query/transactions/crash.test.ts' };
 
 const vectors = (entry: unknown) => ({
   statement: 'SELECT 1',
@@ -52,10 +52,10 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   1180: service,
   1181: service,
   1182: service,
-  1191: provokedElsewhere,
-  1192: provokedElsewhere,
-  1193: provokedElsewhere,
-  1194: provokedElsewhere,
+  1191: errorsTest,
+  1192: errorsTest,
+  1193: errorsTest,
+  1194: errorsTest,
   1195: {
     statement: 'INSERT INTO shop (KEY, VALUE) VALUES ("k", 1), ("k", 2), ("k", 3)',
     parameters: { error_limit: 2 },
@@ -92,9 +92,9 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   4050: 'EXECUTE 5',
   4060: 'PREPARE p1 AS SELECT 2',
   4070: { parameters: { prepared: 'unknown', encoded_plan: 'garbage' } },
-  4080: provokedElsewhere,
+  4080: errorsTest,
   4090: service,
-  4091: provokedElsewhere,
+  4091: errorsTest,
   4092: 'PREPARE `__get` AS SELECT 1',
   4110: { statement: 'SELECT 1 FROM $x AS a USE KEYS "k"', parameters: { $x: [1] } },
   4210: 'SELECT a FROM shop GROUP BY b',
@@ -167,8 +167,8 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   12026: 'DROP SCOPE shop.nosuch',
   12027: 'CREATE COLLECTION shop.s.c',
   12028: 'DROP COLLECTION shop.s.nosuch',
-  12029: provokedElsewhere,
-  12030: provokedElsewhere,
+  12029: errorsTest,
+  12030: errorsTest,
   12033: { test: 'src/sqlpp/run/engine.test.ts' },
   13014: { statement: 'DELETE FROM shop', asReader: true },
   16003: 'SELECT SEARCH(shop, "x") FROM shop',
@@ -180,15 +180,15 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   17008: crashes,
   17009: interfaces,
   17010: transactions,
-  17011: provokedElsewhere,
+  17011: errorsTest,
   17012: interfaces,
   17014: interfaces,
-  17015: provokedElsewhere,
+  17015: errorsTest,
   17016: transactions,
   17018: crashes,
   17019: crashes,
-  17020: provokedElsewhere,
-  17021: provokedElsewhere,
+  17020: errorsTest,
+  17021: errorsTest,
   17097: service,
-  17099: provokedElsewhere,
+  17099: errorsTest,
 };

@@ -100,9 +100,9 @@ export class ReplicatedNode {
   #watch: { stop(): void } | null = null;
   #isOver = false;
   #hasMap = true;
-  /** False: it changes the map, but does not learn the outcome, and sees no map. */
+  /** False: the changes of the node reach the map, but the node gets no answer and sees no map. */
   receivesMap = true;
-  /** How much later than the others it sees a map. */
+  /** How much later than other nodes this node sees a map. */
   mapDelayMs = 0;
 
   constructor(cluster: NodeHost, name: string, boot: string, disk?: MemoryDisk) {

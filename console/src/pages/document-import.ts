@@ -130,7 +130,7 @@ async function store(
 
 interface Line {
   readonly number: number;
-  /** Null: it is too long. */
+  /** Null: the line is too long. */
   readonly content: Uint8Array | null;
   /** The bytes of the file up to its end. */
   readonly end: number;

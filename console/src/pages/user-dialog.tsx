@@ -64,7 +64,7 @@ export function UserDialog({ user, onClose }: { user?: User; onClose: () => void
           {...form.text('password')}
           required={!user}
           autocomplete="new-password"
-          hint={user ? 'Empty: it stays as it is.' : 'At least 6 characters.'}
+          hint={user ? 'Leave it empty to keep the password.' : 'At least 6 characters.'}
         />
       )}
       <RolesField

@@ -22,5 +22,5 @@ export async function mergeInterval(
   return runMerge({ folder, passphrase, start: chosen[0], end: chosen.at(-1) }, context);
 }
 
-/** Backups are named after the time at which they began; a merged one after that of the last. */
+/** The name of a backup is the time at which it began. The name of a merged backup begins with that of the last one. */
 const timeOf = (name: string): number => Date.parse(name.replace(/Z.*$/, 'Z').replaceAll('_', ':'));

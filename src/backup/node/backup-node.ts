@@ -220,7 +220,7 @@ export class BackupNode {
     const service = this.hasTls ? 'n1qlSSL' : 'n1ql';
     const node = await this.read('/pools/default/nodeServices', ({ nodesExt }: NodeServices) => {
       const running = nodesExt.filter(({ services }) => services[service] !== undefined);
-      // The account of a service of the node exists on that one only.
+      // The account of a service exists on its own node only.
       return running.find(({ thisNode }) => thisNode === true) ?? running[0];
     });
     if (node === undefined) return 'no node runs the query service';

@@ -18,13 +18,13 @@ export interface FlushOptions {
 }
 
 /**
- * Records the restore, then flushes what is to be flushed of the buckets with these names. False if the record could not be written.
+ * Records the restore, then flushes those of the buckets with these names that need a flush. False if the record could not be written.
  * @throws ArchiveError; before the first flush if one of the buckets cannot be flushed, or nothing is to be resumed
  */
 export async function flushTargets(names: ReadonlySet<string>, options: FlushOptions): Promise<boolean> {
   const { record, replaces, resumes } = options;
   if (resumes) record.checkResumable();
-  const pending = resumes ? record.pending() : readable(record);
+  const pending = resumes ? record.pending() : earlierPending(record);
   const others = pending.filter((name) => !names.has(name));
   const wanted = resumes ? pending.filter((name) => names.has(name)) : replaces ? [...names] : [];
   // Before anything else: a restore that is killed before its first flush must not be resumed without one. A restore that neither replaces
@@ -39,8 +39,8 @@ export async function flushTargets(names: ReadonlySet<string>, options: FlushOpt
   return record.write(others) && isRecorded;
 }
 
-/** A new restore begins a new record in place of a damaged one. */
-function readable(record: RestoreRecord): readonly string[] {
+/** The buckets that an earlier restore had still to flush. None if its record is damaged: a new restore then replaces the record. */
+function earlierPending(record: RestoreRecord): readonly string[] {
   try {
     return record.pending();
   } catch (error) {
@@ -67,7 +67,10 @@ async function flushable(
   return present;
 }
 
-/** A bucket is recorded until its flush was answered: after a crash it is flushed again, when none has documents of the backup yet. */
+/**
+ * A bucket stays in the record until its flush was answered, so a resumed restore flushes it again. No bucket has documents of the backup
+ * before all flushes are done.
+ */
 async function flushAll(
   names: readonly string[],
   others: readonly string[],

@@ -52,7 +52,7 @@ export interface RestoreRequest {
   removesCollections?: boolean;
   /** Gives existing buckets the settings of the backup. */
   appliesBucketSettings?: boolean;
-  /** Continues where an interrupted restore ended, also the flushes of one with `replaces`; not together with it. Refused if none was interrupted. */
+  /** Continues an interrupted restore, and its flushes. Not together with `replaces`. Refused if no restore was interrupted. */
   resumes: boolean;
   /** Resolves only when everything is on disk. */
   awaitsDisk: boolean;
@@ -229,7 +229,7 @@ class Restore {
     this.newSelection = newSelection;
   }
 
-  /** Records the restore, and flushes what is to be flushed of all target buckets. */
+  /** Records the restore, and flushes the target buckets that need a flush. */
   async flush(records: readonly BucketRecord[], record: RestoreRecord): Promise<void> {
     const { node, signal } = this.context;
     const { repository, chain, map, isCutOff } = this.source;

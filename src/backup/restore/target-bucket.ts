@@ -38,7 +38,7 @@ interface SentWrite {
   readonly vb: number;
   readonly request: RequestParts;
   readonly buffer: ValueBuffer;
-  /** When the bucket first refused it; 0: it has not. */
+  /** When the bucket first refused the write; 0 before that. */
   refusedMs: number;
 }
 

@@ -15,7 +15,7 @@ const linesAtOnce = 1_000;
 const newline = 0x0a;
 const dayMs = 86_400_000;
 const mib = 1 << 20;
-/** A record of a task has at most as many characters. */
+/** The most characters of a record: longer lines are ignored. */
 const lineMax = 256 << 10;
 
 export interface HistoryPlace {
@@ -75,7 +75,7 @@ export class TaskHistory {
     }
   }
 
-  /** Leaves out what is too old, and of a file that is too large the older half. */
+  /** Removes records that are too old, and the older half of a file that is too large. */
   async #rotate(path: string): Promise<void> {
     const { history_rotation_period: days, history_rotation_size: size } = this.#settings();
     const found = await stat(path).catch(() => null);

@@ -120,7 +120,7 @@ export class BucketSeriesReader {
 
 type WantedFigures = [string, (grid: SeriesGrid) => readonly number[]][];
 
-/** All figures of the section, or the one with that name, which may be of a replication; none if there is none of that name. */
+/** All figures of the section, or the one with that name, which may be of a replication; none if no figure has that name. */
 function wantedFigures(section: StatsSection, series: readonly Series[], name: string | null): WantedFigures {
   const figures = section.figures(series);
   if (name === null) return Object.entries(figures);

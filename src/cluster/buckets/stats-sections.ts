@@ -34,7 +34,7 @@ const named = (names: readonly string[], bucket?: string): Matcher[] => [
   ...(bucket === undefined ? [] : [{ label: 'bucket', operator: '=' as const, value: bucket }]),
 ];
 
-/** The series of a bucket, and with a figure of a replication those of the replication. */
+/** The series of a bucket; for a figure of a replication, the series of that replication. */
 export const bucketSection = (bucket: string): StatsSection => ({
   name: bucket,
   bucket,
@@ -121,7 +121,7 @@ const bucketServiceSections: Readonly<
   '@xdcr-': { names: namesWith('xdcr_'), figures: replicationsFigures },
 };
 
-/** The section with that name; null: the name is that of a bucket, which has no @, or of a service that there is not. */
+/** The section with that name; null if the name has no @ and so is a bucket's, or if the service does not exist. */
 export function serviceSection(name: string): StatsSection | null {
   const ofNode = nodeSections.find((section) => section.name === name);
   if (ofNode) return ofNode;

@@ -30,6 +30,6 @@ export const clusterVersion = (nodes: readonly Versioned[]): number => Math.min(
 export const releaseName = (version: number): string =>
   releaseNames[version - 1] ?? `after ${releaseNames.at(-1)}`;
 
-/** Names of the nodes of versions before that one. */
+/** Names of the nodes whose version is older than this. */
 export const olderNodes = (nodes: readonly NodeState[], version: number): readonly string[] =>
   nodes.filter((node) => nodeVersion(node) < version).map(({ otpNode }) => otpNode);

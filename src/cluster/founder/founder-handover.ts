@@ -51,7 +51,7 @@ export class FounderHandover {
     peers.answer('founder/taken', () => (this.#isTaking ? null : (deps.change.head.epoch ?? 1)));
   }
 
-  /** Before these nodes leave: another node stores the configuration where one of them does. */
+  /** Called before these nodes leave. If one of them stores the configuration, another node takes it over first. */
   async prepareDeparture(leaving: readonly NodeState[]): Promise<void> {
     const { view, identity, peers } = this.#deps;
     const { nodes, founder: id } = view.cluster;

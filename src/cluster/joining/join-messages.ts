@@ -102,7 +102,10 @@ export interface FounderTransfer {
   takeOver(state: StoreContent): Promise<void>;
   /** Follows that founder from now on, durably. */
   follow(founder: NodeAddress, epoch: number): void;
-  /** This founder makes no change until `resume`, or until it handed its configuration over. Returns all of it; null: it cannot. */
+  /**
+   * This founder makes no change until `resume`, or until it has handed its configuration over. Returns the whole configuration; null if
+   * this node is not the founder.
+   */
   pause(): Promise<StoreContent | null>;
   resume(): void;
   /** Follows another founder, durably, instead of storing the configuration; documents are served meanwhile. */
@@ -154,7 +157,7 @@ export type ServerMembers = Pick<NatsServerGroup, 'members' | 'remove'>;
 export interface EngineTransfer {
   /** This node was started for a configuration on NATS servers. */
   readonly wantsServers: boolean;
-  /** The ports that a server of this node would have, none of `taken`; null: its options name no such engine. */
+  /** Ports for a NATS server of this node, none of them in `taken`. Null if the options of this node do not allow such servers. */
   offer(taken: readonly number[]): Promise<Pick<ServerPlace, 'port' | 'routePort'> | null>;
   /** Starts a new server. Resolves when it can be reached. */
   runServer(task: ServerTask): Promise<void>;

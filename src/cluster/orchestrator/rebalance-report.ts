@@ -89,7 +89,7 @@ export function reportedPlan(
   return { startedMs, named: { kept: named(plan.nodes), ejected: named(ejected), failed: named(failing) } };
 }
 
-/** The report of the plan that ended last; null: it is another one, or none has ended. */
+/** The report of the plan that ended last. Null if that plan has another id, or no plan has ended. */
 export function lastReport(
   { cluster }: Pick<RebalanceView, 'cluster'>,
   id: string | undefined,

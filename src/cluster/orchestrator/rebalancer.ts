@@ -153,7 +153,7 @@ export class Rebalancer {
     return now - (this.#downSinceMs.get(node) ?? now) >= goneMs;
   }
 
-  /** A plan of an earlier orchestrator becomes this one's; that of a later one is left alone. */
+  /** This orchestrator takes over the plan of an earlier one, and leaves the plan of a later one alone. */
   async #isOwn(plan: RebalancePlan): Promise<boolean> {
     const term = this.#deps.term();
     if (term === null || plan.term > term) return false;
@@ -199,7 +199,7 @@ export class Rebalancer {
     return false;
   }
 
-  /** Removes the failed nodes from the map; true: the map has none of them. */
+  /** Removes the failed nodes from the map. Returns whether the map is already without them. */
   async #failOver(plan: RebalancePlan, bucket: StoredBucket, entry: Entry<BucketMap>): Promise<boolean> {
     const { failing = [], allowUnsafe = false } = plan;
     const positions = failing.map((id) => entry.value.nodes.indexOf(id));

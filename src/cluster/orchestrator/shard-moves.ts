@@ -99,7 +99,7 @@ function step(shard: ShardPlacement, goal: Chain): ShardPlacement {
   if (shard.confirmed === undefined) return shard;
   const missing = goal.filter((node) => node >= 0 && !shardMembers(shard).includes(node));
   if (missing.length > 0) return { ...shard, incoming: [...(shard.incoming ?? []), ...missing] };
-  // The successor is named when all planned copies are in sync, and no longer once one of them is not: else the set would have one node after the move.
+  // A successor is named only while all planned copies are in sync. Otherwise the set could have only one node after the move.
   if (!isGoalInSync(shard, goal) && !isSameChain(goal, shard.chain))
     return shard.successor === undefined ? shard : withoutSuccessor(shard);
   if (active === wanted) return atGoal(shard, goal);

@@ -235,7 +235,7 @@ const unknownCluster = (name: string) =>
 
 const invalid = (fields: Readonly<Record<string, string>>) => xdcrRefusals.invalidFields(fields);
 
-/** The network that a form chooses. Without a choice a replication keeps its network, and a new one has that of its reference. */
+/** The network that a form chooses. Without a choice a replication keeps its network, and a new replication has the network of its reference. */
 const networkOf = ({ network_type: network = '' }: Form): Pick<StoredReplication, 'isExternal'> =>
   network === '' ? {} : { isExternal: network === 'external' };
 

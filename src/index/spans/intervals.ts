@@ -53,7 +53,7 @@ export function mergedIntervals(intervals: SpanInterval[], directions: KeyDirect
   return groupsOf(intervals).map((group) => intervalOfGroup(group, directions));
 }
 
-/** Most scans have one span, and none of the work for several. */
+/** Most scans have one span, and do not need the work for several. */
 function singleInterval(span: Span, directions: KeyDirections): KeyInterval[] {
   const interval = intervalOf(span, directions);
   const { start, end, filters } = interval;

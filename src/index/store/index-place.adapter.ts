@@ -34,7 +34,7 @@ export function removeIndexFiles(folder: string): void {
 /** Whether only this service's files are in the folder, by its name. Windows ends the paths of junctions with a separator, which is no part of it. */
 const isOwn = (path: string): boolean => basename(path).startsWith(placePrefix);
 
-/** The folder to which this one is a link; null: it is none, or missing. */
+/** The folder to which this one is a link; null if it is not a link, or missing. */
 function linkedFolder(folder: string): string | null {
   try {
     return readlinkSync(folder);

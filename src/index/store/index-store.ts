@@ -47,7 +47,7 @@ export interface IndexFile {
   remove(vbuckets: ReadonlySet<number> | null): void;
   markBuilt(): void;
   /**
-   * Compares the next rows of the index with those of the back index, in a file that was too large for that when it was opened. Returns
+   * Compares the next rows of the index with those of the back index, in a file that was too large to be compared when it was opened. Returns
    * whether rows remain.
    * Throws for a damaged file.
    */
@@ -93,7 +93,10 @@ export interface Page {
   readonly limit: number;
   /** The caller reads no other page of the same snapshot. */
   readonly isOnly?: boolean;
-  /** How often the index had been committed when such a page was requested: those with one number may share a snapshot. Absent: it shows the newest. */
+  /**
+   * How often the index had been committed when such a page was requested: those with one number may share a snapshot. Absent: it shows the
+   * newest.
+   */
   readonly commits?: number | undefined;
   /** The keys of the rows may be empty. */
   readonly idsOnly?: boolean;

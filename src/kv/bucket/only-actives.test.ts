@@ -126,7 +126,7 @@ for (const [name, options] of Object.entries(kinds)) {
     b.bucket.applyManifest(manifestOf('3', '0', '9'));
     await runBackground(b, 20);
     checkOnlyActive(b, after, 'a new collection');
-    // Each becomes active in turn: what was left is done there.
+    // Every vbucket becomes active, and does what copies leave to the active.
     await b.bucket.followShards(shards.map((shard) => ({ ...shard, state: 'active', epoch: 3 })));
     const [high] = historyOf(b, active);
     const raised = vbs.filter(

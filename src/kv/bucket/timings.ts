@@ -4,7 +4,8 @@ import { Histogram } from '#base/histogram.ts';
 export class Timings {
   /** The time from passing cuts to the disk until they are persisted. */
   readonly commit = new Histogram();
-  /** The time from the request for a document until its read begins, and that of the read of its batch. */
+  /** The time from the request for a document until its read begins. */
   readonly fetchWait = new Histogram();
+  /** The time of the read of a batch of documents. */
   readonly fetch = new Histogram();
 }

@@ -29,7 +29,7 @@ import { vbucketsOfFile } from './durability/file-state.ts';
 const casJumpAfterCrash = 2 ** 24;
 /** Pauses between attempts to open the files while the disk has no space for that; each is twice as long as the one before. */
 const openRetryMs = { first: 500, max: 8_000 };
-/** The most boots that are noted: of processes that stopped one after the other before one of them joined the in-sync sets again. */
+/** The most boots that the files keep. They are those of processes that stopped in a row, before any of them joined the in-sync sets again. */
 const stoppedBootsMax = 8;
 
 export interface WarmUpOptions {

@@ -124,7 +124,7 @@ function takeStored(mutation: MutationRequest, { stored }: ValidatedValue, datat
   return true;
 }
 
-/** The value becomes that of the document, with its memory if that is prepared for it. */
+/** The mutation stores this value. The document takes over its memory, if the memory was prepared for that. */
 export function setOwnValue(mutation: MutationRequest, value: Buffer): void {
   mutation.value = value;
   mutation.valueStart = 0;

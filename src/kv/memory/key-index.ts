@@ -25,7 +25,7 @@ export class KeyIndex {
   readonly versions: Uint32Array;
   private readonly heap: Heap;
   private readonly lock: TurnLock;
-  /** Counts the work of a table that grew: a few bytes of a request may cause as much as those of a thousand others. */
+  /** Counts the work of a table that grew: a few bytes of a request may cause as much work as a thousand other requests. */
   onGrown: ((workBytes: number) => void) | undefined;
 
   constructor(heap: Heap, vbucketCount: number) {

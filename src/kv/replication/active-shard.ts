@@ -68,7 +68,7 @@ export class ActiveShard {
   private readonly promises = new Map<string, { boot: string; untilMs: number }>();
   /** By member: the seqnos that the shard had at some time (`ms`); the member must have received them `behindMs` later. */
   private readonly marks = new Map<string, { ms: number; seqnos: readonly number[] }>();
-  /** By member that is to be replaced by the next process of its node: since when that one is connected. */
+  /** For each member that the next process of its node will replace: since when that process is connected. */
   private readonly replaced = new Map<string, { boot: string; ms: number }>();
   /** The change of the map that was requested and whose outcome is not known yet. */
   private change: ShardChange | null = null;

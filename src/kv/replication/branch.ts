@@ -49,8 +49,8 @@ export function isContinued(
 }
 
 /**
- * The highest seqno at which the copy is as the active was: its high seqno where it has nothing that the active lacks. 0: it begins from
- * nothing.
+ * The highest seqno at which the copy and its active had the same changes. If the copy has nothing that the active lacks, it is the high seqno
+ * of the copy. 0: the copy begins from nothing.
  */
 export function branchOf(copy: CopyHistory, active: History): number {
   const at = copy.log.findIndex((entry) => indexOf(active.log, entry) >= 0);

@@ -40,7 +40,7 @@ export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardCh
   if (!hasAllWrites) return changesAfterRestart(spec, { shard, epoch, self: self.node, boots });
   // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
   const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
-  // The process that this one continues was the active: none of an earlier epoch has served since that one confirmed.
+  // This process continues the active. Since the active confirmed, no process of an earlier epoch has served.
   const wasActive = continues !== undefined && boots.own.includes(spec.confirmed ?? '');
   const mayConfirmNow = isAlone || wasActive || spec.stopped !== undefined || !earlier.needsPromise(shard);
   // An active that put this process into the set counts on its promises from then on, no longer on those of the process before it.

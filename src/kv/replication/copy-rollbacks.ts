@@ -128,7 +128,7 @@ export class CopyRollbacks {
       if (!isRolledBack) emptied.push(history.vb);
     }
     if (emptied.length > 0) this.noteEmptied(node, shard, emptied);
-    // Where the active has gone, the next one says what is to be removed.
+    // If the active is gone, the next active says what the copy must remove.
     if (emptied.length > 0 && this.isExpected(shard, source.epoch)) await bucket.drop(emptied);
     this.failures.delete(shard);
   }

@@ -36,7 +36,7 @@ export class EarlyOpens {
     this.opens.delete(keyOf(open));
   }
 
-  /** Removes those of a bucket, and returns those among them to which the active has not asked again since. */
+  /** Removes the early requests of a bucket. Returns those that the active has not repeated since. */
   take(bucket: string): EarlyOpen[] {
     const validFromMs = this.clock.monotonicMs() - validMs;
     return this.removed(({ open }) => open.bucket === bucket).filter(({ sinceMs }) => sinceMs >= validFromMs);

@@ -15,8 +15,8 @@ const oldKeys = ['twice', ...Array.from({ length: 99 }, (_, i) => `old ${i}`)];
 const keys = [...oldKeys, 'once', ...laterKeys, 'new'];
 
 /**
- * `a` is the active. `c` has its first two changes of a snapshot; `b`, which lacked them, takes a part of all it lacks and becomes active: one of
- * the two was replaced by the last one of the snapshot, which it did not take.
+ * Node `a` is the active. Node `c` receives the first two changes of a snapshot, node `b` does not. Later `b` receives a part of the whole
+ * snapshot and becomes active. One of the two changes is not in that part, since the last change of the snapshot has replaced it.
  */
 async function aHalfReceivedSnapshot(t: Test) {
   const cluster = new ReplicatedCluster(aSeed(t), names, 2);
@@ -75,7 +75,7 @@ function differences(copy: Node, active: Node): string[] {
   return [...differing, ...columns];
 }
 
-test('a copy with versions that a new active lacks, since it has a part of a snapshot only, gets what that one has', async (t) => {
+test('a copy with versions that a new active lacks, because the active has only a part of a snapshot, becomes equal to the active', async (t) => {
   const { cluster, b, c, whole } = await aHalfReceivedSnapshot(t);
   const { clock, log, map } = cluster;
   b.store('new', 0, { value: '1' });

@@ -39,13 +39,19 @@ export class Handover {
     return this.sinceMs !== null;
   }
 
-  /** Whether the handover begins as soon as the disk of the successor has what the shard had; after a handover that took too long there is a pause first. */
+  /**
+   * Whether the handover begins as soon as the disk of the successor has what the shard had; after a handover that took too long there is a
+   * pause first.
+   */
   get isComing(): boolean {
     if (this.named === null || this.sinceMs !== null) return false;
     return this.options.clock.monotonicMs() >= this.notBeforeMs;
   }
 
-  /** Begins or ends the handover; `successor`: the key of the member that is to have the shard, null: none is. True: it has begun now. */
+  /**
+   * Begins the handover to the member with the key `successor`, or ends it if `successor` is null. Returns whether the handover has begun
+   * in this call.
+   */
   follow(successor: string | null): boolean {
     const { bucket, clock, handovers, ref, vbs } = this.options;
     const now = clock.monotonicMs();

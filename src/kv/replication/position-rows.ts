@@ -1,4 +1,4 @@
-// The positions of a report, as its frame has them: thousands a second are written and read, so that none is an object of its own.
+// The positions of a report, in the form of its frame. Nodes write and read thousands of them per second, so a position is not an object.
 import { assert } from '#base/assert.ts';
 import { readU16, readU48, writeU48 } from '#wire/bytes.ts';
 import { type Mutable, type ReportedPosition, reportedPositionBytes as rowBytes } from './frames.ts';

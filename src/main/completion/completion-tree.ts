@@ -12,7 +12,7 @@ export interface CompletedCommand {
 export interface CompletedOption {
   readonly name: string;
   readonly doc: string;
-  /** Null: it has no value. */
+  /** Null: the option has no value. */
   readonly value: readonly string[] | 'file' | 'text' | null;
 }
 

@@ -22,7 +22,7 @@ export async function checkPorts(
   return free === 0 ? found : [good('ports', `${free} of ${ports.length} can be used on ${host}`), ...found];
 }
 
-/** Null: it is free. */
+/** Returns null for a free port. */
 async function checkPort(
   host: string,
   { option, port }: WantedPort,

@@ -22,7 +22,7 @@ export interface Verb {
   readonly usage: string;
   readonly doc: string;
   readonly options: OptionSpecs;
-  /** Null: it has printed everything itself. */
+  /** Returns null if the verb has printed everything itself. */
   readonly run: Run<OptionSpecs>;
 }
 

@@ -23,7 +23,7 @@ export type JavaScriptJob =
   | { readonly kind: 'check'; readonly library: LibraryCode }
   | {
       readonly kind: 'call';
-      /** Null: that of the last call of this thread, whose global variables are kept. */
+      /** Null: the library of the last call in this thread, whose global variables are kept. */
       readonly library: LibraryCode | null;
       /** The function's name in its library. */
       readonly name: string;

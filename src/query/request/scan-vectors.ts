@@ -27,7 +27,10 @@ function vectorOf(name: string, json: unknown): ScanVector {
   const entries = new Map<number, VectorEntry>();
   for (const [vb, entry] of Object.entries(json)) {
     if (!/^\d{1,4}$/.test(vb) || Number(vb) >= vbucketsMax)
-      throw sqlError(1040, `${name}: ${JSON.stringify(vb)} is no vbucket; those are 0 to ${vbucketsMax - 1}`);
+      throw sqlError(
+        1040,
+        `${name}: ${JSON.stringify(vb)} is not a vbucket; vbuckets are 0 to ${vbucketsMax - 1}`,
+      );
     entries.set(Number(vb), entryOf(entry));
   }
   return entries;

@@ -94,7 +94,7 @@ export class StatementChoice {
     return isUnknown && this.unknownName !== null && this.parts.deps.node().nodes.length > 1;
   }
 
-  /** Prepares the statement here that another node has under this name; false: none has. */
+  /** Prepares here the statement that another node has under this name. Returns false if no other node has one. */
   async prepareFromOthers(signal: AbortSignal): Promise<boolean> {
     const { parts, unknownName: name, request } = this;
     const { queryContextText: queryContext } = request;

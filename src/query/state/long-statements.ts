@@ -86,7 +86,7 @@ export class LongStatements {
     this.waiting.set(waiting.user, [...(this.waiting.get(waiting.user) ?? []), waiting]);
   }
 
-  /** False: it does not wait. */
+  /** Returns false if the statement does not wait. */
   private remove(waiting: Waiting): boolean {
     const { user } = waiting;
     const all = this.waiting.get(user) ?? [];

@@ -47,7 +47,7 @@ const openFilesBelow = (folder: string): string[] =>
       try {
         return readlinkSync(`/proc/self/fd/${descriptor}`);
       } catch {
-        return ''; // that of the list itself
+        return ''; // the descriptor that read the list is closed
       }
     })
     .filter((path) => path.startsWith(folder));

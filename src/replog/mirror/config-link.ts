@@ -17,7 +17,7 @@ export interface StoreHead {
   readonly identity: string;
   /** The revision of the newest change. */
   readonly revision: number;
-  /** Rises when another node takes the store over without the one that had it. Absent: 1. */
+  /** Rises when another node takes the store over from a founder that is lost. Absent: 1. */
   readonly epoch?: number;
   /** The node that stores it; absent where no single node does, and in what older versions wrote. */
   readonly founder?: string;
@@ -65,7 +65,7 @@ export interface ConfigLink {
    * @throws FinalError or NotSentError when nothing was written; after any other error the outcome is unknown.
    */
   write(record: Omit<StoredRecord, 'revision'>, expectedRevision: number): Promise<number | null>;
-  /** As `write`, if the newest change of the whole store has the revision `newest`. Absent: such a store does not end. */
+  /** As `write`, but only if the newest change of the whole store has the revision `newest`. Absent for stores that never end. */
   writeLast?(record: Omit<StoredRecord, 'revision'>, newest: number): Promise<number | null>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -31,7 +31,7 @@ export class StoreEndedError extends UnavailableError {
   }
 }
 
-/** Null: it is no last change. One that does not follow the change before it directly says nothing, to all nodes alike. */
+/** Returns null if the record is not a last change. All nodes ignore a last change that does not directly follow the change that it names. */
 export function endIn({ key, json, revision }: StoredRecord): StoreEnd | null {
   if (key !== endKey || json === null) return null;
   const end = JSON.parse(json) as StoreEnd;

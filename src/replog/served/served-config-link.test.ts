@@ -31,7 +31,7 @@ const aFeed = () => {
 };
 const soon = () => new Promise((resolve) => setImmediate(resolve));
 
-test('a feed gets nothing of an earlier one whose answer is late, and only its own stop ends it', async () => {
+test('neither a late answer to an earlier feed nor its stop affects the feed that follows it', async () => {
   const { link, channels } = aLink();
   const [first, second] = [aFeed(), aFeed()];
   const late = link.follow(first.feed);

@@ -351,7 +351,7 @@ async function sortOf(count: number, length: number, spillBytes: number) {
 
 test('a sort larger than its share of memory writes one run each time that it reaches the share', async () => {
   const { readFirst } = await sortOf(24_000, 50, 3_000_000);
-  // Two or three runs, and the second parts of some for the first batch; 2,048 rows a run would be 12.
+  // The first batch reads the first part of two or three runs, and the second part of some. With runs of 2,048 rows there would be 12 runs.
   assert.ok(readFirst > 0 && readFirst <= 6, `${readFirst} parts`);
 });
 

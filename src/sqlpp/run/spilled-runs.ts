@@ -95,7 +95,7 @@ class HeadHeap {
     return this.#heads[0];
   }
 
-  /** Restores the heap after the first run has advanced, or removes it at its end. */
+  /** Restores the order of the heap after its first run has advanced. Removes that run at its end. */
   moveLeast(): void {
     const heads = this.#heads;
     const last = heads.length - 1;
@@ -132,7 +132,7 @@ class RunHead {
   #part: SpillReader | undefined;
   #next = 0;
 
-  /** A run of a file needs `fill` before its first row; `rows` is one in memory. */
+  /** A run in a file needs `fill` before its first row. A run in memory is given as `rows`. */
   constructor(
     file: ScratchFile | undefined,
     positions: readonly Position[],
@@ -144,7 +144,7 @@ class RunHead {
     if (file === undefined) this.advance();
   }
 
-  /** Moves to the next row; there may be more behind `fill`. */
+  /** Moves to the next row. If `current` is then undefined, `fill` may read more rows. */
   advance(): void {
     if (this.#file === undefined) {
       this.current = this.#rows[this.#next++];

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
  */
 export type MappingMode = 'implicit' | 'explicit' | 'migration';
 
-/** By source (`scope`, `scope.collection`, or a filter expression) the target; null: it is not replicated. */
+/** The target of each source (`scope`, `scope.collection`, or a filter expression). Null: the source is not replicated. */
 export type MappingRules = Readonly<Record<string, string | null>>;
 
 export interface CollectionMapping {

@@ -4,7 +4,7 @@ import { vbucketCount } from '#client/document-key.ts';
 
 const allVbuckets: readonly number[] = Array.from({ length: vbucketCount }, (_, vb) => vb);
 
-/** Layout null: this node has all. */
+/** If `layout` is null, this node has all vbuckets. */
 export function ownVbuckets(layout: ClusterLayout | null, bucket: string): readonly number[] {
   const shards = layout?.actives[bucket] ?? [];
   if (layout === null || shards.length === 0) return allVbuckets;

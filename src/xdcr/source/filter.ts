@@ -139,7 +139,7 @@ function appliesExpression(
     : settings.filterExpiration && settings.filterExpirationsWithExpression;
 }
 
-/** The published counter of the filter that leaves the change out without the expression; null: none does. */
+/** The published counter of the setting that leaves the change out; null if only the filter expression can do that. */
 function filterCounterOf(
   change: Change,
   settings: DataPathSettings,

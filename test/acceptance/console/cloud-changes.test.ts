@@ -155,7 +155,7 @@ describe('a cluster in the console of the cloud', { skip: needs('chromium') }, (
     await page.getByRole('cell', { name: 'read and write: all buckets' }).waitFor();
     await press(page, 'Edit app');
     await dialog.getByLabel('Bucket').selectOption('orders');
-    await dialog.getByLabel('May').selectOption('read');
+    await dialog.getByLabel('Rights').selectOption('read');
     const scope = dialog.getByLabel('Scope');
     await scope.fill('a scope');
     await press(dialog, 'Save');

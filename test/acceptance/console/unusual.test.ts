@@ -90,7 +90,7 @@ describe('the console with unusual data', { skip: needs('chromium') }, () => {
       { name: 'many', uid: '8', collections },
     ];
     await using opened = await at(node, 'collections/travel', async (page) => {
-      // A node refuses more than 1,200: this is what it would answer.
+      // The test answers in place of the node, which refuses more than 1,200 collections.
       await page.route('**/scopes', (route) =>
         route.fulfill({ contentType: 'application/json', body: JSON.stringify({ uid: '9', scopes }) }),
       );

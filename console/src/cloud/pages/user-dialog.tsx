@@ -20,7 +20,7 @@ const rightsOf = ({ bucketAccess }: Access): RightsName => {
   return bucketAccess[0] === 'data_writer' ? 'write' : 'read';
 };
 
-/** Scope `*` means all scopes, as no scope does. */
+/** Without a scope, or with scope `*`, the access is to all scopes. */
 export function accessText(access: Access): string {
   const { bucketName, scope = '*' } = access;
   const bucket = bucketName === '*' ? 'all buckets' : bucketName;
@@ -70,7 +70,7 @@ export function UserDialog({ cluster, user, onClose }: UserDialogProps) {
         {...form.text('password')}
         autocomplete="new-password"
         required={!user}
-        hint={user ? 'Empty: it stays as it is.' : ''}
+        hint={user ? 'Leave it empty to keep the password.' : ''}
       />
       <AccessList
         cluster={cluster}
@@ -122,7 +122,7 @@ function AccessList({ cluster, list, onChange, problemOf }: AccessListProps) {
               />
             )}
             <Select
-              label="May"
+              label="Rights"
               value={rightsOf(access)}
               onChange={(name) => change(at, { bucketAccess: [...rights[name as RightsName].roles] })}
               options={Object.entries(rights).map(([name, { text }]) => [name, text] as const)}

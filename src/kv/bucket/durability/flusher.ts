@@ -142,7 +142,10 @@ export class Flusher {
     return file.failure === null && !file.isFull ? ofFile : [];
   }
 
-  /** A cut says that everything before it is on disk, so none is taken while a batch is not; the states follow that batch. */
+  /**
+   * A cut states that everything before it is on disk. So no cut is taken while a batch is not on disk, and the states are written after
+   * that batch.
+   */
   private async commitStates(file: FileState, vbs: readonly number[], withChanges = true): Promise<void> {
     if (file.isFull) await this.writeInTurn(file);
     if (file.failure !== null) return;

@@ -1,4 +1,4 @@
-// The versions that an active vbucket has of some keys, as far as they are not above a seqno: what a copy that rolls back to it needs.
+// Reads the versions of given keys in an active vbucket that are not above a seqno. A copy that rolls back to that seqno needs them.
 import {
   type CutItem,
   CutReader,

@@ -151,7 +151,7 @@ export class DataFile {
     }
   }
 
-  /** The database may still take what the log has, so that it stays readable. */
+  /** Tries to write the log into the database before the file fails, so that its rows stay readable. */
   private failAfterLog(error: unknown): void {
     try {
       this.writeLogged();
@@ -173,7 +173,7 @@ export class DataFile {
     }
   }
 
-  /** `cuts` are those of the caller. What is in the log of cuts is written before. */
+  /** Writes the cuts of the log into rows, then calls `write`, in one transaction. An error gives `cuts` back to the caller. */
   private transact<T>(write: () => T, cuts: Uint8Array = new Uint8Array(0)): T {
     this.refuseAfterFailure();
     try {

@@ -25,7 +25,7 @@ const call = (code: string, signal = new AbortController().signal) =>
 
 const repeated = (text: string): string => `"${text}".repeat(1e5)`;
 
-/** By what they are after: none of them ends the thread, and the next call is not affected. */
+/** Hostile libraries by their aim. None of them may end the thread or affect the next call. */
 const hostile: Readonly<Record<string, readonly string[]>> = {
   texts: [
     'Object.prototype.toJSON = () => undefined; function f() { return 1; }',
