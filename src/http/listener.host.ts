@@ -90,6 +90,9 @@ export async function openListener(handler: RequestListener, options: ListenOpti
   };
 }
 
+/** How often a closing server looks for connections that have become idle. */
+const closeIdleEveryMs = 10;
+
 interface OpenServer {
   readonly server: Server | TlsServer;
   readonly silent: SilentSockets;
@@ -115,7 +118,6 @@ function makeServer(
     if (!tls) silent.hold(socket);
   });
   if (tls) server.on('secureConnection', (socket: Socket) => silent.hold(socket));
-  server.on('request', (_, response) => response.once('close', () => closeIdleIfStopping(server)));
   return { server, silent };
 }
 
@@ -161,19 +163,21 @@ function listen(server: Server | TlsServer, options: { host: string; port: numbe
 
 function close({ server, silent }: OpenServer, clock: Clock, deadlineMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = clock.after(deadlineMs, () => server.closeAllConnections());
+    const deadline = clock.after(deadlineMs, () => server.closeAllConnections());
+    // Otherwise connections that are busy now would stay open until their idle timeout.
+    const closeIdle = (): void => {
+      server.closeIdleConnections();
+      next = clock.after(closeIdleEveryMs, closeIdle);
+    };
+    let next = clock.after(closeIdleEveryMs, closeIdle);
     server.close(() => {
-      timer.cancel();
+      deadline.cancel();
+      next.cancel();
       resolve();
     });
     server.closeIdleConnections();
     silent.close();
   });
-}
-
-/** Otherwise a closing server would keep busy connections until their idle timeout. */
-function closeIdleIfStopping(server: Server | TlsServer): void {
-  if (!server.listening) setImmediate(() => server.closeIdleConnections());
 }
 
 /** Limits a half-closed connection: its client may read nothing more and would keep the request running. */
