@@ -39,22 +39,23 @@ export function durationText(ms: number): string {
   const ns = Math.round(ms * 1e6);
   if (ns === 0) return '0s';
   if (ns < 1_000) return `${ns}ns`;
-  if (ns < 1_000_000) return `${trimmed(ns, 3)}µs`;
-  if (ns < 1_000_000_000) return `${trimmed(ns, 6)}ms`;
+  if (ns < 1_000_000) return `${trimmed(ns, 1e3)}µs`;
+  if (ns < 1_000_000_000) return `${trimmed(ns, 1e6)}ms`;
   const minutes = Math.floor(ns / 60e9);
-  const seconds = `${trimmed(ns - minutes * 60e9, 9)}s`;
+  const seconds = `${trimmed(ns - minutes * 60e9, 1e9)}s`;
   if (minutes === 0) return seconds;
   const hours = Math.floor(minutes / 60);
   return hours === 0 ? `${minutes}m${seconds}` : `${hours}h${minutes % 60}m${seconds}`;
 }
 
 /** A number of nanoseconds with a decimal point, without trailing zeros. From integers: every answer has two, and V8 takes longer for fractions. */
-function trimmed(ns: number, digits: number): string {
-  const unit = 10 ** digits;
+function trimmed(ns: number, unit: number): string {
   const integerPart = Math.floor(ns / unit);
-  let rest = Math.round(ns % unit);
+  let rest = Math.round(ns - integerPart * unit);
   if (rest === 0) return String(integerPart);
-  let length = digits;
-  for (; rest % 10 === 0; length--) rest /= 10;
-  return `${integerPart}.${String(rest).padStart(length, '0')}`;
+  let least = unit / 10;
+  for (; rest % 10 === 0; least /= 10) rest /= 10;
+  let zeros = '';
+  for (; rest < least; least /= 10) zeros += '0';
+  return `${integerPart}.${zeros}${rest}`;
 }
