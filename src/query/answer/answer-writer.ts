@@ -1,4 +1,4 @@
-// Streams one answer: members in the published order, one row per line. It sends nothing before 64 KiB or ten
+// Streams one answer: members in the published order, one row per line. It sends nothing before 64 KiB or a wait of ten
 // milliseconds after the first row, so that a short answer is sent in one piece and with the status of its first error.
 import type { Clock, Timer } from '#ports/clock.ts';
 
@@ -28,6 +28,7 @@ export class AnswerWriter {
   private countedBytes = 0;
   /** Bytes between and around the rows. */
   private layoutBytes = 0;
+  private hasUnsentRows = false;
   private isFirst = true;
   private hasBegun = false;
   private isBufferFull = false;
@@ -67,8 +68,13 @@ export class AnswerWriter {
     this.newRows += before + (this.isPretty ? prettyJson(json, rowIndent) : json);
     this.layoutBytes += before.length;
     this.rows++;
+    this.hasUnsentRows = true;
     if (this.text.length + this.newRows.length >= flushCharacters) this.flush();
-    else this.timer ??= this.timers.after(flushMs, () => this.flush());
+  }
+
+  /** Sends the rows so far after a moment. Call before waiting for more: an answer that is complete at once needs no timer. */
+  flushSoon(): void {
+    if (this.hasUnsentRows) this.timer ??= this.timers.after(flushMs, () => this.flush());
   }
 
   endRows(): void {
@@ -113,6 +119,7 @@ export class AnswerWriter {
   private flush(): void {
     this.timer?.cancel();
     this.timer = null;
+    this.hasUnsentRows = false;
     this.takeRows();
     if (this.text === '') return;
     if (!this.hasBegun) this.sink.begin(200);

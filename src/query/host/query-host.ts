@@ -109,10 +109,15 @@ export class QueryHost {
     this.awaited = new AwaitedKeyspaces(realClock, start.planned);
     this.gate.admitOnly(start.clients);
     const serve = (request: IncomingMessage, response: ServerResponse): void => {
-      this.serve(request, response).catch((error: unknown) => {
+      const lose = (error: unknown): void => {
         this.options.log.error('request.lost', { reason: String(error) });
         response.destroy();
-      });
+      };
+      try {
+        this.serve(request, response)?.catch(lose);
+      } catch (error) {
+        lose(error);
+      }
     };
     const { gate } = this;
     const hosts = wantedHosts(start.host, start.plainForThisMachineOnly);
@@ -128,13 +133,24 @@ export class QueryHost {
     return { port: this.plain.port, tlsPort: this.secure?.port ?? 0 };
   }
 
-  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Not async, as what it calls for each request: every promise takes processor time. */
+  private serve(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
     if (request.url === '/admin/ping') {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': ping.length });
       response.end(ping);
-      return;
+      return undefined;
     }
     const made = this.awaited.whenMade();
+    const { runtime } = this;
+    if (made !== null || runtime === null) return this.serveLater(request, response, made);
+    return runtime.handler.serve(request, response);
+  }
+
+  private async serveLater(
+    request: IncomingMessage,
+    response: ServerResponse,
+    made: Promise<void> | null,
+  ): Promise<void> {
     if (made !== null) await made;
     // A node that starts again opens its ports before it has its configuration: clients know it from before.
     if (this.state === null) await atMost(realClock, awaitedMs, this.followed.promise);

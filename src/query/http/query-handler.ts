@@ -40,23 +40,31 @@ export class QueryHandler {
   }
 
   /** Resolves when the whole answer has been written to the response. */
-  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = '', search = ''] = splitAt(request.url ?? '/', '?');
     const refusal =
       request.method === 'GET' ? null : crossSiteRefusal(request.headers, { provisioned: true });
-    if (refusal !== null) return sendText(response, 403, refusal.message);
-    if (path === '/query' || path === '/query/service')
-      return await this.statement(request, response, search);
-    return await this.admin(request, response, path, search);
+    if (refusal !== null) {
+      sendText(response, 403, refusal.message);
+      return Promise.resolve();
+    }
+    if (path !== '/query' && path !== '/query/service') return this.admin(request, response, path, search);
+    const known = this.knownOrigins.originOf(request);
+    if (known !== null) return this.statement(request, response, search, known);
+    return this.originOf(request).then((origin) => this.statement(request, response, search, origin));
   }
 
-  private async statement(request: IncomingMessage, response: ServerResponse, search: string): Promise<void> {
-    const origin = this.knownOrigins.originOf(request) ?? (await this.originOf(request));
+  private statement(
+    request: IncomingMessage,
+    response: ServerResponse,
+    search: string,
+    origin: KnownOrigin,
+  ): Promise<void> {
     const isLoggedIn = isAuthenticated(origin.sender);
     const { requestBytesMax } = this.service.deps.settings;
     const bytesMax = isLoggedIn ? requestBytesMax : Math.min(requestBytesMax, unauthenticatedBytesMax);
-    await this.bodies.with(request, bytesMax, async (body) => {
-      if (body === null) return;
+    return this.bodies.with(request, bytesMax, (body) => {
+      if (body === null) return undefined;
       if (typeof body === 'string') return refuseBody(response, body, bytesMax);
       const { method = '', headers } = request;
       const httpRequest = {
@@ -67,9 +75,10 @@ export class QueryHandler {
         body,
       };
       const sink = new ResponseSink(response, this.clock);
-      await this.service.answer(httpRequest, origin, sink, (closed) => {
+      return this.service.answer(httpRequest, origin, sink, (closed) => {
         if (response.destroyed) return closed();
-        response.once('close', () => response.writableFinished || closed());
+        // Closed once. `once` would take longer: it wraps and removes the listener.
+        response.on('close', () => response.writableFinished || closed());
       });
     });
   }

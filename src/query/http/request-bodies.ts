@@ -14,7 +14,7 @@ export class RequestBodies {
   }
 
   /** Reads a body and counts its bytes until `use` ends. */
-  async with<T>(source: BodySource, bytesMax: number, use: (body: ReadBody) => Promise<T>): Promise<T> {
+  async with<T>(source: BodySource, bytesMax: number, use: (body: ReadBody) => Promise<T> | T): Promise<T> {
     let bytes = 0;
     try {
       const body = await collectBody(source, (chunkBytes) => {

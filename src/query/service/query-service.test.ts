@@ -90,11 +90,15 @@ test('the community edition begins no transaction, also none for a single statem
   assert.equal((await answerOf({ statement: 'ROWS 1' })).errors, undefined);
 });
 
-test('a request ends at its timeout, and its answer reports the timeout', async () => {
+test('rows are sent while a statement waits; it ends at its timeout, and its answer reports the timeout', async () => {
   const { ask, clock, service } = aQueryService();
   const { sink, done } = ask({ statement: 'WAIT', timeout: '75s' });
   await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
-  clock.advance(74_999);
+  clock.advance(9);
+  assert.equal(sink.text, '');
+  clock.advance(1);
+  assert.match(sink.text, /"results": \[\n\{"n":1\}$/);
+  clock.advance(74_989);
   await turn();
   assert.equal(sink.isEnded, false);
   clock.advance(1);

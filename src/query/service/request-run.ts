@@ -84,25 +84,28 @@ export class RequestRun {
     }
   }
 
-  private async run(): Promise<void> {
+  private run(): Promise<void> {
     const { service, input } = this;
     service.checkRunning();
     const request = readParameters(input.sent);
     this.active.request = request;
     this.answer.applyForm(request);
-    const opened = openSession(service.deps.authority, input.origin, request.credentials);
-    const session = opened instanceof Promise ? await opened : opened;
+    const session = openSession(service.deps.authority, input.origin, request.credentials);
+    return session instanceof Promise
+      ? session.then((opened) => this.runFor(opened, request))
+      : this.runFor(session, request);
+  }
+
+  private runFor(session: Session, request: QueryRequest): Promise<void> {
+    const { service, input } = this;
     this.active.users = session.users;
     this.leaveLimits = enterLimits(service.meters, session.callers, input.sent.body.length);
     this.startTimeout(request);
     // A statement that waits for its transaction does not hold a place of the service.
     const entered = RequestTransaction.enter(service, request, session, this.cancellation.signal);
-    const namedTransaction = entered instanceof Promise ? await entered : entered;
-    try {
-      await this.admit(namedTransaction, request, session);
-    } finally {
-      namedTransaction.leave();
-    }
+    return entered instanceof Promise
+      ? entered.then((transaction) => this.admit(transaction, request, session))
+      : this.admit(entered, request, session);
   }
 
   private async admit(
@@ -111,21 +114,23 @@ export class RequestRun {
     session: Session,
   ): Promise<void> {
     const { service } = this;
-    const { signal } = this.cancellation;
     const [user = ''] = session.users;
     const isLong = (request.statement?.length ?? 0) >= longFrom;
-    if (isLong || !service.admission.enterNow(user)) await this.enter(user, isLong);
-    const slices = (this.slices = service.slices.begin());
+    let hasEntered = false;
     try {
-      signal.throwIfAborted();
+      if (isLong || !service.admission.enterNow(user)) await this.enter(user, isLong);
+      hasEntered = true;
+      this.slices = service.slices.begin();
+      this.cancellation.signal.throwIfAborted();
       this.active.servedMs = service.deps.clock.monotonicMs();
       this.active.state = 'running';
       const engine = service.engine instanceof Promise ? await service.engine : service.engine;
       this.answer.engine = engine;
       await this.serve(namedTransaction, engine, request, session);
     } finally {
-      slices.end();
-      service.admission.leave(user);
+      this.slices?.end();
+      if (hasEntered) service.admission.leave(user);
+      namedTransaction.leave();
     }
   }
 
@@ -320,6 +325,7 @@ export class RequestRun {
       signal.throwIfAborted();
       for (;;) {
         const next = rows.next();
+        if (next instanceof Promise) writer.flushSoon();
         const batch = next instanceof Promise ? await next : next;
         if (batch === null) break;
         if (batch.length === 0) continue;
@@ -330,7 +336,10 @@ export class RequestRun {
         if (!writer.isReady) await writer.ready();
         signal.throwIfAborted();
       }
-      if (transaction?.transaction) await transaction.end(outcome.errors);
+      if (transaction?.transaction) {
+        writer.flushSoon();
+        await transaction.end(outcome.errors);
+      }
       open();
       active.state = 'completed';
       answer.end([...outcome.errors], null);
