@@ -10,7 +10,7 @@ import { vbucketCount } from './document-key.ts';
 import { itemsGroup, itemsIn } from './item-counts.ts';
 import { seqnosIn, seqnosRequest } from './seqnos.ts';
 
-/** Together five seconds. */
+/** All retries together take five seconds. */
 const retryMs = 100;
 const retriesMax = 50;
 

@@ -30,7 +30,7 @@ const passphrase = {
 export const backupOptions = {
   ...node,
   ...passphrase,
-  bucket: { kind: kinds.text, repeat: true, doc: 'bucket to back up; without it all' },
+  bucket: { kind: kinds.text, repeat: true, doc: 'bucket to back up; all by default' },
   full: {
     kind: kinds.flag,
     default: false,
@@ -47,13 +47,13 @@ export const backupOptions = {
 export const restoreOptions = {
   ...node,
   ...passphrase,
-  backup: { kind: kinds.text, doc: 'name of the backup; without it the newest' },
+  backup: { kind: kinds.text, doc: 'name of the backup; by default the newest' },
   start: {
     kind: kinds.text,
-    doc: 'name of the first backup whose changes are restored; without it everything that the backup has',
+    doc: 'name of the first backup whose changes are restored; by default everything that the backup has',
   },
   end: { kind: kinds.text, doc: 'name of the last backup whose changes are restored, as --backup' },
-  bucket: { kind: kinds.text, repeat: true, doc: 'bucket of the backup; without it all' },
+  bucket: { kind: kinds.text, repeat: true, doc: 'bucket of the backup; all by default' },
   'filter-keys': {
     kind: kinds.text,
     doc: 'regular expression (RE2); only documents with a part of the key that matches are restored',
@@ -65,7 +65,7 @@ export const restoreOptions = {
   'replace-ttl': {
     kind: choice('none', 'all', 'expired'),
     default: 'none',
-    doc: 'whose expiry is replaced: that of all documents, or of those that have expired',
+    doc: 'documents whose expiry is replaced: none, all, or those that have expired',
   },
   'replace-ttl-with': {
     kind: expiryTime,
@@ -91,8 +91,8 @@ export const restoreOptions = {
 
 /** The options of the commands that only read archives. */
 export const archiveOptions = {
-  backup: { kind: kinds.text, doc: 'name of the backup; without it the newest' },
-  bucket: { kind: kinds.text, repeat: true, doc: 'bucket of the backup; without it all' },
+  backup: { kind: kinds.text, doc: 'name of the backup; by default the newest' },
+  bucket: { kind: kinds.text, repeat: true, doc: 'bucket of the backup; all by default' },
   ...passphrase,
   json,
 } as const;
@@ -109,8 +109,8 @@ const daysAgo: OptionKind<{ newest: number; oldest: number }> = {
 };
 
 export const mergeOptions = {
-  start: { kind: kinds.text, doc: 'name of the first backup; without it the oldest' },
-  end: { kind: kinds.text, doc: 'name of the last backup, which stays; without it the newest' },
+  start: { kind: kinds.text, doc: 'name of the first backup; by default the oldest' },
+  end: { kind: kinds.text, doc: 'name of the last backup, which stays; by default the newest' },
   'days-ago': {
     kind: daysAgo,
     doc: 'the backups of these days instead: 0 is today, 1-7 the seven days before, in the local time zone',

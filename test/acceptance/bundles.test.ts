@@ -92,7 +92,7 @@ test('no bundle imports the entry of a process, which waits for it', () => {
     assert.doesNotMatch(readFileSync(join(folder, file), 'utf8'), /^import .*"\.\/divan\.js";$/m, file);
 });
 
-/** With what they import at once. */
+/** The files, and those that they import statically. */
 function loadedBy(files: string[], text: (file: string) => string): Set<string> {
   const found = new Set<string>();
   const open = [...files];

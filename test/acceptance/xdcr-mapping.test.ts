@@ -105,7 +105,7 @@ test('explicit rules replicate what they name, and changed rules only send what 
   });
   const third = { ...second, 't.two/two': 300, 'u.other/default': 300 };
   await untilCounts(target, third);
-  // All of it would be 1,200.
+  // A full replication would be 1,200 writes.
   assert.ok((await metaWrites(target)) - before < 1200);
   // Later changes follow the present rules. Documents without a rule stay unchanged at the target.
   await change(source, id, { colMappingRules: rules({ '_default._default': 'u.other' }) });

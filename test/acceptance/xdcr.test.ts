@@ -137,7 +137,7 @@ test('a replication that was paused, or deleted and created anew, continues wher
   const before = await metaWrites(target);
   await createReplication(source);
   await whenEqual(source, target);
-  // All of it would be 3,500.
+  // A full replication would be 3,500 writes.
   assert.equal((await metaWrites(target)) - before, 500);
 });
 

@@ -121,7 +121,7 @@ async function open(
   return bucket;
 }
 
-/** As 64 clients would. */
+/** Calls `act` as 64 clients at a time would. */
 async function inParallel(act: (i: number) => Promise<void>): Promise<void> {
   let next = 0;
   const client = async (): Promise<void> => {

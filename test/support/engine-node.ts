@@ -56,7 +56,7 @@ interface Settings {
   returning?: () => Promise<void>;
 }
 
-/** Notes what it does. */
+/** A node that records what it does. */
 export async function aNode(settings: Settings) {
   const { nodes, state, problem = null, answers = {}, servers } = settings;
   const clock = new SimulatedClock();

@@ -86,19 +86,19 @@ export class FaultyConfigLink implements ConfigLink {
   }
 
   async head() {
-    await this.#way();
+    await this.#transmit();
     const { identity, revision, term } = this.#servers;
     return { identity, ...term, revision: this.#stale() ? this.#random(revision + 1) : revision };
   }
 
   async read(key: string): Promise<StoredRecord | null> {
-    await this.#way();
+    await this.#transmit();
     const below = this.#stale() ? this.#random(this.#servers.revision + 1) : undefined;
     return this.#servers.newest(key, below);
   }
 
   async follow(feed: RecordFeed): Promise<{ stop(): void }> {
-    await this.#way();
+    await this.#transmit();
     let isStopped = false;
     let lastMs = 0;
     const inOrder = (call: () => void): void => {
@@ -137,7 +137,7 @@ export class FaultyConfigLink implements ConfigLink {
 
   async #change(make: () => number | null): Promise<number | null> {
     const { lostRequest, lostAnswer, doubled, refusedThenMade } = this.faults;
-    await this.#way();
+    await this.#transmit();
     if (this.#happens(lostRequest)) return this.#never();
     if (this.#happens(refusedThenMade)) {
       this.#clock.after(this.#random(lateMaxMs), make);
@@ -146,7 +146,7 @@ export class FaultyConfigLink implements ConfigLink {
     const first = make();
     const answer = this.#happens(doubled) ? make() : first;
     if (this.#happens(lostAnswer)) return this.#never();
-    await this.#way().catch(() => {
+    await this.#transmit().catch(() => {
       throw new Error('the connection was lost before the answer');
     });
     return answer;
@@ -162,7 +162,7 @@ export class FaultyConfigLink implements ConfigLink {
   }
 
   /** The delay of a request or an answer between the node and the servers. */
-  async #way(): Promise<void> {
+  async #transmit(): Promise<void> {
     await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
     if (this.isDown) throw new NotSentError('there is no connection');
   }

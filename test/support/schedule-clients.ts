@@ -7,7 +7,7 @@ import { isLinearizable, type Operation } from './linearizable.ts';
 import type { ReplicatedNode } from './replicated-cluster.ts';
 import type { ScheduledCluster } from './scheduled-cluster.ts';
 
-/** With the level of their writes. */
+/** Keys with the durability level of their writes. */
 const durableKeys = {
   m0: DurabilityLevel.majority,
   m1: DurabilityLevel.majority,

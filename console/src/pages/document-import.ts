@@ -7,7 +7,7 @@ import type { CollectionPath } from './document-pages.ts';
 export interface ImportForm {
   /** The member of each line that has the key. */
   readonly keyField: string;
-  /** Whether documents are stored without it. */
+  /** Whether documents are stored without that member. */
   readonly dropsKey: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface Refusal {
 export interface ImportState {
   readonly written: number;
   readonly refused: number;
-  /** The first of them. */
+  /** The first refusals. */
   readonly refusals: readonly Refusal[];
   /** The share of the file that was read. */
   readonly share: number;

@@ -14,7 +14,7 @@ export interface MergeIntent {
   readonly end: string;
   /** `merged.id` of its manifest once the merge is complete. */
   readonly id: string;
-  /** The backups to remove then. */
+  /** The backups that are removed once the merge is complete. */
   readonly replaced: readonly string[];
 }
 

@@ -31,7 +31,7 @@ export interface MergeContext {
 
 export interface MergeResult {
   readonly manifest: BackupManifest;
-  /** What it replaced, the oldest first. */
+  /** The backups that were merged, the oldest first. */
   readonly backups: readonly string[];
   /** Buckets of earlier backups that the last one does not have: they are gone. */
   readonly bucketsLeftOut: readonly string[];

@@ -18,7 +18,7 @@ import { BackupNode } from './backup-node.ts';
 
 const rounds = 60;
 const scratch = mkdtempSync(join(tmpdir(), 'divan-lying-'));
-/** What its answers are changed by. */
+/** Changes the answers of the node. */
 let lie: (path: string, answer: unknown) => string = (_, answer) => JSON.stringify(answer);
 let garbage: Buffer | null = null;
 

@@ -9,7 +9,7 @@ export interface DroppedCollections {
   /** The newest first. */
   readonly chain: readonly BackupManifest[];
   readonly map: NameMap;
-  /** What it does not choose stays. */
+  /** Collections that the filter does not choose stay. */
   readonly filter: NameFilter;
 }
 

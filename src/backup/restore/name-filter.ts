@@ -39,7 +39,7 @@ export class NameFilter {
     return isIncluded && !prefixes.some((prefix) => this.excludes.includes(prefix));
   }
 
-  /** Also everything below it. */
+  /** Whether the filter chooses this path and everything below it. */
   choosesAll(...path: Path): boolean {
     const start = `${path.join('.')}.`;
     return this.chooses(...path) && !this.excludes.some((excluded) => excluded.startsWith(start));

@@ -27,7 +27,7 @@ const text = jsonField.text(/^/);
 const texts = jsonField.list(listMax, text);
 const stored: Shape = jsonField.object({ backup: text, id: text, map: texts, cluster: text, pending: texts });
 const fileName = /^restore-[0-9a-f]{16}\.json$/;
-/** In one error. */
+/** The most restores that one error names. */
 const namedMax = 3;
 
 export class RestoreRecord {

@@ -97,7 +97,7 @@ export class RepositoryTasks {
     });
   }
 
-  /** As cluster and bucket, since a cluster has several addresses. */
+  /** The buckets that the restore writes to. Each is named with the id of its cluster, since a cluster has several addresses. */
   async #writtenBuckets(
     repository: StoredRepository,
     { target, request }: RestoreOrder,
@@ -118,7 +118,7 @@ export class RepositoryTasks {
     }
   }
 
-  /** Null: this cluster. */
+  /** `target` null: this cluster. */
   async #accessTo(target: RestoreTarget | null): Promise<NodeAccess> {
     const { ownAccess, authorities } = this.#deps;
     if (target === null) return await ownAccess();

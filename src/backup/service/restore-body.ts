@@ -50,7 +50,7 @@ export interface RestoreOrder {
 
 const restPort = 8091;
 const restTlsPort = 18_091;
-/** Whether they stand for TLS. */
+/** Schemes of addresses, and whether they stand for TLS. */
 const schemes: ReadonlyMap<string, boolean> = new Map([
   ['http', false],
   ['couchbase', false],

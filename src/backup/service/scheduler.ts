@@ -127,7 +127,7 @@ export class Scheduler {
     }
   }
 
-  /** The task stays due. */
+  /** Tries the task again later: it stays due. */
   async #postpone({ repository: { id }, task, dueMs }: DueTask): Promise<void> {
     await this.#deps.state.change((before) => {
       const repository = before.repositories.active[id];

@@ -19,7 +19,7 @@ import { sumOf } from './bucket-sums.ts';
 type Kind = 'streamed' | 'full' | 'unmapped';
 
 interface Prepared {
-  /** What it was made from. */
+  /** What the record was made from. */
   readonly input: RecordInput;
   /** The text between the figures. */
   readonly parts: readonly string[];

@@ -20,5 +20,5 @@ export class TextsUntilChange {
   }
 }
 
-/** More than a cluster has buckets. */
+/** Above the number of buckets of a cluster. */
 const textsMax = 200;

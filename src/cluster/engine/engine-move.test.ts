@@ -69,7 +69,7 @@ test('a member that cannot reach the founder asks the others where the configura
   const reached = await aNode({ nodes, answers, isFounder: false });
   await reached.clock.run(10_000);
   assert.deepEqual(reached.asked, []);
-  // The founder tells it.
+  // The founder sends the place to the node.
   reached.own.get('engine/moved')?.({ epoch: 2, record } as never, 'b');
   await reached.clock.run(1);
   assert.deepEqual(reached.used[0]?.nats, someServers);

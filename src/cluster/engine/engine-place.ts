@@ -53,7 +53,7 @@ export class EnginePlaces {
     deps.peers.answer('engine/moved', (place: EnginePlace) => this.#noticed(place));
   }
 
-  /** Nodes that it does not reach ask for the place themselves. */
+  /** Tells the other nodes the place. A node that does not get the message asks for the place later. */
   async announce(): Promise<void> {
     const place = await this.#known();
     await Promise.allSettled(
@@ -61,7 +61,10 @@ export class EnginePlaces {
     );
   }
 
-  /** The configuration may have moved while this node was away: it cannot reach the place that it knows, or is the founder that was lost. */
+  /**
+   * Asks the other nodes whether the configuration has moved, if this node cannot reach the place that it knows, or is the founder of the
+   * cluster and may have been lost.
+   */
   async check(): Promise<void> {
     const isUnreachable = this.#isUnreachable;
     if (!isUnreachable && (!this.#deps.membership.isFounder || this.#hasAsked)) return;
@@ -86,7 +89,7 @@ export class EnginePlaces {
     }
   }
 
-  /** A majority of the nodes, this one included, knows the place. After a common power cut the others may answer later. */
+  /** Whether a majority of the nodes, this one included, has said which place it knows. After a common power cut other nodes may answer late. */
   get #hasAsked(): boolean {
     const others = this.#others;
     return 2 * others.filter((id) => this.#answered.has(id)).length >= others.length;

@@ -56,7 +56,7 @@ test('a node that runs a server stays where the configuration cannot move, and a
 test('of four nodes the server of one that leaves goes to another one, else the configuration moves if too few can run it', async () => {
   const nodes = [...three, node('d')];
   const cases: [(name: string) => unknown, RegExp | null, string[]][] = [
-    // `d` cannot now: it may later.
+    // Node `d` does not answer now, but may later.
     [() => Promise.reject(new Error('it is down')), /ns_1@c runs one of the three/, []],
     [(name) => (name === 'engine/wants' ? true : null), /ns_1@c runs one of the three/, []],
     [wants(false), null, ['returned to a']],

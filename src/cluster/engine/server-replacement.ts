@@ -144,7 +144,7 @@ export class ServerReplacement {
     log.info('engine.servers_changed', { nodes: servers.places.map(({ nodeId }) => nodeId) });
   }
 
-  /** Another node has its place. */
+  /** Removes this node's server: another node has its place. */
   async #removeOwn(): Promise<void> {
     const { clock, log, membership } = this.#deps;
     const { engineTransfer } = membership;

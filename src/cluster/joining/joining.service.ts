@@ -34,7 +34,7 @@ export interface JoiningDeps {
   memoryBytes: () => number;
   startedServices?: readonly string[] | undefined;
   compatibility: number;
-  /** What this node knows. */
+  /** The version that this node knows. */
   version: number;
   clock: Clock;
   random: Random;

@@ -147,7 +147,7 @@ describe('rebalance requests', () => {
     assert.deepEqual(await rebalanceWith('b'), [200, '']);
   });
 
-  it('stop the running one, and do nothing without one', async (t) => {
+  it('stop the running rebalance, and do nothing if none runs', async (t) => {
     const { request, state, change, manager } = await managed();
     t.after(() => manager.stop());
     const stop = () => request('/controller/stopRebalance', { method: 'POST' });
@@ -169,7 +169,7 @@ describe('rebalance requests', () => {
 });
 
 describe('retries of a rebalance', () => {
-  it('are off, set within their ranges, and shown', async (t) => {
+  it('are off by default, set within their ranges, and shown', async (t) => {
     const { request, manager } = await managed();
     t.after(() => manager.stop());
     const path = '/settings/retryRebalance';

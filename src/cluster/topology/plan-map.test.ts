@@ -122,7 +122,7 @@ describe('planMap', () => {
     const after = planMap({ nodes: nodesNamed('a b c'), replicas: 1, current: before });
     const orphans = before.shards.flatMap((_, shard) => (idsOf(before, shard)[0] === 'd' ? [shard] : []));
     const promoted = orphans.filter((shard) => idsOf(after, shard)[0] === idsOf(before, shard)[1]);
-    // Balance decides about the rest.
+    // The other shards move to keep the map balanced.
     assert.ok(promoted.length >= 13, `${promoted.length} of ${orphans.length}`);
   });
 

@@ -45,7 +45,7 @@ test('names the missing privilege to a client without collections, to which the 
   const user = aUser('clerk', 'password', { node: 0, buckets: { b: { privileges: 0, scopes } } });
   await using service = await startService(aDesired({ users: [user] }));
   const client = await service.connect();
-  // Error texts, and no collections.
+  // The client negotiates error texts, but no collections.
   await client.hello([0x07, 0x0b]);
   await client.plain('clerk', 'password');
   assert.equal((await client.select('b')).status, Status.success);

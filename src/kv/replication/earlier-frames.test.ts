@@ -12,7 +12,7 @@ const history = Buffer.alloc(16, 1);
 const got = { shard: 3, epoch: 7, vb: 3, received: 11, persisted: 9, following: true };
 const batch = { kind: 'batch', ...shard, vb: 3, start: 10, to: 11, end: 12, live: true } as const;
 
-/** Recorded from 0.2.0, in base64; after the form of this version. */
+/** Messages, each with the frame that 0.2.0 wrote for it, in base64. */
 const recorded: readonly (readonly [PeerMessage, string])[] = [
   [
     { kind: 'hello', node: 'a', boot: 'a 1', saysPromise: true },
@@ -87,7 +87,7 @@ it('writes one position a message, confirms every byte once, and omits what 0.2 
 
 const hello = { kind: 'hello', node: 'b', boot: 'b 1' } as const;
 
-/** What a node sends after such a hello, and what it received in a message after it. */
+/** What a node sends and receives on a connection that begins with these two frames. */
 async function talk(first: Buffer, next: Buffer) {
   const received: PeerMessage[] = [];
   const peers = aPeer({ received: (_, message) => received.push(message) });
@@ -127,7 +127,7 @@ it('begins in the form of 0.2, and continues in the form that the other node rea
   }
 });
 
-it('closes a connection for a frame of 0.2 that is none, with the reason', async () => {
+it('closes a connection for a malformed frame of 0.2, with the reason', async () => {
   const cases: readonly (readonly [Buffer, string])[] = [
     [Buffer.from([0, 0, 0, 1, 0]), 'a frame is too short for its header'],
     [Buffer.from([0, 0, 0, 2, 0, 9]), 'the header of a frame runs over its end'],

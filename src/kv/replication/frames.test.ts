@@ -73,7 +73,7 @@ describe('frames between nodes', () => {
     }
   });
 
-  it('name their bucket, also where it is another one than that of the frame before', () => {
+  it('name their bucket, whether or not the frame before names the same one', () => {
     const others = ['fedcba9876543210fedcba9876543210', bucket, '', 'short', bucket];
     for (const name of others)
       for (const message of [
@@ -109,7 +109,7 @@ describe('frames between nodes', () => {
       );
   });
 
-  it('are written into memory of which everything is sent, and no other', (t) => {
+  it('are written into memory whose earlier frames are all sent', (t) => {
     const allocated = t.mock.method(Buffer, 'allocUnsafeSlow');
     const frames = new FrameWriter();
     const unsent: { taken: Buffer; copy: Buffer }[] = [];
@@ -127,7 +127,7 @@ describe('frames between nodes', () => {
     assert.ok(allocated.mock.callCount() <= 3, `${allocated.mock.callCount()} allocations`);
   });
 
-  it('are put together in the memory of those before them, which is not kept when it is large', (t) => {
+  it('are joined in the memory of earlier frames, which is released if it is large', (t) => {
     const allocated = t.mock.method(Buffer, 'allocUnsafeSlow');
     const splitter = new FrameSplitter();
     const sizes = [40_000, 50_000, 40_000, 60_000, 300_000, 40_000, 50_000];
@@ -160,7 +160,7 @@ describe('frames between nodes', () => {
     for (const message of [{ ...batch, failover: Buffer.alloc(48) }, got]) {
       const frame = encodeFrame(message);
       for (let length = lengthBytes; length < frame.length; length++) {
-        // Without its last rows a report is one of fewer rows.
+        // A report without its last rows is a valid report.
         if (message.kind === 'got' && (frame.length - length) % 23 === 0) continue;
         assert.throws(
           () => decodeFrame(frame.subarray(0, length)),

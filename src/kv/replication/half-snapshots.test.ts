@@ -29,7 +29,7 @@ async function aHalfReceivedSnapshot(t: Test) {
   await clock.run(500);
   const { columns } = b.bucket;
   const whole = columns.highSeqno[0] as number;
-  // All stay members meanwhile.
+  // All nodes stay in the in-sync set.
   a.holdChanges();
   links.cut('a', 'b');
   for (const key of ['twice', 'once']) a.store(key, 0, { value: 'first' });

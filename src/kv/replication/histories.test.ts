@@ -9,7 +9,7 @@ const self = { node: 'c', boot: 'c 1' };
 const inSync = ['a', 'b', 'c', 'd'].map((node) => ({ node, boot: `${node} 1` }));
 const spec: ShardSpec = { state: 'active', epoch: 2, replicas: ['d'], inSync };
 
-/** What is written of vbucket 7. */
+/** Records what is written of vbucket 7. */
 function recorded(majority: number) {
   const written: string[] = [];
   const write = (vbs: readonly number[], what: string): Promise<readonly number[]> => {

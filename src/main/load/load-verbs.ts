@@ -21,14 +21,14 @@ const loadOptions = {
   ...nodeConnection('user with the roles data_reader and data_writer, or more'),
   ...collectionOptions,
   json: jsonFlag,
-  // A timer takes no longer time.
+  // A timer cannot wait longer than 24 days.
   duration: { kind: secondsUpTo(24), default: 10, doc: 'how long the load runs' },
   documents: { kind: wholeNumber(1, 100_000_000), default: 10_000, doc: 'number of different documents' },
   size: { kind: wholeNumber(frameBytes, 20 << 20, 'BYTES'), default: 256, doc: 'size of each document' },
   reads: { kind: wholeNumber(0, 100, 'PERCENT'), default: 80, doc: 'share of reads; the others are writes' },
   rate: {
     kind: wholeNumber(1, 10_000_000),
-    doc: 'operations a second; without it as many as the node takes',
+    doc: 'operations a second; by default as many as the node takes',
   },
   'in-flight': { kind: wholeNumber(1, 10_000), default: 64, doc: 'operations at once' },
   connections: { kind: wholeNumber(1, 100), default: 1, doc: 'connections to each node' },

@@ -37,7 +37,7 @@ const exportOptions = {
   fields: {
     kind: kinds.text,
     repeat: true,
-    doc: 'column of CSV; without it all fields of all documents, which are then read twice',
+    doc: 'column of CSV; by default all fields of all documents, which are then read twice',
   },
   'errors-shown': {
     kind: wholeNumber(0, 1_000_000),

@@ -32,7 +32,7 @@ export class Histogram {
     if (isHeavy) this.close();
   }
 
-  /** `sampledShare`: of all values of the collection, those in the sample. */
+  /** `sampledShare`: the share of the values of the collection that is in the sample. */
   finish(sampledShare: number): { bins: StatisticsBin[]; distinct: number } {
     this.close();
     const { bins } = this;

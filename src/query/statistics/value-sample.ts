@@ -3,7 +3,7 @@
 /** Elements of an array key, of one document. */
 export interface SampledElements {
   readonly count: number;
-  /** The first of them. */
+  /** The first elements. */
   readonly kept: readonly unknown[];
 }
 

@@ -57,7 +57,7 @@ export class OwnServer {
     this.#folder = new ServerFolder(options.folder);
   }
 
-  /** This node has a server. */
+  /** Whether this node has a server. */
   get exists(): boolean {
     return this.#folder.settings !== null;
   }

@@ -6,7 +6,7 @@ import type { NatsFiles } from '../nats/nats-files.adapter.ts';
 import type { NatsServers } from '../nats/nats-servers.ts';
 
 export interface GroupMember {
-  /** What the others call it. */
+  /** The name by which the other servers know this one. */
   readonly id: string;
   readonly name: string;
   /** Whether the server runs and has all changes of the membership. */

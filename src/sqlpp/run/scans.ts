@@ -21,7 +21,7 @@ class KeyRows extends StepIterator<Batch> {
   readonly #run: Run;
   readonly #seed: Row;
   readonly #idSlot: number;
-  /** Null once it was called. */
+  /** Null after the call. */
   #find: (() => readonly string[] | Promise<readonly string[]>) | null;
   #keys: readonly string[] = [];
   #at = 0;

@@ -10,7 +10,7 @@ export interface SortedRow {
 
 export type CompareRows = (a: SortedRow, b: SortedRow) => number;
 
-/** The objects of a row and its keys themselves, beside their values. */
+/** Memory of the objects that hold a row and its keys, without their values. */
 const objectBytes = 100;
 
 export function sortedRowBytes({ keys, row }: SortedRow): number {

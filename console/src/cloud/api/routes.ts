@@ -52,7 +52,7 @@ export interface Declared {
 
 export interface Route<O extends Declared> {
   readonly call: Call;
-  /** Only for its type. */
+  /** Absent at run time: carries the types of the operation. */
   readonly operation?: O;
 }
 

@@ -11,7 +11,7 @@ export interface CutBatch {
   cuts: CutBuffer;
   readonly byteLength: number;
   ends: { vb: number; seqno: number }[];
-  /** A client waits for it. */
+  /** A client waits for this batch. */
   isUrgent: boolean;
 }
 

@@ -30,7 +30,7 @@ export class SharedChanges {
     }
   }
 
-  /** As of the last look. */
+  /** The answer is that of the last check. */
   has(vb: number): boolean {
     return this.shared[vb] === 1;
   }
