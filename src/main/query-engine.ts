@@ -1,10 +1,11 @@
 // The engine as the query service calls it. A separate module, so that it is loaded with the first statement.
 import type { Engine } from '#query/state/engine-port.ts';
-import { prepareStatement } from '#sqlpp/run/prepare.ts';
+import { prepareStatement, prepareSteps } from '#sqlpp/run/prepare.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 
 export const engine: Engine = {
   prepare: prepareStatement,
+  prepareSteps,
   execute: (prepared, context) => prepared.program.run(prepared, context),
   textOf: jsonText,
 };

@@ -31,6 +31,10 @@ export const fakeEngine = (): Engine & { prepares: number } => ({
     this.prepares++;
     return prepare(text, context);
   },
+  *prepareSteps(text, context) {
+    yield;
+    return this.prepare(text, context);
+  },
   execute: run,
   textOf: jsonText,
 });

@@ -41,3 +41,88 @@ test('a long statement that waits for its place lets others be planned', async (
   await cancelled.done;
   assert.equal((await answerOf({ statement: long })).status, 'success');
 });
+
+/** A service whose engine plans long statements in three steps, with `between` after the first and second. Its time passes by itself. */
+function aSteppedService(between: (service: ReturnType<typeof aQueryService>) => unknown) {
+  const service = aQueryService({ servicers: 4, queueLimit: 10 });
+  const { engine, clock } = service;
+  engine.prepareSteps = function* (text, context) {
+    for (let step = 0; step < 2; step++) {
+      clock.advance(10);
+      between(service);
+      yield;
+    }
+    return this.prepare(text, context);
+  };
+  const passing = setInterval(() => clock.advance(5), 1);
+  return { ...service, [Symbol.dispose]: () => clearInterval(passing) };
+}
+
+test('short requests are answered between the steps in which a long statement is planned', async () => {
+  const answered: string[] = [];
+  using stepped = aSteppedService(({ answerOf }) =>
+    answerOf({ statement: 'ROWS 1' }).then(() => answered.push('short')),
+  );
+  const { sink, done } = stepped.ask({ statement: long, profile: 'phases' });
+  await done.then(() => answered.push('long'));
+  assert.equal(sink.answer.status, 'success');
+  assert.deepEqual(answered, ['short', 'short', 'long']);
+});
+
+test('a long statement is planned again when definitions changed meanwhile, at last without pauses', async () => {
+  let changes = 0;
+  using stepped = aSteppedService(({ keyspaces }) => {
+    if (changes-- > 0) keyspaces.set([]);
+  });
+  const { answerOf, engine } = stepped;
+  for (const [changed, plans] of [
+    [0, 1],
+    [1, 2],
+    [2, 2],
+    [3, 3],
+    [1000, 4],
+  ] as const) {
+    changes = changed;
+    engine.prepares = 0;
+    assert.equal((await answerOf({ statement: long })).status, 'success');
+    assert.equal(engine.prepares, plans, `${changed} changes`);
+  }
+});
+
+test('a long prepared statement waits for its turn only while its plan is outdated, and can be cancelled then', async () => {
+  using stepped = aSteppedService(() => {});
+  const { ask, answerOf, service, keyspaces } = stepped;
+  await answerOf({ statement: `PREPARE p FROM ${long}` });
+  const turn = await service.longStatements.enter('another', signal);
+  assert.equal(
+    (await answerOf({ prepared: 'p' })).status,
+    'success',
+    'its plan is as new as the definitions',
+  );
+  keyspaces.set([]);
+  const waiting = [{ prepared: 'p' }, { prepared: 'p' }, { statement: 'EXECUTE p' }].map((fields) =>
+    ask(fields),
+  );
+  await eventually(() => assert.equal(service.longStatements.queued, 3));
+  const [cancelled, ...others] = waiting;
+  cancelled?.close();
+  await cancelled?.done;
+  turn?.end();
+  await Promise.all(others.map(({ done }) => done));
+  assert.deepEqual(
+    others.map(({ sink }) => sink.answer.status),
+    ['success', 'success'],
+  );
+  assert.equal((await answerOf({ statement: long })).status, 'success', 'the turn is free');
+});
+
+test('a long statement that is cancelled between its steps gives its turn to the next', async () => {
+  let close: (() => void) | undefined;
+  using stepped = aSteppedService(() => close?.());
+  const asked = stepped.ask({ statement: long });
+  close = asked.close;
+  await asked.done;
+  close = undefined;
+  assert.ok(!asked.sink.text.includes('success'));
+  assert.equal((await stepped.answerOf({ statement: long })).status, 'success');
+});

@@ -1,6 +1,6 @@
 // One request from its arrival to the end of its answer: its limits, its place in the service, its transaction and its statement.
 import type { Timer } from '#ports/clock.ts';
-import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import { type SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Datastore, ExecuteContext, Execution } from '#sqlpp/run/engine.ts';
 import { checkPrivileges } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
@@ -14,7 +14,6 @@ import type { QueryRequest } from '../request/query-request.ts';
 import { readParameters, type SentRequest } from '../request/read-parameters.ts';
 import { type ActiveRequest, newRequest, type RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
-import { longFrom, type PlanningTurn } from '../state/long-statements.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
@@ -22,10 +21,11 @@ import { AbortableRows } from './abortable-rows.ts';
 import { recordEnd } from './ended-request.ts';
 import { type ContextParts, executeContext } from './execute-context.ts';
 import { enterLimits } from './limited-users.ts';
+import { LongPlanning, plansLong } from './long-planning.ts';
 import { parametersOf } from './parameter-values.ts';
 import { RequestAnswer } from './request-answer.ts';
 import { RequestTransaction } from './request-transaction.ts';
-import { type Chosen, StatementChoice } from './statement-choice.ts';
+import { type Chosen, LongPlanNeededError, StatementChoice } from './statement-choice.ts';
 
 export interface RunInput {
   readonly sent: SentRequest;
@@ -45,8 +45,7 @@ export class RequestRun {
   private readonly answer: RequestAnswer;
   private timer: Timer | null = null;
   private slices: RequestSlices | null = null;
-  /** The turn of a long statement to be planned. */
-  private turn: PlanningTurn | null = null;
+  private readonly longPlanning: LongPlanning;
   private rows: AbortableRows | null = null;
   private prepared: PreparedEntry | null = null;
   private justPrepared: PreparedEntry | null = null;
@@ -64,6 +63,7 @@ export class RequestRun {
       receivedMs: clock.monotonicMs(),
       cancel: (reason) => this.cancel(reason, 'cancelled'),
     });
+    this.longPlanning = new LongPlanning(service, this.cancellation.signal);
     this.answer = new RequestAnswer(service, this.active, input.sink);
     input.whenClosed(() => this.cancel(closedByClient, 'closed'));
   }
@@ -77,7 +77,7 @@ export class RequestRun {
       this.fail(error);
     } finally {
       this.timer?.cancel();
-      this.turn?.end();
+      this.longPlanning.end();
       this.leaveLimits(this.answer.writer.bytes);
       service.active.remove(this.active);
       recordEnd(service, this.active, this.answer, this.prepared);
@@ -115,10 +115,11 @@ export class RequestRun {
   ): Promise<void> {
     const { service } = this;
     const [user = ''] = session.users;
-    const isLong = (request.statement?.length ?? 0) >= longFrom;
+    const isLong = plansLong(service, request);
     let hasEntered = false;
     try {
-      if (isLong || !service.admission.enterNow(user)) await this.enter(user, isLong);
+      if (isLong) await this.longPlanning.enterWithPlace(user);
+      else if (!service.admission.enterNow(user)) await this.longPlanning.waitForPlace(user);
       hasEntered = true;
       this.slices = service.slices.begin();
       this.cancellation.signal.throwIfAborted();
@@ -132,28 +133,6 @@ export class RequestRun {
       if (hasEntered) service.admission.leave(user);
       namedTransaction.leave();
     }
-  }
-
-  /** A long statement needs a place of its user and a turn to be planned. It waits for either without holding the other, so that others run meanwhile. */
-  private async enter(user: string, isLong: boolean): Promise<void> {
-    const { admission } = this.service;
-    const { signal } = this.cancellation;
-    if (isLong) {
-      await this.enterTurn(user);
-      if (admission.enterNow(user)) return;
-      this.turn?.end();
-    }
-    if (!(await admission.enter(user, signal))) throw sqlErrorWith(1182, { isRetryable: true });
-    if (isLong)
-      await this.enterTurn(user).catch((error: unknown) => {
-        admission.leave(user);
-        throw error;
-      });
-  }
-
-  private async enterTurn(user: string): Promise<void> {
-    this.turn = await this.service.longStatements.enter(user, this.cancellation.signal);
-    if (this.turn === null) throw sqlErrorWith(1182, { isRetryable: true });
   }
 
   private startTimeout({ timeoutMs }: QueryRequest): void {
@@ -207,11 +186,11 @@ export class RequestRun {
       this.runWithin({ transaction, choice, datastore, session, request }, engine, chosen);
     let chosen: Chosen;
     try {
-      chosen = this.turn?.plan(() => this.choose(choice)) ?? this.choose(choice);
+      chosen = this.choose(choice);
     } catch (error) {
-      if (!choice.mayBeOnOtherNode(error)) throw error;
-      return this.chooseFromOtherNodes(choice, error).then(run);
+      return this.chooseLater(choice, session, error).then(run);
     }
+    this.longPlanning.end();
     return run(chosen);
   }
 
@@ -251,16 +230,37 @@ export class RequestRun {
     await this.runChosen(engine, request, session, run, context);
   }
 
-  private async chooseFromOtherNodes(choice: StatementChoice, error: unknown): Promise<Chosen> {
-    if (!(await choice.prepareFromOthers(this.cancellation.signal))) throw error;
-    return this.choose(choice);
+  /** Plans a long statement, or finds one that another node has prepared. */
+  private async chooseLater(choice: StatementChoice, session: Session, first: unknown): Promise<Chosen> {
+    let error = first;
+    let asksOthers = true;
+    for (;;) {
+      try {
+        if (error instanceof LongPlanNeededError)
+          this.answer.ownMs.plan += await this.longPlanning.plan(
+            error.steps(),
+            session.users[0] ?? '',
+            this.slices,
+          );
+        else if (asksOthers && choice.mayBeOnOtherNode(error)) {
+          if (!(await choice.prepareFromOthers(this.cancellation.signal))) throw error;
+          asksOthers = false;
+        } else throw error;
+        const chosen = this.choose(choice);
+        this.longPlanning.end();
+        return chosen;
+      } catch (next) {
+        if (next === error) throw error;
+        error = next;
+      }
+    }
   }
 
   private choose(choice: StatementChoice): Chosen {
     const { clock } = this.service.deps;
     const startedMs = clock.monotonicMs();
     const chosen = choice.choose();
-    this.answer.ownMs.plan = clock.monotonicMs() - startedMs;
+    this.answer.ownMs.plan += clock.monotonicMs() - startedMs;
     return chosen;
   }
 

@@ -1,5 +1,6 @@
 // Chooses the plan that a request runs: that of its statement, of a prepared one by name, or of one that the request prepares.
 import { createHash } from 'node:crypto';
+import type { WorkSteps } from '#base/steps.ts';
 import { untilAborted } from '#ports/within.ts';
 import { SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Datastore, PrepareCommand, PrepareContext, PreparedStatement } from '#sqlpp/run/engine.ts';
@@ -8,6 +9,7 @@ import { noSequentialScans } from '../query.contract.ts';
 import { parseQueryContext } from '../request/query-context.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { Engine } from '../state/engine-port.ts';
+import { longFrom } from '../state/long-statements.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
 import { nameOfStatement, statementOfName } from '../state/statement-names.ts';
@@ -24,6 +26,18 @@ export interface Chosen {
 }
 
 const statementBytesMax = 1 << 20;
+/** The most plans of a long statement that are outdated before they are ready: the next one is made without pauses. */
+const outdatedPlansMax = 3;
+
+/** A long statement must be planned, in steps; then the choice is made again. */
+export class LongPlanNeededError extends Error {
+  readonly steps: () => WorkSteps<PreparedStatement>;
+
+  constructor(steps: () => WorkSteps<PreparedStatement>) {
+    super('a long statement must be planned');
+    this.steps = steps;
+  }
+}
 
 type ValuesForPlan = Pick<PrepareContext, 'positional' | 'named' | 'onParameterRead'>;
 
@@ -35,6 +49,10 @@ export class StatementChoice {
 
   /** The name of a prepared statement that this node did not know. */
   private unknownName: string | null = null;
+  /** The plan of a long statement that this request needed. */
+  private longPlan: { readonly text: string; readonly prepared: PreparedStatement; revision: number } | null =
+    null;
+  private outdatedPlans = 0;
 
   constructor(parts: QueryParts, engine: Engine, datastore: Datastore, request: QueryRequest) {
     this.parts = parts;
@@ -43,7 +61,10 @@ export class StatementChoice {
     this.request = request;
   }
 
-  /** @throws SqlError of the parser, the planner, or 4040 */
+  /**
+   * @throws SqlError of the parser, the planner, or 4040
+   * @throws LongPlanNeededError
+   */
   choose(): Chosen {
     const { request, parts } = this;
     if (request.prepared) return { ...this.byName(request.prepared), shownName: null };
@@ -64,12 +85,12 @@ export class StatementChoice {
 
   /** Prepares a statement that the service itself issues, by default with this request's query context. */
   prepareText(text: string, queryContext?: string): PreparedStatement {
-    return this.prepare(text, null, queryContext);
+    return this.engine.prepare(text, this.contextOf(null, queryContext));
   }
 
   /** Prepares such a statement, which may scan a collection even if the request or the settings disable sequential scans. */
   prepareScan(text: string): PreparedStatement {
-    return this.prepare(text, null, undefined, true);
+    return this.engine.prepare(text, this.contextOf(null, undefined, true));
   }
 
   /** The statement of this name, replanned if definitions have changed. */
@@ -214,17 +235,34 @@ export class StatementChoice {
     return settings.sequentialScans && !hasBit(this.request.featureControls, noSequentialScans);
   }
 
+  private prepare(text: string, values: ValuesForPlan | null, queryContext?: string): PreparedStatement {
+    const context = this.contextOf(values, queryContext);
+    if (text.length < longFrom) return this.engine.prepare(text, context);
+    const { longPlan: plan, parts } = this;
+    this.longPlan = null;
+    if (plan?.text === text && plan.revision === parts.planRevision) return plan.prepared;
+    if (plan !== null && ++this.outdatedPlans >= outdatedPlansMax) return this.engine.prepare(text, context);
+    throw new LongPlanNeededError(() => this.planLong(text, context));
+  }
+
+  /** Definitions may change between the steps. */
+  private *planLong(text: string, context: PrepareContext): WorkSteps<PreparedStatement> {
+    const revision = this.parts.planRevision;
+    const prepared = yield* this.engine.prepareSteps(text, context);
+    this.longPlan = { text, prepared, revision };
+    return prepared;
+  }
+
   /** With the `values` of the parameters the planner estimates better; plans of prepared statements must not depend on them. */
-  private prepare(
-    text: string,
+  private contextOf(
     values: ValuesForPlan | null,
-    context?: string,
+    context: string | undefined,
     sequentialScans = this.sequentialScans,
-  ): PreparedStatement {
-    const { request, datastore, parts, engine } = this;
+  ): PrepareContext {
+    const { request, datastore, parts } = this;
     const queryContext = context === undefined ? request.queryContext : parseQueryContext(context);
     const { functions, statistics, edition } = parts.deps;
-    const prepareContext: PrepareContext = {
+    return {
       datastore,
       sequentialScans,
       ...(edition === 'community' && { isCommunityEdition: true }),
@@ -233,7 +271,6 @@ export class StatementChoice {
       ...values,
       userFunctions: functions.lookupFor(queryContext),
     };
-    return engine.prepare(text, prepareContext);
   }
 }
 

@@ -12,11 +12,12 @@ function aQueue(places = 100) {
   const { signal } = new AbortController();
   const plan = async (name: number | string, tookMs: number, { by = signal, user = 'a' } = {}) => {
     const turn = (await queue.enter(user, by)) ?? assert.fail('too many wait');
-    return turn.plan(() => {
+    turn.run(() => {
       planned.push(name);
       clock.advance(tookMs);
-      return name;
     });
+    turn.end();
+    return name;
   };
   return { clock, queue, plan, planned, signal };
 }
@@ -86,11 +87,12 @@ test('an error of the parser is the answer, and counts as time of the thread', a
   const { clock, queue, plan, signal } = aQueue();
   const turn = await queue.enter('a', signal);
   const failing = () =>
-    turn?.plan(() => {
+    turn?.run(() => {
       clock.advance(30);
       throw new Error('syntax error');
     });
   assert.throws(failing, /syntax error/);
+  turn?.end();
   const next = plan('planned', 0);
   assert.equal(clock.pending, 1);
   clock.advance(30);

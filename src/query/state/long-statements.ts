@@ -1,4 +1,4 @@
-// Long statements are parsed and planned one at a time, since planning one keeps the thread for up to tenths of a second. After each, other requests
+// Long statements are parsed and planned one at a time, in steps, since planning one takes up to tenths of a second. After each, other requests
 // have the thread for as long as it took. A statement that waits for its turn holds no place of the service, and users take turns.
 import { type Deferred, deferred, turnOf } from '#base/deferred.ts';
 import { type PlaceLimits, UserPlaces } from '#base/user-places.ts';
@@ -8,9 +8,9 @@ import type { Clock } from '#ports/clock.ts';
 export const longFrom = 32 << 10;
 
 export interface PlanningTurn {
-  /** Calls `plan`, and ends the turn when others had the thread for as long. */
-  plan<T>(plan: () => T): T;
-  /** Gives up a turn that was not used. */
+  /** Calls `step`, and counts its time. */
+  run<T>(step: () => T): T;
+  /** Ends the turn: the next one begins when others had the thread for as long as the steps took. */
   end(): void;
 }
 
@@ -49,19 +49,19 @@ export class LongStatements {
   private take(): PlanningTurn {
     this.isTaken = true;
     let isHeld = true;
-    const end = (): boolean => isHeld && !(isHeld = false);
+    let tookMs = 0;
     return {
-      plan: (plan) => {
+      run: (step) => {
         const startedMs = this.clock.monotonicMs();
         try {
-          return plan();
+          return step();
         } finally {
-          const tookMs = this.clock.monotonicMs() - startedMs;
-          if (end()) this.nextAfter(tookMs);
+          tookMs += this.clock.monotonicMs() - startedMs;
         }
       },
       end: () => {
-        if (end()) this.next();
+        if (isHeld) this.nextAfter(tookMs);
+        isHeld = false;
       },
     };
   }

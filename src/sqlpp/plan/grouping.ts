@@ -24,6 +24,8 @@ export class GroupResolution {
   readonly #resolver: NameResolver;
   readonly #node: Subselect;
   readonly #keys: { expression: Expression; slot: number }[] = [];
+  /** Slots of the keys by the texts of their expressions. */
+  readonly #keySlots = new Map<string, number>();
   readonly #aggregates = new Map<string, { node: Aggregate; slot: number }>();
   readonly #windows = new Map<string, WindowColumn>();
   readonly #letting: SlotBinding[] = [];
@@ -46,7 +48,10 @@ export class GroupResolution {
     const { block } = scope;
     for (const { expression, alias } of group.by) {
       const resolved = this.#resolver.expression(expression, scope);
-      this.#keys.push({ expression: resolved, slot: block.allocate() });
+      const slot = block.allocate();
+      this.#keys.push({ expression: resolved, slot });
+      const text = expressionKey(resolved);
+      if (!this.#keySlots.has(text)) this.#keySlots.set(text, slot);
       if (alias === undefined) continue;
       refuseDuplicate(this.#resolver.text, alias, this.scope, expression.at);
       this.scope.bindVariable(alias, resolved);
@@ -141,11 +146,11 @@ export class GroupResolution {
 
   #keyOf(node: Expression): Expression | undefined {
     if (node.kind === 'slot' && this.#allowed.has(node.slot)) return node;
-    const key = expressionKey(node);
-    const found = this.#keys.find((each) => expressionKey(each.expression) === key);
-    if (!found || node.kind === 'constant') return undefined;
-    this.#allowed.add(found.slot);
-    return slotOf(found.slot, node);
+    if (this.#keySlots.size === 0 || node.kind === 'constant') return undefined;
+    const slot = this.#keySlots.get(expressionKey(node));
+    if (slot === undefined) return undefined;
+    this.#allowed.add(slot);
+    return slotOf(slot, node);
   }
 
   #aggregateOf(node: Expression): Expression | undefined {

@@ -1,5 +1,6 @@
 // Compiles the expressions of one query block. They are collected first and compiled together, when it is known which fields of a document
 // are read, and which expressions a covering index provides.
+import type { WorkSteps } from '#base/steps.ts';
 import { compile, type Evaluate } from '../expressions/compile.ts';
 import type { Block, Source } from '../plan/block.ts';
 import { expressionKey } from '../plan/expression-key.ts';
@@ -8,6 +9,9 @@ import type { Operator } from '../plan/operators.ts';
 import { slotOf } from '../plan/scope.ts';
 import { childrenOf, replace } from '../plan/walk.ts';
 import type { Expression, Field } from '../tree/query.ts';
+
+/** Expressions that are compiled in one step. */
+const stepCodes = 512;
 
 export class Code {
   readonly expression: Expression;
@@ -80,10 +84,14 @@ export class BlockCompiler {
   }
 
   /** Compiles all expressions and returns them; their subqueries are compiled next. */
-  finish(): Expression[] {
+  *finish(): WorkSteps<Expression[]> {
     this.#isFinished = true;
     for (const code of this.#codes) this.#recordFields(code.expression);
-    for (const code of this.#codes) code.run = compile(this.#withFields(code.expression));
+    for (let at = 0; at < this.#codes.length; at++) {
+      if (at % stepCodes === stepCodes - 1) yield;
+      const code = this.#codes[at] as Code;
+      code.run = compile(this.#withFields(code.expression));
+    }
     return this.#codes.map((code) => code.expression);
   }
 

@@ -1,4 +1,5 @@
 // Statements that explain, advise, prepare or run another statement, and INFER, which describes documents.
+import type { WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { staticValue } from '../text/static-value.ts';
 import type { Infer } from '../tree/definition.ts';
@@ -9,21 +10,25 @@ import type { PrepareContext, PreparedStatement } from './engine.ts';
 import { inferStatement } from './inferring.ts';
 import { commandStatement, executionOf, plainPrepared } from './plain-statement.ts';
 
-type PrepareInner = (tree: PlainStatement, text: string, context: PrepareContext) => PreparedStatement;
+type PrepareInner = (
+  tree: PlainStatement,
+  text: string,
+  context: PrepareContext,
+) => WorkSteps<PreparedStatement>;
 
-export function metaStatement(
+export function* metaStatement(
   tree: Explain | Advise | Prepare | Execute | Infer,
   text: string,
   context: PrepareContext,
   prepareInner: PrepareInner,
-): PreparedStatement {
+): WorkSteps<PreparedStatement> {
   switch (tree.kind) {
     case 'explain':
-      return explainStatement(text, prepareInner(tree.statement, tree.text, context), tree.text);
+      return explainStatement(text, yield* prepareInner(tree.statement, tree.text, context), tree.text);
     case 'advise': {
       if (!['select', 'update', 'delete', 'merge'].includes(tree.statement.kind)) throw sqlError(3250);
       const advised = adviseContext(context);
-      const inner = prepareInner(tree.statement, tree.text, advised);
+      const inner = yield* prepareInner(tree.statement, tree.text, advised);
       return {
         ...plainPrepared(text, 'ADVISE', inner.privileges),
         isReadonly: true,
@@ -37,7 +42,7 @@ export function metaStatement(
       };
     }
     case 'prepare': {
-      const prepared = prepareInner(tree.statement, tree.text, context);
+      const prepared = yield* prepareInner(tree.statement, tree.text, context);
       const name = tree.name === undefined ? {} : { name: tree.name };
       return {
         ...commandStatement(

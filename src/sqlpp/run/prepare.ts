@@ -1,5 +1,6 @@
 // Prepares statements: parses, resolves, plans and compiles them, once for any number of runs.
 
+import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { planSelect } from '../plan/build.ts';
 import { planDelete, planInsert, planUpdate } from '../plan/build-change.ts';
 import { planMerge } from '../plan/build-merge.ts';
@@ -10,10 +11,10 @@ import type { QueryPlan } from '../plan/operators.ts';
 import { Resolver } from '../plan/resolver.ts';
 import { signatureOf, signatureOfSelect } from '../plan/signature.ts';
 import { formatExpression } from '../text/format.ts';
-import { parseStatement } from '../text/parser.ts';
+import { parseSteps } from '../text/parser.ts';
 import type { Delete, Insert, Merge, Update } from '../tree/change.ts';
 import type { Expression, Select } from '../tree/query.ts';
-import type { PlainStatement, Statement as StatementTree } from '../tree/statement.ts';
+import type { Statement as StatementTree } from '../tree/statement.ts';
 import type { Value } from '../values/value.ts';
 import { BlockCompiler } from './code.ts';
 import { definitionStatement } from './definitions.ts';
@@ -36,38 +37,46 @@ import { StatementCompiler } from './statement-compiler.ts';
 import { remove, update } from './updating.ts';
 
 export function prepareStatement(text: string, context: PrepareContext): PreparedStatement {
-  const tree = parseStatement(text);
-  if (!context.isCommunityEdition) return prepareTree(tree, text, context);
+  return resultOf(prepareSteps(text, context));
+}
+
+/** Prepares a long statement in steps, of which no part of the context may change the result. */
+export function* prepareSteps(text: string, context: PrepareContext): WorkSteps<PreparedStatement> {
+  const tree = yield* parseSteps(text);
+  yield;
+  if (!context.isCommunityEdition) return yield* prepareTree(tree, text, context);
   refuseEnterpriseFeatures(tree);
   const { userFunctions } = context;
   // Functions may have been stored by a node of another edition.
-  return prepareTree(tree, text, {
+  return yield* prepareTree(tree, text, {
     ...context,
     ...(userFunctions && { userFunctions: { ...userFunctions, refusesExternal: true } }),
   });
 }
 
-function prepareTree(tree: StatementTree, text: string, context: PrepareContext): PreparedStatement {
+function* prepareTree(
+  tree: StatementTree,
+  text: string,
+  context: PrepareContext,
+): WorkSteps<PreparedStatement> {
   const isPlain = tree.kind !== 'explain' && tree.kind !== 'advise' && tree.kind !== 'prepare';
   if (isPlain && mayHaveParameters(text) && namesKeyspaceLater(tree, context))
     return prepareLater(tree, text, context);
   switch (tree.kind) {
     case 'select':
-      return prepareSelect(tree, text, context);
+      return yield* prepareSelect(tree, text, context);
     case 'insert':
     case 'upsert':
     case 'update':
     case 'delete':
     case 'merge':
-      return prepareChange(tree, text, context);
+      return yield* prepareChange(tree, text, context);
     case 'explain':
     case 'advise':
     case 'prepare':
     case 'execute':
     case 'infer':
-      return metaStatement(tree, text, context, (inner: PlainStatement, innerText: string, innerContext) =>
-        prepareTree(inner, innerText, innerContext),
-      );
+      return yield* metaStatement(tree, text, context, prepareTree);
     default:
       return definitionStatement(tree, text, context, (expression) =>
         prepareStatement(`SELECT RAW ${formatExpression(expression)}`, context),
@@ -104,7 +113,7 @@ function prepareLater(tree: StatementTree, text: string, context: PrepareContext
     program: {
       run: (_prepared: PreparedStatement, execution: ExecuteContext): Execution => {
         const { datastore, positional, named } = execution;
-        const prepared = prepareTree(tree, text, { ...lasting, datastore, positional, named });
+        const prepared = resultOf(prepareTree(tree, text, { ...lasting, datastore, positional, named }));
         const { rows, ...rest } = prepared.program.run(prepared, execution);
         return { ...rest, rows: authorized(prepared, execution, rows) };
       },
@@ -133,13 +142,16 @@ async function* authorized(
   yield* rows;
 }
 
-function prepareSelect(tree: Select, text: string, context: PrepareContext): PreparedStatement {
+function* prepareSelect(tree: Select, text: string, context: PrepareContext): WorkSteps<PreparedStatement> {
   const resolver = resolverOf(text, context);
   const planning = planningOf(text, context);
   const logical = resolver.select(tree, undefined);
+  yield;
   const plan = planSelect(planning, logical);
+  yield;
   const statements = statementCompilerOf(planning);
-  const program = statements.query(plan, true);
+  const program = yield* statements.querySteps(plan, true);
+  yield;
   return preparedOf(resolver, planning, {
     kind: 'SELECT',
     isReadonly: true,
@@ -167,17 +179,19 @@ function statementCompilerOf(planning: StatementPlanning): StatementCompiler {
   });
 }
 
-function prepareChange(
+function* prepareChange(
   tree: Insert | Update | Delete | Merge,
   text: string,
   context: PrepareContext,
-): PreparedStatement {
+): WorkSteps<PreparedStatement> {
   const resolver = resolverOf(text, context);
   const planning = planningOf(text, context);
   const plan = planChange(resolver, planning, tree);
   if (plan.returning) resolver.require('select', plan.target.name);
   const statements = statementCompilerOf(planning);
-  const statement = compileChange(statements, plan);
+  yield;
+  const statement = yield* compileChange(statements, plan);
+  yield;
   return preparedOf(resolver, planning, {
     kind: tree.kind.toUpperCase() as StatementKind,
     isReadonly: false,
@@ -207,7 +221,10 @@ function planChange(
   }
 }
 
-function compileChange(statements: StatementCompiler, plan: ChangePlan): CompiledStatement['statement'] {
+function* compileChange(
+  statements: StatementCompiler,
+  plan: ChangePlan,
+): WorkSteps<CompiledStatement['statement']> {
   const compiler = new BlockCompiler(plan.block, plan.covered);
   const compile = (): CompiledStatement['statement'] => {
     switch (plan.kind) {
@@ -227,7 +244,7 @@ function compileChange(statements: StatementCompiler, plan: ChangePlan): Compile
     }
   };
   const statement = compile();
-  statements.finish(compiler);
+  yield* statements.finish(compiler);
   return statement;
 }
 

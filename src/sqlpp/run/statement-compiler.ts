@@ -1,6 +1,7 @@
 // Compiles operators to functions that produce rows, once when the statement is prepared.
+import { resultOf, type WorkSteps } from '#base/steps.ts';
 import type { Operator, QueryPlan } from '../plan/operators.ts';
-import { type InlineCall, isInline, isResolved } from '../plan/resolving.ts';
+import { type InlineCall, isInline, isResolved, type ResolvedSubquery } from '../plan/resolving.ts';
 import { visit } from '../plan/walk.ts';
 import type { Expression } from '../tree/query.ts';
 import { BlockCompiler } from './code.ts';
@@ -39,27 +40,39 @@ export class StatementCompiler {
   }
 
   query(plan: QueryPlan, isOutermost = false): SubqueryProgram {
+    return resultOf(this.querySteps(plan, isOutermost));
+  }
+
+  *querySteps(plan: QueryPlan, isOutermost = false): WorkSteps<SubqueryProgram> {
     const before = this.#callsOut;
     this.#callsOut = false;
     const compiler = new BlockCompiler(plan.block, plan.covered, isOutermost ? plan.root : undefined);
     const pull = this.operator(compiler, plan.root);
-    this.finish(compiler);
+    yield* this.finish(compiler);
     const callsOut = this.#callsOut;
     this.#callsOut ||= before;
     return { block: plan.block, resultSlot: plan.resultSlot, pull, callsOut };
   }
 
   /** Compiles the block's expressions and the subqueries in them. */
-  finish(compiler: BlockCompiler): void {
-    for (const expression of compiler.finish()) this.#subqueries(expression);
+  *finish(compiler: BlockCompiler): WorkSteps<void> {
+    const expressions = yield* compiler.finish();
+    const inner: (InlineCall | ResolvedSubquery)[] = [];
+    for (const expression of expressions) this.#findInner(expression, inner);
+    for (const node of inner) {
+      yield;
+      if (node.kind === 'subquery') this.#subquery(node.logical);
+      else this.#inline(node);
+    }
   }
 
-  #subqueries(expression: Expression): void {
+  /** Adds the subqueries of an expression, and its calls of SQL++ functions. */
+  #findInner(expression: Expression, inner: (InlineCall | ResolvedSubquery)[]): void {
     visit(expression, (node) => {
-      if (node.kind === 'user call' && isInline(node)) this.#inline(node);
+      if (node.kind === 'user call' && isInline(node)) inner.push(node);
       else if (node.kind === 'user call' || (node.kind === 'call' && node.name === 'curl'))
         this.#callsOut = true;
-      else if (node.kind === 'subquery' && isResolved(node)) this.#subquery(node.logical);
+      else if (node.kind === 'subquery' && isResolved(node)) inner.push(node);
     });
   }
 
@@ -80,7 +93,7 @@ export class StatementCompiler {
     const compiler = new BlockCompiler(inline.block, new Map());
     const program = { inline, code: compiler.code(inline.body) };
     this.functions.set(key, program);
-    this.finish(compiler);
+    resultOf(this.finish(compiler));
     if (this.#callsOut) this.#callers.add(key);
     this.#callsOut ||= before;
   }

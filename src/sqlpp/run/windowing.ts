@@ -36,10 +36,9 @@ export function window(compiler: BlockCompiler, input: Pull, columns: readonly W
 /** Groups the columns by their partitions; the group of the last column is last, because it gives the rows their order. */
 function columnsByStage(codes: readonly ColumnCode[]): ColumnCode[][] {
   const last = codes.at(-1)?.partitionKey;
-  const keys = [...new Set(codes.map((code) => code.partitionKey))].sort(
-    (a, b) => Number(a === last) - Number(b === last),
-  );
-  return keys.map((key) => codes.filter((code) => code.partitionKey === key));
+  const stages = Map.groupBy(codes, (code) => code.partitionKey);
+  const keys = [...stages.keys()].sort((a, b) => Number(a === last) - Number(b === last));
+  return keys.map((key) => stages.get(key) as ColumnCode[]);
 }
 
 /** The columns with the same partitions, and the run that computes them. */

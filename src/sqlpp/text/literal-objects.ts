@@ -4,6 +4,8 @@ import { isSameNumber, readAsJson } from './literal-json.ts';
 
 /** In shorter statements objects are nodes. */
 const textFrom = 32 << 10;
+/** After so many objects that are no JSON the others are not tried: a failure takes several times as long as their tokens. */
+const failuresMax = 32;
 const depthMax = 100;
 
 const [quote, colon, open, close] = [34, 58, 123, 125];
@@ -19,6 +21,7 @@ interface Span {
 export class LiteralObjects {
   readonly #text: string;
   #triedUntil = 0;
+  #failures = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -27,12 +30,14 @@ export class LiteralObjects {
   /** The object whose bracket opens here, with its end, if its text means the same in JSON. */
   at(start: number): { readonly value: Value; readonly end: number } | undefined {
     const text = this.#text;
-    if (text.length < textFrom || start < this.#triedUntil) return undefined;
+    if (text.length < textFrom || start < this.#triedUntil || this.#failures > failuresMax) return undefined;
     const span = spanOf(text, start);
     this.#triedUntil = span?.end ?? text.length;
     if (span === undefined) return undefined;
     const value = constantOf(text.slice(start, span.end), span.colons);
-    return value === undefined ? undefined : { value, end: span.end };
+    if (value !== undefined) return { value, end: span.end };
+    this.#failures++;
+    return undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 // Parses statements, and single expressions (keys of stored indexes).
+import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { Expression } from '../tree/query.ts';
 import type {
@@ -21,10 +22,17 @@ export const statementMax = 1_048_576;
 
 /** Throws SqlError 3000 with line, column and word. `at` of nodes is an offset in `text.trim()`. */
 export function parseStatement(text: string): Statement {
+  return resultOf(parseSteps(text));
+}
+
+/** Like `parseStatement`, in two steps. */
+export function* parseSteps(text: string): WorkSteps<Statement> {
   if (text.length > statementMax) {
     throw sqlError(3000, `Statement has ${text.length} characters; at most ${statementMax} are allowed`);
   }
-  return new StatementParser(cleaned(text)).whole();
+  const parser = new StatementParser(cleaned(text));
+  yield;
+  return parser.whole();
 }
 
 /** Parses a single expression; it may begin with ALL or DISTINCT. */

@@ -1,0 +1,88 @@
+// Plans the long statement of a request, in its turn and in steps, between which other requests have the thread.
+import type { WorkSteps } from '#base/steps.ts';
+import type { Clock } from '#ports/clock.ts';
+import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import type { PreparedStatement } from '#sqlpp/run/engine.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+import { longFrom, type PlanningTurn } from '../state/long-statements.ts';
+import type { QueryParts } from '../state/parts.ts';
+import type { RequestSlices } from '../state/time-slices.ts';
+
+/** After this time planning pauses for other requests. */
+const stepsMs = 4;
+
+/** Whether the request plans a long statement: its own, or a prepared one whose plan is outdated. */
+export function plansLong({ prepared, planRevision }: QueryParts, request: QueryRequest): boolean {
+  if (request.statement !== null) return request.statement.length >= longFrom;
+  const entry = prepared.find(request.prepared ?? '', request.queryContextText);
+  return entry !== undefined && entry.prepared.text.length >= longFrom && entry.revision !== planRevision;
+}
+
+export class LongPlanning {
+  private readonly service: QueryParts;
+  private readonly signal: AbortSignal;
+  private turn: PlanningTurn | null = null;
+
+  constructor(service: QueryParts, signal: AbortSignal) {
+    this.service = service;
+    this.signal = signal;
+  }
+
+  /** A long statement needs a place of its user and a turn to be planned. It waits for either without holding the other, so that others run meanwhile. */
+  async enterWithPlace(user: string): Promise<void> {
+    const { admission } = this.service;
+    await this.enter(user);
+    if (admission.enterNow(user)) return;
+    this.end();
+    await this.waitForPlace(user);
+    await this.enter(user).catch((error: unknown) => {
+      admission.leave(user);
+      throw error;
+    });
+  }
+
+  /** Waits for a place of the service. @throws SqlError if too many requests wait */
+  async waitForPlace(user: string): Promise<void> {
+    const { admission } = this.service;
+    if (!(await admission.enter(user, this.signal))) throw sqlErrorWith(1182, { isRetryable: true });
+  }
+
+  /** Waits for the turn. @throws SqlError if too many statements wait */
+  private async enter(user: string): Promise<void> {
+    this.turn = await this.service.longStatements.enter(user, this.signal);
+    if (this.turn === null) throw sqlErrorWith(1182, { isRetryable: true });
+  }
+
+  /** Ends the turn, if there is one. */
+  end(): void {
+    this.turn?.end();
+    this.turn = null;
+  }
+
+  /** Plans, and returns the milliseconds that it took. */
+  async plan(
+    planning: WorkSteps<PreparedStatement>,
+    user: string,
+    slices: RequestSlices | null,
+  ): Promise<number> {
+    const { clock } = this.service.deps;
+    if (this.turn === null) await this.enter(user);
+    let tookMs = 0;
+    for (let isDone: boolean | undefined; !isDone; ) {
+      const startedMs = clock.monotonicMs();
+      isDone = this.turn?.run(() => stepsFor(planning, clock));
+      tookMs += clock.monotonicMs() - startedMs;
+      await slices?.pause();
+      this.signal.throwIfAborted();
+    }
+    return tookMs;
+  }
+}
+
+/** Runs steps for some milliseconds; true: they are done. */
+function stepsFor(steps: WorkSteps<unknown>, clock: Clock): boolean {
+  const startedMs = clock.monotonicMs();
+  do if (steps.next().done) return true;
+  while (clock.monotonicMs() - startedMs < stepsMs);
+  return false;
+}

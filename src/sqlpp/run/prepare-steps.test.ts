@@ -1,0 +1,73 @@
+// Long statements are planned in steps, between which other requests run.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { prepareOn, runPrepared } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import type { PreparedStatement } from './engine.ts';
+import { prepareSteps } from './prepare.ts';
+
+function aStore(): MemoryDatastore {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (let at = 0; at < 5; at++) datastore.put(t, `k${at}`, { a: at });
+  return datastore;
+}
+
+const times = (count: number, text: (at: number) => string, separator: string): string =>
+  Array.from({ length: count }, (_, at) => text(at)).join(separator);
+
+test('a statement has steps for its phases, its many expressions and its subqueries, and is planned as at once', async () => {
+  for (const [statement, leastSteps] of [
+    ['SELECT a FROM t ORDER BY a', 4],
+    [`SELECT ${times(5000, (at) => `a + ${at} AS c${at}`, ', ')} FROM t ORDER BY a`, 10],
+    [
+      `SELECT RAW a FROM t WHERE ${times(50, (at) => `EXISTS (SELECT 1 FROM t u WHERE u.a = t.a + ${at + 2})`, ' OR ')}`,
+      50,
+    ],
+    [
+      `UPDATE t SET ${times(30, (at) => `b${at} = (SELECT RAW COUNT(*) FROM t u WHERE u.a > ${at})[0]`, ', ')} RETURNING t`,
+      30,
+    ],
+    [`EXPLAIN SELECT ${times(30, (at) => `(SELECT RAW ${at})`, ', ')}`, 30],
+  ] as const) {
+    const datastore = aStore();
+    const steps = prepareSteps(statement, { datastore, sequentialScans: true });
+    let count = 0;
+    let prepared: PreparedStatement | undefined;
+    while (prepared === undefined) {
+      const step = steps.next();
+      if (step.done) prepared = step.value;
+      else count++;
+    }
+    assert.ok(count >= leastSteps, `${count} steps: ${statement.slice(0, 60)}`);
+    const other = aStore();
+    assert.deepEqual(
+      await runPrepared(datastore, prepared),
+      await runPrepared(other, prepareOn(other, statement)),
+      statement.slice(0, 60),
+    );
+  }
+});
+
+test('a statement with very many keys of GROUP BY is planned in bounded time', () => {
+  const startedMs = performance.now();
+  const keys = times(60_000, (at) => `f${at}`, ', ');
+  prepareOn(aStore(), `SELECT ${keys} FROM t GROUP BY ${keys}`);
+  assert.ok(performance.now() - startedMs < 20_000);
+});
+
+test('a long INSERT of documents that are no JSON is not read twice', () => {
+  const documents = times(20_000, (at) => `("k${at}", {"a": ${at}, "b": 1 + 1})`, ', ');
+  const { parse } = JSON;
+  let tried = 0;
+  JSON.parse = (...parameters: Parameters<typeof parse>): unknown => {
+    tried++;
+    return parse(...parameters);
+  };
+  try {
+    prepareOn(aStore(), `INSERT INTO t VALUES ${documents}`);
+  } finally {
+    JSON.parse = parse;
+  }
+  assert.ok(tried < 100, `${tried} documents`);
+});
