@@ -29,7 +29,7 @@ export interface Latencies {
 const keyCount = 50_000;
 const valueBytes = 512;
 const writeShare = 0.3;
-/** So many of the writes expire within seconds. */
+/** The share of the writes whose documents expire within seconds. */
 const expiringShare = 0.2;
 const expirySeconds = 3;
 

@@ -32,7 +32,7 @@ it('deletes the copy of an earlier membership when a founder follows another one
     'member.json',
     'node.id',
   ]);
-  // A member that leaves loses it too.
+  // A member that leaves loses all files but that of its id.
   file.write({ state: 'leaving' });
   file.complete();
   assert.deepEqual(readdirSync(folder), ['node.id']);

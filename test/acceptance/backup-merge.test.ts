@@ -24,7 +24,7 @@ import { aSeed, randomFrom } from '../support/random.ts';
 const backupsMade = 5;
 /** With DIVAN_ALL_KILLS=1 every write of a block is interrupted, else some of them. */
 const isWhole = process.env['DIVAN_ALL_KILLS'] === '1';
-/** A merge of this archive has fewer of each. */
+/** Above the numbers of calls and of writes of a merge of this archive. */
 const [callsMax, writesMax] = [40, 2_000];
 
 describe('merging and removing backups', () => {
@@ -109,7 +109,7 @@ describe('merging and removing backups', () => {
     await fails(/has no complete backup/, 'restore', copy, '--backup', third);
     const { merged } = findBackup(copy).repository.manifest(fourth);
     assert.deepEqual([merged?.generation, merged?.backups], [1, [second, third, fourth]]);
-    // Once more, with a merged one among them.
+    // Merges again: one of the backups is a merged one.
     const all = JSON.parse(await succeeds('backup', 'merge', copy, '--json'));
     assert.deepEqual([all.name, all.type, all.merged], [fifth, 'full', [first, fourth, fifth]]);
     await keeps(copy, fifth);

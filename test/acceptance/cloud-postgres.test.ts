@@ -169,7 +169,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       if (created.status !== 202) continue;
       const path = created.headers.get('location') as string;
       const deletions = await Promise.all([one, other].map((cloud) => cloud.request('DELETE', path)));
-      // For the later one the cluster may be deleted already.
+      // The later request may find the cluster deleted already.
       for (const { status } of deletions) assert.ok([202, 404].includes(status), String(status));
       const accepted = deletions.filter(({ status }) => status === 202);
       assert.equal(new Set(accepted.map(({ headers }) => headers.get('divan-operation'))).size, 1);

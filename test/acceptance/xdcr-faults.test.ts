@@ -77,7 +77,7 @@ test('nothing is lost when connections to the target are cut, which are made by 
   await eventuallyWithin(waitMs, async () => {
     const { status, changesLeft, errors } = await taskOf(source);
     assert.deepEqual([status, changesLeft], ['running', 0]);
-    // Each error says when it happened, and what.
+    // Each error has its time and a text.
     assert.ok(errors.length > 0);
     for (const error of errors) assert.match(error, /^\d{4}-\d\d-\d\d.*\d\d:\d\d:\d\d.* \S+/);
   });

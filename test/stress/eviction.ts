@@ -62,7 +62,7 @@ async function overfill(): Promise<void> {
   await bucket.stop();
 }
 
-/** False when it is refused for two seconds. */
+/** Returns false if the write is refused for two seconds. */
 async function tryPut(bucket: Bucket, i: number): Promise<boolean> {
   const request = aRequest(`k${i}`, { vb: vbOf(i), value: textOf(i) });
   for (let tries = 0; tries < 1000; tries++) {

@@ -17,7 +17,7 @@ const vbuckets = 8;
 const changesPerTurn = 6;
 /** Turns between two flushes of the bucket. */
 const turnsPerFlush = 500;
-/** Between two turns, while others can read. */
+/** The pause between two turns, in which others can read. */
 const pauseMs = 0.05;
 
 export const nameOf = (at: number): string => `document ${at}`;

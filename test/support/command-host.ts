@@ -71,7 +71,7 @@ async function runCommand({ args, environment }: HostedRun): Promise<HostedEnd> 
   return { status, ...texts, isLast: running() > kept };
 }
 
-/** How much there is that keeps a process running. */
+/** The number of resources that keep a process running. */
 const running = (): number => process.getActiveResourcesInfo().length;
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2).unref());

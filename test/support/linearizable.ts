@@ -65,7 +65,7 @@ interface State {
   readonly value: Value;
   /** A bit for each operation that has happened. */
   readonly done: bigint;
-  /** How many of them have an answer. */
+  /** How many of these operations have an answer. */
   readonly answered: number;
   /** The operations before this index have all happened. */
   readonly first: number;

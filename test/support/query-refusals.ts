@@ -2,10 +2,10 @@
 import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
 
 export interface Provoking {
-  /** Left out: a request of its parameters only. */
+  /** Absent: the request has parameters only. */
   readonly statement?: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** By a user who may only read `shop`. */
+  /** A user sends the request who may only read `shop`. */
   readonly asReader?: true;
 }
 

@@ -180,7 +180,7 @@ export class ReplicatedNode {
     if (this.#seen !== null) this.#follow(...this.#seen);
   }
 
-  /** As the host of a bucket does. */
+  /** Does what the host of a bucket does when its files are open. */
   #filesOpened(stoppedBoots: readonly string[]): void {
     if (stoppedBoots.length === 0) this.#warming = this.replication.warm('b');
   }

@@ -139,7 +139,7 @@ function textOf(change: Change): string {
   return JSON.stringify({ kind, cas: String(cas), rev, flags, expiry, isJson, value });
 }
 
-/** Waits until both have the same, and returns it. */
+/** Waits until the buckets of both nodes have the same documents, and returns these. */
 export async function whenEqual(
   one: NodeProcess,
   other: NodeProcess,

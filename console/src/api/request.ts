@@ -26,7 +26,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What the servers that have a console do differently. */
+/** What differs between the servers that have a console. */
 export interface Server {
   /** As messages call it: `node`. */
   readonly name: string;

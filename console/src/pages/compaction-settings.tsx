@@ -49,7 +49,7 @@ const textOf = (value: number | string): string => (value === unset ? '' : Strin
 const timeText = (hour: number, minute: number): string =>
   [hour, minute].map((part) => String(part).padStart(2, '0')).join(':');
 
-/** Without the period a change removes it. */
+/** A change without the period removes the period. */
 function formOf({ hasPeriod, from, to, abortOutside, ...others }: Values) {
   const form = { ...others, [share]: others[share] || unset, [size]: others[size] || unset };
   if (!hasPeriod) return form;

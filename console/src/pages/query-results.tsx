@@ -10,7 +10,7 @@ const forms = ['Table', 'Tree', 'JSON'] as const;
 type Form = (typeof forms)[number];
 
 const columnsMax = 50;
-/** So much text stays readable, and the page fast. */
+/** The most JSON that is shown: more would make the page slow. */
 const jsonCharsMax = 200_000;
 
 export function Results({ outcome }: { outcome: Outcome }) {

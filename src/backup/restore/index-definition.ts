@@ -20,7 +20,7 @@ export function indexKeyspace({
 
 const options = / WITH (\{[^{}]*\})$/;
 
-/** The definition with another number of replicas; null: without one. */
+/** The definition with this number of replicas; null: without a number. */
 export function withReplicas(definition: string, replicas: number | null): string {
   const given = options.exec(definition)?.[1] ?? '{}';
   const head = definition.replace(options, '');

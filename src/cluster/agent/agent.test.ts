@@ -22,7 +22,7 @@ class FakeKv {
   failures = 0;
   failedFlushes = 0;
   reports = 0;
-  /** Each change of them is work for a client. */
+  /** A change of this number is work for a client. */
   #ops = 0;
   #work = 0;
   readonly compactions: unknown[] = [];

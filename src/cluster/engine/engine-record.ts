@@ -17,7 +17,7 @@ export const engineRecordOf = (servers: ServerCluster, secrets: SecretBox): Engi
   servers: secrets.seal(engineSecret, JSON.stringify(servers)),
 });
 
-/** Null: another node cannot take the place of one. */
+/** The servers of the record. Null in a record of an earlier version: then no server can be replaced. */
 export const serversIn = ({ servers }: EngineRecord, secrets: SecretBox): ServerCluster | null =>
   servers === undefined ? null : (JSON.parse(secrets.open(engineSecret, servers)) as ServerCluster);
 

@@ -67,7 +67,7 @@ test('of four nodes the server of one that leaves goes to another one, else the 
     if (refusal === null) await done;
     else await assert.rejects(done, refusal);
     assert.deepEqual(made.events, events);
-    // One without a server leaves as always.
+    // A node without a server leaves as usual.
     await made.move.prepareDeparture([node('d')]);
     await made.move.stop();
   }
@@ -139,7 +139,7 @@ test('a node whose servers no longer run asks where the configuration is, and fo
   await moved.clock.run(3_000);
   assert.equal(moved.used[0]?.nats.servers, 'tls://y');
   await moved.move.stop();
-  // One that reaches the servers finds their last change there.
+  // A node that reaches the servers finds their last change there.
   const reached = await aNode({ ...away, answers: {} });
   reached.own.get('engine/moved')?.({ epoch: 3, founder } as never, 'b');
   await reached.clock.run(3_000);

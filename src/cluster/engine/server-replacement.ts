@@ -32,7 +32,7 @@ export interface ServerReplacementDeps {
 }
 
 const checkMs = 5_000;
-/** Between checks of the group, which ask all servers. */
+/** The time between checks of the group, each of which asks all servers. */
 const groupMs = 60_000;
 /** The pause after an attempt that failed. */
 const retryMs = 30_000;

@@ -24,7 +24,7 @@ export function indexPlacementOf(
   if (ofNames !== undefined && replicas !== undefined && replicas !== ofNames)
     return { refused: `${create} Parameter num_replica should be one less than parameter nodes.` };
   const wanted = replicas ?? ofNames ?? defaultReplicas;
-  // One node may not know that it is one.
+  // At least 1: a node that is alone may not be in the list.
   return wanted < Math.max(1, indexers.length)
     ? { replicas: wanted }
     : { refused: `${create} ${tooFewNodes('create', wanted)}` };

@@ -35,7 +35,7 @@ test('the expression is applied to removals only where they are left out otherwi
     assert.equal((await create({ [base]: 'true', filterExpression: key })).status, 200);
     const path = `/settings/replications/${encodeURIComponent(id)}`;
     assert.deepEqual((await request(path)).body[name], true);
-    // What it requires cannot be taken away from it.
+    // A change that removes what the setting requires is refused.
     for (const form of [
       { [base]: 'false' },
       { filterExpression: '', filterSkipRestream: 'true' },

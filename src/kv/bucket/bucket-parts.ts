@@ -35,7 +35,7 @@ const defaultDriftMs = { ahead: 5000, behind: 5000 };
 export interface BucketOptions {
   type: BucketType;
   rules: BucketRules;
-  /** Without it `valueOnly` where there is a disk, else `noEviction`. */
+  /** Absent: `valueOnly` if there is a disk, else `noEviction`. */
   evictionPolicy?: EvictionPolicy;
   /** Priority of the bucket's commits on a disk shared by buckets. */
   priority?: 'low' | 'high';

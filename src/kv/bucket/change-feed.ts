@@ -33,7 +33,7 @@ const none: readonly Follower[] = [];
 export class ChangeFeed implements ChangeSource {
   private readonly options: ChangeFeedOptions;
   private readonly vbuckets: Vbuckets;
-  /** By vbucket: few, and looked up at every change. */
+  /** The followers of each vbucket, which are few and are looked up at every change. */
   private readonly followers: (Follower[] | undefined)[];
   private readonly memory: MemoryBackfill;
   private readonly memoryForCopies: MemoryBackfill;
@@ -212,7 +212,7 @@ export class ChangeFeed implements ChangeSource {
       if (followers === undefined) continue;
       let position = Infinity;
       for (const follower of followers) {
-        // An earlier one may have removed it.
+        // The call of an earlier follower may have removed this one.
         if (followers !== this.followers[vb] && !this.followers[vb]?.includes(follower)) continue;
         follower.changed();
         position = Math.min(position, follower.position);

@@ -64,7 +64,7 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
     const b = await start('active', 1);
     fill(b, 'v'.repeat(3000));
     await untilIdle(b);
-    // Some of it is not on disk yet.
+    // The newest change is not on disk yet.
     assert.equal(b.store('k4', { vb: droppedVbucket, value: 'newer' }), Status.success);
     const before = counts(b);
     await b.bucket.followShards(shards('dead', 2));

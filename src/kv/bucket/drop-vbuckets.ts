@@ -1,9 +1,10 @@
 // Removes vbuckets from disk and from memory: this node has them no longer, or they are rebuilt from their active. Each leaves the disk first:
-// a vbucket that is empty in memory while the disk has its rows would give new documents seqnos that the disk has already, and the removal would delete those documents.
+// a vbucket that is empty in memory while the disk has its rows would give new documents seqnos that the disk has already, and the removal
+// would delete those documents.
 import { type BucketFiles, type DiskEngine, fileOf } from '../data/disk-engine.ts';
 import type { BucketParts } from './bucket-parts.ts';
 
-/** So many rows are removed within some milliseconds. */
+/** Removing this number of rows takes some milliseconds. */
 const rowsAtOnce = 2_000;
 
 export interface DropOptions {

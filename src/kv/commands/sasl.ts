@@ -192,7 +192,7 @@ function finishExternalLogin(
   );
 }
 
-/** An unknown user is known once it is verified. */
+/** The user after its password was verified. The verification can make an external user known. */
 function verifiedUser(
   { directory }: Environment,
   name: string,

@@ -43,7 +43,7 @@ export class DocumentBatches {
   private readonly directory: Directory;
   private readonly tick: () => void;
   private readonly view = emptyItemView();
-  /** Empty after a reply that took it along. */
+  /** Empty after a reply, which transfers the buffer. */
   private output: Buffer<ArrayBuffer> = emptyOutput;
   private end = 0;
   /** The size of the next buffer, so that most batches fit without another copy. */

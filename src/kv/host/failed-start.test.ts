@@ -11,7 +11,7 @@ import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { Replication } from '../replication/replication.ts';
 import { BucketHost } from './bucket-host.ts';
 
-/** The mark of a stopped process stays in each file. */
+/** Changes no file, so the mark of the process that stopped stays in each. */
 const openDamaged = ({ folder }: BucketFiles) =>
   Promise.resolve({ opened: [], damaged: [{ file: 0, path: folder, reason: 'disk I/O error' }] });
 const broken = () => Promise.reject(new Error('the disk does not answer'));

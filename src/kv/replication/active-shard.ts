@@ -58,7 +58,7 @@ export class ActiveShard {
   private readonly options: ActiveShardOptions;
   private spec: ShardSpec;
   private readonly sinceMs: number;
-  /** The time of the first look for copies to feed. */
+  /** When this active first looked for copies to feed. */
   private fedSinceMs: number | null = null;
   private readonly copies = new Map<string, FedCopy>();
   private readonly diverged: DivergedCopies;

@@ -15,7 +15,7 @@ export interface BucketReplicationOptions {
   peers: PeerConnections;
   /** Until this monotonic time, promises may be valid that an earlier engine of the bucket made to actives on other nodes. */
   promisedUntilMs: number;
-  /** That engine was one of an earlier process. */
+  /** This is the first engine of the bucket in this process: the earlier engine belonged to another process. */
   isFirstOfProcess: boolean;
   /** Early opens of all buckets. */
   early: EarlyOpens;

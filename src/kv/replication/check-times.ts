@@ -10,7 +10,7 @@ export class CheckTimes {
   private readonly clock: Clock;
   private readonly check: () => void;
   private beat: Timer;
-  /** The check before the next heartbeat, if there is one. */
+  /** The next check, if it comes before the next heartbeat. */
   private soon: { readonly timer: Timer; readonly atMs: number } | null = null;
 
   constructor(clock: Clock, check: () => void) {
@@ -19,10 +19,10 @@ export class CheckTimes {
     this.beat = clock.after(beatMs, () => this.beatDue());
   }
 
-  /** Something that a shard waits for is there. */
+  /** Call when something has arrived that a shard waits for: checks after a short pause. */
   readonly due = (): void => this.within(pauseMs.requests);
 
-  /** The same, and requests wait for the shard. */
+  /** Call when requests wait for the shard as well: checks at once. */
   readonly dueNow = (): void => this.within(0);
 
   /** Called after each check. */

@@ -17,7 +17,7 @@ interface ConfirmationParts {
   boots: Pick<ContinuedBoots, 'own' | 'stateOf'>;
   /** Until then, promises may be valid that were made for the bucket before this engine. */
   promisedUntilMs: number;
-  /** That engine was one of an earlier process. */
+  /** This is the first engine of the bucket in this process. */
   isFirstOfProcess: boolean;
   clock: Clock;
 }

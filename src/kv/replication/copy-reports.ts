@@ -11,7 +11,7 @@ import { PositionRows } from './position-rows.ts';
 interface Report {
   bytes: number;
   readonly rows: PositionRows;
-  /** Something was added since it was sent. */
+  /** Something was added since the last sending. */
   isBegun: boolean;
   /** Whether the report is sent at the end of the turn. */
   isDue: boolean;

@@ -152,7 +152,7 @@ test('reports of an earlier epoch do not count: what they say may have been roll
   b.tick(200);
   for (const node of ['c', 'd']) {
     fed(node, 2);
-    // Reports changes that this node then had.
+    // The copy reports seqno 10 in this epoch.
     b.bucket.progress.copied(0, copyKey({ node, boot: `${node} 1` }), 10, 0);
   }
   await replication.follow([activeAt(3, 'c', 'd')], 2);

@@ -307,7 +307,7 @@ test('requests wait for a handover only once the next disk has what the copy was
       }
   }
   assert.equal(longestMs.size, 2);
-  // One sync for the epoch, which nothing precedes.
+  // The requests wait for one sync, which writes the epoch, and for no other write.
   for (const [vb, ms] of longestMs) assert.ok(ms < 150, `requests for vbucket ${vb} waited for ${ms} ms`);
   for (const node of [a, b]) node.crash();
 });

@@ -179,7 +179,7 @@ export class PeerConnections {
     return connection === undefined || connection.isEarlier ? null : connection.outgoing;
   }
 
-  /** A batch of this size was written there. */
+  /** Call after a batch of this size was written into the outgoing frames. */
   batchWritten(node: string, bytes: number): void {
     const connection = this.connections.get(node);
     if (connection === undefined) return;
@@ -321,7 +321,7 @@ export class PeerConnections {
       const promiseMs = connection.saysPromise ? this.promiseMs : promiseMsMax;
       const times = this.timesOf(node);
       times.promisedUntilMs = Math.max(times.promisedUntilMs, clock.monotonicMs() + promiseMs);
-      // The sender may not know the third node yet.
+      // The sender may not know yet of a third node that this one knows.
       times.needsPromise = this.needsPromise || message.needsPromise !== false;
       this.send(node, { kind: 'beaten', sentMs: message.sentMs, wallMs: clock.wallMs(), promiseMs });
     } else if (message.kind === 'beaten') this.answered(node, message);
@@ -346,7 +346,7 @@ export class PeerConnections {
   }
 
   private answered(node: string, { promiseMs = promiseMsMax, sentMs }: Beat): void {
-    // Otherwise it would promise for a time that begins later.
+    // An answer to a beat of the future would make the promise last too long.
     if (sentMs > this.options.clock.monotonicMs()) throw new Error('it answers a beat of the future');
     const times = this.timesOf(node);
     times.answeredMs = sentMs;

@@ -170,7 +170,7 @@ test('frees the documents of a dropped collection after its drop is recorded', a
 });
 
 class CountedVbuckets extends Vbuckets {
-  /** Writes that are left until there is no memory. */
+  /** The number of writes for which there is memory. */
   room = Infinity;
   discarded = 0;
 
@@ -207,7 +207,7 @@ test('continues where it stopped once there is memory again', async () => {
   assert.equal(events.catchUp(0), true);
   assert.equal(events.catchUp(1), false);
   vbuckets.room = Infinity;
-  // Vbucket 1 has 8 and 9, and continues with 10.
+  // Vbucket 1 has recorded collections 8 and 9, and continues with 10.
   events.record([0, 1], stateOf(2, [9, 11]));
   clock.advance(1_000);
   await finish(clock);

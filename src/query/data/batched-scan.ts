@@ -59,7 +59,7 @@ export class BatchedScan {
 
   /** Cancels the scan, so that the data service frees its memory for it. */
   end(): void {
-    for (const { reply } of this.requested) reply.catch(() => {}); // No caller waits for it any more.
+    for (const { reply } of this.requested) reply.catch(() => {}); // no caller waits for the reply any more
     this.requested.length = 0;
     this.vbuckets = [];
     this.portScan?.end();

@@ -23,7 +23,7 @@ export interface JavaScriptWorker {
 export interface JavaScriptThreadsOptions {
   readonly startThread: () => JavaScriptWorker;
   readonly clock: Clock;
-  /** A few more start for users who have none. */
+  /** The most threads. A few more may start for users who have none. */
   readonly threadsMax: number;
 }
 

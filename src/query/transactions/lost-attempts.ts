@@ -35,7 +35,7 @@ export class LostAttempts {
   private running = 0;
   /** True if an earlier process may have left attempts. */
   private mayBeLeft: boolean;
-  /** Buckets that the last search did not find among others. */
+  /** Buckets that the last search did not find, although the node had other buckets. */
   private readonly missing = new Set<string>();
   private timer: { readonly dueMs: number; readonly timer: Timer } | null = null;
   private isStopped = false;
@@ -127,8 +127,8 @@ export class LostAttempts {
   }
 
   /**
-   * A node that starts, or was failed over, does not have any bucket yet, or not all. One that is missing among others in two searches, and a
-   * collection that is missing in its bucket, was dropped with its records.
+   * A node that starts, or was failed over, does not have any bucket yet, or not all. A bucket that two searches do not find, although the node
+   * has other buckets, was dropped with its records. So was a collection that is missing in its bucket.
    */
   private msUntilFound(bucket: string, missing: 'no bucket' | 'no scope' | 'no collection'): number | null {
     if (missing !== 'no bucket') return null;

@@ -73,7 +73,7 @@ export class MirroredConfigStore implements ConfigStore {
   readonly #ending = Promise.withResolvers<EndedStore>();
   /** The store that this node follows; its revision is that of the records. Null: none yet. */
   #followed: StoreHead | null;
-  /** The records of the copy are there from the start. */
+  /** Whether the mirror began with the records of a copy. */
   readonly #hasCopy: boolean;
   /** Another member is about to take the store over: nothing is read from the earlier founder. */
   #isFenced = false;

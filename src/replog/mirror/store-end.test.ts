@@ -152,7 +152,7 @@ describe('a store that ends', () => {
     const { mirror } = await simulation.started();
     await clock.until(mirror.put('k', 1, 0));
     assert.equal(await clock.until(mirror.end({ founder, after: 0 })), false);
-    // Servers that do not check this make the change.
+    // Servers that do not check `after` make the change.
     servers.write({ key: endKey, json: JSON.stringify({ founder, after: 0 }), writes: ['x'] }, 0);
     await clock.run(5_000);
     assert.equal(await clock.until(mirror.put('k', 2, 1)), 3);

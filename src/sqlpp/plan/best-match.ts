@@ -52,7 +52,7 @@ export function mayCover(access: Access, role: ScanRole): boolean {
   return role !== 'mutation' && access.body !== undefined;
 }
 
-/** Positive: `a` is better. Of equal costs the rules choose. */
+/** Positive: `a` is better. If the costs are equal, the rules decide. */
 function byCost(a: Candidate, b: Candidate): number {
   const difference = (b.estimate?.cost ?? 0) - (a.estimate?.cost ?? 0);
   return difference === 0 ? byRules(a, b) : difference;

@@ -13,7 +13,7 @@ export interface BackfillOptions {
   readonly follow: (handler: FollowerHandler) => ChangeFollower;
   readonly replicate: (change: Change, done: () => void) => void;
   readonly failed: (reason: Error) => void;
-  /** The target has everything that it took. */
+  /** Called when the target has all that was replicated. */
   readonly finished: () => void;
 }
 

@@ -27,7 +27,7 @@ export class SampledLatency {
     this.waitingSinceMs = null;
   }
 
-  /** Also while nothing is acknowledged at all. */
+  /** Whether the mean latency, or the wait for the next acknowledgement, is above the limit. */
   exceeds(limitMs: number): boolean {
     if (this.meanMs > limitMs) return true;
     return this.waitingSinceMs !== null && this.clock.monotonicMs() - this.waitingSinceMs > limitMs;

@@ -30,7 +30,7 @@ export interface OutgoingVersion {
   readonly done: () => void;
 }
 
-/** Copies what it needs of the change. */
+/** The version to send, with copies of the parts of the change that it needs. */
 export const outgoingOf = (
   change: Change,
   { value, datatype }: Pick<OutgoingVersion, 'value' | 'datatype'>,

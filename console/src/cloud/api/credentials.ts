@@ -3,7 +3,7 @@ import { ApiError } from '../../api/request.ts';
 
 interface KeyPair {
   readonly accessKey: string;
-  /** Not even the page can read it. */
+  /** A key whose bytes not even the page can read. */
   readonly secretKey: CryptoKey;
 }
 

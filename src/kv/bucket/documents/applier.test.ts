@@ -231,7 +231,7 @@ test('a copy whose state was written ahead of its changes continues after a cras
   );
   assert.equal(after.bucket.changes.visibleSeqno(0), persisted, 'it is whole up to there');
   follower.position = persisted;
-  // As files of earlier versions have it.
+  // Files of earlier versions have this value.
   columns.snapStart[0] = end;
   await follower.pass(after);
   assert.deepEqual([columns.highSeqno[0], columns.copy[0]], [end, CopyPhase.following]);
