@@ -85,7 +85,7 @@ export class UserQueue<T extends { readonly user: string }> {
     return at >= 0;
   }
 
-  /** Removes what gets the next of these places; undefined: nothing may. */
+  /** Removes and returns the item that gets the next of these places. Undefined if none may get one. */
   takeNext(places: UserPlaces): T | undefined {
     const at = places.next(this.#waiting);
     return at < 0 ? undefined : this.#removeAt(at);

@@ -67,7 +67,7 @@ test('follows a vbucket to the node that the map names', async () => {
   const histories = await client.histories();
   await client.storeMany(orders, [writing(key)]);
   await nodes.move(1, 'a');
-  // Also while only one of the two nodes knows of it.
+  // The write succeeds also while only one of the two nodes knows of the move.
   const [reply] = await client.storeMany(orders, [writing(key, '2')]);
   assert.equal(reply?.status, Status.success);
   const sender = await BucketClient.open(nodes.accessOf());

@@ -2,7 +2,8 @@
 //
 //   const manager = createClusterManager({ store, kv, ...machinePorts({ dataFolder, listenHost, clock }), ... });
 //   await manager.open();                          // reads the configuration; routes answer
-//   createHttpServer({ routes: manager.routes, authority: manager.authority, sessions: manager.sessions, hooks: manager.hooks, log, clock, throttle: manager.throttles.rest });
+//   createHttpServer({ routes: manager.routes, authority: manager.authority, sessions: manager.sessions, hooks: manager.hooks, log, clock,
+// throttle: manager.throttles.rest });
 //   createHttpServer({ routes: manager.capiRoutes, ...the same });
 //   await manager.start(ports);                    // with the actual ports; the data service follows the configuration from here
 //   await manager.certificates.ready;              // then TLS listeners with `tls.current()`, and again on `tls.onChange`
@@ -271,7 +272,7 @@ function startAndStop(
   const { alerts, alertWatch } = features;
   const { ready } = certificates;
   const ownEntry = new OwnEntry(options);
-  /** Each watches keys of the configuration from its start to its stop. */
+  /** Services that watch keys of the configuration from `start` to `stop`. */
   const followers = [
     users,
     policy,

@@ -9,7 +9,7 @@ export type ServiceAddress = () => Promise<ForwardTarget | null>;
 
 export interface ProxiedService {
   readonly name: string;
-  /** With the name that clients know, if it is another one. */
+  /** The name of the service, with the name that clients know if that is another one. */
   readonly title: string;
 }
 

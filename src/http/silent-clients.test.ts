@@ -78,7 +78,7 @@ test('a connection may be idle before its first request, and half a request has 
     await once(idle, tls ? 'secureConnect' : 'connect');
     const halfSent = open();
     halfSent.write('GET / HTTP/1.1\r\nHost: x\r\n');
-    // The idle connection is older, and the time is over for this one.
+    // Only the half-sent request has reached its time limit, although the idle connection is older.
     assert.match(await answerTo(halfSent), /^HTTP\/1.1 408 /);
     idle.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     assert.match(await answerTo(idle), /^HTTP\/1.1 200 OK[\s\S]*served/);

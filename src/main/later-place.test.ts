@@ -166,7 +166,7 @@ test('a founder serves its own configuration where nobody answers, or knows a la
     const founderNotice = { epoch, founder: { nodeId: 'b', host: 'b', port: 1 } };
     assert.equal(await found({ b: { cluster: member, founderNotice } }), null);
   }
-  // Nodes that neither have it nor removed it do not talk to it.
+  // The answer of a node does not count if its cluster neither has this node nor removed it.
   assert.equal(await found({ b: { cluster: { ...removed, left: [] }, isOnServers: true } }), null);
   assert.equal(await found({}, { nodes: nodes.slice(0, 1) }), null);
 });

@@ -53,7 +53,7 @@ export async function laterPlace(parts: FounderParts): Promise<JoinParameters | 
   return { ...member, nats: sourceOf(secrets, latest) };
 }
 
-/** A founder that cannot read the login must not serve what it had instead. */
+/** Decrypts the login of the servers. A founder that cannot do that must not serve the configuration that it had before. */
 function sourceOf(
   secrets: SecretBox,
   { epoch, record }: Extract<LaterPlace, { record: unknown }>,

@@ -86,7 +86,7 @@ export function recordNewFounder(file: MembershipFile, founder: NodeAddress, epo
   file.leaveServers({ ...rest, founder, epoch, state: 'member' }, null);
 }
 
-/** What the servers had, as this node saw it, else as it prepared it. */
+/** The content of the servers: as this node has it in memory, else as it prepared it in a file. */
 function preparedIn(file: MembershipFile, end: StoreEnd, content: StoreContent | null): ReturnedContent {
   if (content !== null) return returnedToFounder(content, end.founder.nodeId);
   const found = existsSync(file.returnPath) ? readCopy(file.returnPath) : null;

@@ -146,7 +146,7 @@ export interface OtherQueryNodes {
   rowsAfter(keyspace: string, node: string, after: string): Promise<RowsPage>;
   /** The statement that a client prepared on another node; null if no node that answers has it. */
   prepared(name: string, queryContext: string): Promise<PreparedText | null>;
-  /** Removes from those that answer what they have under a name, unless it is this statement. */
+  /** Removes the statement of a name from the nodes that answer, unless it is this statement. */
   discardPrepared(replaced: ReplacedStatement): Promise<void>;
   /** @throws Error when the node does not answer */
   remove(keyspace: string, node: string, ids: readonly string[]): Promise<void>;

@@ -39,7 +39,7 @@ const restart =
     return () => cluster.start(at);
   };
 
-/** What fails a node before another node fails it over, and what brings it back. */
+/** Makes a node fail, so that another node fails it over, and brings it back. */
 interface Failure {
   begin(cluster: MachineCluster, at: number): Promise<unknown>;
   end(cluster: MachineCluster, at: number): Promise<void>;

@@ -9,7 +9,7 @@ export interface Provoking {
   readonly asReader?: true;
 }
 
-/** A test that makes the situation, which is more than one request, and compares the number. */
+/** A test that provokes the error by several requests, and compares its number. */
 export interface ProvokedByTest {
   readonly test: string;
 }

@@ -79,7 +79,7 @@ export class ScheduleOrchestrators {
     return { boot, shards: isReady ? shardPositions(bucket.columns, this.cluster.shardCount) : [] };
   }
 
-  /** One of them takes the next term, while the other continues until it reads of that. */
+  /** One orchestrator takes the next term. The other one continues until it reads that. */
   takeOver(): void {
     const at = this.cluster.random(2);
     const terms = this.orchestrators.map(({ term }) => term);

@@ -32,7 +32,7 @@ export class SharedMap {
     return (await this.store.get<BucketMap>(key))?.value.shards ?? [];
   }
 
-  /** As the orchestrator names another active: the in-sync set stays as it is. */
+  /** Does what the orchestrator does to name another active: the in-sync set does not change. */
   async nameActive(shard: number, node: string): Promise<void> {
     await update(this.store, key, this.#first, (map) => {
       const shards = map.shards.map((placement, index) => {
@@ -47,7 +47,7 @@ export class SharedMap {
     });
   }
 
-  /** As an operator fails a node over with `allowUnsafe`, where these others have restarted. */
+  /** Does what an operator does who fails a node over with `allowUnsafe` after these other nodes have restarted. */
   async failOver(failed: string, restarted: readonly string[]): Promise<void> {
     const hasRestarted = (node: string): boolean => restarted.includes(node);
     const options = { failed: [failed], allowUnsafe: true, hasRestarted };

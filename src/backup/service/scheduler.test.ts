@@ -238,7 +238,7 @@ describe('the schedule of a repository', () => {
       [...planning.service.metrics.collect()]
         .filter(({ name }) => name === 'backup_location_check')
         .reduce((sum, { value }) => sum + Number(value), 0);
-    // The first one, when the repository appeared: without a backup it has no job.
+    // The first check was made when the repository appeared. Without a backup a check needs no job.
     await eventually(() => assert.equal(checks(), 1));
     const { archive = '', repo = '' } = planning.state.value.repositories.active['travel'] ?? {};
     const { name } = addBackup(join(archive, repo), [{ key: 'k' }]);
@@ -248,7 +248,7 @@ describe('the schedule of a repository', () => {
       const before = checks();
       await eventually(() => assert.ok(planning.clock.pending > 0));
       planning.clock.advance(hourMs);
-      // The clock stands still then: questions to the archive have a deadline on it.
+      // From here on the clock stands still, since questions to the archive have a deadline on this clock.
       await eventually(() => assert.equal(planning.jobs.length, 1));
       const { job, result } = planning.jobs.shift() ?? assert.fail('no job');
       assert.equal(job.kind, 'check');

@@ -102,7 +102,7 @@ class Fixture {
     return this.store.selectFrom('clusters').selectAll().executeTakeFirstOrThrow();
   }
 
-  /** As the worker runs the steps of one process after the other. */
+  /** Runs the steps as workers of successive processes do. */
   private async run({ steps, resumeAt }: Plan): Promise<void> {
     let at = 0;
     while (at < steps.length) {

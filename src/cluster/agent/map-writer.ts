@@ -108,7 +108,7 @@ export class MapWriter {
       // A node to which the map gives no copy may have removed what it reported.
       if (joining === ownIndex || !shardMembers(placement).includes(joining)) return null;
       const joined: ShardPlacement = { ...placement, inSync: [...others, [joining, change.member.boot]] };
-      // As the orchestrator does, which need not write the map for it then.
+      // Names the successor in this write, so that the orchestrator need not write the map for that.
       const [wanted = -1] = goal;
       return wanted >= 0 && wanted !== ownIndex && isGoalInSync(joined, goal)
         ? { ...joined, successor: wanted }

@@ -34,7 +34,7 @@ export interface FounderHandoverDeps {
 const unknownMs = 30_000;
 /** The next founder writes the whole configuration. */
 const takeMs = 30_000;
-/** All of it, as a request to the founder from another node. */
+/** The whole handover, which another node requests from the founder. */
 const requestMs = 15_000;
 const againMs = 500;
 

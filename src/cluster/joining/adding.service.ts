@@ -215,7 +215,7 @@ export class AddingService {
     return { nodeId, port, host: founder.hostname ?? localAddress };
   }
 
-  /** Writes the entry, and names this node if its cluster was only known on its machine. */
+  /** Writes the entry of the added node. Gives this node a name, if it had none that other machines reach. */
   async #addEntry(
     engaged: EngagedNode,
     { services, group }: AddRequest,

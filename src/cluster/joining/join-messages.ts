@@ -122,7 +122,7 @@ export interface ServerPlace {
   readonly routePort: number;
 }
 
-/** What one node needs to run its server; it knows where it listens. */
+/** What one node needs to run its server, except for the address, which the node knows. */
 export type ServerTask = Omit<OwnServerSettings, 'host'>;
 
 /** Where the configuration is when nodes of the cluster keep it on NATS servers of their own. */

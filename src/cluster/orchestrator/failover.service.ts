@@ -23,7 +23,7 @@ export interface FailoverServiceDeps {
   founderChange: {
     /** Another node stores the configuration, and cannot be used now. */
     readonly isFounderUnreachable: boolean;
-    /** This node stores it from now on, with the plan of that failover in it. */
+    /** This node stores the configuration from now on. The configuration then contains the plan of this failover. */
     takeOver(request: { readonly failing: readonly NodeState[]; readonly planId: string }): Promise<void>;
   };
   clock: Clock;

@@ -121,7 +121,7 @@ export class QueryNodes implements OtherQueryNodes {
 
   async discardPrepared(replaced: ReplacedStatement): Promise<void> {
     const { peers } = this.#deps;
-    // One that does not answer may run the earlier statement, as if this one came later.
+    // A node that does not answer may still run the earlier statement, as if PREPARE had come later.
     const asked = this.#up().map(({ uuid }) =>
       peers.ask(uuid, 'discardPreparedQuery', replaced, askMs).catch(() => {}),
     );

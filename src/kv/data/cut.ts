@@ -304,7 +304,7 @@ export class CutReader {
   private at = 0;
   private cutEnd = 0;
   private left = 0;
-  /** What is read are the items of one cut, without its header. */
+  /** The buffer has the items of one cut, without its header. */
   private isHeadless = false;
 
   constructor(bytes: Uint8Array) {

@@ -29,7 +29,7 @@ export interface ActiveShardOptions {
   self: SyncMember;
   /** This process had a copy of the shard until now: the members must have all of its changes before it is served. */
   tookOver: boolean;
-  /** The active before handed it over: the members have those changes. */
+  /** The previous active handed the shard over, so the members have all of its changes. */
   isWhole: boolean;
   /** Called when a check of the shards would find a change that is due; `dueNow`: for which requests wait. */
   checks: { readonly due: () => void; readonly dueNow: () => void };

@@ -26,7 +26,7 @@ interface ConfirmationParts {
 export const isUnconfirmed = ({ confirmed, state }: ShardSpec, boot: string): boolean =>
   state === 'active' && confirmed !== boot;
 
-/** None while another node may still serve the shard, or while this one removes it. */
+/** The change of the map that confirms the epoch. Empty while another node may still serve the shard, or while this node removes it. */
 export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardChange[] {
   const { boots, clock, drops, earlier, promisedUntilMs, self, shard } = parts;
   if (!isUnconfirmed(spec, self.boot) || drops.isDropping(shard)) return [];

@@ -127,7 +127,7 @@ function framesOf(...batches: readonly (readonly CutItem[])[]): Buffer {
     frames.beginBatch(shard, vb, vb === 0 ? failover : undefined);
     for (const item of items) frames.item(item);
     frames.endBatch(range);
-    // So that later ones do not begin at the start of its memory.
+    // Takes frames now and then, so that later batches do not begin at the start of the memory.
     if (vb % 100 === 10) taken.push(frames.take());
   }
   return Buffer.concat([...taken, frames.take()]);

@@ -1,4 +1,5 @@
-// The copies of a shard that have changes which its active does not have. Once such a copy has left the in-sync set, its active sends it what to remove.
+// The copies of a shard that have changes which its active does not have. Once such a copy has left the in-sync set, its active sends it what
+// to remove.
 import type { Log } from '#ports/log.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { vbucketHistory } from './copy-position.ts';
@@ -29,7 +30,7 @@ export class DivergedCopies {
     return this.vbs.has(node);
   }
 
-  /** Tells the copies of these nodes, which are not in the set; returns which they are. */
+  /** Tells the copies that are not in the set to roll back. Returns their nodes. */
   rollBack(isMember: (node: string) => boolean): string[] {
     const nodes = [...this.vbs.keys()].filter((node) => !isMember(node));
     for (const node of nodes) this.tell(node, this.vbs.get(node) ?? []);

@@ -16,7 +16,7 @@ export const lengthBytes = 4;
 export const FrameForm = { text: 1, batch: 2, got: 3, batches: 4, textWithBody: 5 } as const;
 export const BatchBit = { live: 1, awaited: 2, awaitsDisk: 4 } as const;
 export const batchHeadBytes = 31;
-/** What one of several batches of a frame has before its failover log. */
+/** The bytes that each of several batches in a frame has before its failover log. */
 export const partHeadBytes = lengthBytes + batchHeadBytes + 2;
 export const reportedPositionBytes = 23;
 /** The length of a message before its body. */
@@ -52,7 +52,7 @@ export interface Beat {
   readonly kind: 'beat' | 'beaten';
   readonly sentMs: number;
   readonly wallMs: number;
-  /** In an answer: for so long after it the node confirms no higher epoch. */
+  /** In an answer: for this time after it the sender confirms no higher epoch. */
   readonly promiseMs?: number;
   /** In a beat: whether the sender serves only as long as such promises last; it does unless it says no. */
   readonly needsPromise?: boolean;

@@ -40,7 +40,7 @@ export class Handovers {
     this.checkMs = this.clock.monotonicMs();
   }
 
-  /** Whether the handover of a shard may begin in this check; it has begun then. */
+  /** Begins the handover of a shard, if it may begin in this check. Returns whether it has begun. */
   begin(shard: number, epoch: number): boolean {
     const ms = this.checkMs;
     const recent = [...this.begun.values()].filter((begun) => ms - begun.ms <= waitMsMax);

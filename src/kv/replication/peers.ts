@@ -62,7 +62,7 @@ interface PeerTimes {
   promisedUntilMs: number;
   /** The boot id of the process of the other node that gave the promise. */
   promisingBoot: string | null;
-  /** The other node counts only promises of the process that gave them, too. */
+  /** The other node, too, counts a promise as one of a process, not of its node. */
   countsBoots: boolean;
   /** The boot of the process that ended cleanly last. */
   endedBoot: string | null;

@@ -39,7 +39,7 @@ export class Replication {
   private readonly startedMs: number;
   private readonly peers: PeerConnections;
   private readonly buckets = new Map<string, BucketReplication>();
-  /** Buckets that load their documents, and may not serve their shards afterwards either. */
+  /** Buckets that load their documents, whose shards other members may serve meanwhile. */
   private readonly warming = new Map<string, WarmingBucket>();
   private readonly early: EarlyOpens;
   /** Which processes this one continues in buckets that it has opened and cannot serve. */

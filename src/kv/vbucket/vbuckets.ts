@@ -200,7 +200,7 @@ export class Vbuckets {
     draft.memory = null;
     items.setBits(target, Bit.pending);
     this.stamp(position, target, rev, result);
-    // Now, since the cut that writes it carries the highest such revision.
+    // Noted before the commit, since the cut that writes the deletion carries the highest revision of a deletion.
     if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(vb, rev);
     if (old === 0) position.address = this.put(position, target);
     else this.pair(old, target);

@@ -61,7 +61,7 @@ export class NatsServerGroup {
     });
   }
 
-  /** The others then count without it, and another server gets its copies. */
+  /** Removes a server from the group. A majority is then one of the other servers, and another server gets the copies. */
   remove(id: string): Promise<void> {
     return this.#connected(async (connection) => {
       const request = JSON.stringify({ peer: '', peer_id: id });

@@ -31,7 +31,7 @@ export function inferOptions(value: Value): InferOptions {
   if (value !== undefined && (typeof value !== 'object' || value === null || Array.isArray(value)))
     throw sqlError(7000, jsonText(value));
   for (const [name, member] of Object.entries((value ?? {}) as ValueObject)) {
-    // Chooses how the original finds documents; there is one way here.
+    // On published servers `flags` chooses how documents are found; here there is one way.
     if (name === 'flags') continue;
     if (!Object.hasOwn(options, name)) throw sqlError(7000, name);
     if (typeof member !== 'number') throw sqlError(7001, name);

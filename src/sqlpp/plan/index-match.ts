@@ -51,7 +51,7 @@ export function matchIndex(
 ): IndexMatch | undefined {
   if (!implies(conjuncts, index.condition, context)) return undefined;
   const rest = conjuncts.filter((each) => !index.condition.some((other) => sameExpression(each, other)));
-  // A predicate that the condition repeats bounds the leading key where no other one does.
+  // A predicate that is also in the condition of the index bounds the leading key only if no other predicate does.
   const wholeMatch =
     matchConjuncts(index, rest, context, unnests) ?? matchConjuncts(index, conjuncts, context, unnests, rest);
   const parts = matchDisjuncts(index, rest, context, unnests);
@@ -134,7 +134,10 @@ function matchConjuncts(
   };
 }
 
-/** Whether the range includes MISSING. An index has no entries for MISSING array elements, nor for a MISSING leading key unless the key includes MISSING. */
+/**
+ * Whether the range includes MISSING. An index has no entries for MISSING array elements, nor for a MISSING leading key unless the key
+ * includes MISSING.
+ */
 function admitsMissing(range: PlanRange): boolean {
   return range.kind === 'range' && !range.low;
 }

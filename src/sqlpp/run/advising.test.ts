@@ -109,7 +109,7 @@ const table: readonly [statement: string, plain: readonly string[], covering: re
     ['adv_cityISMISSING ON `shop`(`city` IS MISSING) WHERE `city` IS MISSING'],
     ['adv_cityISMISSING_price ON `shop`(`city` IS MISSING,`price`) WHERE `city` IS MISSING'],
   ],
-  // What has another value in the next statement is no key; the fields in it are.
+  // An expression that has another value in each statement is not a key. The fields in it are.
   [
     'SELECT price + RANDOM() AS p FROM shop WHERE city = "c1"',
     ['adv_city ON `shop`(`city`)'],

@@ -35,7 +35,7 @@ export class DelayedWrites {
     }
   }
 
-  /** The changes in the order in which they were added; each call of `add` came before. */
+  /** The changes in the order in which they were added. Call after the last `add`. */
   async *batches(): AsyncGenerator<RowWrite[]> {
     if (this.#inPart > 0) await this.#endPart();
     for (let part = this.#inMemory.shift(); part; part = this.#inMemory.shift()) {

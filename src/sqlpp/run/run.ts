@@ -254,7 +254,7 @@ export class Run {
       try {
         await this.#runSubquery(each, into);
       } catch {
-        // A failed operator may not have released what it held: else the statement ends with it.
+        // Discounts the memory of the failed operator, which normally ends its statement and so does not release it.
         this.#heldBytes = bytes + this.#cachedBytes;
         this.context.signal.throwIfAborted();
         return;
