@@ -241,8 +241,16 @@ function credentialOf(json: unknown, name: string): Credential {
   return { user: user.replace(/^local:/, ''), password: pass };
 }
 
+/** Matches ids that are taken as they are. */
+const plainClientId = /^[ !#-[\]-~]{0,64}$/;
+
 function readClientId(request: QueryRequest, sent: SentValue): void {
-  const text = Buffer.from(textOf(sent)).subarray(0, clientIdBytesMax).toString().replaceAll('\ufffd', '');
+  const id = textOf(sent);
+  request.clientContextId = plainClientId.test(id) ? id : cutClientId(id);
+}
+
+function cutClientId(id: string): string {
+  const text = Buffer.from(id).subarray(0, clientIdBytesMax).toString().replaceAll('\ufffd', '');
   if (/["\\]/.test(text)) throw sqlError(1110);
-  request.clientContextId = text;
+  return text;
 }

@@ -7,8 +7,16 @@ const name = /(?:`((?:[^`]|``)+)`|([^`.:]+))/y;
 /** The only namespace, which may be omitted or be in backticks, as the Java SDK sends it. */
 const namespace = /^(?:(?:default|`default`)?:)?/;
 
+/** The last context with its text: a client sends the same one with each statement. */
+let last: { readonly text: string; readonly context: QueryContext | null } = { text: '', context: null };
+
 /** null for an empty context and for `default:`, which name no bucket. */
 export function parseQueryContext(text: string): QueryContext | null {
+  if (text !== last.text) last = { text, context: contextOf(text) };
+  return last.context;
+}
+
+function contextOf(text: string): QueryContext | null {
   const path = text.trim().replace(namespace, '');
   if (path === '') return null;
   const parts = namesOf(path);

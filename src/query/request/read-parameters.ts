@@ -106,16 +106,22 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
   const names = Object.keys(members);
   if (method === 'POST') refuseRepeatedMembers(body, names);
   return names.map((name) => {
-    const value = jsonValue(name, () => plainValue(members[name]));
-    return { name, value, isText: false };
+    const value = members[name];
+    const isPlain = typeof value !== 'object' || value === null;
+    return { name, value: isPlain ? value : jsonValue(name, () => plainValue(value)), isText: false };
   });
 }
 
 /** JSON.parse keeps only the last of repeated members: then the text has more names than the object. */
 function refuseRepeatedMembers(body: Buffer, names: readonly string[]): void {
   const sent = new RawJson(body, 0, body.length);
-  refuseRepeated(memberCount(sent) === names.length ? names : memberNames(sent));
+  const isOnce = memberCount(sent) === names.length;
+  // Names of an object differ, but not those that are compared without case and blanks.
+  if (!isOnce || !names.every((name) => byName.has(name) || argumentName.test(name)))
+    refuseRepeated(isOnce ? names : memberNames(sent));
 }
+
+const argumentName = /^[$@]\w+$/;
 
 function formValues(sent: SentRequest): SentValue[] {
   const text = sent.method === 'POST' && isForm(sent) ? sent.body.toString() : '';

@@ -55,6 +55,16 @@ test('names match without case, and arguments preserve 64-bit integers', () => {
   assert.equal(JSON.stringify(inForm.named.get('n')), '{"a":2}');
 });
 
+test('the id of a client is cut to 64 bytes of whole characters', () => {
+  const idOf = (id: string) =>
+    readParameters(json({ statement: 's', client_context_id: id })).clientContextId;
+  const longest = 'x'.repeat(64);
+  for (const id of ['', 'a [b] ~', longest, 'é', 'tab\t', 'é'.repeat(32)]) assert.equal(idOf(id), id);
+  assert.equal(idOf(`${longest}y`), longest);
+  assert.equal(idOf(`${'x'.repeat(63)}é`), 'x'.repeat(63));
+  assert.equal(idOf('é'.repeat(33)), 'é'.repeat(32));
+});
+
 test('every other parameter is parsed by its type', () => {
   const request = readParameters(
     json({
@@ -116,6 +126,7 @@ test('each refusal names the wrong parameter', () => {
     [refusal(form('statement=s&statement=t')), 1060, /statement/],
     [refusal(form('statement=s&$a=1&$a=2')), 1060, /\$a/],
     [refusal(json('{"a":1,"A":2,"statement":"s"}')), 1060, /a/],
+    [refusal(json('{"statement":"s","TIMEOUT":"1s","timeout":"2s"}')), 1060, /timeout/],
     [refusal(json('{"statement":"s","timeout":"1s","timeout":"2s"}')), 1060, /timeout/],
     [refusal(json('{"statement":"s","$a":{"b":"}"},"\\u0024a":2}')), 1060, /\$a/],
     [of({ readonly: 'yes' }), 1070, /readonly has to be of type boolean/],
