@@ -165,6 +165,34 @@ test('a process that starts as the active inside of a snapshot shows all it has,
   }
 });
 
+test('a process that became active inside of a snapshot begins no other history when it starts after a clean stop', async () => {
+  const { b, disk } = await aHalfReceivedSnapshot();
+  await settled(b, b.bucket.writeAll());
+  await settled(b, b.bucket.shards.prepare([vb], false));
+  await settled(b, b.bucket.followShards(shards('active', 3)));
+  const history = b.bucket.changes.failoverLog(vb);
+  await settled(b, b.bucket.stop());
+  const storage = { disk: disk.engine(), files };
+  const after = await new BucketUnderTest({ storage, shards: shards('active', 3) }).start();
+  const { changes } = after.bucket;
+  assert.deepEqual(changes.failoverLog(vb), history);
+  assert.equal(changes.visibleSeqno(vb), 5);
+});
+
+test('a process that starts as the active with nothing of a snapshot that had begun shows each change', async () => {
+  for (const isActiveBefore of [false, true]) {
+    const { b, disk } = await aCopy();
+    assert.equal(b.bucket.applier.begin(vb, { start: 3, end: 8 }), Status.success);
+    await settled(b, b.bucket.shards.prepare([vb], true));
+    if (isActiveBefore) await settled(b, b.bucket.followShards(shards('active', 3)));
+    await settled(b, b.bucket.stop());
+    const storage = { disk: disk.engine(), files };
+    const after = await new BucketUnderTest({ storage, shards: shards('active', 3) }).start();
+    after.store('more', { vb });
+    assert.equal(after.bucket.changes.visibleSeqno(vb), 3, String(isActiveBefore));
+  }
+});
+
 test('the file of an active tells its last consistent seqno although it ends inside of a half-received snapshot', async () => {
   const { b, disk } = await aCopy();
   const { applier, columns } = b.bucket;

@@ -161,10 +161,14 @@ export class ShardStates {
     const unprepared = loaded.filter((vb) => !this.isPrepared(vb));
     for (const vb of loaded) this.prepared.delete(vb);
     for (const vb of unprepared) addFailoverEntry(vbuckets, vb, random);
-    for (const vb of loaded) endSnapshot(vbuckets.columns, vb);
+    const { columns } = vbuckets;
+    const cutOff = loaded.filter((vb) => (columns.snapEnd[vb] as number) > (columns.highSeqno[vb] as number));
+    for (const vb of cutOff) endSnapshot(columns, vb);
     activated(loaded);
     if (unprepared.length > 0) await written(unprepared, true);
-    for (const vb of loaded) if (this.loaded?.has(vb)) vbuckets.columns.servedUntilMs[vb] = servedUntilMs(vb);
+    for (const vb of loaded) if (this.loaded?.has(vb)) columns.servedUntilMs[vb] = servedUntilMs(vb);
+    // Prepared histories are on disk as of copies inside of a snapshot: the next process would begin others, and roll copies back.
+    if (cutOff.length > 0) await written(cutOff, false);
   }
 
   private isActive(vb: number): boolean {

@@ -239,10 +239,11 @@ function restoreState(
   const { columns } = vbuckets;
   const isNew = !record || record.failover.length === 0;
   const isWhole = wholeSeqno(columns, vb) === columns.highSeqno[vb];
-  if ((!isNew && isClean && isWhole) || !makesSeqnos(columns, vb)) return false;
-  addFailoverEntry(vbuckets, vb, random);
+  if (!makesSeqnos(columns, vb)) return false;
+  const isContinued = !isNew && isClean && isWhole;
+  if (!isContinued) addFailoverEntry(vbuckets, vb, random);
   endSnapshot(columns, vb);
-  return !isNew;
+  return !isContinued && !isNew;
 }
 
 /** Adds an entry to the failover log: up to there the vbucket has all that others with the history before it may have. */
