@@ -145,9 +145,14 @@ export class FrameWriter {
 
   private release(memory: ArrayBufferLike): void {
     this.unsent.delete(memory);
+    const isLarge = memory.byteLength > pieceBytes;
     if (memory !== this.buffer.buffer) {
-      if (memory.byteLength === pieceBytes) this.spare ??= Buffer.from(memory);
-    } else if (this.start === this.end) this.start = this.end = 0;
+      if (!isLarge) this.spare ??= Buffer.from(memory);
+    } else if (this.start === this.end) {
+      this.start = this.end = 0;
+      // A document of 20 MB would otherwise keep as much memory until the connection ends.
+      if (isLarge) this.buffer = noBytes;
+    }
   }
 
   private rare(message: TextMessage, body: Uint8Array): void {

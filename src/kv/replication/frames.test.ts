@@ -127,6 +127,20 @@ describe('frames between nodes', () => {
     assert.ok(allocated.mock.callCount() <= 3, `${allocated.mock.callCount()} allocations`);
   });
 
+  it('are not written into the memory of a large frame once all of it is sent', (t) => {
+    const frames = new FrameWriter();
+    const sent = (bodyBytes: number): Buffer => {
+      frames.add(batch, Buffer.alloc(bodyBytes));
+      const taken = frames.take();
+      frames.sent(taken);
+      return taken;
+    };
+    assert.ok(sent(20_000_000).buffer.byteLength >= 20_000_000);
+    const allocated = t.mock.method(Buffer, 'allocUnsafeSlow');
+    for (let round = 0; round < 1_000; round++) assert.ok(sent(1_000).buffer.byteLength < 1_000_000);
+    assert.equal(allocated.mock.callCount(), 1);
+  });
+
   it('are joined in the memory of earlier frames, which is released if it is large', (t) => {
     const allocated = t.mock.method(Buffer, 'allocUnsafeSlow');
     const splitter = new FrameSplitter();
