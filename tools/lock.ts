@@ -54,9 +54,9 @@ function unpinned(): string[] {
   return Object.entries(lock.packages).flatMap(([place, { integrity, hasInstallScript, os, libc, link }]) => {
     const name = place.replace(/^.*node_modules\//, '');
     const isOurs = link || !place.includes('node_modules/');
-    const isElsewhere = libc?.includes('musl') || (os !== undefined && !os.includes('linux'));
+    const isForOtherSystem = libc?.includes('musl') || (os !== undefined && !os.includes('linux'));
     return [
-      ...(isOurs || isElsewhere || integrity ? [] : [`${place} has no integrity hash`]),
+      ...(isOurs || isForOtherSystem || integrity ? [] : [`${place} has no integrity hash`]),
       ...(hasInstallScript && !allowScripts[name] ? [`${place} has an install script`] : []),
     ];
   });

@@ -1,2 +1,2 @@
-// Folders of throw-away nodes: names that begin with this are deleted when the node ends.
+// The names of the folders of throw-away nodes begin with this. Such a folder is deleted when its node ends.
 export const throwAwayPrefix = 'divan-testing-';

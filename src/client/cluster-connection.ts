@@ -109,8 +109,8 @@ export class ClusterConnection implements RequestSender {
   private mayRetry(frame: Frame, node: string, attempts: number): boolean {
     const status = responseStatus(frame);
     if (status === Status.notMyVbucket) return attempts < attemptsMax;
-    const isElsewhere = node !== this.options.routes.self;
-    return isElsewhere && status === Status.unknownCollection && attempts < collectionAttemptsMax;
+    const isOtherNode = node !== this.options.routes.self;
+    return isOtherNode && status === Status.unknownCollection && attempts < collectionAttemptsMax;
   }
 
   private retryLater(request: RequestParts, take: TakeReply, attempts: number): void {

@@ -51,7 +51,7 @@ async function setUp() {
   await definitions.start();
   definitions.follow();
   const links = new IndexLinks({
-    indexNodes: { readyElsewhere: async () => {} },
+    indexNodes: { readyOnOtherNodes: async () => {} },
     definitions,
     indexAdmin: host,
     damaged: (bucketUuid, id) => host.replaceFile(bucketUuid, id),

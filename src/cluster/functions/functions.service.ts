@@ -27,8 +27,8 @@ export class FunctionsService implements FunctionDefinitions {
   readonly #view: ClusterView;
   readonly #keys: WatchedKeys;
   #state: FunctionsState = noFunctions;
-  /** Resolves when the other nodes know that change. */
-  knownElsewhere: (revision: number) => Promise<void> = async () => {};
+  /** Resolves when the other nodes know the change with this revision. */
+  knownOnOtherNodes: (revision: number) => Promise<void> = async () => {};
 
   constructor({ store, view }: { store: ConfigStore; view: ClusterView }) {
     this.#store = store;
@@ -88,7 +88,7 @@ export class FunctionsService implements FunctionDefinitions {
     });
     // The watch reports the change later, but callers read it at once.
     this.#state = value;
-    if (outcome === 'done') await this.knownElsewhere(revision);
+    if (outcome === 'done') await this.knownOnOtherNodes(revision);
     return outcome;
   }
 

@@ -29,8 +29,8 @@ export class LibrariesService implements FunctionLibraries {
   readonly #view: ClusterView;
   readonly #byKey = new Map<string, LibraryState>();
   readonly #keys: WatchedKeys;
-  /** Resolves when the other nodes know that change. */
-  knownElsewhere: (revision: number) => Promise<void> = async () => {};
+  /** Resolves when the other nodes know the change with this revision. */
+  knownOnOtherNodes: (revision: number) => Promise<void> = async () => {};
 
   constructor({ store, view }: { store: ConfigStore; view: ClusterView }) {
     this.#store = store;
@@ -80,7 +80,7 @@ export class LibrariesService implements FunctionLibraries {
     }));
     // The watch reports the change later, but callers read it at once.
     this.#byKey.set(key, value);
-    await this.knownElsewhere(revision);
+    await this.knownOnOtherNodes(revision);
     return 'done';
   }
 

@@ -54,7 +54,7 @@ export class IndexNodes {
   }
 
   /** Resolves when no other node that is reached is building one of these indexes. */
-  async readyElsewhere(ids: readonly string[]): Promise<void> {
+  async readyOnOtherNodes(ids: readonly string[]): Promise<void> {
     const { clock, peers } = this.#deps;
     const endMs = clock.monotonicMs() + otherNodesMs;
     const question: ReadyQuestion = { ids, timeoutMs: readyMs };

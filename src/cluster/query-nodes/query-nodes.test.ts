@@ -42,7 +42,7 @@ function aCluster() {
 
 class Definitions {
   revision = 0;
-  knownElsewhere: (revision: number) => Promise<void> = async () => {};
+  knownOnOtherNodes: (revision: number) => Promise<void> = async () => {};
   private readonly listeners = new Set<() => void>();
 
   onChange(listener: () => void) {
@@ -92,20 +92,20 @@ test('a changed definition is known when the service of every other node uses it
   const [ofA, ofB] = [new Definitions(), new Definitions()];
   join('a').follow('functions', ofA);
   join('b', { caughtUp: async () => void steps.push('caught up') }).follow('functions', ofB);
-  const known = ofA.knownElsewhere(7).then(() => steps.push('known'));
+  const known = ofA.knownOnOtherNodes(7).then(() => steps.push('known'));
   ofB.take(6);
   await clock.advance(10);
   assert.deepEqual(steps, []);
   ofB.take(7);
   await known;
   assert.deepEqual(steps, ['caught up', 'known']);
-  await ofA.knownElsewhere(7);
+  await ofA.knownOnOtherNodes(7);
 
-  const late = ofA.knownElsewhere(8);
+  const late = ofA.knownOnOtherNodes(8);
   await clock.advance(2_000);
   await late;
   silent.add('b');
-  await ofA.knownElsewhere(9);
+  await ofA.knownOnOtherNodes(9);
 });
 
 test('a node without heartbeats is not waited for', async () => {
@@ -115,7 +115,7 @@ test('a node without heartbeats is not waited for', async () => {
   a.follow('functions', definitions);
   join('b', { rows: () => new Promise(() => {}) }).follow('functions', new Definitions());
   down.add('b');
-  await definitions.knownElsewhere(7);
+  await definitions.knownOnOtherNodes(7);
   const failed = [{ node: '127.0.0.1:2', reason: 'it sends no heartbeats' }];
   assert.deepEqual(await a.rows('prepareds'), { nodes: [], failed });
 });

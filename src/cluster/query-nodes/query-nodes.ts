@@ -150,10 +150,10 @@ export class QueryNodes implements OtherQueryNodes {
    */
   follow(
     kind: string,
-    definitions: Definitions & { knownElsewhere: (revision: number) => Promise<void> },
+    definitions: Definitions & { knownOnOtherNodes: (revision: number) => Promise<void> },
   ): void {
     this.#definitions.set(kind, definitions);
-    definitions.knownElsewhere = async (revision) => {
+    definitions.knownOnOtherNodes = async (revision) => {
       const question: KnownQuestion = { kind, revision };
       const asked = this.#up().map(({ uuid }) =>
         // A node that does not answer, or is of an older version, must not hold the statement up.

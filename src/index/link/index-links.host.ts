@@ -7,8 +7,8 @@ import type { LinkCall, LinkMessage } from './link-messages.ts';
 export interface IndexLinksOptions {
   readonly definitions: IndexDefinitions;
   readonly indexAdmin: Pick<IndexServiceAdmin, 'reports' | 'onChange'>;
-  /** `readyElsewhere` resolves when no other node is building one of these indexes. */
-  readonly indexNodes: { readyElsewhere(ids: readonly string[]): Promise<void> };
+  /** `readyOnOtherNodes` resolves when no other node is building one of these indexes. */
+  readonly indexNodes: { readyOnOtherNodes(ids: readonly string[]): Promise<void> };
   readonly damaged: (bucketUuid: string, indexId: string) => Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export class IndexLinks {
       case 'alter':
         return definitions.alter(call.keyspace, call.name, call.change);
       case 'ready on other nodes':
-        return indexNodes.readyElsewhere(call.ids);
+        return indexNodes.readyOnOtherNodes(call.ids);
       case 'damaged':
         return damaged(call.bucketUuid, call.indexId);
     }

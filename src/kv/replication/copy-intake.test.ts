@@ -63,7 +63,7 @@ function anIntake(apply: (seqno: number) => DocumentResult) {
 const noBody = { bytes: Buffer.alloc(0), start: 0, end: 0, items: 0 };
 const asCuts = (bytes: Buffer): BatchBody => ({ bytes, start: 0, end: bytes.length, items: -1 });
 
-/** As a frame of several batches has them: without the header of a cut, between other bytes. */
+/** Items as they are in a frame of several batches: without the header of a cut, between other bytes. */
 function itemsOf(...seqnos: number[]): BatchBody {
   const writer = new CutWriter();
   writer.begin(0);

@@ -29,7 +29,7 @@ function encode(message: PeerMessage, body: Uint8Array = noBytes): Buffer {
   if (message.kind === 'batch') return frameOf(earlierBatch(message), body);
   if (message.kind === 'got') {
     const { bucket, bytes, rows } = message;
-    // One message says how far one vbucket is. Those of vbuckets that no feed has only confirm bytes.
+    // A message reports the position of one vbucket. A message for a vbucket without a feed only confirms bytes.
     const [first = noPosition, ...others] = positionsIn(rows);
     const got = (row: object, confirmed: number): Buffer =>
       frameOf({ kind: 'got', bucket, ...row, bytes: confirmed });

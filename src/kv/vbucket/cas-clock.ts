@@ -35,7 +35,7 @@ export function advanceCas(columns: VbucketColumns, vb: number, now: Now): void 
 /** Whether no assignable value is above this one: the clock continues with the present time. */
 const isLast = (high: number, low: number): boolean => high === 0xffffffff && low >= 0xfffffffe;
 
-/** Raises the clock to at least a value seen elsewhere (`extra` above it). */
+/** Raises the clock to at least `value` plus `extra`. Another node or cluster assigned the value. */
 export function raiseCas(
   columns: VbucketColumns,
   vb: number,

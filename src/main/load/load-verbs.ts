@@ -88,7 +88,7 @@ export const loadVerbs = [
   ),
 ];
 
-/** Resolves with what ended it early, null if it ended in time. */
+/** Resolves with the error that ended the run early; null if the run ended in time. */
 async function measured(run: LoadRun, line: ProgressLine, signal: AbortSignal): Promise<Error | null> {
   const live = setInterval(() => {
     const { count, p50, p99 } = run.takeSecond();
@@ -143,13 +143,13 @@ function summary(run: LoadRun, failure: Error | null): VerbOutput {
       ] as const
     ).map(([name, figures]) => rowOf(name, figures, elapsedSeconds)),
   ];
-  const lost = Object.entries(refused).map(([name, count]) => `refused: ${count} with ${name}`);
-  const text = [columns(rows), ...lost].join('\n');
+  const refusals = Object.entries(refused).map(([name, count]) => `refused: ${count} with ${name}`);
+  const text = [columns(rows), ...refusals].join('\n');
   if (failure !== null) {
     process.stdout.write(`${text}\n`);
     throw new CommandError(`ended after ${elapsedSeconds.toFixed(1)} s: ${failure.message}`);
   }
-  if (lost.length > 0) process.exitCode = ExitStatus.partial;
+  if (refusals.length > 0) process.exitCode = ExitStatus.partial;
   return {
     value: {
       seconds: elapsedSeconds,

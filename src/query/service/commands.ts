@@ -13,7 +13,7 @@ import { updateStatistics } from './update-statistics.ts';
 export async function* runCommand(command: Command, scope: CommandScope): AsyncIterable<readonly Value[]> {
   if (command.kind === 'PREPARE') {
     const row = prepareRow(command, scope);
-    if (command.name !== undefined) await discardElsewhere(command.name, command.prepared.text, scope);
+    if (command.name !== undefined) await discardOnOtherNodes(command.name, command.prepared.text, scope);
     yield [row];
   } else if (isTransactional(command)) yield await runTransactional(command, scope);
   else if (command.kind === 'EXECUTE_FUNCTION') yield* executeFunction(command, scope);
@@ -43,7 +43,7 @@ async function runPlain(
 }
 
 /** Other nodes look a name up that they do not know: they must not keep another statement of this name. */
-async function discardElsewhere(name: string, statement: string, scope: CommandScope): Promise<void> {
+async function discardOnOtherNodes(name: string, statement: string, scope: CommandScope): Promise<void> {
   const { service, request } = scope;
   const { node, otherNodes } = service.deps;
   if (node().nodes.length < 2) return;

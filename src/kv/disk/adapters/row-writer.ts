@@ -18,7 +18,10 @@ export class RowWriter {
   /** While no value is in `big`, replacing a row need not check for an old value there. */
   private hasBig: boolean;
 
-  /** The minimum of each vbucket, from when the file was opened: a cut from before a compaction may still have an older one. */
+  /**
+   * The purge seqno of each vbucket when the file was opened, below which no state is written: a cut from before a compaction may still
+   * have a lower one.
+   */
   private readonly purgeSeqnos: Map<number, number>;
   /** The highest seqno of each vbucket in rows and in accepted cuts. */
   private readonly highSeqnos: Map<number, number>;
@@ -101,7 +104,7 @@ export class RowWriter {
     return true;
   }
 
-  /** A row that the database refused would fail the file. */
+  /** Whether the database accepts all rows of the cut. A refused row would fail the file. */
   private mayRollBack(cut: Uint8Array): boolean {
     const reader = new CutReader(cut);
     const keyOfSeqno = this.db.prepare(sql.keyOfSeqno);
