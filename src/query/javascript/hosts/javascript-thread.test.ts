@@ -1,5 +1,6 @@
 // Hostile libraries in a real thread, whose stack is larger than that of a test.
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import { JavaScriptThreads } from '../javascript-threads.ts';
@@ -98,4 +99,14 @@ test('a call that nothing can interrupt loses its thread, and the next one gets 
   const next = call('function f(x) { return x; }');
   clock.advance(1_000);
   assert.deepEqual(await next, { kind: 'returned', text: '{"value":7}' });
+});
+
+test('functions run at low priority, so that endless ones do not delay other requests', async (context) => {
+  if (process.platform !== 'linux') return context.skip('a thread has a priority of its own on Linux only');
+  const niceValues = readdirSync('/proc/self/task').map((thread) => {
+    const [, fields = ''] = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ');
+    return Number(fields.split(' ')[16]);
+  });
+  assert.ok(threads.count > 0);
+  assert.ok(niceValues.filter((nice) => nice === 10).length >= threads.count, niceValues.join());
 });
