@@ -24,9 +24,13 @@ const sharedMs = { low: 1_900, high: 15 } as const;
 /** And while dirty items, which cannot be evicted, take less than this share of the free memory. */
 const waitingShare = 1 / 8;
 
-/** Dirty items of a file; `ofRoom`: as a share of the free memory, if every file had as many. */
+/**
+ * Dirty items of a file. `due`: without those that are left to a later flush; `ofRoom`: all as a share of the free memory, if every file had as
+ * many.
+ */
 export interface DirtyBytes {
   readonly bytes: number;
+  readonly due: number;
   readonly ofRoom: number;
 }
 
@@ -48,7 +52,7 @@ export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs,
   const { batchBytes, isLoaded, lingers } = file;
   if (lingers >= (isLoaded ? loadedDelaysMax : delaysMax)[priority] || dirty.ofRoom >= waitingShare)
     return false;
-  return dirty.bytes < (isLoaded ? batchBytesMax : Math.max(batchBytes, firstBatchBytes));
+  return dirty.bytes < batchBytesMax && (isLoaded || dirty.due < Math.max(batchBytes, firstBatchBytes));
 }
 
 /** Whether a flush that is due leaves the changes that other nodes have, too, to a later one. The first of them are `ageMs` old. */

@@ -151,6 +151,24 @@ test('changes that other nodes have are written within two seconds, even more th
   assert.ok(longestMs > 1_500 && longestMs <= 2_000, `${longestMs} ms`);
 });
 
+test('changes that no other node has are written as rarely while more than a batch of others waits', async () => {
+  const b = await aBucket();
+  const copied = vb + 4;
+  addMember(b, copied);
+  const value = Buffer.alloc(2048);
+  let commits = 0;
+  let [before, n] = [0, 0];
+  for (let nowMs = 0; nowMs < 6_000; nowMs += 5) {
+    for (let i = 0; i < 3; i++) b.store(`k${n++}`, { vb: copied, value });
+    receive(b, copied);
+    b.store('own', { vb });
+    await advance(b, 5);
+    if (persisted(b) > before) commits++;
+    before = persisted(b);
+  }
+  assert.ok(commits >= 50 && commits <= 90, `${commits} commits in six seconds`);
+});
+
 test('changes that a silent member has not received do not wait for a later flush', async () => {
   const b = await aBucket();
   const copied = vb + 4;

@@ -205,10 +205,14 @@ export class Flusher {
   }
 
   private dirty(file: FileState): DirtyBytes {
-    let bytes = 0;
-    for (const vb of file.vbs) bytes += this.options.columns.dirtyBytes[vb] as number;
+    let [bytes, due] = [0, 0];
+    for (const vb of file.vbs) {
+      const dirty = this.options.columns.dirtyBytes[vb] as number;
+      bytes += dirty;
+      if (!this.leaves(file, vb)) due += dirty;
+    }
     const room = this.options.roomBytes();
-    return { bytes, ofRoom: room > 0 ? (bytes * this.files.length) / room : Infinity };
+    return { bytes, due, ofRoom: room > 0 ? (bytes * this.files.length) / room : Infinity };
   }
 
   /** A client waits: commit after the current input is processed, so that its writes share one commit. */
@@ -287,7 +291,7 @@ export class Flusher {
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const vb = vbs[file.cursor] as number;
-      const isWritten = !(file.leavesShared && this.shared.has(vb));
+      const isWritten = !this.leaves(file, vb);
       if (isWritten && cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
       // A vbucket that was cut short continues in the next slice, or batch.
       if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
@@ -296,6 +300,10 @@ export class Flusher {
       remaining--;
     }
     return remaining;
+  }
+
+  private leaves({ leavesShared }: FileState, vb: number): boolean {
+    return leavesShared && this.shared.has(vb);
   }
 
   private async commit(file: FileState, isUrgent: boolean): Promise<void> {
