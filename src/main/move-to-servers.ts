@@ -62,7 +62,10 @@ export interface ContentMove {
   use(): Promise<void>;
 }
 
-/** The last change in the present store is the record: before it the present store remains, after it nothing else is changed there. */
+/**
+ * Moves the configuration. The record of the place is the last change in the present store: if the move fails earlier, the present store
+ * remains in use, and later nothing is changed there.
+ */
 export async function moveContent(
   present: SwitchingConfigStore,
   target: ConfigStore,

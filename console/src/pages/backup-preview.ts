@@ -16,7 +16,10 @@ export interface RestoreChoice {
 export interface CollectionPreview {
   /** `bucket.scope.collection`. */
   readonly path: string;
-  /** The sum over all backups that the restore reads; it writes only the newest version of each. Null: one of the backups is of a version that did not count them. */
+  /**
+   * The sum over all backups that the restore reads, although it writes only the newest version of each document. Null if one of the
+   * backups is of a version that did not count documents.
+   */
   readonly documentsMax: number | null;
   /** Documents of the whole bucket now; null: there is no such bucket. */
   readonly present: number | null;

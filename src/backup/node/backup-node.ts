@@ -338,7 +338,7 @@ interface NodeServices {
   nodesExt: { hostname?: string; thisNode?: boolean; services: Record<string, number> }[];
 }
 
-/** By the map that the node has: its account is not known to the others, which its certificate takes the place of. */
+/** The routes by the map that the node has. Other nodes do not know the account of the service: they accept the certificate of this node instead. */
 function ownRoutes(
   bucket: string,
   { address, layout }: OwnCluster,

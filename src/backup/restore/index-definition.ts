@@ -4,7 +4,7 @@ import type { IndexRecord } from '../format/manifest.ts';
 
 const keyspace = /^CREATE (?:PRIMARY )?INDEX `(?:[^`]|``)*` ON ((?:`(?:[^`]|``)+`\.){0,2}`(?:[^`]|``)+`)/;
 
-/** As the backup states it; earlier releases did so in the definition only. Null for a definition of another form. */
+/** The scope and the collection of an index. Backups of earlier releases name them in the definition only. Null for a definition of another form. */
 export function indexKeyspace({
   scope,
   collection,

@@ -65,7 +65,7 @@ export class ArchiveLocations {
     return bavail * bsize;
   }
 
-  /** The folder that allows it. @throws LocationError for a path that is none, or outside of all */
+  /** The root folder that contains the archive. @throws LocationError for a text that is not a path, or a path outside of all roots */
   #rootOf(archive: string): string {
     const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(archive)?.[1];
     if (scheme !== undefined)

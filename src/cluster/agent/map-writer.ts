@@ -147,7 +147,10 @@ function confirmed(
   return { ...rest, epoch, confirmed: boot, inSync: members };
 }
 
-/** The confirmed shard without the nodes that it has left, which have nothing that the others lack, unless too few members would be left. */
+/**
+ * The confirmed shard with an in-sync set without the nodes that it has left: they have nothing that other members lack. Unchanged if too
+ * few members would be left.
+ */
 function movedTo(shard: ShardPlacement, goal: readonly number[]): ShardPlacement {
   const { incoming: _, ...rest } = shard;
   const inSync = (shard.inSync ?? []).filter(([position]) => goal.includes(position));

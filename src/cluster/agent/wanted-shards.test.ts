@@ -29,7 +29,7 @@ test('a node serves every shard of a bucket that is on it alone', () => {
 test('a shard names its last active, unless a node of an older version may have confirmed since', () => {
   const lastActive = { node: 'two', epoch: 4 };
   const ofEpoch = { epoch: 5, chain: [0, 1], lastActive };
-  // As an older node leaves it after it confirmed: it stopped, it promoted, it failed over, or serves.
+  // The fields that an older node leaves unchanged when it confirms. Since then it stopped, promoted another node, failed one over, or serves.
   const stopped = { ...ofEpoch, stopped: 5 };
   const shards = [
     ofEpoch,

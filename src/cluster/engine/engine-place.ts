@@ -138,7 +138,7 @@ export class EnginePlaces {
     return cluster.left?.includes(from) ? { epoch, isRemoved: true } : null;
   }
 
-  /** A member whose servers still answer finds their last change there, and has all that they had before it. */
+  /** A member whose servers still answer ignores the message: it gets the last change from the servers, after all changes before it. */
   #noticed(place: EnginePlace | null): void {
     if (place !== null && ('record' in place || this.#isUnreachable)) this.#follow(place);
   }

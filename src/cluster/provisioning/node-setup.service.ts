@@ -16,7 +16,10 @@ export interface HostEnvironment extends Folders {
   readonly families: readonly Family[];
   /** True for loopback addresses and `localhost`: other machines cannot reach this node by them. */
   isLoopback(hostname: string): boolean;
-  /** True for the one loopback address on which this node listens, unless nodes usually share it: other nodes on this machine find it by that. */
+  /**
+   * True for the only loopback address on which this node listens, by which other nodes on this machine reach it. False for one that nodes
+   * usually share.
+   */
   isOwnLoopback(hostname: string): boolean;
 }
 

@@ -246,7 +246,7 @@ function restoreState(
   return !isContinued && !isNew;
 }
 
-/** Adds an entry to the failover log: up to there the vbucket has all that others with the history before it may have. */
+/** Begins a new history at the last consistent seqno. Up to there the vbucket has everything that nodes with the earlier history may have. */
 export function addFailoverEntry(vbuckets: Vbuckets, vb: number, random: Random): void {
   const uuid = random.bytes(8);
   const seqno = wholeSeqno(vbuckets.columns, vb);

@@ -11,7 +11,10 @@ import { valueBytesMax } from '../value/validate-value.ts';
 import { takeValue } from './values.ts';
 
 const revLimit = 2 ** 48;
-/** Later writes of the vbucket get higher CAS values: this leaves four billion of them below that of all ones, which none may have. */
+/**
+ * The high word of an accepted CAS is below this. Later writes of the vbucket get higher CAS values: four billion are left below all ones,
+ * which no CAS may be.
+ */
 const casHiLimit = 0xffffffff;
 
 /** The decoded version; shared, overwritten by each command. */

@@ -3,7 +3,7 @@
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { MapChange, MapOutcome, MapRequest } from '../admin.ts';
 
-/** A bucket has one at a time; those of buckets that were closed meanwhile remain until the manager answers. */
+/** A bucket has one request at a time. Requests of buckets that were closed remain until the manager answers. */
 export const mapRequestsMax = 1_000;
 
 export class MapRequests {

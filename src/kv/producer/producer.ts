@@ -208,7 +208,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   mayBackfill(stream: Stream): number {
     const bytes = this.pages.take();
     this.figures.pages = this.pages.pages;
-    // Without a page it waits for one. With one it may still be in the set, if a new change made it ready earlier.
+    // A stream without a page waits for one. A stream with a page may still be in the set, if a new change made it ready earlier.
     if (bytes === 0) this.waitingForPage.add(stream);
     else this.waitingForPage.delete(stream);
     return bytes;

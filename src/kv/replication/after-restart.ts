@@ -28,6 +28,6 @@ export function changesAfterRestart(
   if (states.includes('unknown')) return [];
   const restarted = others.map(({ node }) => node);
   if (confirmed !== undefined || lastActive === self) return [{ shard, epoch, kind: 'confirm', restarted }];
-  // Without it only an operator can say which one continues: another disk may have more than this one.
+  // If the last active is unknown, only an operator can say which node continues: the disk of another node may have more than this one.
   return lastActive !== undefined && restarted.includes(lastActive) ? give(lastActive) : [];
 }

@@ -34,7 +34,7 @@ export function decodeLog(base64: string): FailoverEntry[] {
 const endOf = (log: readonly FailoverEntry[], index: number): number =>
   index === 0 ? Infinity : (log[index - 1]?.seqno ?? 0);
 
-/** Whether the changes of the copy, those included that it lacks of the snapshot it is receiving, are changes of the active. */
+/** Whether all changes of the copy are changes of the active. The rest of the snapshot that the copy is receiving counts too. */
 export function isContinued(
   { log, high, snapEnd }: Omit<CopyHistory, 'snapStart'>,
   active: History,

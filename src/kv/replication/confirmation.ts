@@ -38,7 +38,7 @@ export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardCh
   const hasAllWrites = members.length <= 1 || own === self.boot || continues !== undefined;
   if (spec.stopped !== undefined && epoch <= spec.stopped) return [];
   if (!hasAllWrites) return changesAfterRestart(spec, { shard, epoch, self: self.node, boots });
-  // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
+  // A node that is alone in the in-sync set without a confirmed active was named by an unsafe failover. The active before it may still serve.
   const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
   // This process continues the active. Since the active confirmed, no process of an earlier epoch has served.
   const wasActive = continues !== undefined && boots.own.includes(spec.confirmed ?? '');

@@ -23,7 +23,10 @@ export const isConfirmation = ({ kind }: ShardChange): boolean => kind === 'conf
 
 export class EpochWrites {
   private readonly options: EpochWritesOptions;
-  /** Shards that this process passed on, and whose epochs its disk has not taken since: named again, it serves them. */
+  /**
+   * Shards that this process passed on, and of which its disk has taken no epoch since. If it is named for one of them again, it serves the
+   * shard.
+   */
   private readonly passed = new Set<number>();
   /** The changes that pass shards on, which the last `write` returned in place of confirmations. */
   private offers: readonly ShardChange[] = [];

@@ -36,7 +36,7 @@ export class FrameWriter {
   /** The offset of the first byte that `take` has not returned. */
   private start = 0;
   private end = 0;
-  /** The frame of batches that may get another one, if it is the last frame, and the bucket that it names. */
+  /** The last frame, if it has batches and may get another one, and the bucket that it names. */
   private batchesAt = none;
   private batchesOf = '';
   /** The batch that was begun and not ended. */
@@ -136,7 +136,7 @@ export class FrameWriter {
     return taken;
   }
 
-  /** What `take` returned is sent: once that is so for all of its piece, other frames are written there. */
+  /** Call when the bytes that `take` returned are sent. When all bytes of a piece of memory are sent, the next frames are written there. */
   sent({ buffer: memory }: Buffer): void {
     const left = (this.unsent.get(memory) ?? 0) - 1;
     if (left > 0) this.unsent.set(memory, left);

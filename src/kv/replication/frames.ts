@@ -116,7 +116,7 @@ export interface WantedVersions extends ShardRef {
   readonly upTo: number;
 }
 
-/** From the active, with the versions as a cut. Without an answer to any key, it cannot read them. */
+/** From the active, with the versions as a cut. If it answers no key, it cannot read the versions. */
 export interface SentVersions extends ShardRef {
   readonly kind: 'versions';
   readonly vb: number;

@@ -36,7 +36,10 @@ export class Records {
     this.#byKey.delete(key);
   }
 
-  /** Makes the state of a founder that took over acceptable as a whole: what it lacks is deleted, and nothing here counts as newer. */
+  /**
+   * Makes this mirror accept the whole state of a founder that took over: keys that the state lacks are deleted, and no record here counts
+   * as newer.
+   */
   prepareFor(state: Map<string, StoredRecord>, revision: number): void {
     for (const { key } of this.missingFrom(state))
       state.set(key, { key, json: null, revision, writes: null });

@@ -50,7 +50,7 @@ export function endOf(state: ReadonlyMap<string, StoredRecord>): EndedStore | nu
   return { end, content: isWhole ? { revision: end.after, records: present } : null };
 }
 
-/** What a mirror takes from a state, in order: nothing where it does not show what the ended store had. */
+/** The records of a state that a mirror takes, in order. None if the store has ended and its content is not known. */
 export function recordsBefore(
   ended: EndedStore | null,
   state: ReadonlyMap<string, StoredRecord>,

@@ -159,7 +159,7 @@ export class OwnServer {
     });
   }
 
-  /** Ends the server once it stores nothing any more: it would continue without, and the cluster could not lose another one. */
+  /** Ends the server once it stores nothing any more. It would otherwise continue without a store, and the cluster could not lose another server. */
   #checkStore(child: ChildProcess, { advertised: host, port }: OwnServerSettings): PeriodicTask {
     const { clock, log, storeCheckMs: everyMs = storeCheckMs } = this.#options;
     const checks = new PeriodicTask({

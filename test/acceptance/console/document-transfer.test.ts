@@ -89,7 +89,7 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
     const line = (_: unknown, index: number) => JSON.stringify({ _key: `cancelled_${index}` });
     const buffer = Buffer.from(Array.from({ length: linesOfMany }, line).join('\n'));
     let sent = 0;
-    // The node does not answer to the others: the import is cancelled in its middle on a machine of any speed.
+    // Further requests get no answer, so that the import is cancelled in its middle on a machine of any speed.
     await page.route('**/docs/**', (route) =>
       route.request().method() !== 'POST' || ++sent <= storedOfMany ? route.continue() : undefined,
     );
