@@ -38,7 +38,7 @@ class SimulatedLink implements Link, End {
   }
 
   /** Copies the bytes when they arrive, so that a sender which changes them too early is noticed. */
-  send(bytes: Buffer, sent: () => void): void {
+  send(bytes: Uint8Array, sent: () => void): void {
     const { other } = this;
     if (this.#isClosed || other === null) return;
     this.#net.carry(this.#from, this.node, (isLost) => {

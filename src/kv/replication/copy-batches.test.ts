@@ -96,8 +96,10 @@ for (const form of ['present', 'earlier'] as const)
     page.begin(0);
     page.item(anItem(7));
     page.finish({ ...new CutReader(Buffer.alloc(0)).state });
-    batches.page(131, range, page.takeAll());
+    let sent = 0;
+    batches.page(131, range, { cuts: page.takeAll(), failover: undefined, sent: () => sent++ });
     const found = await received();
+    assert.equal(sent, 1);
     const head = { kind: 'batch', ...shard, ...range, failover: undefined };
     assert.deepEqual(
       found.map(({ head, changes }) => [{ failover: undefined, ...head }, changes]),

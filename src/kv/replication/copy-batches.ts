@@ -4,12 +4,12 @@ import { type CutItem, type CutWriter, stateOfVbucket } from '../data/cut.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import type { CopyBatch, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
-import type { BatchSink, VbucketBatch } from './vbucket-feed.ts';
+import type { BatchSink, EncodedPage, VbucketBatch } from './vbucket-feed.ts';
 
 export interface CopyBatchesOptions {
   node: string;
   shard: ShardRef;
-  peers: Pick<PeerConnections, 'batchFrames' | 'batchWritten' | 'mayFeed' | 'send'>;
+  peers: Pick<PeerConnections, 'batchFrames' | 'batchWritten' | 'mayFeed' | 'sendPage'>;
   /** For nodes of version 0.2. Shared by all copies: used within one call. */
   cuts: CutWriter;
 }
@@ -53,8 +53,8 @@ export class CopyBatches implements BatchSink {
       return;
     }
     cuts.finish(stateOfVbucket(this.vb));
-    this.page(this.vb, batch, cuts.written(), this.failover);
-    cuts.discard();
+    const sent = (): void => cuts.discard();
+    this.page(this.vb, batch, { cuts: cuts.written(), failover: this.failover, sent });
   }
 
   abandon(): void {
@@ -65,12 +65,11 @@ export class CopyBatches implements BatchSink {
   page(
     vb: number,
     { awaitsDisk, end, isAwaited, live, start, to }: VbucketBatch,
-    cuts: Uint8Array,
-    failover?: Uint8Array,
+    { cuts, failover, sent }: EncodedPage,
   ): void {
     const { node, peers, shard } = this.options;
     const range = { start, to, end, live, isAwaited, awaitsDisk };
     const message: CopyBatch = { kind: 'batch', ...shard, vb, ...range };
-    peers.send(node, failover === undefined ? message : { ...message, failover }, cuts);
+    peers.sendPage(node, failover === undefined ? message : { ...message, failover }, cuts, sent);
   }
 }

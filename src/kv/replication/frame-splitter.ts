@@ -6,8 +6,8 @@ import { lengthBytes, peerFrameBytesMax } from './frames.ts';
 const noBytes = Buffer.alloc(0);
 /** The first memory for beginnings of frames: enough for most frames of batches. */
 const firstBytes = 64 * 1024;
-/** Larger memory is used for one frame only. */
-const keptBytes = 256 * 1024;
+/** Larger memory is used for one frame only: a page of changes that were read from disk has half as much. */
+const keptBytes = 1024 * 1024;
 
 /** A frame is `bytes` from `start` to `end`. */
 export type TakeFrame = (bytes: Buffer, start: number, end: number) => void;

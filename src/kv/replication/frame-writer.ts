@@ -58,6 +58,14 @@ export class FrameWriter {
     return this.bytes - before;
   }
 
+  /** The frame of a batch without its body, which must be sent next. Returns the size without the body. */
+  addHead(batch: CopyBatch, bodyBytes: number): number {
+    const before = this.bytes;
+    this.batchesAt = none;
+    this.batchHead(batch, bodyBytes, 0);
+    return this.bytes - before;
+  }
+
   /** Whole frames of another form. Returns their size. */
   addEncoded(frames: Uint8Array): number {
     this.reserve(frames.length);
@@ -167,8 +175,14 @@ export class FrameWriter {
   }
 
   private batch(message: CopyBatch, body: Uint8Array): void {
+    this.batchHead(message, body.length, body.length);
+    this.append(body);
+  }
+
+  private batchHead(message: CopyBatch, bodyBytes: number, reservedBytes: number): void {
     const { bucket, epoch, failover = noBytes, shard, vb } = message;
-    this.begin(FrameForm.batch, 1 + bucket.length + batchHeadBytes + failover.length + body.length);
+    const headBytes = 1 + bucket.length + batchHeadBytes + failover.length;
+    this.begin(FrameForm.batch, headBytes + bodyBytes, headBytes + reservedBytes);
     this.text(bucket);
     this.u16(shard);
     this.u48(epoch);
@@ -176,7 +190,6 @@ export class FrameWriter {
     this.range(message);
     this.u16(failover.length);
     this.append(failover);
-    this.append(body);
   }
 
   private range({ awaitsDisk, end, isAwaited, live, start, to }: BatchRange): void {
@@ -194,10 +207,10 @@ export class FrameWriter {
     this.append(rows);
   }
 
-  private begin(form: number, contentBytes: number): void {
+  private begin(form: number, contentBytes: number, reservedBytes = contentBytes): void {
     const length = 1 + contentBytes;
     assert(length <= peerFrameBytesMax, 'a message fits a frame');
-    this.reserve(lengthBytes + length);
+    this.reserve(lengthBytes + 1 + reservedBytes);
     this.end = writtenU32(this.buffer, this.end, length);
     this.u8(form);
   }

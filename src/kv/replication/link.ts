@@ -13,7 +13,7 @@ export interface Link {
   /** Bytes that the other end has not taken. */
   readonly unsentBytes: number;
   /** The bytes must not change before `sent` is called, which may be never if the connection ends. */
-  send(bytes: Buffer, sent: () => void): void;
+  send(bytes: Uint8Array, sent: () => void): void;
   /** Called once. `closed` is called once, after the last bytes. */
   receive(handler: LinkHandler): void;
   close(reason: string): void;

@@ -4,20 +4,15 @@ import type { Log } from '#ports/log.ts';
 import { type PeerSpec, promiseMsMax, type SyncMember } from '../admin.ts';
 import { earlierForm, isEarlierFrame } from './earlier-frames.ts';
 import { FrameDecoder } from './frame-decoder.ts';
-import { FrameSplitter } from './frame-splitter.ts';
-import { FrameWriter } from './frame-writer.ts';
-import type { BatchBody, Beat, PeerHello, PeerMessage } from './frames.ts';
+import type { FrameWriter } from './frame-writer.ts';
+import type { BatchBody, Beat, CopyBatch, PeerHello, PeerMessage } from './frames.ts';
 import type { Link } from './link.ts';
+import { PeerConnection } from './peer-connection.ts';
 
 export const beatMs = 200;
 const redialMs = 500;
 /** The time that the last messages of a process may take when it stops, and the pause between checks. */
 const lastMessagesMs = { limit: 500, pause: 5 };
-/** The limit of bytes sent to one node and not yet applied there. */
-const inFlightMax = 16 * 1024 * 1024;
-/** What is sent in one turn is one write, or several of about this size. */
-const writeBytes = 64 * 1024;
-
 /** Events of the connections to the other nodes. */
 export interface PeerEvents {
   connected(node: string): void;
@@ -36,21 +31,6 @@ export interface PeersOptions {
   log: Log;
   connect: (peer: PeerSpec) => Promise<Link>;
   events: PeerEvents;
-}
-
-interface Connection {
-  link: Link;
-  readonly incoming: FrameSplitter;
-  readonly decoder: FrameDecoder;
-  readonly outgoing: FrameWriter;
-  isWriteDue: boolean;
-  boot: string | null;
-  /** Until the hello of the other node says that it reads the present form of frames. */
-  isEarlier: boolean;
-  saysPromise: boolean;
-  saysContinued: boolean;
-  rollsBack: boolean;
-  inFlight: number;
 }
 
 interface PeerTimes {
@@ -75,7 +55,7 @@ export class PeerConnections {
   /** The duration of this node's next promises. */
   promiseMs = promiseMsMax;
   private specs: readonly PeerSpec[] = [];
-  private readonly connections = new Map<string, Connection>();
+  private readonly connections = new Map<string, PeerConnection>();
   private readonly times = new Map<string, PeerTimes>();
   private readonly dialling = new Set<string>();
   private timer: Timer;
@@ -159,18 +139,18 @@ export class PeerConnections {
 
   mayFeed(node: string): boolean {
     const connection = this.connections.get(node);
-    return connection !== undefined && connection.boot !== null && connection.inFlight < inFlightMax;
+    return connection !== undefined && connection.boot !== null && connection.hasRoom;
   }
 
   send(node: string, message: PeerMessage, body?: Uint8Array): void {
+    this.connections.get(node)?.send(message, body);
+  }
+
+  /** Sends a batch with the memory of its body, instead of a copy. Calls `sent` when that memory is no longer needed. */
+  sendPage(node: string, batch: CopyBatch, body: Uint8Array, sent: () => void): void {
     const connection = this.connections.get(node);
-    if (connection === undefined) return;
-    const { isEarlier, outgoing } = connection;
-    const bytes = isEarlier
-      ? outgoing.addEncoded(earlierForm.encode(message, body))
-      : outgoing.add(message, body);
-    if (message.kind === 'batch') connection.inFlight += bytes;
-    this.writeSoon(connection);
+    if (connection === undefined) sent();
+    else connection.sendPage(batch, body, sent);
   }
 
   /** Where a batch to the node is written change by change; null: it must be sent as a message. */
@@ -181,27 +161,7 @@ export class PeerConnections {
 
   /** Call after a batch of this size was written into the outgoing frames. */
   batchWritten(node: string, bytes: number): void {
-    const connection = this.connections.get(node);
-    if (connection === undefined) return;
-    connection.inFlight += bytes;
-    this.writeSoon(connection);
-  }
-
-  private writeSoon(connection: Connection): void {
-    if (connection.outgoing.bytes >= writeBytes) this.write(connection);
-    else if (!connection.isWriteDue) {
-      connection.isWriteDue = true;
-      // After the event that is being handled, with all that it causes.
-      void Promise.resolve().then(() => this.write(connection));
-    }
-  }
-
-  private write(connection: Connection): void {
-    const { link, outgoing } = connection;
-    connection.isWriteDue = false;
-    if (outgoing.bytes === 0) return;
-    const frames = outgoing.take();
-    link.send(frames, () => outgoing.sent(frames));
+    this.connections.get(node)?.batchWritten(bytes);
   }
 
   /** This node neither sends nor answers heartbeats from now on. */
@@ -214,7 +174,7 @@ export class PeerConnections {
   async releasePromises(): Promise<void> {
     const { clock } = this.options;
     for (const node of this.connected()) this.send(node, { kind: 'ended' });
-    for (const connection of this.connections.values()) this.write(connection);
+    for (const connection of this.connections.values()) connection.write();
     const links = [...this.connections.values()].map(({ link }) => link);
     const untilMs = clock.monotonicMs() + lastMessagesMs.limit;
     while (links.some(({ unsentBytes }) => unsentBytes > 0) && clock.monotonicMs() < untilMs)
@@ -263,7 +223,7 @@ export class PeerConnections {
       this.lose(earlier, 'it connected again');
       earlier.link.close('it connected again');
     }
-    const connection = newConnection(link);
+    const connection = new PeerConnection(link);
     this.connections.set(node, connection);
     link.receive({
       data: (bytes) => this.takeBytes(connection, bytes),
@@ -280,7 +240,7 @@ export class PeerConnections {
     });
   }
 
-  private takeBytes(connection: Connection, bytes: Buffer): void {
+  private takeBytes(connection: PeerConnection, bytes: Buffer): void {
     this.options.events.arrived();
     try {
       connection.incoming.push(bytes, (frames, start, end) => this.takeFrame(connection, frames, start, end));
@@ -290,7 +250,7 @@ export class PeerConnections {
   }
 
   /** @throws Error when the frame is not a message, or the message comes at the wrong time. */
-  private takeFrame(connection: Connection, frames: Buffer, start: number, end: number): void {
+  private takeFrame(connection: PeerConnection, frames: Buffer, start: number, end: number): void {
     const { clock, events } = this.options;
     const { link } = connection;
     const { node } = link;
@@ -339,7 +299,7 @@ export class PeerConnections {
     times.countsBoots = countsBoots;
   }
 
-  private ended({ boot, link }: Connection): void {
+  private ended({ boot, link }: PeerConnection): void {
     const times = this.timesOf(link.node);
     times.promisedUntilMs = -Infinity;
     times.endedBoot = boot;
@@ -353,13 +313,13 @@ export class PeerConnections {
     times.servesUntilMs = Math.max(times.servesUntilMs, sentMs + promiseMs);
   }
 
-  private release(connection: Connection, bytes: number): void {
-    const wasFull = connection.inFlight >= inFlightMax;
-    connection.inFlight = Math.max(0, connection.inFlight - bytes);
-    if (wasFull && connection.inFlight < inFlightMax) this.options.events.hasRoom(connection.link.node);
+  private release(connection: PeerConnection, bytes: number): void {
+    const hadRoom = connection.hasRoom;
+    connection.release(bytes);
+    if (!hadRoom && connection.hasRoom) this.options.events.hasRoom(connection.link.node);
   }
 
-  private lose(connection: Connection, reason: string): void {
+  private lose(connection: PeerConnection, reason: string): void {
     const { node } = connection.link;
     if (this.connections.get(node) !== connection) return;
     this.connections.delete(node);
@@ -383,17 +343,3 @@ export class PeerConnections {
 }
 
 const bodyOfCuts = (cuts: Buffer): BatchBody => ({ bytes: cuts, start: 0, end: cuts.length, items: -1 });
-
-const newConnection = (link: Link): Connection => ({
-  link,
-  incoming: new FrameSplitter(),
-  decoder: new FrameDecoder(),
-  outgoing: new FrameWriter(),
-  isWriteDue: false,
-  boot: null,
-  isEarlier: true,
-  saysPromise: false,
-  saysContinued: false,
-  rollsBack: false,
-  inFlight: 0,
-});

@@ -129,7 +129,7 @@ class TlsLink implements Link {
     return this.socket.writableLength;
   }
 
-  send(bytes: Buffer, sent: () => void): void {
+  send(bytes: Uint8Array, sent: () => void): void {
     if (!this.socket.destroyed) this.socket.write(bytes, sent);
   }
 

@@ -16,6 +16,12 @@ export interface VbucketBatch {
   readonly awaitsDisk: boolean;
 }
 
+export interface EncodedPage {
+  readonly cuts: Uint8Array;
+  readonly failover: Uint8Array | undefined;
+  readonly sent: () => void;
+}
+
 /** Where the batches of a vbucket go. */
 export interface BatchSink {
   /** Whether the connection takes more at present; `resume` is called when it does again. */
@@ -27,8 +33,8 @@ export interface BatchSink {
   readonly bytes: number;
   end(batch: VbucketBatch): void;
   abandon(): void;
-  /** A batch whose changes are encoded already, as cuts. */
-  page(vb: number, batch: VbucketBatch, cuts: Uint8Array, failover?: Uint8Array): void;
+  /** A batch whose changes are encoded already, as cuts. Calls `sent` when their memory is no longer needed. */
+  page(vb: number, batch: VbucketBatch, page: EncodedPage): void;
 }
 
 export interface VbucketFeedOptions {
@@ -173,13 +179,14 @@ export class VbucketFeed implements Follower {
       const end = Math.max(page.endSeqno, page.toSeqno);
       const awaitsDisk = source.awaitsCopiesOnDisk(vb);
       const batch = { start, to: page.toSeqno, end, live: false, isAwaited: false, awaitsDisk };
-      sink.page(vb, batch, page.batch, this.history());
+      const sent = free;
+      free = undefined;
+      sink.page(vb, batch, { cuts: page.batch, failover: this.history(), sent: () => sent?.() });
       this.isHistorySent = true;
       this.resumeSoon();
     } catch (error) {
       if (!this.isClosed) failed((error as Error).message);
     } finally {
-      // The page was copied into a frame.
       free?.();
       this.isReading = false;
     }
