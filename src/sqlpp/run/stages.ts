@@ -12,28 +12,27 @@ interface Chain {
   readonly stages: readonly Stage[];
 }
 
-/** The source and the stages of each pull that `staged` has made. */
-const chains = new WeakMap<Pull, Chain>();
+/** Has its chain itself. A WeakMap would keep the plans of single statements until V8 collects all garbage. */
+type StagedPull = Pull & { chain?: Chain };
 
 /** The rows of the input after the stage. */
-export function staged(input: Pull, stage: Stage): Pull {
-  const chain = chains.get(input) ?? { source: input, stages: [] };
-  const { source } = chain;
-  const stages = [...chain.stages, stage];
+export function staged(input: StagedPull, stage: Stage): Pull {
+  const { source, stages: before } = input.chain ?? { source: input, stages: [] };
+  const stages = [...before, stage];
   // A meter measures each operator by itself.
-  const pull: Pull = (run, seed) =>
+  const pull: StagedPull = (run, seed) =>
     run.meter === undefined
       ? new StagedRows(run, source(run, seed), stages)
       : new StagedRows(run, input(run, seed), [stage]);
-  chains.set(pull, { source, stages });
+  pull.chain = { source, stages };
   return pull;
 }
 
 /** Measures the operator if the request has a profile. */
-export function measured(operator: object, pull: Pull): Pull {
-  const measuredPull: Pull = (run, seed) => run.meter?.rows(operator, pull(run, seed)) ?? pull(run, seed);
-  const chain = chains.get(pull);
-  if (chain !== undefined) chains.set(measuredPull, chain);
+export function measured(operator: object, pull: StagedPull): Pull {
+  const measuredPull: StagedPull = (run, seed) =>
+    run.meter?.rows(operator, pull(run, seed)) ?? pull(run, seed);
+  if (pull.chain !== undefined) measuredPull.chain = pull.chain;
   return measuredPull;
 }
 
