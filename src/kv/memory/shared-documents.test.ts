@@ -78,3 +78,22 @@ test('documents that another thread changes are read whole, and never older than
   }
   t.diagnostic(`${versions.size} versions`);
 });
+
+test('a bucket whose memory is refused or awaited does not delay requests for that of another', () => {
+  const requested: string[] = [];
+  const reader = new SharedDocuments({
+    send: (request) => requested.push(request.bucket),
+    clock: { wallMs: realClock.wallMs, processMs },
+    collectGarbage: () => {},
+  });
+  const read = (name: string): unknown => {
+    const request = requestOf(0);
+    return reader.read(name, collection, request, request.length, () => {});
+  };
+  for (const name of ['awaited', 'awaited', 'refused']) read(name);
+  reader.take({ kind: 'memory', bucket: 'refused', collection, grant: null });
+  for (const name of ['refused', 'other']) read(name);
+  assert.deepEqual(requested, ['awaited', 'refused', 'other']);
+  for (let at = 0; at < 250; at++) read('refused');
+  assert.deepEqual(requested.slice(3), ['refused'], 'again, after some reads');
+});

@@ -7,6 +7,8 @@ import type { ReaderClock } from './item-copy.ts';
 const readsAfterRefusal = 200;
 /** Memory that was released and still has to be collected: a collection takes tens of milliseconds. */
 const uncollectedBytesMax = 64 << 20;
+/** Buckets are few, but their names may change. */
+const pausesMax = 1_000;
 const none = -1;
 /** Number 0 is no page. */
 const firstPage = 1;
@@ -21,8 +23,8 @@ export interface SharedDocumentsOptions {
 export class SharedDocuments {
   private readonly options: SharedDocumentsOptions;
   private readonly buckets = new Map<string, BucketMemory>();
-  private isWaiting = false;
-  private readsToPass = 0;
+  /** Buckets whose memory is not requested now. */
+  private readonly pauses = new Map<string, RequestPause>();
   private uncollectedBytes = 0;
 
   constructor(options: SharedDocumentsOptions) {
@@ -43,7 +45,7 @@ export class SharedDocuments {
     const memory = this.buckets.get(bucket);
     const others = memory?.read(collection, keys, end, take) ?? null;
     const isComplete = others !== null && others.length === 0;
-    if (!isComplete && !this.isWaiting) this.request(memory, { bucket, collection, keys });
+    if (!isComplete && this.mayRequest(bucket)) this.request(memory, { bucket, collection, keys });
     return others;
   }
 
@@ -53,28 +55,34 @@ export class SharedDocuments {
   }
 
   private add({ bucket, collection, grant }: MemoryReply): void {
-    this.isWaiting = false;
-    const known = this.buckets.get(bucket);
+    if (this.pauses.size >= pausesMax) this.pauses.clear();
     if (grant === null) {
-      this.readsToPass = readsAfterRefusal;
+      this.pauses.set(bucket, { readsLeft: readsAfterRefusal });
       return;
     }
+    this.pauses.delete(bucket);
+    const known = this.buckets.get(bucket);
     const memory =
       known === undefined || known.isRevoked ? new BucketMemory(grant, this.options.clock) : known;
     this.buckets.set(bucket, memory);
     memory.add(collection, grant);
   }
 
+  /** False while a reply is awaited, and for some reads after a refusal. */
+  private mayRequest(bucket: string): boolean {
+    const pause = this.pauses.get(bucket);
+    if (pause === undefined) return true;
+    if (--pause.readsLeft >= 0) return false;
+    this.pauses.delete(bucket);
+    return true;
+  }
+
   private request(memory: BucketMemory | undefined, read: Read): void {
-    if (this.readsToPass > 0) {
-      this.readsToPass--;
-      return;
-    }
     const { bucket, collection, keys } = read;
     const isKnown = memory?.knows(collection) ?? false;
     const { lackedVbucket = none, lackedPage = none } = memory ?? {};
     if (isKnown && lackedVbucket === none && lackedPage === none) return;
-    this.isWaiting = true;
+    this.pauses.set(bucket, { readsLeft: Infinity });
     const vbucket = lackedVbucket === none ? keys.readUInt16BE(0) : lackedVbucket;
     this.options.send({ kind: 'memory', bucket, collection, vbucket, page: Math.max(lackedPage, firstPage) });
   }
@@ -89,6 +97,11 @@ export class SharedDocuments {
     this.uncollectedBytes = 0;
     this.options.collectGarbage();
   }
+}
+
+/** `readsLeft` reads request nothing; Infinity: until the reply. */
+interface RequestPause {
+  readsLeft: number;
 }
 
 interface Read {
