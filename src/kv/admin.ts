@@ -268,6 +268,8 @@ export interface MapRequest {
 /** The data service's end of a message channel. */
 export interface BatchPort {
   on(event: 'message', take: (message: ServiceMessage) => void): unknown;
+  /** The service has ended. */
+  on(event: 'close', take: () => void): unknown;
   postMessage(reply: DataMessage, transferred: readonly ArrayBuffer[]): void;
   unref(): void;
 }

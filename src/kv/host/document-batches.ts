@@ -70,6 +70,7 @@ export class DocumentBatches {
       // Deferred, so that it shares the turns of the data thread with clients.
       else clock.soon(() => answer(message));
     });
+    port.on('close', () => grants.end());
     port.unref();
   }
 

@@ -1,12 +1,15 @@
 // Which documents other threads find in memory, and what they leave to the data thread. Here both are in one thread.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
 import { processMs } from '#ports/clock.ts';
 import type { MemoryChange, MemoryDocument, MemoryReply } from '#wire/document-batch.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest, type Change, keyOf } from '../../../test/support/a-bucket.ts';
 import { openBucket } from '../../../test/support/changing-bucket.ts';
 import { aBucket } from '../../../test/support/data-service.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { BucketMemory } from '../memory/bucket-memory.ts';
 import { Bit } from '../memory/layout.ts';
@@ -14,6 +17,7 @@ import { SharedDocuments } from '../memory/shared-documents.ts';
 import { Directory } from '../served/directory.ts';
 import { ServedBucket } from '../served/served-bucket.ts';
 import { emptyPosition } from '../vbucket/item-position.ts';
+import { DocumentBatches } from './document-batches.ts';
 import { MemoryGrants } from './memory-grants.ts';
 
 const spec = aBucket('b', { type: 'ephemeral' });
@@ -28,10 +32,10 @@ class SharedBucket {
   onTimeRead = (): void => {};
   private readonly messages: (MemoryReply | MemoryChange)[] = [];
   private readonly reader: SharedDocuments;
+  readonly directory = new Directory();
 
   constructor() {
-    const { b, messages, served } = this;
-    const directory = new Directory();
+    const { b, directory, messages, served } = this;
     directory.buckets.set('b', served);
     const grants = new MemoryGrants(directory, b.clock, (message) => messages.push(this.observed(message)));
     this.reader = new SharedDocuments({
@@ -306,4 +310,17 @@ test('references to released memory are collected once they are many', async () 
   for (const name of names) s.b.remove(`${orders}:${name}`);
   assert.equal(await s.read('document 1'), null);
   assert.equal(s.collections, 1);
+});
+
+test('a service whose port was closed is not called any more', async () => {
+  const s = await started();
+  const { port1, port2 } = new MessageChannel();
+  new DocumentBatches(s.directory, () => {}).serve(port1, s.b.clock);
+  port2.postMessage({ kind: 'memory', bucket: 'b', collection: orders, page: 1, vbucket: 0 });
+  const [{ grant }] = (await once(port2, 'message')) as [MemoryReply];
+  const { pagesReleased } = s.b.bucket.memory.heap;
+  assert.ok(grant);
+  assert.deepEqual([s.served.revoked.size, pagesReleased.size], [1, 1]);
+  port2.close();
+  await eventually(() => assert.deepEqual([s.served.revoked.size, pagesReleased.size], [0, 0]));
 });

@@ -38,6 +38,14 @@ export class MemoryGrants {
     this.send({ kind: 'memory', bucket, collection, grant });
   }
 
+  /** Calls no service any more. */
+  end(): void {
+    for (const served of this.directory.buckets.values()) {
+      served.revoked.delete(this.noteChange);
+      served.engine?.memory.heap.pagesReleased.delete(this.noteChange);
+    }
+  }
+
   private grant(
     served: ServedBucket,
     { memory: { columns, hashSeed, heap, index } }: BucketEngine,
