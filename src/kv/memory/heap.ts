@@ -103,7 +103,7 @@ export class Heap {
   }
 
   /**
-   * Takes over the memory as that of a large item of `bytes`; returns its address, or 0 if it has not the size of such an item. Nothing
+   * Makes the memory a large item of `bytes`. Returns the item's address, or 0 if the memory has not the size of such an item. Nothing
    * else may write to the memory afterwards.
    */
   adopt(memory: SharedArrayBuffer, bytes: number): number {

@@ -68,7 +68,7 @@ test('a shard moves to a node whose disk is full when it is named there again', 
   await map.move([[1, 0], ...(await map.shards()).slice(1).map(({ chain }) => chain)], 'plan');
   await Promise.all([map.orchestrate(), clock.run(60_000)]);
   assert.equal((await map.shards())[0]?.confirmed, 'b 1', 'the move ends');
-  // Once the disk has taken an epoch, the next one that it does not take is passed on again.
+  // Node b passes the shard back again when its disk, after it took an epoch, does not take the next.
   disks[1].isFull = false;
   await map.nameActive(0, 'a');
   await clock.run(30_000);

@@ -38,7 +38,7 @@ export class Transactions {
     return this.open.get(id);
   }
 
-  /** @throws SqlError when there are too many, or too large ones */
+  /** @throws SqlError when too many transactions are open, or when their changes take too much memory */
   begin(start: TransactionStart): Transaction {
     if (this.isStopped) throw sqlError(1180);
     const isFull = this.all().filter(({ state }) => state === 'open').length >= transactionsMax;
@@ -77,7 +77,7 @@ export class Transactions {
     }
   }
 
-  /** Rolls back for an administrator; false without such a transaction. */
+  /** Rolls back the transaction for an administrator; returns false if there is none of this id. */
   end(id: string): boolean {
     const transaction = this.open.get(id);
     if (transaction === undefined) return false;

@@ -151,7 +151,7 @@ test('changes that other nodes have are written within two seconds, even more th
   assert.ok(longestMs > 1_500 && longestMs <= 2_000, `${longestMs} ms`);
 });
 
-test('changes that no other node has are written as rarely while more than a batch of others waits', async () => {
+test('changes that no other node has are written no more often while more than a batch of other changes waits', async () => {
   const b = await aBucket();
   const copied = vb + 4;
   addMember(b, copied);
@@ -233,7 +233,7 @@ test('a bucket of high priority writes changes after 5 ms', async () => {
 test('changes are written after 20 ms while memory is short', async () => {
   const b = await aBucket();
   b.store('k', { vb });
-  // Three quarters of it are the low watermark, up to which nothing is evicted.
+  // The low watermark, up to which nothing is evicted, is three quarters of the quota.
   b.bucket.setRules({ quotaBytes: (b.bucket.documents.memUsed + 1000) / 0.75 });
   await advance(b, 15);
   assert.equal(persisted(b), 0);
