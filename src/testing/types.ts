@@ -100,7 +100,7 @@ export interface TestNodeAddresses {
   backupTls?: string;
 }
 
-/** The functions of a test framework that register hooks, of a whole file or of a suite: `before` and `after`, or the other two. */
+/** The functions of a test framework that register hooks, of a whole file or of a suite: `before` and `after`, or `beforeAll` and `afterAll`. */
 export interface TestHooks {
   /** Hook of node:test. */
   before?: RegisterHook;

@@ -33,7 +33,7 @@ const launcher = join(installed, 'bin/divan.js');
 const oldNode = '/usr/bin/node';
 const startMs = 180_000;
 let installation = { stdout: '', stderr: '' };
-/** Until the first document. It needs a tenth of it; what counts is work, not waiting, so that a busy machine needs no more. */
+/** Processor time from the start of the installation until the first document; a tenth of this is needed. Waiting does not count, so that a busy machine needs no more. */
 const newcomerSeconds = 120;
 const times = join(scratch, 'times');
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -159,7 +159,7 @@ test('the archive runs on a machine without Node, npm and this checkout', {
     assert.ok(readFileSync(join(folder, file)).length > 500, file);
 });
 
-test('an archive for another platform has the Node that is named, and none without a name where npm has none', () => {
+test('an archive for another platform has the Node that --node names, and is refused without --node or for an unknown platform', () => {
   const tool = join(checkout, 'tools/dist.ts');
   const packed = join(scratch, readdirSync(scratch).find((name) => name.endsWith('.tgz')) as string);
   const foreign = join(scratch, 'foreign-node');
@@ -187,7 +187,7 @@ async function useBySdk({ node, username = '', password = '' }: Ready, bucket: s
   await cluster.close();
 }
 
-test('the unit of systemd is right', (t) => {
+test('systemd accepts the unit of the package', (t) => {
   if (spawnSync('systemd-analyze', ['--version']).error !== undefined)
     return t.diagnostic('systemd-analyze is not installed: the unit was not checked');
   const unit = readFileSync(join(checkout, 'packaging/divan.service'), 'utf8');

@@ -102,7 +102,7 @@ export class ChangeFeed implements ChangeSource {
   follow(vb: number, follower: Follower): void {
     const present = this.followers[vb] ?? none;
     if (present.includes(follower)) return;
-    // The list is replaced: it may be read while a follower adds or removes one.
+    // A new list replaces the old one, over which `notify` may be iterating.
     this.followers[vb] = [...present, follower];
     if (present.length === 0) this.vbuckets.recent.follow(vb);
   }

@@ -66,7 +66,7 @@ const options = new Map<string, Option>(
     max_marker_version: oneOf(['2.0', '2.2'], (controls, text) => {
       controls.markerVersion = text === '2.2' ? 2.2 : 2;
     }),
-    // A control of this server only: an index that is built needs no deletions.
+    // Only this server has this control, for its index service: the first build of an index needs no deletions.
     divan_documents_only: flag((controls, on) => (controls.documentsOnly = on)),
     // Accepted without effect: these options leave the choice to the server, or describe what it always does.
     supports_cursor_dropping: flag(() => {}),

@@ -25,7 +25,7 @@ export class JsonListParser implements SourceParser {
   private state: 'before' | 'within' | 'after' | 'broken';
   private offset: number;
   private line: number;
-  /** The line where the element began; 0: none has. */
+  /** The line where the current element began; 0 before it begins. */
   private firstLine = 0;
   private depth = 0;
   private isText = false;

@@ -12,7 +12,7 @@ export const isSqliteFull = (error: unknown): boolean =>
 export const lacksSpace = (error: unknown): boolean =>
   isSqliteFull(error) || ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 
-/** Throws, with the code of a full disk, unless the file can grow to this size. A checkpoint that failed later would have taken what is free. */
+/** Throws, with the code of a full disk, unless the file can grow to this size. A checkpoint that failed later would have used up the free space. */
 export function checkSpace(path: string, bytes: number): void {
   const growth = bytes - statSync(path).size;
   if (growth <= 0) return;
