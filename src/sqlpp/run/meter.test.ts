@@ -89,6 +89,47 @@ test('changes of documents and subqueries are profiled too', async () => {
   assert.equal(projects.filter((node) => node['#stats']).length, 2);
 });
 
+test('a profiled run reads documents and indexes by the same calls as another one', async () => {
+  const datastore = aStore();
+  await query(datastore, 'CREATE INDEX by_a ON t(a)');
+  const calls: string[] = [];
+  const recorded = <T extends object>(service: T): T =>
+    new Proxy(service, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function') return member;
+        return (...args: unknown[]): unknown => {
+          if (name !== 'indexesOf') calls.push(String(name));
+          return (member as (...args: unknown[]) => unknown).apply(target, args);
+        };
+      },
+    });
+  const { catalog, indexAdmin, documents, indexes } = datastore;
+  const observed = {
+    find: datastore.find.bind(datastore),
+    catalog,
+    indexAdmin,
+    documents: recorded(documents),
+    indexes: recorded(indexes),
+  };
+  for (const statement of [
+    'SELECT b FROM t WHERE a = 5',
+    'SELECT b FROM t WHERE a BETWEEN 5 AND 50',
+    'SELECT b FROM t USE KEYS ["t1", "t2", "t3"]',
+    'SELECT b FROM t WHERE b = 5',
+  ]) {
+    const prepared = prepareOn(datastore, statement);
+    const callsOf = async (isProfiled: boolean): Promise<string[]> => {
+      const context = { ...contextOf(datastore), datastore: observed, isProfiled };
+      for await (const _rows of prepared.program.run(prepared, context).rows);
+      return calls.splice(0);
+    };
+    const plain = await callsOf(false);
+    assert.ok(plain.length > 0);
+    assert.deepEqual(await callsOf(true), plain, statement);
+  }
+});
+
 test('COUNT(*) of a keyspace is one phase', async () => {
   const { phases } = await profiled('SELECT COUNT(*) AS n FROM t');
   assert.deepEqual([phases.get('count')?.operators, phases.get('count')?.items], [1, 1]);

@@ -60,17 +60,33 @@ export class Meter {
 
   /** Counts a wait for the thread or for a service, which does not belong to the operator's own time. */
   async wait<T>(kind: 'kernMs' | 'servMs', act: () => Promise<T>): Promise<T> {
-    const step = this.#step;
-    const startMs = this.#now();
+    const end = this.#beginWait(kind);
     try {
       return await act();
     } finally {
-      const ms = this.#now() - startMs;
-      if (step) {
-        step.stats[kind] += ms;
-        step.otherMs += ms;
-      }
+      end();
     }
+  }
+
+  /** Counts the time of a service that runs in this thread. */
+  #serveNow<T>(act: () => T): T {
+    const end = this.#beginWait('servMs');
+    try {
+      return act();
+    } finally {
+      end();
+    }
+  }
+
+  #beginWait(kind: 'kernMs' | 'servMs'): () => void {
+    const step = this.#step;
+    const startMs = this.#now();
+    return () => {
+      const ms = this.#now() - startMs;
+      if (!step) return;
+      step.stats[kind] += ms;
+      step.otherMs += ms;
+    };
   }
 
   #of(operator: object): OperatorStats {
@@ -104,6 +120,8 @@ export class Meter {
     const serve = <T>(act: () => Promise<T>): Promise<T> => this.wait('servMs', act);
     const each = <T>(batches: AsyncIterable<T>): AsyncIterable<T> => eachMeasured(batches, serve);
     const measured: Documents = {
+      // What takes the documents is the operator's own work.
+      takeNow: (...args) => documents.takeNow?.(...args) ?? null,
       read: (...args) => serve(async () => await documents.read(...args)),
       scan: (...args) => each(documents.scan(...args)),
       count: (...args) => serve(() => documents.count(...args)),
@@ -112,6 +130,7 @@ export class Meter {
     const measuredIndexes: Indexes = {
       indexesOf: (keyspace) => indexes.indexesOf(keyspace),
       scan: (scan) => each(indexes.scan(scan)),
+      scanNow: (scan) => this.#serveNow(() => indexes.scanNow?.(scan) ?? 'waits'),
       count: (scan) => serve(() => indexes.count(scan)),
       figures: (index) => serve(() => indexes.figures(index)),
     };
