@@ -63,8 +63,8 @@ export interface ContentMove {
 }
 
 /**
- * Moves the configuration. The record of the place is the last change in the present store: if the move fails earlier, the present store
- * remains in use, and later nothing is changed there.
+ * Moves the configuration. The last change in the present store is the record that the configuration is on the servers. If the move
+ * fails before that change, the present store remains in use; after it, nothing is changed in the present store.
  */
 export async function moveContent(
   present: SwitchingConfigStore,

@@ -51,11 +51,11 @@ interface Parts {
   datatype?: number;
 }
 /** `name`: a document of its own, for commands after which later commands cannot use it. */
-interface Elsewhere extends Parts {
+interface NamedParts extends Parts {
   name?: string;
 }
 
-function onKey(opcode: number, name: string, need: Need, { name: key, ...parts }: Elsewhere = {}): Row {
+function onKey(opcode: number, name: string, need: Need, { name: key, ...parts }: NamedParts = {}): Row {
   return {
     name: `${opcode.toString(16).padStart(2, '0')} ${name}`,
     need,
@@ -64,7 +64,7 @@ function onKey(opcode: number, name: string, need: Need, { name: key, ...parts }
   };
 }
 
-const withOpcodes = (opcodes: readonly number[], name: string, need: Need, parts: Elsewhere = {}): Row[] =>
+const withOpcodes = (opcodes: readonly number[], name: string, need: Need, parts: NamedParts = {}): Row[] =>
   opcodes.map((opcode) => onKey(opcode, name, need, parts));
 
 const read: Need = { all: ['read'] };

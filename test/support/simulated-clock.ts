@@ -69,7 +69,7 @@ export class SimulatedClock implements Clock {
     this.#nowMs = untilMs;
   }
 
-  /** Runs until the promise is resolved or rejected; throws once nothing waits any more, or after an hour of its own time. */
+  /** Runs until the promise is resolved or rejected; throws once nothing waits any more, or after an hour of simulated time. */
   async until<T>(promise: Promise<T>): Promise<T> {
     let isOver = false;
     const over = (): void => {

@@ -21,7 +21,7 @@ export const engineRecordOf = (servers: ServerCluster, secrets: SecretBox): Engi
 export const serversIn = ({ servers }: EngineRecord, secrets: SecretBox): ServerCluster | null =>
   servers === undefined ? null : (JSON.parse(secrets.open(engineSecret, servers)) as ServerCluster);
 
-/** Servers whose store begins above every revision that a node can have seen. */
+/** The first revision of a new store that replaces one at this revision: above every revision that a node can have seen. */
 export const firstRevisionAfter = (revision: number): number => revision + 2 ** 20;
 
 /**

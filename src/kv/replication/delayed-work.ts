@@ -3,13 +3,13 @@
 import type { Clock } from '#ports/clock.ts';
 
 /**
- * Far below the two seconds of changes that a copy may lack. `busy`: while many vbuckets change, so that a batch has more changes; most of
- * what a copy costs is for each batch.
+ * How long work is delayed: far below the two seconds of changes that a copy may lack. `busy` applies while many vbuckets change: a batch
+ * then has more changes, and most of the cost of a copy is that of its batches.
  */
 export const delayMs = { quiet: 2, busy: 8 } as const;
 /** Pieces of work in a millisecond from which on the next delay is the busy one. */
 export const busyPerMs = 4;
-/** So many pieces of work in one turn of the event loop: two thousand held the thread for up to ten milliseconds, and more memory is sent at once. */
+/** The most pieces of work in one turn of the event loop. Two thousand held the thread for up to ten milliseconds, and more memory was sent at once. */
 export const perTurn = 64;
 
 export class DelayedWork {

@@ -25,7 +25,9 @@ export function checkHead(head: StoreHead, { followed, newest, isFenced }: Known
     );
   if (isSuccessor(head, followed)) return;
   if (followed !== null && supersedes(followed, head))
-    throw new WentBackError(`another founder took it over in epoch ${followed.epoch}, and it is of ${epoch}`);
+    throw new WentBackError(
+      `another founder took it over in epoch ${followed.epoch}, and this store is of epoch ${epoch}`,
+    );
   if (isFenced) throw new Error(takenOverNow);
   if (revision < newest) throw new WentBackError(`its newest revision is ${revision}, and was ${newest}`);
 }

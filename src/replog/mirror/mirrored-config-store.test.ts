@@ -252,7 +252,10 @@ describe('mirrored configuration store', () => {
     const after = [...servers.log];
     Object.assign(servers, { log: before, term: { epoch: 1, founder: 'a' } });
     await clock.run(10_000);
-    assert.match(store.problem ?? '', /another founder took it over in epoch 2, and it is of 1/);
+    assert.match(
+      store.problem ?? '',
+      /another founder took it over in epoch 2, and this store is of epoch 1/,
+    );
     assert.equal((await store.get('k'))?.value, 5);
     Object.assign(servers, { log: after, term: { epoch: 2, founder: 'b' } });
     await clock.run(10_000);

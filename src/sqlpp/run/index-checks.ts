@@ -31,7 +31,7 @@ function elementOf(key: Expression): Expression | undefined {
   return value.kind === 'all keys' ? elementOf(value) : value;
 }
 
-/** Whether FLATTEN_KEYS is anywhere else. */
+/** Whether the expression has FLATTEN_KEYS in another place than `except`. */
 function flattens(node: Expression, except?: Expression): boolean {
   return some(node, (part) => part.kind === 'flatten keys' && part !== except);
 }

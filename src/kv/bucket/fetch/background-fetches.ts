@@ -7,7 +7,7 @@ import { type DiskEngine, type FetchedItems, fileOf } from '../../data/disk-engi
 import type { FetchedDocument, WhenFetched } from '../../data/documents.ts';
 import type { Timings } from '../timings.ts';
 
-/** Keys being fetched; further requests fail with a temporary failure. */
+/** The most keys that are fetched at one time; requests for further keys get a temporary failure. */
 const fetchesMax = 16_384;
 const batchMax = 1024;
 
