@@ -113,7 +113,7 @@ test('a missing entry is detected', async () => {
     database.exec(`delete from entry where key = 'bucket/3'`);
     database.close();
   });
-  await assertRefused(folder, /entries of it are missing/);
+  await assertRefused(folder, /entries are missing/);
 });
 
 test('a file whose write-ahead log is missing or truncated is refused', async () => {

@@ -154,7 +154,7 @@ function checkEntries(database: DatabaseSync, version: number): void {
   if (version === 1) return;
   const state = storeRow(database);
   if (state.checksum !== storeChecksum(state)) throw new Error('the row of its revision is damaged');
-  if (state.sum !== sum) throw new Error('entries of it are missing');
+  if (state.sum !== sum) throw new Error('entries are missing');
 }
 
 function checkJson({ key, value }: EntryRow): void {

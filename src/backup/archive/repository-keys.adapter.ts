@@ -1,6 +1,6 @@
-// The keys of an encrypted repository. Its random key is stored encrypted under a key that scrypt derives from the passphrase. HKDF derives from it one
-// key for each data file, and one for the manifests. Blocks are encrypted with AES-256-GCM under a random nonce: the number of a block would
-// repeat where an interrupted backup is completed.
+// The keys of an encrypted repository. The repository has a random key, which is stored encrypted under a key that scrypt derives from the
+// passphrase. HKDF derives one key for each data file, and one for the manifests, from the random key. Blocks are encrypted with AES-256-GCM
+// under a random nonce. Block numbers are no nonces: they would repeat when an interrupted backup is completed.
 import {
   createCipheriv,
   createDecipheriv,
@@ -170,7 +170,7 @@ function seal(key: Buffer, nonce: Buffer, associatedData: Buffer, plain: Buffer)
   return sealed;
 }
 
-/** Null if the bytes were changed or belong elsewhere. */
+/** Null if the bytes were changed, or were sealed with another key or other associated data. */
 function unsealed(key: Buffer, associatedData: Buffer, sealed: Buffer): Buffer | null {
   if (sealed.length < sealBytes) return null;
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), {

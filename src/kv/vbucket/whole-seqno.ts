@@ -1,5 +1,5 @@
-// Up to where a vbucket has whole snapshots. Of the snapshot that a copy is receiving it may lack versions which later ones replaced: nothing of
-// it is shown, and other copies may have what it lacks.
+// The seqno up to which a vbucket has whole snapshots. A copy may lack versions of the snapshot that it is receiving, because later versions
+// replaced them. Clients see nothing of such a snapshot, since other copies may have the versions that this one lacks.
 import type { VbucketColumns } from './columns.ts';
 
 type Snapshots = Pick<VbucketColumns, 'highSeqno' | 'snapEnd' | 'snapStart'>;
@@ -11,7 +11,7 @@ export const wholeSeqno = ({ highSeqno, snapEnd, snapStart }: Snapshots, vb: num
 export const wholeUpTo = (high: number, snapStart: number, snapEnd: number): number =>
   snapEnd <= high ? high : Math.max(0, Math.min(high, snapStart - 1));
 
-/** The rest of its snapshot will not come: what the vbucket has is a state of its own history, which begins where the snapshot did. */
+/** Ends the snapshot of a vbucket that will not receive the rest: the changes so far begin a history of its own, from the start of the snapshot. */
 export function endSnapshot({ highSeqno, snapEnd }: Snapshots, vb: number): void {
   snapEnd[vb] = Math.min(snapEnd[vb] as number, highSeqno[vb] as number);
 }
