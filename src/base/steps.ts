@@ -1,9 +1,9 @@
 // Work in steps, between which the caller may serve other requests.
 
-/** Ask it for one step after the other; the last has the result. */
+/** Work of which the caller runs one step after the other; the last step returns the result. */
 export type WorkSteps<T> = Generator<undefined, T, undefined>;
 
-/** The result of all steps at once. */
+/** Runs all steps without a pause, and returns the result. */
 export function resultOf<T>(steps: WorkSteps<T>): T {
   for (;;) {
     const step = steps.next();

@@ -8,7 +8,7 @@ type NumberName = keyof typeof numberRules;
 
 const limitNote =
   'further ones get 503 with `Retry-After` before credentials are checked, except `/internalSettings` and diagnostics; empty: no limit';
-const acting: Partial<Record<NumberName, string>> = {
+const notesOfEffective: Partial<Record<NumberName, string>> = {
   restRequestLimit: `concurrent requests on the REST ports, including streams; ${limitNote}`,
   capiRequestLimit: `concurrent requests on the view ports; ${limitNote}`,
   dropRequestMemoryThresholdMiB: `memory of the cluster manager without the data service, above which requests are refused: ${limitNote}`,
@@ -22,7 +22,7 @@ const enforcing =
 
 function effectOf(name: string): Effect {
   if (name === 'enforceLimits') return 'effective';
-  if (name in acting) return 'effective';
+  if (name in notesOfEffective) return 'effective';
   if (name in internalNames) return 'effective';
   if (name.startsWith('xdcr')) return 'kept';
   return name.startsWith('rebalanceMoves') ? 'replicas' : 'views';
@@ -43,7 +43,7 @@ const numbers = (Object.keys(numberRules) as NumberName[]).map((name) => {
     range,
     'live',
     effectOf(name),
-    acting[name] ?? noteOfDefault(name),
+    notesOfEffective[name] ?? noteOfDefault(name),
   );
 });
 

@@ -1,7 +1,7 @@
-// Documents that another thread reads in the memory of a bucket, without a message to the data thread. It gives up wherever the data
-// thread would do more than look the document up, for example expire it, fetch its value or mark it as used. Then the caller asks the
-// data thread. A sequence lock shows whether the data thread changed the memory meanwhile, versions whether tables and pages still are
-// those that this thread knows.
+// Reads documents in the memory of a bucket from a thread other than the data thread, without a message to that one. Leaves a document to
+// the data thread, which the caller then asks, where that thread would do more than look the document up: expire it, fetch its value or
+// mark it as used. A sequence lock shows whether the data thread changed the memory meanwhile, and versions show whether tables and pages
+// are still those that this thread knows.
 import { isBeingChanged, SequenceLock } from '#base/sequence-lock.ts';
 import {
   keyHeadBytes,

@@ -22,7 +22,7 @@ describe('rules for NATS servers', () => {
       );
   });
 
-  it('reads from the line that a server sends before the login its version, and whether it stores', async (t) => {
+  it('reads the version of a server, and whether it stores, from the line that it sends before the login', async (t) => {
     const line = 'INFO {"version":"2.10.1","cluster":"c"';
     const lines = [`${line}}\r\n`, `${line},"jetstream":true}\r\n`, 'hello\n', 'INFO {broken\n'];
     const server = { version: '2.10.1', cluster: 'c' };

@@ -1,4 +1,4 @@
-// Reads ranges of rows from a bucket's files; single documents are fetched elsewhere.
+// Reads ranges of rows from a bucket's files; `background-fetches.ts` reads single documents.
 import {
   type BackfillPage,
   type BucketFiles,

@@ -251,7 +251,7 @@ test('a log that another program checkpointed into the file is not reported miss
   assert.ok('docs' in outcome && outcome.docs === undamaged);
 });
 
-test('an older copy of one file is refused, and so is an empty or missing folder of a bucket that has one', async () => {
+test('an older copy of one file is refused, and so is an empty or missing folder of a bucket that had files', async () => {
   await using folder = await aFolder();
   const older = await anImage('clean', 9);
   const outcome = await tryImage(folder, changed(cleanImage, dataFile, older.get(dataFile) as Buffer));
