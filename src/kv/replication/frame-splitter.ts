@@ -37,6 +37,7 @@ export class FrameSplitter {
     }
     this.store(chunk, 0, lengthEnd);
     const end = endOf(this.stored, 0);
+    this.reserve(end);
     const frameEnd = lengthEnd + end - this.storedBytes;
     this.store(chunk, lengthEnd, Math.min(frameEnd, chunk.length));
     if (this.storedBytes < end) return -1;
@@ -53,13 +54,16 @@ export class FrameSplitter {
 
   private store(chunk: Buffer, start: number, end: number): void {
     const after = this.storedBytes + end - start;
-    if (after > this.stored.length) {
-      const longer = Buffer.allocUnsafeSlow(Math.max(firstBytes, 2 * after));
-      this.stored.copy(longer, 0, 0, this.storedBytes);
-      this.stored = longer;
-    }
+    this.reserve(after);
     chunk.copy(this.stored, this.storedBytes, start, end);
     this.storedBytes = after;
+  }
+
+  private reserve(bytes: number): void {
+    if (bytes <= this.stored.length) return;
+    const longer = Buffer.allocUnsafeSlow(Math.max(firstBytes, bytes));
+    this.stored.copy(longer, 0, 0, this.storedBytes);
+    this.stored = longer;
   }
 }
 
