@@ -16,7 +16,7 @@ export function connectionProblem(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(connectionProblem).join('; ');
   const { code = '', message } = error as Error & { code?: string };
   if (unknownAuthority.has(code))
-    return `the certificate there is not of an authority that is trusted here (${message}); give the certificate of the authority of the cluster with --ca FILE: GET /pools/default/certificate answers with it`;
-  if (noTls.test(message)) return 'the port there has no TLS; that of the REST API with TLS is usually 18091';
+    return `no authority that is trusted here issued the server's certificate (${message}); give the certificate of the cluster's authority with --ca FILE: GET /pools/default/certificate answers with it`;
+  if (noTls.test(message)) return 'that port has no TLS; the REST API usually has TLS on port 18091';
   return message;
 }

@@ -62,8 +62,8 @@ export function collectGarbage(): void {
 }
 
 /**
- * Keeps the part of the main thread's heap for new objects at its present size, 32 MB at most. V8 doubles it once enough objects were new, and
- * has no limit for it that can be set after the start. For commands whose objects are short-lived, however many they are.
+ * Keeps the part of the main thread's heap for new objects at its present size, 32 MB at most. V8 doubles that part once enough objects have
+ * survived collections, and takes no limit for it after the start. For commands whose objects are short-lived, however many they are.
  */
 export function keepHeapOfNewObjects(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

@@ -80,7 +80,7 @@ describe('commands over TLS', () => {
   });
 
   it('say what to do about an authority that is not known', async () => {
-    const unknown = /not of an authority that is trusted here.*--ca FILE.*\/pools\/default\/certificate/;
+    const unknown = /no authority that is trusted here issued.*--ca FILE.*\/pools\/default\/certificate/;
     await refused(1, unknown, { DIVAN_CA: undefined });
     const other = join(scratch, 'other.pem');
     const stranger = await NodeProcess.start({});

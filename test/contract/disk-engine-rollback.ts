@@ -50,7 +50,7 @@ export function describeDiskEngineRollback(name: string, make: () => Promise<Dis
     );
     const rows = textsOf(await loaded(again, aBucket(disk)));
     assert.deepEqual(rows, [...texts, '4 30 \0f=f * 5000']);
-    // The seqnos above it are free again.
+    // The seqnos above 10 are free again.
     await again.commit(uuid, 0, cutsOf([{ key: '\0c', value: large('n'), seqno: 14 }], { purgeSeqno: 0 }));
     assert.equal((await again.backfill(uuid, 0, 0, 10)).endSeqno, 14);
     assert.deepEqual(
@@ -60,7 +60,7 @@ export function describeDiskEngineRollback(name: string, make: () => Promise<Dis
     await again.stop();
   });
 
-  it('does not take a vbucket back where that would leave out a deletion or hold a seqno twice', async (disk) => {
+  it('does not roll a vbucket back where that would leave out a deletion or write a seqno twice', async (disk) => {
     const engine = disk.engine();
     await engine.open(aBucket(disk));
     await engine.commit(uuid, 0, cutsOf(docs, { purgeSeqno: 0 }));

@@ -1,4 +1,4 @@
-// A restore as a process of its own that records its progress after every vbucket, so that a kill can fall into that:
+// A restore as a process of its own that records its progress after every vbucket, so that a test can kill it while it does so:
 // `hasty-restore.ts FOLDER URL MAP`, with the password in DIVAN_PASSWORD.
 import { BackupNode } from '#backup/node/backup-node.ts';
 import { runRestore } from '#backup/restore/run-restore.adapter.ts';

@@ -19,7 +19,7 @@ export interface ScheduleReport {
   readonly problem: string | null;
   readonly clients: ScheduleClients['counts'];
   readonly faults: ScheduleFaults['counts'];
-  /** Shards that lost every memory of a majority, and whose last copy was given up. */
+  /** `memory`: the number of shards that lost every memory of a majority. `givenUp`: the number of shards whose last copy was given up. */
   readonly lost: { readonly memory: number; readonly givenUp: number };
   /** Vbuckets of copies that were rolled back by key, the rows that this removed, and those that began from nothing. */
   readonly rollbacks: { readonly byKey: number; readonly rows: number; readonly emptied: number };
@@ -76,7 +76,8 @@ async function becomeStable(
   let sinceMs = clock.monotonicMs();
   let plan = cluster.state.balance?.id;
   while (!(await staysStable(cluster, clients))) {
-    if (clock.monotonicMs() > untilMs) return clients.fail(`its work does not end: ${describe(cluster)}`);
+    if (clock.monotonicMs() > untilMs)
+      return clients.fail(`the cluster does not become stable: ${describe(cluster)}`);
     const { balance, lastBalance, nodes } = cluster.state;
     const isWhole = nodes.every(({ membership }) => membership === 'active');
     const isBalanced = lastBalance?.outcome === 'completed' && lastBalance.kind === 'rebalance';
@@ -95,7 +96,7 @@ async function becomeStable(
   compareCopies(cluster, clients);
 }
 
-/** A change that the store makes late, ten seconds at most after the faults, may make it unstable again. */
+/** A change that the store makes late, ten seconds at most after the faults, may make the cluster unstable again. */
 async function staysStable(cluster: ScheduledCluster, clients: ScheduleClients): Promise<boolean> {
   const { clock, vbucketCount } = cluster;
   const isStillStable = (): boolean =>
