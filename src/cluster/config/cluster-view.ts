@@ -168,7 +168,7 @@ export class ClusterView {
     const cluster = key === clusterKey ? (entry?.value as ClusterState | undefined) : undefined;
     if (cluster !== undefined && !cluster.nodes.some(({ uuid }) => uuid === this.#nodeId)) {
       if (cluster.left?.includes(this.#nodeId)) this.#removed();
-      // The view keeps an entry that has this node, without which it could not answer.
+      // The view keeps the older entry, which has this node: `self` needs one.
       if (this.#entries.has(clusterKey)) return;
     }
     if (entry) this.#entries.set(key, entry);

@@ -12,7 +12,7 @@ import { IndexGroup } from './index-group.ts';
 
 const vb = 0;
 
-/** An index over a file that has, by document, how many rows it has. */
+/** An index over a fake file, and the number of rows of each document in it. */
 function anIndex(stored: readonly VbPosition[] = []) {
   const rows = new Map<string, number>();
   const put = (documents: readonly DocumentRows[], add: boolean): void => {
@@ -42,7 +42,7 @@ function anIndex(stored: readonly VbPosition[] = []) {
   return { index, rows, change };
 }
 
-test('a first snapshot that grows while it is received changes documents that it had', () => {
+test('a first snapshot that grows while it is received may change or delete documents that it had before', () => {
   const { index, rows, change } = anIndex();
   index.opened(vb, 1n);
   index.snapshot(vb, 0, 100);

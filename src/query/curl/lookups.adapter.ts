@@ -1,5 +1,5 @@
-// Resolves names for CURL(). A look-up cannot be cancelled and takes one of the few threads of Node's pool, also after its call has ended,
-// so that it counts until it answers.
+// Resolves names for CURL(). A look-up cannot be cancelled: it takes one of the few threads of Node's pool until it answers, also when its
+// call has ended before. So long it counts towards the limit.
 import { type LookupAddress, lookup as lookUp } from 'node:dns';
 import { CurlError } from './curl-options.ts';
 

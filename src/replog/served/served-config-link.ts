@@ -21,7 +21,7 @@ export class ServedConfigLink implements ConfigLink {
   /** A deleted key is absent, because the founder's answers are never stale. */
   readonly keepsDeletions = false;
   readonly #connect: () => Promise<Channel>;
-  #writeMemory = '';
+  #writeHistoryId = '';
   #channel: Channel | null = null;
   #connecting: Promise<Channel> | null = null;
   #isClosed = false;
@@ -37,7 +37,7 @@ export class ServedConfigLink implements ConfigLink {
 
   /** The founder's boot id: its process loses the write ids when it ends. */
   get writeHistoryId(): string {
-    return this.#writeMemory;
+    return this.#writeHistoryId;
   }
 
   async head(): Promise<StoreHead> {
@@ -45,7 +45,7 @@ export class ServedConfigLink implements ConfigLink {
     const { memory, ...head } = (await this.#ask({ ask: 'head' })) as StoreHead & {
       memory: string;
     };
-    this.#writeMemory = memory;
+    this.#writeHistoryId = memory;
     return head;
   }
 
