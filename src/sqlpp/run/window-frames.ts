@@ -147,16 +147,17 @@ function rangeIndex(
   if (!isNumber)
     return side === 'start' ? peers.indexOf(peers[at] as number) : peers.lastIndexOf(peers[at] as number);
   const edge = value + distance;
-  // Values of other types sort before or after all numbers.
-  const isIn = (key: Value): boolean => {
-    const order = collate(key, edge);
-    return (side === 'start') !== isDescending ? order >= 0 : order <= 0;
+  // Values of other types are before or after all numbers: NULL and MISSING where NULLS FIRST or LAST puts them.
+  const isIn = ([key]: readonly Value[], index: number): boolean => {
+    const isAbsent = key === null || key === undefined;
+    const order = isAbsent ? index - at : collate(key, edge) * (isDescending ? -1 : 1);
+    return side === 'start' ? order >= 0 : order <= 0;
   };
   if (side === 'start') {
-    const index = keys.findIndex((key) => isIn(key[0]));
+    const index = keys.findIndex(isIn);
     return index < 0 ? keys.length : index;
   }
-  return keys.findLastIndex((key) => isIn(key[0]));
+  return keys.findLastIndex(isIn);
 }
 
 function exclusion(

@@ -1,0 +1,63 @@
+// Frames of window functions.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { query } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+
+const values: readonly (number | null)[] = [null, 1, 2, 4, 5, null];
+
+/** The values of each row's frame in ascending order; the rows have the order of the window. */
+async function frames(order: string, frame: string): Promise<unknown[]> {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (const [at, o] of values.entries()) datastore.put(t, `k${at}`, { o });
+  const window = `ORDER BY t.o ${order} ${frame}`;
+  return query(datastore, `SELECT RAW ARRAY_AGG(t.o) OVER (${window}) FROM t ORDER BY t.o ${order}`);
+}
+
+test('a range of values has only numbers within its distance, wherever NULLS FIRST or LAST puts the NULLs', async () => {
+  const near = 'RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING';
+  const nulls = [
+    [null, null],
+    [null, null],
+  ];
+  const ascending = [
+    [1, 2],
+    [1, 2],
+    [4, 5],
+    [4, 5],
+  ];
+  const descending = [
+    [4, 5],
+    [4, 5],
+    [1, 2],
+    [1, 2],
+  ];
+  for (const order of ['', 'NULLS FIRST'])
+    assert.deepEqual(await frames(order, near), [...nulls, ...ascending]);
+  assert.deepEqual(await frames('NULLS LAST', near), [...ascending, ...nulls]);
+  for (const order of ['DESC', 'DESC NULLS LAST'])
+    assert.deepEqual(await frames(order, near), [...descending, ...nulls]);
+  assert.deepEqual(await frames('DESC NULLS FIRST', near), [...nulls, ...descending]);
+});
+
+test('a range without end has the NULLs behind its numbers, also if none of its numbers is far enough', async () => {
+  const following = 'RANGE BETWEEN 2 FOLLOWING AND UNBOUNDED FOLLOWING';
+  const absent = [null, null];
+  assert.deepEqual(await frames('NULLS LAST', following), [
+    [...absent, 4, 5],
+    [...absent, 4, 5],
+    absent,
+    absent,
+    absent,
+    absent,
+  ]);
+  assert.deepEqual(await frames('DESC NULLS FIRST', 'RANGE BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING'), [
+    absent,
+    absent,
+    absent,
+    absent,
+    [...absent, 4, 5],
+    [...absent, 4, 5],
+  ]);
+});
