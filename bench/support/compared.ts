@@ -1,5 +1,5 @@
 // Measures a node and its peer in turns: operations for each second of processor time of the server, and latencies.
-import { serverMs } from './server-time.ts';
+import { fineServerMs, serverMs } from './server-time.ts';
 
 interface Server {
   readonly name: string;
@@ -22,6 +22,8 @@ interface Comparison {
   readonly goal?: number;
   /** The goal for latencies; if it is set they are printed. */
   readonly latencyGoal?: string;
+  /** Operations of microseconds, for which the ticks of the kernel are too coarse. What threads take that end meanwhile does not count. */
+  readonly isFine?: boolean;
   /** Counts the first slice, too, which otherwise warms both sides up. */
   readonly isCold?: boolean;
 }
@@ -29,7 +31,7 @@ interface Comparison {
 /** Measures both sides in alternation, so that other load of the machine affects both. */
 export async function compared(
   what: string,
-  { sides, rounds, each = 1, goal, latencyGoal, isCold = false }: Comparison,
+  { sides, rounds, each = 1, goal, latencyGoal, isCold = false, isFine = false }: Comparison,
   here: Work,
   there: Work = async () => {},
 ): Promise<number> {
@@ -39,7 +41,8 @@ export async function compared(
   const slices = Math.min(rounds, 4);
   for (let slice = 0; slice <= slices; slice++) {
     for (const [at, { server, work }] of parts.entries()) {
-      const measured = await timed(server, work, slice, Math.ceil(rounds / slices));
+      const startClock = isFine ? fineServerMs : tickingMs;
+      const measured = await timed(() => startClock(server.pid), work, slice, Math.ceil(rounds / slices));
       if (slice === 0 && !isCold) continue;
       const sum = sums[at] as (typeof sums)[number];
       sum.cpuMs += measured.cpuMs;
@@ -76,15 +79,20 @@ export async function warmUp(
   console.log(`warmed up: ${figure(round)} of ${figure(times)} times each`);
 }
 
-async function timed({ pid }: Server, work: Work, slice: number, rounds: number) {
-  const times: number[] = [];
+function tickingMs(pid: number): () => number {
   const before = serverMs(pid);
+  return () => Math.max(serverMs(pid) - before, 10);
+}
+
+async function timed(startClock: () => () => number, work: Work, slice: number, rounds: number) {
+  const times: number[] = [];
+  const cpuMs = startClock();
   for (let round = 0; round < rounds; round++) {
     const began = performance.now();
     await work(slice * rounds + round);
     times.push(performance.now() - began);
   }
-  return { cpuMs: Math.max(serverMs(pid) - before, 10), times };
+  return { cpuMs: cpuMs(), times };
 }
 
 export const figure = (value: number): string => Math.round(value).toLocaleString('en');

@@ -23,9 +23,25 @@ export function processMs(pid: number): number {
 
 /** Milliseconds of all threads that live, finer than the ticks of `stat`. */
 export const threadsMs = (pid: number): number =>
-  readdirSync(`/proc/${pid}/task`)
-    .map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6)
-    .reduce((total, ms) => total + ms, 0);
+  [...timesOfThreads(pid)].reduce((total, [, ms]) => total + ms, 0);
+
+/** Starts to count the milliseconds of a server as `serverMs` does, but finer, and without those of threads that end meanwhile. */
+export function fineServerMs(pid: number): () => number {
+  const before = new Map(timesOfServer(pid));
+  return () => [...timesOfServer(pid)].reduce((total, [task, ms]) => total + ms - (before.get(task) ?? 0), 0);
+}
+
+function* timesOfServer(pid: number): Generator<[string, number]> {
+  yield* timesOfThreads(pid);
+  for (const [id, fields] of processes()) if (Number(fields[1]) === pid) yield* timesOfThreads(id);
+}
+
+function* timesOfThreads(pid: number): Generator<[string, number]> {
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    const [nanoseconds] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ');
+    yield [task, Number(nanoseconds) / 1e6];
+  }
+}
 
 export const residentMb = (pid: number): number => statusMb(pid, 'VmRSS');
 
