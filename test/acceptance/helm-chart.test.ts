@@ -150,7 +150,7 @@ describe('the Helm chart', { skip: needs('go') }, () => {
       started(`${metadata.name}-2`),
       `node join=http://${metadata.name}-0.${spec.serviceName}:8091`,
     );
-    assert.throws(() => read(ready), 'a file of the container before does not make the node ready');
+    assert.throws(() => read(ready), 'the ready file of an earlier container does not make the node ready');
   });
 
   it('names only options of a node, and opens only its ports', () => {

@@ -17,6 +17,6 @@ export function rebalanceEnded(outcome: RebalanceOutcome, store: ConfigStore, ev
   const reset = async (): Promise<void> => {
     if ((await settings.autoFailover()).count > 0) await settings.changeAutoFailover({ count: 0 });
   };
-  // The count stays, and an administrator can reset it.
+  // If this fails, the count stays, and an administrator can reset it.
   reset().catch(() => {});
 }

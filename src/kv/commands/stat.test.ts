@@ -223,7 +223,7 @@ test('writes a long group in several turns, and serves other clients between the
   assert.ok(turns - before > names.size / 1000, `${turns - before} turns`);
 });
 
-test('limits values that are not documents', async () => {
+test('refuses a value above 64 KiB in a request that stores no document', async () => {
   await using service = await startService();
   const client = await service.ready();
   const value = Buffer.alloc(64 * 1024 + 1, ' ');

@@ -52,7 +52,7 @@ function decoded(frames: Buffer): PeerMessage[] {
   return messages;
 }
 
-it('reads what 0.2.0 wrote, and writes what reads as the same', () => {
+it('reads the frames of 0.2.0, and writes frames that have the same content', () => {
   for (const [message, base64] of recorded) {
     const bytes = Buffer.from(base64, 'base64');
     const read = earlierForm.decode(bytes, 0, bytes.length);
@@ -65,7 +65,7 @@ it('reads what 0.2.0 wrote, and writes what reads as the same', () => {
   }
 });
 
-it('writes one position a message, confirms every byte once, and omits what 0.2 does not know', () => {
+it('writes one position in each message, confirms every byte once, and omits what 0.2 does not know', () => {
   const rows = [got, { ...got, vb: 67 }];
   assert.deepEqual(
     decoded(earlierForm.encode({ kind: 'got', bucket: 'b', bytes: 100, rows: rowsOf(rows) })),

@@ -268,7 +268,7 @@ test('reads are refused, not answered with older rows, once a failure left commi
   const { engine, files, urgent } = opened;
   await engine.commit(files.bucketUuid, 0, cutsOf([doc(1)]));
   await urgent(doc(2));
-  // The rows that a copy of this commit would need are refused: two keys have one seqno.
+  // The engine refuses the rows of this commit, in which two keys have one seqno.
   await assert.rejects(
     engine.commit(
       files.bucketUuid,
