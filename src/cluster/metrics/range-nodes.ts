@@ -80,7 +80,7 @@ export class RangeNodes {
     return { ...namesOf(snapshot), rows };
   }
 
-  /** The node says which keyspaces its series are of, this one which of them the caller may read: only here the caller is known. */
+  /** Asks the node for the keyspaces of its series, and returns those that the caller may read: the other node does not know the caller. */
   async #readableKeyspaces(uuid: string, request: RangeRequest, caller: RangeCaller): Promise<string[]> {
     const found = await this.#ask<Labels[]>(uuid, 'metricsKeyspaces', request, request);
     return found.filter((labels) => caller.visible(labels)).map(keyspaceKey);

@@ -120,7 +120,7 @@ export class SqliteIndexReader implements IndexReader {
     return row[0];
   }
 
-  /** Without a transaction, unless many single pages show the same: to begin and end one takes as long as the page. */
+  /** Begins no transaction, which takes as long as a page, unless many single pages of the same state are read. */
   private beginSingle(commits: number | undefined): void {
     if (commits === undefined || commits !== this.commits) {
       this.refresh();

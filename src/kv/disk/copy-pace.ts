@@ -28,7 +28,7 @@ export class CopyPace {
     }
   }
 
-  /** Copies a page, and rests unless commits outrun the copy: it would not end. */
+  /** Copies a page, and rests unless commits outrun the copy, which would then never end. */
   async page<T extends { isOutrun: boolean }>(copy: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const before = this.busyMs();
     const step = await copy();

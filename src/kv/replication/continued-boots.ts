@@ -39,7 +39,10 @@ export class ContinuedBoots {
     this.others.delete(node);
   }
 
-  /** `complete`: it has everything that the member received. `restarted`: only what was on disk. `unknown`: it did not say yet, or is not connected. */
+  /**
+   * What the connected process of the member's node has. `complete`: everything that the member received. `restarted`: only what was on disk.
+   * `unknown`: the process has not said yet, or no process is connected.
+   */
   stateOf({ boot, node }: SyncMember): 'complete' | 'restarted' | 'unknown' {
     const { peers } = this.options;
     const connected = peers.bootOf(node);
