@@ -25,7 +25,7 @@ export interface MailServerSettings {
   simple?: boolean;
   /** Requires these credentials. */
   credentials?: { user: string; password: string };
-  /** Answers this to each recipient for which it is not null. */
+  /** The reply that refuses a recipient; null: the server accepts the recipient. */
   refuse?: (recipient: string) => { code: number; text: string } | null;
   /** The refusal of a login contains the sent credentials. */
   echoesCredentials?: boolean;

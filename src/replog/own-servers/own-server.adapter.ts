@@ -33,8 +33,8 @@ const pauseMinMs = 500;
 const pauseMaxMs = 15_000;
 
 /**
- * Starts the server and ends it when standard input closes: the pipe to the node closes with the node, whatever ends that.
- * The number of this shell's child that reads from it is `$!` at the end.
+ * Starts the server, and ends it when standard input closes: the pipe to the node closes when the node ends, however it ends.
+ * `reader` is the subshell that waits for that.
  */
 const untilInputCloses = `
 exec 3<&0
@@ -146,7 +146,7 @@ export class OwnServer {
     child.stdin.on('error', () => {}); // it ended
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     child.once('error', reject);
-    // Errors before it writes its log.
+    // The server writes errors to standard error until it writes its log.
     let printed = '';
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       printed = (printed + chunk).slice(-printedMax);

@@ -61,7 +61,7 @@ export class NatsServerGroup {
     });
   }
 
-  /** Removes a server from the group. A majority is then one of the other servers, and another server gets the copies. */
+  /** Removes a server from the group. A majority is then counted among the other servers, and another server gets the copies that it had. */
   remove(id: string): Promise<void> {
     return this.#connected(async (connection) => {
       const request = JSON.stringify({ peer: '', peer_id: id });
