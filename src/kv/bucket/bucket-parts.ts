@@ -277,9 +277,9 @@ export class BucketParts {
 
   private makeChanges(): ChangeFeed {
     const { clock, storage } = this.options;
-    const { durableWrites, progress, vbuckets } = this;
+    const { durableWrites, events, progress, vbuckets } = this;
     const backfill = storage ? readerOf(storage) : null;
-    return new ChangeFeed({ vbuckets, durableWrites, progress, clock, backfill });
+    return new ChangeFeed({ vbuckets, durableWrites, progress, events, clock, backfill });
   }
 
   /** Reported once a file: further reads would find more damaged rows in it. */

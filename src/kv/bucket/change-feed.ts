@@ -2,7 +2,7 @@
 // memory where there is no disk. A write only records which key got a seqno; the rest happens when a stream reads.
 
 import type { Clock } from '#ports/clock.ts';
-import type { ChangeSource, Follower } from '../data/change-source.ts';
+import type { ChangeSource, EventProgress, Follower } from '../data/change-source.ts';
 import { type CutItem, emptyCutItem } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import type { FailoverEntry } from '../data/documents.ts';
@@ -23,6 +23,7 @@ export interface ChangeFeedOptions {
   vbuckets: Vbuckets;
   durableWrites: DurableWrites;
   progress: VbucketProgress;
+  events: EventProgress;
   clock: Clock;
   /** Reads the rows of a vbucket; null in buckets without a disk. */
   backfill: ((vb: number, afterSeqno: number, targetBytes?: number) => Promise<BackfillPage>) | null;
@@ -31,6 +32,7 @@ export interface ChangeFeedOptions {
 const none: readonly Follower[] = [];
 
 export class ChangeFeed implements ChangeSource {
+  readonly events: EventProgress;
   private readonly options: ChangeFeedOptions;
   private readonly vbuckets: Vbuckets;
   /** The followers of each vbucket, which are few and are looked up at every change. */
@@ -42,6 +44,7 @@ export class ChangeFeed implements ChangeSource {
 
   constructor(options: ChangeFeedOptions) {
     this.options = options;
+    this.events = options.events;
     this.vbuckets = options.vbuckets;
     this.versions = new VersionSearch(options.vbuckets);
     this.followers = new Array(options.vbuckets.columns.count).fill(undefined);

@@ -2,6 +2,7 @@
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
+import type { Documents } from '../data/documents.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { beginReply, replyValue, writeSeqno } from '../dispatch/reply.ts';
@@ -38,7 +39,16 @@ const vbucketWork = 32;
 /** In GET_ALL_VB_SEQNOS: every state but `dead`. */
 const anyAlive = 0;
 
-/** GET_ALL_VB_SEQNOS. */
+/** A vbucket and its seqno. */
+const seqnoBytes = 10;
+
+/** How long GET_ALL_VB_SEQNOS waits for system events. */
+const eventsLimitMs = 10_000;
+
+/**
+ * GET_ALL_VB_SEQNOS. A client that saw a manifest and reads up to these seqnos is to find the events of the manifest in each vbucket:
+ * the reply waits until they are recorded.
+ */
 export function getAllVbSeqnos(request: Request): CommandResult {
   const { frame, documents } = request;
   const hasState = frame.keyStart > frame.extrasStart;
@@ -47,21 +57,33 @@ export function getAllVbSeqnos(request: Request): CommandResult {
   const collection = readCollection(request);
   const status = collection === null ? Status.success : checkCollection(request, collection);
   if (status !== Status.success) return status;
+  request.workBytes += documents.vbucketCount * vbucketWork;
+  const events = request.bucket.engine?.changes?.events;
+  if (!events?.isBehind) return replyValue(request, encodeSeqnos(documents, state, collection));
+  const heldReply = request.connection.holdReply(request, true);
+  events.whenRecordedOrAfter(eventsLimitMs, () => {
+    heldReply.value = encodeSeqnos(documents, state, collection);
+    heldReply.resolve(Status.success);
+  });
+  return Outcome.later;
+}
+
+/** Each vbucket in this state, with its highest seqno. */
+function encodeSeqnos(documents: Documents, state: number, collection: number | null): Buffer {
   const listed: number[] = [];
   for (let vb = 0; vb < documents.vbucketCount; vb++) {
     const present = documents.stateOf(vb);
     if (present !== VbucketState.dead && (state === anyAlive || state === present)) listed.push(vb);
   }
-  request.workBytes += documents.vbucketCount * vbucketWork;
-  let at = beginReply(request, 0, 0, listed.length * 10, 0, 0, 0);
-  const { buffer } = request.output;
+  const value = Buffer.allocUnsafe(listed.length * seqnoBytes);
+  let at = 0;
   for (const vb of listed) {
-    buffer.writeUInt16BE(vb, at);
+    value.writeUInt16BE(vb, at);
     const seqno = collection === null ? documents.highSeqno(vb) : documents.collectionSeqno(vb, collection);
-    writeSeqno(buffer, at + 2, seqno);
-    at += 10;
+    writeSeqno(value, at + 2, seqno);
+    at += seqnoBytes;
   }
-  return Outcome.replied;
+  return value;
 }
 
 /** The requested collection, null for all. Clients without collections request the default collection. */

@@ -14,7 +14,16 @@ export interface Follower {
   changed(): void;
 }
 
+/** How far the system events of a new manifest, which clients see at once, are recorded. */
+export interface EventProgress {
+  /** Some vbuckets lack events, so that their seqnos are to rise. */
+  readonly isBehind: boolean;
+  /** Calls `act` once no vbucket lacks events, and at the latest after `limitMs` or when the bucket stops. */
+  whenRecordedOrAfter(limitMs: number, act: () => void): void;
+}
+
 export interface ChangeSource {
+  readonly events: EventProgress;
   stateOf(vb: number): VbucketState;
   /** As `stateOf`, but `dead` while the vbucket cannot be read. */
   servedState(vb: number): VbucketState;

@@ -215,6 +215,33 @@ test('continues where it stopped once there is memory again', async () => {
   assert.deepEqual([...vbuckets.columns.highSeqno].slice(0, 3), [3 + 3, 3 + 3, 0]);
 });
 
+test('ends waits for events once all are recorded, after their limit, and when the bucket stops', async () => {
+  const clock = new SteppedClock();
+  const vbuckets = new CountedVbuckets();
+  const events = new EventRecorder({ vbuckets, clock, persistent: false, onDirty: () => {} });
+  const ended: string[] = [];
+  const wait = (name: string): void => events.whenRecordedOrAfter(5_000, () => void ended.push(name));
+  wait('at once');
+  vbuckets.room = 0;
+  events.record([0], stateOf(1, [8]));
+  wait('after its limit');
+  clock.advance(4_900);
+  assert.deepEqual(ended, ['at once']);
+  clock.advance(200);
+  assert.deepEqual(ended, ['at once', 'after its limit']);
+  wait('once recorded');
+  vbuckets.room = Infinity;
+  clock.advance(1_000);
+  await finish(clock);
+  assert.deepEqual(ended.slice(2), ['once recorded']);
+  vbuckets.room = 0;
+  events.record([0], stateOf(2, [8, 9]));
+  wait('at the stop');
+  events.stop();
+  clock.advance(10_000);
+  assert.deepEqual(ended.slice(3), ['at the stop']);
+});
+
 test('counts the events that a call must wait for as work of the turn', async () => {
   const vbuckets = new CountedVbuckets();
   let workBytes = 0;

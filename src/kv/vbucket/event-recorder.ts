@@ -45,6 +45,8 @@ export class EventRecorder {
   /** The target that a vbucket reaches next, by vbucket. */
   private readonly waiting = new Map<number, number>();
   private afterwards: (() => void)[] = [];
+  /** End the waits of `whenRecordedOrAfter`. */
+  private readonly waits = new Set<() => void>();
   private isScheduled = false;
   private readonly unwritten: UnwrittenEvents;
   private readonly position = emptyPosition();
@@ -94,6 +96,24 @@ export class EventRecorder {
     else act();
   }
 
+  /**
+   * Calls `act` once all events are recorded, and at the latest after `limitMs` or when the bucket stops: memory may have no room for
+   * events for a long time.
+   */
+  whenRecordedOrAfter(limitMs: number, act: () => void): void {
+    if (!this.isBehind) {
+      act();
+      return;
+    }
+    const end = (): void => {
+      timer.cancel();
+      this.waits.delete(end);
+      act();
+    };
+    const timer = this.options.clock.after(limitMs, end);
+    this.waits.add(end);
+  }
+
   /** Records what this vbucket lacks; false when there is no memory for it. */
   catchUp(vb: number): boolean {
     while (this.waiting.has(vb)) if (this.recordIn(vb) === null) return false;
@@ -110,6 +130,7 @@ export class EventRecorder {
     this.waiting.clear();
     this.targets = [];
     this.afterwards = [];
+    for (const end of this.waits) end();
   }
 
   /** Called when the vbuckets were emptied. */
@@ -177,6 +198,7 @@ export class EventRecorder {
     this.targets = [];
     if (!this.recorded.includes(null)) this.stored = null;
     for (const act of this.afterwards.splice(0)) act();
+    for (const end of this.waits) end();
   }
 
   private write(vb: number, event: EncodedEvent): boolean {

@@ -1,0 +1,41 @@
+// GET_ALL_VB_SEQNOS while the system events of a new manifest are being recorded.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
+import type { Manifest } from '../admin.ts';
+import { defaultManifest } from '../bucket/manifest.ts';
+
+const opcode = 0x48;
+const vbuckets = 1024;
+/** Enough for many turns in which their events are recorded. */
+const collections = 60;
+
+const manifest: Manifest = {
+  uid: '2',
+  scopes: [
+    {
+      name: '_default',
+      uid: '0',
+      collections: [
+        { name: '_default', uid: '0' },
+        ...Array.from({ length: collections }, (_, i) => ({ name: `c${i}`, uid: (8 + i).toString(16) })),
+      ],
+    },
+  ],
+};
+
+for (const type of ['native', 'ephemeral'] as const)
+  test(`${type}: seqnos of all vbuckets include the events of the manifest that clients see`, async () => {
+    const desired = (present: Manifest) => aDesired({ buckets: [aBucket('b', { type, manifest: present })] });
+    await using service = await startService(desired(defaultManifest));
+    const kv = await service.ready();
+    await service.service.apply(desired(manifest));
+    const [seen, seqnos] = await Promise.all([kv.ask({ opcode: 0xba }), kv.ask({ opcode })]);
+    assert.equal(JSON.parse(seen.value.toString()).uid, manifest.uid);
+    assert.equal(seqnos.status, Status.success);
+    const found = Array.from({ length: seqnos.value.length / 10 }, (_, at) =>
+      Number(seqnos.value.readBigUInt64BE(at * 10 + 2)),
+    );
+    assert.deepEqual(found, new Array<number>(vbuckets).fill(collections));
+  });
