@@ -52,11 +52,11 @@ async function startMemcached(): Promise<{ port: number; process: ChildProcess }
     '-u',
     'root',
   ]);
-  const isThere = await new Promise((resolve) => {
+  const hasStarted = await new Promise((resolve) => {
     process.once('error', () => resolve(false));
     process.once('spawn', () => setTimeout(() => resolve(true), 200));
   });
-  return isThere ? { port, process } : null;
+  return hasStarted ? { port, process } : null;
 }
 
 async function measureDivan(type: BucketType, seconds: number): Promise<Measured[]> {

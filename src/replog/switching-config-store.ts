@@ -1,5 +1,6 @@
-// A configuration store that another one can replace while the node runs: a member that becomes the founder has its store on its own disk
-// from then on, and a founder that hands it over follows the next one. Changes that a store did not make since it has ended are made in the next one. Watchers get what the new store has, and null for keys that it lacks.
+// A configuration store whose implementation can be replaced while the node runs: a member that becomes the founder uses the store on its own
+// disk from then on, and the earlier founder uses that of the new one. A change that the earlier store refused because it had ended is made in
+// the new one. Watchers get the values of the new store, and null for keys that it lacks.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
@@ -38,7 +39,7 @@ export class SwitchingConfigStore implements ConfigStore {
     this.#held = null;
   }
 
-  /** The last change of a store that is held: what it says must be known to all that read it. */
+  /** Makes the last change of a store whose other changes are held: its readers learn from it where the configuration has moved. */
   putWhileHeld<T>(key: string, value: T, expectedRevision: number): Promise<number | null> {
     return this.#current.put(key, value, expectedRevision);
   }
@@ -105,7 +106,7 @@ export class SwitchingConfigStore implements ConfigStore {
     await this.#current[Symbol.asyncDispose]();
   }
 
-  /** Until another store has replaced one that has ended, changes wait. */
+  /** Resolves as the change does; if the store has ended, waits for the store that replaces it and makes the change there. */
   async #unlessEnded<Outcome>(change: Promise<Outcome>, again: () => Promise<Outcome>): Promise<Outcome> {
     const store = this.#current;
     try {

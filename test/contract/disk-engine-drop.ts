@@ -1,4 +1,4 @@
-// Removing one vbucket. Run with every disk engine.
+// Tests of the removal of vbuckets, run with every disk engine.
 import assert from 'node:assert/strict';
 import { everyTombstone } from '#kv/data/disk-engine.ts';
 import { cutsOf } from '../support/cuts.ts';
@@ -36,7 +36,7 @@ export function describeDiskEngineDrop(name: string, make: () => Promise<DiskUnd
     await again.stop();
   });
 
-  it('lets the vbucket start again with its earlier seqnos, and with a lower purge seqno', async (disk) => {
+  it('stores a removed vbucket again, with seqnos that it had before and with a lower purge seqno', async (disk) => {
     const engine = disk.engine();
     await engine.open(aBucket(disk));
     await engine.commit(uuid, 0, cutsOf(docs));

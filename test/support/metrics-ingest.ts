@@ -1,4 +1,4 @@
-// A process that takes samples into a store until it is killed: `node metrics-ingest.ts <folder> <startMs>`. Each line says
+// A process that appends samples to a store until it is killed: `node metrics-ingest.ts <folder> <startMs>`. Each line says
 // how many samples of each series are on disk.
 import { FolderStoreFiles } from '#metrics/store/files.adapter.ts';
 import { fineBounds } from '#metrics/store/store.ts';

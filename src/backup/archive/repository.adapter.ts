@@ -102,8 +102,8 @@ export class Repository {
   }
 
   /**
-   * Makes a repository of a prepared folder that is none yet, encrypted if there is a passphrase. Call with the lock: of two repositories
-   * in one folder only the last one would be known.
+   * Opens the repository in a prepared folder, or creates one there, encrypted if there is a passphrase. Call while holding the lock: of two
+   * repositories that were created in one folder the second would replace the first.
    */
   static openOrCreate(folder: string, random: Random, passphrase?: string, cost?: WrappingCost): Repository {
     const path = resolve(folder);
@@ -175,7 +175,7 @@ export class Repository {
       throw new ArchiveError(`${dirname(path)} is no complete backup: it has no ${manifestFile}`);
     const text = readSmall(path, manifestBytesMax);
     const manifest = parseManifest(text.toString(), path);
-    // Two lines while a merge replaces the manifest.
+    // The checksum file has two lines while a merge replaces the manifest: one for the old and one for the new.
     const stated = readSmall(join(this.path, name, this.checksumFile))
       .toString()
       .split('\n');
@@ -241,7 +241,7 @@ export class Repository {
     return partial;
   }
 
-  /** Later than all other names, also after the clock was set back. */
+  /** A name that sorts after those of all other backups, also if the clock was set back. */
   private freeName(wanted: string): string {
     const newest = this.folders().at(-1);
     if (newest === undefined || wanted > newest) return wanted;

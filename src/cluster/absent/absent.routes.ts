@@ -1,4 +1,4 @@
-// Answers the calls of published servers that a node does not have, each with its reason.
+// Refuses the routes that published servers have and this node does not, each with the reason.
 import { type BoundRoute, bind } from '#contract/route.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import { absentCalls } from './absent.contract.ts';

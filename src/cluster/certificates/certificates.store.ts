@@ -27,7 +27,7 @@ export class CertificatesStore {
     this.#watch?.stop();
   }
 
-  /** The newest state seen; writers get theirs in `change`. */
+  /** The state of the last notification; the callback of `change` gets the stored one, which may be newer. */
   get state(): CertificatesState {
     return this.#state;
   }

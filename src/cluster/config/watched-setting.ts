@@ -11,7 +11,7 @@ export class WatchedSetting<T extends object> implements ChangeNotifier {
   readonly #keys: WatchedKeys;
   #value: T | null = null;
 
-  /** The key as in `SettingsStore`. */
+  /** Uses the key of the setting that `SettingsStore` has under this name. */
   constructor(store: ConfigStore, name: string, defaults: T) {
     this.#store = store;
     this.#key = `settings/${name}`;

@@ -33,7 +33,7 @@ describe('hard failover', () => {
     assert.equal((await state()).balance, undefined);
   });
 
-  it('needs a majority of the active nodes, and allowUnsafe where two have documents', async (t) => {
+  it('needs a majority of the active nodes, and allowUnsafe in a cluster of two data nodes', async (t) => {
     const { call, state, manager } = await managed(nodeNamed('b'));
     t.after(() => manager.stop());
     assert.deepEqual(await call('startFailover', { otpNode: 'ns_1@b' }), [
@@ -61,12 +61,12 @@ describe('hard failover', () => {
     assert.deepEqual(
       await call('startFailover', { otpNode: 'ns_1@b' }),
       refused,
-      'it may serve as one of two',
+      'b may consider itself one of two data nodes, and go on serving',
     );
     assert.deepEqual(
       await call('startFailover', { otpNode: 'ns_1@c' }),
       [200, ''],
-      'it knows of three nodes',
+      'c, added last, knows all three data nodes',
     );
     await change(({ balance: _, ...rest }) => ({
       ...rest,
@@ -76,7 +76,7 @@ describe('hard failover', () => {
     assert.deepEqual((await state()).balance?.failing, ['b']);
   });
 
-  it('answers how a failover that the caller waits for has ended', async (t) => {
+  it('answers failOver with the outcome, once the failover has ended', async (t) => {
     const { call, state, change, manager } = await managed(nodeNamed('b'));
     t.after(() => manager.stop());
     for (const [end, ...answer] of [
@@ -157,7 +157,7 @@ describe('graceful failover', () => {
 });
 
 describe('nodes that were failed over', () => {
-  it('are to be recovered, with a kind of recovery, and may stay failed over', async (t) => {
+  it('can be marked for full or delta recovery, and as failed over again', async (t) => {
     const { call, state, manager } = await managed(nodeNamed('b', { membership: 'inactiveFailed' }));
     t.after(() => manager.stop());
     const node = async () => {
@@ -188,7 +188,7 @@ describe('nodes that were failed over', () => {
     assert.equal(await recover('ns_1@index', 'delta'), 200);
   });
 
-  it('must have a valid name, or the call is refused', async (t) => {
+  it('are not recovered under an invalid name or with an invalid kind of recovery', async (t) => {
     const { call, manager } = await managed(nodeNamed('b', { membership: 'inactiveAdded' }));
     t.after(() => manager.stop());
     const type = '{"recoveryType":"recovery type must be either \'delta\' or \'full\'"}';

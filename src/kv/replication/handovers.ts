@@ -19,14 +19,17 @@ export class Handovers {
   private checkMs = -Infinity;
   /** By shard: those that this node has begun to hand over, and whose successors have not confirmed. */
   private readonly begun = new Map<number, Begun>();
-  /** Shards that were handed over to this process, with the epochs that it requests to confirm. The map may show it before the answer does. */
+  /**
+   * Shards that were handed over to this process, with the epochs whose confirmation it has requested. The node may see the confirmation in the
+   * map before it gets the answer to the request.
+   */
   private readonly taken = new Map<number, number>();
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.clock = clock;
   }
 
-  /** The successors that have confirmed make room for others. */
+  /** Removes the handovers whose successors have confirmed, so that others can begin. */
   follow(specs: readonly ShardSpec[]): void {
     for (const [shard, { epoch }] of this.begun) {
       const spec = specs[shard];
@@ -60,7 +63,10 @@ export class Handovers {
     if (spec.epoch === change.epoch) this.taken.set(change.shard, change.epoch);
   }
 
-  /** Whether the shard was handed over to this process in this epoch: its members have all of its changes. */
+  /**
+   * Whether the shard was handed over to this process in this epoch: then all nodes of its in-sync set have all of its changes. Returns true at
+   * most once.
+   */
   isTaken(shard: number, epoch: number): boolean {
     const isTaken = this.taken.get(shard) === epoch;
     this.taken.delete(shard);

@@ -203,7 +203,7 @@ test('changes are sent at once, and their answers requested at once, while reque
   feed.close();
 });
 
-test('the memory of a page is free once the page is sent', async () => {
+test('the memory of a page is freed once the page is sent', async () => {
   let freed = 0;
   let sent: (() => void) | undefined;
   const page = { ...aPage(3), free: () => freed++ };

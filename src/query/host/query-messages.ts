@@ -95,7 +95,7 @@ export type QueryCall =
       readonly documents: MessagePort;
     }
   | { readonly kind: 'follow'; readonly id: number; readonly state: QueryState }
-  /** The data service gets these buckets; a state with them follows. */
+  /** The data service is about to get its first buckets, which are these: requests wait for the state that has them. */
   | { readonly kind: 'expect'; readonly buckets: readonly string[] }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop'; readonly id: number }
@@ -145,7 +145,7 @@ export type QueryCall =
   /** A caller's account, credentials or roles changed. */
   | { readonly kind: 'discard'; readonly watch: number };
 
-/** For the query services of other nodes. */
+/** A request to the query services of other nodes, which the main thread sends. */
 export type NodesQuestion =
   | { readonly kind: 'rows'; readonly keyspace: string }
   | {
@@ -173,12 +173,13 @@ export type NodesOutcome =
 /** What the main thread stores for all query threads of the cluster. */
 export type StoredCall = Extract<QueryCall, { kind: 'functions' | 'libraries' | 'statistics' }>;
 
-/** The replies to changes of it. */
+/** The replies to changes of functions, libraries and statistics. */
 export type StoredReply = Extract<
   QueryCall,
   { kind: 'functions changed' | 'libraries changed' | 'statistics changed' }
 >;
 
+/** The credentials of a caller, for the main thread to check. */
 export type QueryQuestion =
   | { readonly name: string; readonly password: string; readonly remoteAddress: string }
   | { readonly certificateName: string };

@@ -12,7 +12,7 @@ function aRequest(id: string, statement: string) {
 
 const idsOf = (completed: CompletedRequests) => completed.all().map(({ active }) => active.id);
 
-test('the oldest requests leave above the limits of number and of bytes', () => {
+test('the oldest requests are removed above the limits on number and bytes', () => {
   const completed = new CompletedRequests();
   for (const id of ['1', '2', '3']) completed.add(aRequest(id, 'SELECT 1'), 2);
   assert.deepEqual(idsOf(completed), ['2', '3']);

@@ -176,7 +176,7 @@ describe('mirrored configuration store', () => {
     assert.equal(await clock.until(store.put('b', 2, 0)), 5);
   });
 
-  it('does not take over a state that went back, and continues once the newer one is available again', async () => {
+  it('refuses a state that is older than the last one, and continues once the newer one is available again', async () => {
     const simulation = new Simulation(4);
     const { clock, servers } = simulation;
     const seen = new SeenStateInMemory();

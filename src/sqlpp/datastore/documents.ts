@@ -6,7 +6,7 @@ export interface StoredDocument {
   readonly id: string;
   /** The uncompressed body without extended attributes. */
   readonly bytes: Uint8Array;
-  /** Where the body is in a buffer of many: to read it there is faster than `bytes`, which is made when it is read. */
+  /** Where the body is in a buffer with several bodies. Reading it there is faster than `bytes`, which is created at each access. */
   readonly place?: { readonly buffer: Uint8Array; readonly start: number; readonly end: number };
   readonly isJson: boolean;
   readonly cas: bigint;
@@ -63,7 +63,8 @@ export type FoundDocuments = (StoredDocument | undefined)[];
 
 export interface Documents {
   /**
-   * Calls `take` with each document that is there at once, and returns the positions of the other ids, whose documents `read` has; null: all.
+   * Calls `take` with each document that can be read without waiting. Returns the positions of the other ids, which the caller passes to `read`;
+   * null: it passes all of them.
    * A document is valid during the call only.
    */
   takeNow?(
@@ -73,7 +74,7 @@ export interface Documents {
     take: (document: StoredDocument, position: number) => void,
   ): readonly number[] | null;
   /**
-   * In the order of the ids. Without a promise if the documents are there at once. Throws or rejects when the keyspace was
+   * In the order of the ids. Without a promise if all documents can be read without waiting. Throws or rejects when the keyspace was
    * dropped or the data service does not answer.
    */
   read(

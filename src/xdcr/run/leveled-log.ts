@@ -4,7 +4,7 @@ import { type ReplicationLogLevel, replicationLogLevels } from '../xdcr.contract
 
 const nothing = () => {};
 
-/** `Fatal` is like `Error`, and `Trace` like `Debug`: there are no lines of their own. */
+/** `Fatal` is like `Error`, and `Trace` like `Debug`: no line has the level `Fatal` or `Trace`. */
 export function leveledLog(log: Log, level: ReplicationLogLevel): Log {
   const has = (needed: ReplicationLogLevel): boolean =>
     replicationLogLevels.indexOf(level) >= replicationLogLevels.indexOf(needed);
