@@ -438,7 +438,7 @@ test('ends open streams when it stops', async () => {
   socket.destroy();
 });
 
-test('reads a source only as fast as a slow client reads', async () => {
+test('produces the values of a stream only as fast as a slow client reads them', async () => {
   let accepted = 0;
   const big = 'x'.repeat(100_000);
   async function* endless() {

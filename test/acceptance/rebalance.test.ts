@@ -129,7 +129,7 @@ describe('a rebalance of two processes', () => {
     }
   });
 
-  it('lets new buckets spread over both nodes, and every node answers statements on those', async () => {
+  it('spreads new buckets over both nodes, and every node answers statements on them', async () => {
     await using first = await NodeProcess.start({ args: ['--bucket', 'whole'] });
     await using second = await unprovisioned();
     const query = async (statement: string) => {

@@ -1,5 +1,5 @@
-// Mixed DML, DDL and queries under `kill -9`: each start still has what was acknowledged at a persistence level, and every
-// index has exactly the documents. `node test/stress/query-kill.ts [minutes]`, default 30; DIVAN_SEED repeats the order of the statements.
+// Mixed DML, DDL and queries under `kill -9`: after each start all changes that were acknowledged at a persistence level exist, and each
+// index has the rows of exactly the documents that exist. `node test/stress/query-kill.ts [minutes]`, default 30; DIVAN_SEED repeats the order of the statements.
 import assert from 'node:assert/strict';
 import { DocumentModel, type DocumentState } from '../support/document-model.ts';
 import { eventuallyWithin } from '../support/node-process.ts';
@@ -164,7 +164,7 @@ class KillRun {
     });
   }
 
-  /** Acknowledged: all keys have their new states; unanswered: each of them its old one or its new one. */
+  /** Runs a statement. If the node acknowledges it, all keys must have their new states; if not, each its old or its new one. */
   private async change(
     kind: string,
     keys: readonly string[],

@@ -54,7 +54,7 @@ export class DataNodes implements AsyncDisposable {
     return cluster;
   }
 
-  /** As the services of a node get them, following the map. */
+  /** The routes to the nodes' data ports as the services of `node` get them; they follow the map. */
   routes(node = this.nodes[0] as DataNode): ClusterRoutes {
     const routes = new ClusterRoutes(this.stateOf(node));
     void this.store
@@ -67,7 +67,7 @@ export class DataNodes implements AsyncDisposable {
     return { address: addressOf(node.port), account: adminAccount, bucket: 'b' };
   }
 
-  /** Without the documents, as after an unsafe failover. */
+  /** Makes another node the active of a shard, without the documents, as after an unsafe failover. */
   async move(shard: number, to: string): Promise<void> {
     const { value } = await update(this.store, mapKey(bucket.uuid), this.map, (map) => ({
       ...map,
@@ -135,7 +135,7 @@ export class DataNodes implements AsyncDisposable {
     const watch = await this.store.watch(mapKey(bucket.uuid), (_, entry) => {
       if (entry === null) return;
       this.map = entry.value as BucketMap;
-      void apply(this.map, entry.revision).catch(() => {}); // it stops
+      void apply(this.map, entry.revision).catch(() => {}); // fails if the node is stopping
     });
     this.watches.push(watch);
     await eventually(async () => {

@@ -16,7 +16,7 @@ test('leaves out an index whose definition is longer than a statement, and names
   );
 });
 
-test('has at most 64 MiB of definitions, of all buckets together', () => {
+test('includes at most 64 MiB of definitions, of all buckets together', () => {
   const chosen = new ChosenIndexes();
   const many = Array.from({ length: 40 }, () => index('many', longest));
   assert.equal(chosen.of('a', many).length + chosen.of('b', many).length, 63);

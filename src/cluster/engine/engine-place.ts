@@ -1,6 +1,6 @@
-// Exchanges between nodes where the configuration is, after it moved between a founder and NATS servers that nodes run. A node that knows sends the
-// place to all others, and to a node that asks: one that cannot reach the place that it knows, or a founder that was lost. The place with the highest
-// epoch is the present one. A removed node gets the answer that it was removed, and no place, since the record of the place has a login.
+// Sends the place of the configuration from node to node: a founder, or NATS servers that nodes run. A node that knows a new place sends it to all
+// others, and to nodes that ask: those that cannot reach the place that they know, and a founder that another node may have replaced. The place with
+// the highest epoch is the present one. A removed node is answered that it was removed, and gets no place, since the record of the place has a login.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
@@ -44,7 +44,7 @@ const noticeMs = 5_000;
 export class EnginePlaces {
   readonly #deps: EnginePlacesDeps;
   #isFollowing = false;
-  /** The nodes that said where the configuration is, as far as they know. */
+  /** The nodes that have answered a request for the place, with a later one or none. */
   readonly #answered = new Set<string>();
 
   constructor(deps: EnginePlacesDeps) {
@@ -53,7 +53,7 @@ export class EnginePlaces {
     deps.peers.answer('engine/moved', (place: EnginePlace) => this.#noticed(place));
   }
 
-  /** Tells the other nodes the place. A node that does not get the message asks for the place later. */
+  /** Sends the place to the other nodes. A node that does not get the message asks for the place later. */
   async announce(): Promise<void> {
     const place = await this.#known();
     await Promise.allSettled(
@@ -63,7 +63,7 @@ export class EnginePlaces {
 
   /**
    * Asks the other nodes whether the configuration has moved, if this node cannot reach the place that it knows, or is the founder of the
-   * cluster and may have been lost.
+   * cluster and may have been replaced.
    */
   async check(): Promise<void> {
     const isUnreachable = this.#isUnreachable;
@@ -72,7 +72,7 @@ export class EnginePlaces {
     const { founder = this.#deps.identity.nodeId } = cluster;
     const request: PlaceRequest = { epoch, founder, takesAnyPlace: true };
     const asked = this.#others.filter((id) => isUnreachable || !this.#answered.has(id));
-    // All of them, since the first one may know less than the next.
+    // Waits for all answers, since the first one may have an older place than the next.
     const places = await Promise.all(asked.map((id) => this.#ask(id, request)));
     const latest = latestPlace(places.filter((place) => place !== null));
     if (latest !== null) this.#follow(latest);
@@ -116,7 +116,7 @@ export class EnginePlaces {
     return (problem ?? null) !== null;
   }
 
-  /** Null: this node does not know more than any other. */
+  /** The place that this node uses; null: the configuration does not name it. */
   async #known(): Promise<EnginePlace | null> {
     const { membership, store, view } = this.#deps;
     const { revisionEpoch: epoch, cluster } = view;

@@ -1,4 +1,4 @@
-// Handlers that return events: lists of those of all nodes, and a stream of this node's.
+// Handlers that return events: lists of the events of all nodes, and a stream of the events of this node.
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { EventLog } from './event-log.ts';
 import { eventStream } from './event-stream.ts';

@@ -86,7 +86,7 @@ test('functions are refused above a limit on the size of all of them', async () 
   assert.deepEqual([await create('f', 1), await create('g', half)], ['done', 'done']);
 });
 
-test('a library ends with its scope, also when a scope of the same name follows', async () => {
+test('a library is deleted with its scope, also if a scope of the same name is created again', async () => {
   const { store, service, scopes } = aService();
   await service.start();
   await service.change(storeChange(inScope('s'), 'a'));
@@ -96,7 +96,7 @@ test('a library ends with its scope, also when a scope of the same name follows'
   assert.deepEqual(await store.list(librariesPrefix), []);
 });
 
-test('libraries and functions in JavaScript wait until every node knows them', async () => {
+test('libraries and functions in JavaScript are refused while a node has a version without them', async () => {
   const { service, functions, nodes } = aService();
   await service.start();
   await functions.start();

@@ -42,7 +42,7 @@ describe('the place of index files', () => {
     assert.deepEqual([existsSync(other), existsSync(folder)], [false, false]);
   });
 
-  it('is made again where it is gone', () => {
+  it('is created again if it is missing', () => {
     const place = join(root, 'divan-index-1');
     placeIndexFiles(folder, place);
     rmSync(place, { recursive: true });
@@ -51,7 +51,7 @@ describe('the place of index files', () => {
     assert.deepEqual(readdirSync(place), ['a']);
   });
 
-  it('is emptied with the folder that leads to it', () => {
+  it('is removed together with the link to it', () => {
     const place = join(root, 'divan-index-1');
     placeIndexFiles(folder, place);
     write('a');
@@ -77,7 +77,7 @@ describe('the place of index files', () => {
     assert.deepEqual([readdirSync(disk), existsSync(folder)], [['a'], false]);
   });
 
-  it('that cannot be created is an error', () => {
+  it('is an error if it cannot be created', () => {
     writeFileSync(join(root, 'file'), '');
     assert.throws(() => placeIndexFiles(folder, join(root, 'file', 'x')), { code: 'ENOTDIR' });
   });

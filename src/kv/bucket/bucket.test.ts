@@ -365,7 +365,7 @@ test('a dropped collection is removed from memory and disk, its durable writes o
   assert.ok((await b.bucket.diskSizes()).dataBytes < before.dataBytes / 5);
   assert.equal(b.find('8:kept'), Status.success);
   for (let second = 0; second < 10; second++) b.tick(1000); // the disk frees its log some seconds after a durable write
-  assert.equal(b.clock.pending, timersAtRest, 'no walk continues');
+  assert.equal(b.clock.pending, timersAtRest, 'the removal of its documents has ended');
 });
 
 test('changes made during a commit are written by the next one', async () => {
@@ -398,7 +398,7 @@ test('after a crash with a clock set back, CAS values stay above the earlier one
   assert.equal(value(third.cas), value(second.cas) + 1n, 'after a clean stop CAS values continue');
 });
 
-test('a new document is above the revision of durably deleted ones', async () => {
+test('a new document gets a higher revision than durably deleted ones had', async () => {
   const b = await onDisk(new MemoryDisk());
   for (let i = 0; i < 4; i++) b.store('k');
   b.remove('k', { durability: persistToMajority });
@@ -408,7 +408,7 @@ test('a new document is above the revision of durably deleted ones', async () =>
   assert.equal(b.view.rev, 6);
 });
 
-test('a new document is above the revision of durably deleted ones after a restart as well', async () => {
+test('a new document gets a higher revision than durably deleted ones had, after a restart as well', async () => {
   const disk = new MemoryDisk();
   const first = await onDisk(disk);
   for (let i = 0; i < 4; i++) first.store('k');

@@ -1,4 +1,4 @@
-// Which followers are notified of what.
+// Which followers of a vbucket are notified of its changes, and which of commits to disk.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';

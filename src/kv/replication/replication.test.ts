@@ -57,7 +57,7 @@ test('copies receive the changes of their active, join the in-sync set, and majo
   }
   for (const vb of vbs) assert.equal(b.read('durable', vb), a.read('durable', vb));
   const [ofA, ofB] = nodes.map((node) => node.bucket.stats().vbuckets);
-  assert.deepEqual([ofA?.active, ofB?.active], [ofB?.replica, ofA?.replica], 'copies are counted apart');
+  assert.deepEqual([ofA?.active, ofB?.active], [ofB?.replica, ofA?.replica], 'copies are counted separately');
   assert.equal(ofA?.active.vbuckets, vbucketCount / 2);
   for (const node of nodes) node.crash();
 });
@@ -312,7 +312,7 @@ test('an active does not serve by what an earlier process of a member promised',
   for (const node of nodes) node.crash();
 });
 
-test('a copy with writes that a failover took back leaves the set, is rebuilt, and joins again', async (t) => {
+test('a copy with writes that the new active lacks leaves the in-sync set, is rebuilt, and joins again', async (t) => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(aSeed(t), names, 2);
   const { clock, links, map } = cluster;

@@ -24,7 +24,7 @@ test('bins have equal numbers of rows, and a value that fills a bin has it alone
   assert.ok(Math.abs(total - 1) < 1e-4, `${total}`);
 });
 
-test('the fewer values repeat in the sample, the more the collection is expected to have', () => {
+test('the fewer values repeat in the sample, the more distinct values the collection is estimated to have', () => {
   const repeated = new Histogram(100, 10);
   for (let at = 0; at < 10; at++) repeated.add(at, 10);
   assert.equal(repeated.finish(0.01).distinct, 10);
