@@ -1,5 +1,5 @@
-// Runs the test files under the given paths (default: all of test and src) with node:test, those of src several in a process, each
-// other one in a process of its own. Flags such as --test-name-pattern are passed to the processes.
+// Runs the test files under the given paths (default: all of test and src) with node:test: several files of src in one process, each
+// other file in a process of its own. Flags such as --test-name-pattern are passed to the processes.
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
@@ -33,7 +33,7 @@ if (found.length === 0) {
 const concurrency = availableParallelism() + 3;
 // The processes share compiled code, with that of nodes and clouds, which `npm ci` compiles.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/divan');
-await sayWhetherUnchanged();
+await noteUnchangedCode();
 process.env['TMPDIR'] ??= memoryFolder() ?? tmpdir();
 const scratch = mkdtempSync(join(tmpdir(), 'divan-tests-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
@@ -73,8 +73,8 @@ function groupsOf(shared: readonly string[]): string[] {
   return groups;
 }
 
-/** A change during the tests does not count. */
-async function sayWhetherUnchanged(): Promise<void> {
+/** If the built code is up to date, sets the variable by which nodes under test run it without checking again. They miss changes during the tests. */
+async function noteUnchangedCode(): Promise<void> {
   const { codeFolder, unchangedVariable } = (await import(`${resolve('bin')}/code-folder.js`)) as {
     codeFolder(): string;
     unchangedVariable: string;

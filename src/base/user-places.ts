@@ -1,4 +1,5 @@
-// Places that users share: when all are taken, a few more are left for users who have none, so that one user cannot keep out others.
+// A limited number of places that users share, such as those of running statements. When all are taken, a few more are reserved for users who
+// have none, so that one user cannot keep out others.
 
 export interface PlaceLimits {
   /** For everybody. */
@@ -56,7 +57,7 @@ export class UserPlaces {
   }
 }
 
-/** What waits for places. Its length is limited, and users share the queue as they share places. */
+/** The items that wait for places. Their number is limited, and users share the queue as they share places. */
 export class UserQueue<T extends { readonly user: string }> {
   readonly #limits: UserPlaces;
   readonly #waiting: T[] = [];

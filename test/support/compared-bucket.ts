@@ -215,7 +215,7 @@ export class ComparedBucket {
 
   protected states(place: Place): State[] {
     const { clock, seconds } = this.b;
-    // With low memory it may have deleted any document since the last comparison.
+    // With low memory the bucket may have deleted any document since the last comparison.
     if (this.options.policy === 'nruEviction' && this.isMemoryLow) this.noteEvictions();
     return statesOf(this.model, place, { seconds, nowMs: clock.monotonicMs() });
   }
@@ -330,7 +330,7 @@ export class ComparedBucket {
   protected foundTombstone(place: Place, view: ItemView): void {
     const doc = this.model.get(place);
     assert.ok(doc, 'only an existing document leaves a tombstone');
-    const tombstone = doc.deleted ? doc : this.turned(place, doc, view);
+    const tombstone = doc.deleted ? doc : this.tombstoneAfter(place, doc, view);
     const { expiry, seqno } = view;
     assert.deepEqual(
       { value: this.b.value, expiry, seqno },
@@ -339,8 +339,8 @@ export class ComparedBucket {
     this.narrow(place, tombstone, view);
   }
 
-  /** The document has expired or was deleted since it was last compared. */
-  protected turned(place: Place, doc: Doc, { expiry, seqno, casHi, casLo }: ItemView): Doc {
+  /** Returns the tombstone of a document that has expired or was deleted since it was last compared. */
+  protected tombstoneAfter(place: Place, doc: Doc, { expiry, seqno, casHi, casLo }: ItemView): Doc {
     const hasExpired = isExpired(doc, this.b.seconds);
     assert.ok(hasExpired || doc.mayBeGone, 'no document turns into a tombstone without an operation');
     assert.ok(seqno > doc.seqno && seqno <= this.b.bucket.documents.highSeqno(place.vb));

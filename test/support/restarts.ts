@@ -15,7 +15,7 @@ export class Restarts {
   readonly nodes = new Map<string, Node>();
   private readonly disks = new Map<string, MemoryDisk>();
   private boots = 0;
-  /** Awaited before a process has loaded the documents of its bucket. */
+  /** A started process waits for this promise while it loads the documents of its bucket. */
   loaded: Promise<void> = Promise.resolve();
 
   constructor(seed: ReturnType<typeof aSeed>, names: readonly string[]) {
@@ -55,7 +55,7 @@ export class Restarts {
     for (const node of this.nodes.values()) node.crash();
   }
 
-  /** The write is acknowledged; shard 0 is of node a. */
+  /** Writes to vbucket 0 on the node, which must serve it, and waits until the write is acknowledged. */
   async write(name: string, key: string, change: typeof majority | typeof persisted): Promise<void> {
     const node = this.node(name);
     assert.equal(node.store(key, 0, { ...change, value: key }), Status.success);
@@ -74,6 +74,7 @@ export class Restarts {
     return typeof this.node(name).read(key, 0) === 'string';
   }
 
+  /** The nodes of the in-sync set of shard 0; `before` follows the name where an earlier process of the node is meant. */
   async members(): Promise<string[]> {
     const { nodes, names } = { nodes: this.nodes, names: this.cluster.names };
     const inSync = (await this.cluster.map.shards())[0]?.inSync ?? [];

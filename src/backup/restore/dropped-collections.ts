@@ -29,8 +29,8 @@ export async function dropCollections(
     );
     for (const scope of dropped) await node.dropScope(map.scopeOf(bucket, scope));
     for (const { scope, name: collection } of collections) {
-      const isThere = last.collections.some((one) => one.scope === scope && one.name === collection);
-      if (isThere || dropped.includes(scope) || !filter.chooses(bucket, scope, collection)) continue;
+      const isInLast = last.collections.some((one) => one.scope === scope && one.name === collection);
+      if (isInLast || dropped.includes(scope) || !filter.chooses(bucket, scope, collection)) continue;
       await node.dropCollection(map.targetOf({ bucket, scope, collection }));
     }
   }

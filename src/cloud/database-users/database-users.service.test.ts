@@ -182,7 +182,7 @@ async function pass(clock: ManualClock, ms: number): Promise<void> {
   }
 }
 
-test('sends a user that a node refuses less and less often, and gives up with the reason', async (t) => {
+test('retries a user that a node refuses at growing intervals, and gives up with the reason', async (t) => {
   const { store, node, cluster, clock, server, row } = await aService(t);
   const users = server();
   await users.create(cluster, newUser);

@@ -31,7 +31,7 @@ export const membershipOf = async (founder: NodeClient): Promise<ClusterMembers>
 export const memberAt = ({ nodes }: ClusterMembers, node: Placement): Member | undefined =>
   nodes.find(({ hostname }) => hostname === restAddress(node));
 
-/** Gives a node that is alone its address as its name, by which the others find it. */
+/** Names a node that has no cluster with others yet by its address, at which they will connect to it. */
 export async function nameNode(client: NodeClient, { address }: Placement): Promise<void> {
   if (address === sharedAddress) return;
   await client.request('POST', '/node/controller/rename', { hostname: address });

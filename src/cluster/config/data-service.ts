@@ -4,7 +4,7 @@ import type { MetricSample } from '#metrics/sample.ts';
 export interface DataService {
   /** Resolves with true once the data service runs a configuration at least this new; with false after the timeout. */
   applied(revision: number, timeoutMs: number): Promise<boolean>;
-  /** Resolves with true once the data service runs all that was requested before this call, accounts included. */
+  /** Resolves with true once the data service has applied all changes that were requested before this call, those of accounts included. */
   caughtUp(timeoutMs: number): Promise<boolean>;
   /** Reads fresh figures, of all buckets or of one; bounded, so that a busy data service does not delay readers for long. */
   refresh(bucketUuid?: string): Promise<void>;

@@ -1,10 +1,10 @@
 // Whether nodes can leave the maps without the loss of a shard.
 import type { ClusterView } from './cluster-view.ts';
 
-type Read = Pick<ClusterView, 'liveBuckets' | 'map'>;
+type MapView = Pick<ClusterView, 'liveBuckets' | 'map'>;
 
 /** True if these nodes have the only copies of a shard. */
-export const losesShards = (view: Read, nodes: readonly string[]): boolean =>
+export const losesShards = (view: MapView, nodes: readonly string[]): boolean =>
   view.liveBuckets().some(({ uuid }) => {
     const map = view.map(uuid);
     const leaving = nodes.map((id) => map?.nodes.indexOf(id) ?? -1);

@@ -4,7 +4,7 @@ import { mkdirSync, readlinkSync, rmSync, symlinkSync, unlinkSync } from 'node:f
 import { basename, dirname } from 'node:path';
 import { placePrefix } from '../index.contract.ts';
 
-/** Where the operating system cannot link folders without a right, it has junctions. */
+/** Windows lets every user create junctions, while links to folders need a privilege. Other systems ignore this type. */
 const linkType = 'junction';
 
 /**
@@ -16,15 +16,15 @@ const linkType = 'junction';
 export function placeIndexFiles(folder: string, place: string | null): void {
   const linked = linkedFolder(folder);
   if (place !== null) mkdirSync(place, { recursive: true, mode: 0o700 });
-  const isOperators = linked !== null && !isOwn(linked);
-  if (linked === place || (place === null && isOperators)) return;
+  const isOperatorLink = linked !== null && !isOwn(linked);
+  if (linked === place || (place === null && isOperatorLink)) return;
   removeIndexFiles(folder);
   if (place === null) return;
   mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
   symlinkSync(place, folder, linkType);
 }
 
-/** Removes the folder, and if it is a link that this node made, what it leads to. An operator's may lead to a folder with other files. */
+/** Removes the folder, and if it is a link that this node made, its target. A link that an operator made may have a target with other files. */
 export function removeIndexFiles(folder: string): void {
   const linked = linkedFolder(folder);
   if (linked === null || isOwn(linked)) rmSync(linked ?? folder, { recursive: true, force: true });

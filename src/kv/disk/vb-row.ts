@@ -65,7 +65,7 @@ export function readVbRow(row: readonly unknown[]): VbucketRecord | null {
   };
 }
 
-/** The state in cuts of a loaded vbucket. */
+/** The state of a vbucket that was read from disk, in the form that cuts have. */
 export function stateOf(record: VbucketRecord): CutState {
   const maxCas = asBuffer(record.maxCas);
   return {
@@ -87,7 +87,7 @@ export function stateOf(record: VbucketRecord): CutState {
   };
 }
 
-/** The record that a committed cut leaves. */
+/** The record of a vbucket after the commit of a cut with this state. */
 export function recordOf(state: CutState): VbucketRecord {
   const maxCas = Buffer.alloc(8);
   maxCas.writeUInt32BE(state.maxCasHi, 0);

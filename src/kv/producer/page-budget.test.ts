@@ -10,7 +10,7 @@ const takeAll = (budget: PageBudget): number[] => {
   return taken;
 };
 
-test('reads many small pages ahead while vbuckets are small, else few large ones of the same size together', () => {
+test('reads many small pages ahead while vbuckets are small, otherwise few large ones of the same total size', () => {
   const budget = new PageBudget();
   const small = takeAll(budget);
   assert.deepEqual(new Set(small), new Set([smallPageBytes]));

@@ -24,7 +24,7 @@ export class Directory {
   withheldFeatures: readonly number[] = [];
   private users = new Map<string, UserEntry>();
 
-  /** Takes over the users, `accounts` besides, and the settings that commands read. */
+  /** Applies the users and settings of the desired state. `accounts` are further users, which it does not name: those of other nodes. */
   follow(
     { admitsUnknownUsers, limits, users }: Pick<KvDesired, 'admitsUnknownUsers' | 'limits' | 'users'>,
     accounts: readonly UserSpec[],

@@ -24,7 +24,7 @@ export function taskRow({ deps }: QueryParts, session: AdvisorSession): PlainRow
 export const taskRows = (service: QueryParts): PlainRow[] =>
   service.advisorSessions.all().map((session) => taskRow(service, session));
 
-/** The first time ends a running session, the second removes it, as on published servers. */
+/** Ends a session that is running, and removes one that has ended, as published servers do. */
 export function removeTask({ advisorSessions }: QueryParts, id: string): boolean {
   const session = advisorSessions.all().find((each) => each.id === id);
   if (session === undefined) return false;

@@ -17,19 +17,19 @@ export interface CompletedRequest {
   readonly serviceMs: number;
 }
 
-/** All that are kept, counted with two bytes a character. */
+/** The limit of the memory of all stored requests, estimated with two bytes a character. */
 export const completedBytesMax = 32 << 20;
 /** The estimated memory of a request beside its texts, and of each of its phases. */
 const ownBytes = 1024;
 const phaseBytes = 128;
 
-interface Kept {
+interface SizedRequest {
   readonly completed: CompletedRequest;
   readonly bytes: number;
 }
 
 export class CompletedRequests {
-  private readonly byId = new Map<string, Kept>();
+  private readonly byId = new Map<string, SizedRequest>();
   private bytes = 0;
 
   /** `limit` 0 keeps none. */

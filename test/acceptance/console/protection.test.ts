@@ -1,4 +1,4 @@
-// What the console is protected against: scripts in stored values, scripts of others, an ended session, a node that is gone.
+// What the console is protected against: scripts in stored values, scripts of other sites, an ended session, a node that does not answer.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -52,7 +52,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     assert.deepEqual(problems, []);
   });
 
-  it('runs neither inline scripts, nor scripts of others, nor HTML from text', async () => {
+  it('loads neither inline scripts, nor resources of other sites, nor HTML from text', async () => {
     await using opened = await openPage(browser, node.ready.node.rest);
     const { page, problems } = opened;
     await page.getByLabel('Name').waitFor();
@@ -143,7 +143,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     await set({ disableUIOverHttp: 'false' });
   });
 
-  it('says that the node does not answer, and goes on when it does again', async () => {
+  it('shows that the node does not answer, and continues when it answers again', async () => {
     await using lost = await NodeProcess.start({});
     await using opened = await openPage(browser, lost.ready.node.rest);
     const { page } = opened;

@@ -15,13 +15,13 @@ export interface KeyQuery {
   vb: number;
   collection: number;
   accepts(buffer: Buffer, start: number, end: number): boolean;
-  /** A change that must still be the latest of its document; 0 for none. */
+  /** The seqno of a change that must still be the latest of its document; 0: no such change is required. */
   seqno: number;
   /** Limit of the memory of the list. */
   bytesMax: number;
   /** At most this many, the first in order. */
   countMax: number;
-  /** Lists these only. */
+  /** Lists a random sample of the keys instead of all of them. */
   sampling?: SamplingRequest | null;
 }
 
