@@ -67,7 +67,7 @@ class Source {
   private cutsWritten = 0;
   /** By vbucket: its last seqno, which is also how many of its documents were written. */
   private readonly seqnos = new Uint32Array(vbuckets);
-  /** In each vbucket. */
+  /** The number of documents of each vbucket. */
   private readonly documents: number;
   private readonly item: CutItem;
   private readonly writer = new CutWriter(1 << 23);

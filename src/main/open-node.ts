@@ -54,7 +54,7 @@ export async function openNode(
   return Object.assign(configuration, { node, identity });
 }
 
-/** True: the configuration of the cluster is no longer at this founder, as the membership file records now. */
+/** Whether the configuration of the cluster has moved away from this founder. If so, records the new place in the membership file. */
 async function hasMovedOn(
   parts: FolderParts,
   options: NodeOptions,

@@ -103,7 +103,7 @@ test('undoes also a change that the node made without confirming it', async () =
   }
 });
 
-test('changes shrinking buckets first', async () => {
+test('changes buckets whose quota shrinks before those whose quota grows', async () => {
   const node = new FakeNode();
   node.quotas.set('b', 600);
   const first = await updateBuckets(client(node), requests);

@@ -37,7 +37,7 @@ test('the service gets every setting, and bit 0x4000 as a switch of sequential s
   assert.equal(Object.keys(serviceSettings({})).length, querySettingNames.length);
 });
 
-test('settings are read, and changed all or none', async () => {
+test('settings are read, and a request changes all settings that it names or none', async () => {
   const { request } = await aManager();
   const path = '/settings/querySettings';
   const settings = await request(path);

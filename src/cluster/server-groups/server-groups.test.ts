@@ -69,7 +69,7 @@ describe('server groups', () => {
     assert.deepEqual([unknown.status, unknown.body], [404, 'Could not find group with uuid: nowhere']);
   });
 
-  it('are in the records of nodes, and changed ones need a rebalance where there are several nodes', async (t) => {
+  it('are in the records of nodes, and a node that changes its group makes a cluster of several nodes unbalanced', async (t) => {
     const { request, create, named, list, manager, store } = await groups();
     t.after(() => manager.stop());
     const pool = async () => (await request('/pools/default')).body;

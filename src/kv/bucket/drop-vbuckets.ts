@@ -42,7 +42,7 @@ export async function dropVbuckets(vbs: readonly number[], options: DropOptions)
   }
 }
 
-/** Vbuckets of one file with few documents: each transaction has its own sync, for which commits of the file wait. */
+/** Groups vbuckets of one file with few rows in all. Each group is removed in one transaction, since commits of the file wait for each sync. */
 function groupsOf(vbs: readonly number[], { files, parts }: DropOptions): number[][] {
   const { items, tombstones } = parts.vbuckets.columns;
   const rowsOf = (vb: number): number => (items[vb] as number) + (tombstones[vb] as number);

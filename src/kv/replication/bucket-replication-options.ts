@@ -17,10 +17,10 @@ export interface BucketReplicationOptions {
   promisedUntilMs: number;
   /** This is the first engine of the bucket in this process: the earlier engine belonged to another process. */
   isFirstOfProcess: boolean;
-  /** Early opens of all buckets. */
+  /** Requests to feed copies that arrived before this node had the map that gives it the copies; shared by all buckets. */
   early: EarlyOpens;
   change: (change: MapChange) => Promise<MapOutcome>;
-  /** Whether copies that the map no longer has stay. */
+  /** Whether this node keeps copies that the map no longer gives to it. */
   keepsCopies: () => boolean;
   /** Called when this node serves other shards than before. */
   changed: () => void;

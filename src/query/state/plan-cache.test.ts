@@ -3,11 +3,14 @@ import { test } from 'node:test';
 import type { PreparedStatement } from '#sqlpp/run/engine.ts';
 import { PlanCache } from './plan-cache.ts';
 
-/** Asks for plans of texts; the planner looks at the parameters in `consults`. */
-function planner(consults: readonly (string | number)[] = [], kind: PreparedStatement['kind'] = 'SELECT') {
+/** A cache with a planner that reads the parameters in `parametersRead`. */
+function planner(
+  parametersRead: readonly (string | number)[] = [],
+  kind: PreparedStatement['kind'] = 'SELECT',
+) {
   const cache = new PlanCache();
   let compiled = 0;
-  /** Returns how often the statement was planned for it. */
+  /** Requests the plan of a statement. Returns how often the planner was called for it. */
   const ask = (
     text: string,
     { revision = 1, context = '', scans = true, statistics = true, named = {}, args = [] as number[] } = {},
@@ -19,7 +22,7 @@ function planner(consults: readonly (string | number)[] = [], kind: PreparedStat
       { named: new Map(Object.entries(named)), positional: args },
       (onParameterRead) => {
         compiled++;
-        for (const parameter of consults) onParameterRead(parameter);
+        for (const parameter of parametersRead) onParameterRead(parameter);
         return { kind } as PreparedStatement;
       },
     );

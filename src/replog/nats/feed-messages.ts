@@ -4,7 +4,7 @@ export interface Delivery {
   readonly revision: number;
   /** The sequence number of this message among those that the consumer sent, from 1. */
   readonly consumerSeq: number;
-  /** Messages that the consumer will send after this one, as far as it knows now. */
+  /** The number of messages that the server had for the consumer after this one when it sent this one. */
   readonly pending: number;
 }
 

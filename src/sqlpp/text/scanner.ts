@@ -55,7 +55,7 @@ export interface Tokens {
   readonly ends: number[];
   /** The value of identifiers, strings, numbers, parameters and hints; for an error the reason. */
   readonly values: (string | undefined)[];
-  /** The values of such lists and objects, by the index of their token. */
+  /** The values of `literal` tokens, by the index of the token. */
   readonly literals: ReadonlyMap<number, Value>;
 }
 

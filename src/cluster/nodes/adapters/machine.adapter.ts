@@ -1,4 +1,4 @@
-// The machine's figures from the operating system. Linux provides more than others; unknown ones are 0.
+// The machine's figures from the operating system. Other systems provide fewer than Linux; the missing ones are 0.
 import { readFileSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, cpus, freemem, platform, totalmem } from 'node:os';

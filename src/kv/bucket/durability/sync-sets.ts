@@ -6,7 +6,7 @@ import type { VbucketColumns } from '../../vbucket/columns.ts';
 export interface SyncSet {
   /** The other members; while a change of the set is under way, those of the larger set. */
   readonly others: readonly string[];
-  /** Members that the configuration lists for certain, the active included. */
+  /** The number of members, the active included, that the configuration is certain to list. */
   readonly size: number;
   /** Nothing is committed: a change that may leave too few members has an unknown outcome. */
   readonly isFrozen: boolean;
@@ -23,7 +23,7 @@ const noMembers: readonly Positions[] = [];
 export class SyncSets {
   private readonly columns: VbucketColumns;
   private readonly sets: (SyncSet | null)[];
-  /** By vbucket: what the other members of its set have. Looked up once, since each report needs it. */
+  /** By vbucket: the positions of the other members of its set. Looked up once, since each report needs them. */
   private readonly members: (readonly Positions[])[];
   private readonly positions = new Map<string, Positions>();
   /** The committed seqno of vbuckets with other members. */

@@ -1,5 +1,5 @@
 // Commits that clients wait for are in the log of cuts until they are written into rows: none of them is lost, whatever ends the process
-// between two writes, and a harmed log is refused by name.
+// between two writes, and a damaged log is refused with the reason.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -127,7 +127,7 @@ test('a crash after any commit, urgent or not, keeps exactly the commits so far'
 test('a crash within any write of the log keeps all commits before it', async () => {
   await using opened = await anOpenBucket();
   const { engine, files, urgent } = opened;
-  // The log has an earlier lap, whose frames are in rows.
+  // The log is written from its beginning again, over frames whose commits are rows already.
   for (let seqno = 1; seqno <= 6; seqno++) await urgent(doc(seqno));
   await engine.commit(files.bucketUuid, 0, cutsOf([doc(7)]));
   await urgent(doc(8));
