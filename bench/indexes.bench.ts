@@ -29,7 +29,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const listen = { host: '127.0.0.1', port: 0, tlsPort: 0, version: 'bench', logLevel: 'silent' };
   const { port } = await service.start({ dataDir: folder, ...listen });
   await service.apply(aDesired({ buckets: [aBucket('b', { quotaBytes: 2 ** 31 })] }));
-  // The bucket refuses writes before.
+  // The bucket refuses writes until it is ready.
   while ((await service.report()).buckets[0]?.state !== 'ready') await wait(10);
   const client = await BucketClient.open({ address: addressOf(port), account: adminAccount, bucket: 'b' });
   await write(client, count, 0);

@@ -11,9 +11,9 @@ const longestWaitMs = 3_000;
 const discardAfterMs = 15 * 60_000;
 /** The maximum of sources and of pairs of a source and a user whose failures are counted. */
 const countedMax = 10_000;
-/** Recent failures from which on a source is suspect. */
+/** The number of recent failures from which a source is suspect. */
 const suspectAfter = 5;
-/** Delayed answers at a time; more are sent at once, because delayed ones cost memory and connections. */
+/** How many answers may be delayed at the same time; further ones are sent without a delay, because delayed ones cost memory and connections. */
 const waitingMax = 1_000;
 
 interface Failures {

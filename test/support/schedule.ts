@@ -19,7 +19,7 @@ export interface ScheduleReport {
   readonly problem: string | null;
   readonly clients: ScheduleClients['counts'];
   readonly faults: ScheduleFaults['counts'];
-  /** `memory`: the number of shards that lost every memory of a majority. `givenUp`: the number of shards whose last copy was given up. */
+  /** `memory`: the number of shards whose in-sync set, a majority, lost the memory of all its members. `givenUp`: the number of shards whose last copy was given up. */
   readonly lost: { readonly memory: number; readonly givenUp: number };
   /** Vbuckets of copies that were rolled back by key, the rows that this removed, and those that began from nothing. */
   readonly rollbacks: { readonly byKey: number; readonly rows: number; readonly emptied: number };
@@ -86,7 +86,7 @@ async function becomeStable(
     if (balance?.id !== plan) sinceMs = clock.monotonicMs();
     plan = balance?.id;
     const isStuck = clock.monotonicMs() - sinceMs > stuckMs;
-    // As an operator does: a plan that cannot continue is stopped, and what has lost every memory is given up.
+    // As an operator does: stops a plan that cannot continue, and gives up shards whose in-sync set has lost the memory of all its members.
     if (isStuck && balance && !balance.stopping) void orchestrators.stopPlan('it does not end');
     else if (balance === undefined && orchestrators.isLost && (lastBalance?.outcome === 'failed' || isStuck))
       void orchestrators.giveUp();
@@ -143,7 +143,7 @@ const describe = ({ current, memoryLost, running, state }: ScheduledCluster): st
     memoryLost: [...memoryLost],
   });
 
-/** All copies of a shard are equal, document by document, with what was removed. */
+/** Checks that all copies of each vbucket are equal: their documents, and their numbers of documents and tombstones. */
 function compareCopies(cluster: ScheduledCluster, clients: ScheduleClients): void {
   for (let vb = 0; vb < cluster.vbucketCount; vb++) {
     const difference = differenceAt(vb, cluster, clients.serving(vb));

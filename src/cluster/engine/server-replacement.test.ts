@@ -38,7 +38,7 @@ interface Scene {
   runs?: boolean;
 }
 
-/** Notes what the node `self` does. */
+/** A node that replaces lost servers. `events` and `tasks` record what it does. */
 async function aNode({ self, active, members = [], able = ['d', 'e'], runs = true }: Scene) {
   const clock = new SimulatedClock();
   const store = new MemoryConfigStore();
@@ -116,7 +116,7 @@ test('the first node with a server chooses a node that runs one in place of a lo
   await made.replacement.stop();
 });
 
-test('no server is replaced by a node that is not the first, without a node that can run one, or with a record of an earlier version', async () => {
+test('a node replaces no server if it is not the first one, if no node can run one, or if the record is of an earlier version', async () => {
   const quiet: Scene[] = [
     { self: 'c', active: ['b', 'c', 'd'] },
     { self: 'd', active: ['b', 'c', 'd'], runs: false },

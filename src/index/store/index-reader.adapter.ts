@@ -12,7 +12,7 @@ const busyTimeoutMs = 5_000;
 const limitText = 'limit ? + 0';
 /** From this number of rows on, one packed result is faster than a result per row. */
 const packedFrom = 256;
-/** Single pages of an unchanged index before further ones share a snapshot. */
+/** How many single pages of an unchanged index are read before further ones share a snapshot. */
 const unsharedPages = 16;
 /** Rows per page of a count that checks each key. */
 const countPageRows = 1_024;

@@ -8,7 +8,7 @@ import type { Batch } from './row.ts';
 export interface OperatorStats {
   itemsIn: number;
   itemsOut: number;
-  /** How often the thread started and ended a step of it. */
+  /** How often the thread began and ended a step of the operator. */
   switches: number;
   /** Time of the operator itself, without the operators below it. */
   execMs: number;
@@ -120,7 +120,7 @@ export class Meter {
     const serve = <T>(act: () => Promise<T>): Promise<T> => this.wait('servMs', act);
     const each = <T>(batches: AsyncIterable<T>): AsyncIterable<T> => eachMeasured(batches, serve);
     const measured: Documents = {
-      // What takes the documents is the operator's own work.
+      // Not counted as time of the service: the callback that takes the documents is the operator's own work.
       takeNow: (...args) => documents.takeNow?.(...args) ?? null,
       read: (...args) => serve(async () => await documents.read(...args)),
       scan: (...args) => each(documents.scan(...args)),

@@ -1,4 +1,4 @@
-// How long documents wait from their change until the target has acknowledged them: a mean of the last ones, sampled.
+// How long documents wait from their change until the target has acknowledged them: an exponentially weighted mean of samples.
 import type { Clock } from '#ports/clock.ts';
 
 const sampleEvery = 16;
