@@ -51,7 +51,7 @@ export class ReferencesService {
     return this.list().flatMap(({ name, secureType }) => (secureType === 'full' ? [] : [name]));
   }
 
-  /** With the password and the key of the client certificate. */
+  /** The account at the target, with the password and the key of the client certificate decrypted. */
   accountOf(reference: StoredReference): TargetAccount {
     const { hostname, username, certificate, clientCertificate } = reference;
     const password = this.#deps.secrets.open(passwordPurpose, reference.sealedPassword);

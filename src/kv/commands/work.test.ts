@@ -21,7 +21,7 @@ const manifest = {
     { name: 'shop', uid: '8', collections },
   ],
 };
-/** Sees one collection of the thousand, by a privilege in it. */
+/** The grants of a user who sees one collection of the thousand, by a privilege in it. */
 const partial = {
   ...fullGrants(),
   node: 0,

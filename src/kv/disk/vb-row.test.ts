@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { aState } from '../../../test/support/cuts.ts';
 import { readVbRow, recordOf, stateOf, vbRow } from './vb-row.ts';
 
-/** From the order of `sql.putVb` to that of `sql.vbucketsFrom`. */
+/** The columns of a row, reordered from the order of `sql.putVb` to that of `sql.vbucketsFrom`. */
 function selected(row: readonly unknown[]): unknown[] {
   const [id, high, , purge, snapStart, snapEnd, cas, rev, failover, uid, items, deleted, copy, epoch, sum] =
     row;

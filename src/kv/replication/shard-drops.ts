@@ -8,8 +8,8 @@ import type { PeerConnections } from './peers.ts';
 
 const retryMs = 5_000;
 /**
- * Removals wait until the map has not changed for so long, since they take the disk from shards that are filled and handed over meanwhile; not
- * much longer, and not when memory is needed.
+ * A removal waits until the map has been unchanged for this time, since it delays the disk for shards that are being filled or handed over. It
+ * waits at most `waitMsMax`, and does not wait while the memory of the bucket is above the low watermark.
  */
 const quietMs = 500;
 const waitMsMax = 5_000;
@@ -18,9 +18,9 @@ interface ShardDropsOptions {
   uuid: string;
   bucket: Bucket;
   peers: Pick<PeerConnections, 'answeredMs' | 'isMember'>;
-  /** Whether copies that the map no longer has stay, for delta recovery. */
+  /** Whether this node keeps copies that the map no longer gives to it, for delta recovery. */
   keepsCopies: () => boolean;
-  /** A removal has ended, completed or not. */
+  /** Called when a removal has completed or failed. */
   ended: () => void;
   clock: Clock;
   log: Log;
@@ -38,7 +38,7 @@ export class ShardDrops {
     specs: null,
     ms: -Infinity,
   };
-  /** The next write of the map lets them begin. */
+  /** The removals of leftovers begin after the next write of the map. */
   areDue = false;
   /** By shard whose feed has ended: the active that fed it, and since when. */
   private readonly ended = new Map<number, { node: string; ms: number }>();
@@ -98,7 +98,7 @@ export class ShardDrops {
     return fed !== undefined && peers.isMember(fed.node) && peers.answeredMs(fed.node) <= fed.ms;
   }
 
-  /** A failed removal is logged, and is due again later. `remove`: where not all of these vbuckets are removed as a whole. */
+  /** Begins a removal. A failed one is logged, and is due again later. `remove` replaces the removal of all these vbuckets as a whole. */
   begin(
     shard: number,
     vbs: readonly number[],

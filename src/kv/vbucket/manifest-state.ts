@@ -25,7 +25,7 @@ export const firstState: ManifestState = {
 };
 
 /**
- * Ordered so that the life of every collection is within the life of its scope. Only the last event carries the new manifest's
+ * The events that lead from one state to the other, ordered so that each collection exists only while its scope does. Only the last event carries the new manifest's
  * uid: a client that has seen less has not seen that manifest.
  */
 export function eventsBetween(before: ManifestState, after: ManifestState): SystemEvent[] {

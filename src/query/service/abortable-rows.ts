@@ -14,7 +14,7 @@ export class AbortableRows {
     this.iterator = rows[Symbol.asyncIterator]();
   }
 
-  /** The next batch, at once if it is there; null: there is none. A promise of it rejects as soon as `abort` is called. */
+  /** The next batch, without a promise if the iterator has it already; null: there is none. A promise rejects as soon as `abort` is called. */
   next(): Rows | null | Promise<Rows | null> {
     const next = nextStepOf(this.iterator);
     if (!(next instanceof Promise)) return this.rowsOf(next);
