@@ -14,6 +14,7 @@ const probes: Record<
   | 'python'
   | 'openapi tools'
   | 'mount'
+  | 'mkfs.ext4'
   | 'ipv6'
   | 'compiler'
   | 'go'
@@ -30,6 +31,10 @@ const probes: Record<
     reason: 'needs the right to mount (root on Linux)',
     works: () =>
       execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' }),
+  },
+  'mkfs.ext4': {
+    reason: 'needs mkfs.ext4 (e2fsprogs), which is in /usr/sbin on Debian',
+    works: () => execFileSync('mkfs.ext4', ['-V'], { stdio: 'ignore' }),
   },
   namespaces: {
     reason: 'needs network namespaces (root on Linux, iproute2)',
