@@ -1,8 +1,10 @@
 // Functions of strings. Positions and lengths count bytes of UTF-8.
+
 import { sqlError } from '../errors/sql-error.ts';
 import type { Value } from '../values/value.ts';
 import { byteLength, byteOffset, byteSlice, isAscii } from './bytes.ts';
 import { Declarations, type Implementation } from './declaration.ts';
+import { lowerCase, upperCase } from './letter-case.ts';
 import { mask } from './mask.ts';
 
 /** The most repetitions, or items of a range. */
@@ -25,12 +27,10 @@ const ofTexts =
 
 /** Lower case with a capital at the start of each word: a letter after anything but a letter, digit, underscore or quote. */
 function title(text: string): string {
-  return text
-    .toLowerCase()
-    .replaceAll(
-      /(^|[^\p{L}\p{N}_'])(\p{L})/gu,
-      (_, before: string, letter: string) => before + letter.toUpperCase(),
-    );
+  return lowerCase(text).replaceAll(
+    /(^|[^\p{L}\p{N}_'])(\p{L})/gu,
+    (_, before: string, letter: string) => before + upperCase(letter),
+  );
 }
 
 const space = ' \t\n\f\r';
@@ -169,18 +169,8 @@ export const strings = new Declarations('string')
     ofTexts((text, searched) => text.includes(searched)),
   )
   .add('length', 'string', 'How many bytes of UTF-8 the string has.', ofText(byteLength))
-  .add(
-    'lower',
-    'string',
-    'The string in lower case.',
-    ofText((text) => text.toLowerCase()),
-  )
-  .add(
-    'upper',
-    'string',
-    'The string in upper case.',
-    ofText((text) => text.toUpperCase()),
-  )
+  .add('lower', 'string', 'The string in lower case.', ofText(lowerCase))
+  .add('upper', 'string', 'The string in upper case.', ofText(upperCase))
   .add(
     'title',
     'string',

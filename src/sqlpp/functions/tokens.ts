@@ -5,6 +5,7 @@ import { identityOf } from '../values/identity.ts';
 import { isArray, isObject } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
+import { lowerCase, upperCase } from './letter-case.ts';
 import { likePattern } from './like-patterns.ts';
 import { regularExpression } from './regular-expressions.ts';
 
@@ -21,12 +22,7 @@ function optionsOf(value: ValueObject = {}): Options {
   const { case: folding, split, trim, specials, names } = value;
   const kind = typeof folding === 'string' ? folding.toLowerCase() : '';
   return {
-    fold:
-      kind === 'lower'
-        ? (word) => word.toLowerCase()
-        : kind === 'upper'
-          ? (word) => word.toUpperCase()
-          : (word) => word,
+    fold: kind === 'lower' ? lowerCase : kind === 'upper' ? upperCase : (word) => word,
     splits: split !== false,
     trims: trim !== false,
     specials: specials === true,
