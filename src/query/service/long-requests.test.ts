@@ -116,6 +116,17 @@ test('a long prepared statement waits for its turn only while its plan is outdat
   assert.equal((await answerOf({ statement: long })).status, 'success', 'the turn is free');
 });
 
+test('a long EXECUTE runs a long prepared statement whose plan is outdated', async () => {
+  using stepped = aSteppedService(() => {});
+  const { answerOf, engine, keyspaces } = stepped;
+  await answerOf({ statement: `PREPARE p FROM ${long}` });
+  keyspaces.set([]);
+  engine.prepares = 0;
+  const statement = `EXECUTE p ${'x'.repeat(40_000)}`;
+  assert.equal((await answerOf({ statement, timeout: '5s' })).status, 'success');
+  assert.equal(engine.prepares, 2);
+});
+
 test('a long statement that is cancelled between its steps gives its turn to the next', async () => {
   let close: (() => void) | undefined;
   using stepped = aSteppedService(() => close?.());

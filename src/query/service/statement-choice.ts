@@ -49,9 +49,8 @@ export class StatementChoice {
 
   /** The name of a prepared statement that this node did not know. */
   private unknownName: string | null = null;
-  /** The plan of a long statement that this request needed. */
-  private longPlan: { readonly text: string; readonly prepared: PreparedStatement; revision: number } | null =
-    null;
+  /** The plans of the long statements that this request needs, by text: a long EXECUTE may run a long prepared one. */
+  private readonly longPlans = new Map<string, { readonly prepared: PreparedStatement; revision: number }>();
   private outdatedPlans = 0;
 
   constructor(parts: QueryParts, engine: Engine, datastore: Datastore, request: QueryRequest) {
@@ -238,10 +237,10 @@ export class StatementChoice {
   private prepare(text: string, values: ValuesForPlan | null, queryContext?: string): PreparedStatement {
     const context = this.contextOf(values, queryContext);
     if (text.length < longFrom) return this.engine.prepare(text, context);
-    const { longPlan: plan, parts } = this;
-    this.longPlan = null;
-    if (plan?.text === text && plan.revision === parts.planRevision) return plan.prepared;
-    if (plan !== null && ++this.outdatedPlans >= outdatedPlansMax) return this.engine.prepare(text, context);
+    const plan = this.longPlans.get(text);
+    if (plan?.revision === this.parts.planRevision) return plan.prepared;
+    if (plan !== undefined && ++this.outdatedPlans >= outdatedPlansMax)
+      return this.engine.prepare(text, context);
     throw new LongPlanNeededError(() => this.planLong(text, context));
   }
 
@@ -249,7 +248,7 @@ export class StatementChoice {
   private *planLong(text: string, context: PrepareContext): WorkSteps<PreparedStatement> {
     const revision = this.parts.planRevision;
     const prepared = yield* this.engine.prepareSteps(text, context);
-    this.longPlan = { text, prepared, revision };
+    this.longPlans.set(text, { prepared, revision });
     return prepared;
   }
 
