@@ -1,9 +1,9 @@
 // Entry of the thread of the backup service, which has jobs only: it starts with the first and ends some minutes after the last. Runs at low
 // priority, so that readers and writers of documents come first.
-import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';
+import { lowerPriority } from '#ports/low-priority.ts';
 import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import type { JobProgress } from './jobs.ts';
 import { KnownCluster } from './known-cluster.ts';
@@ -16,8 +16,7 @@ const progressMs = 500;
 const cluster = new KnownCluster(realClock);
 const running = new Map<number, { readonly cancelled: AbortController; readonly ended: Promise<void> }>();
 
-// On Linux the priority is that of the calling thread; elsewhere of the whole process.
-if (process.platform === 'linux') setPriority(10);
+lowerPriority();
 port.on('message', (call: BackupThreadCall) => void handle(call));
 releaseMemoryWhenIdle({ growthBytes: 4 << 20 });
 

@@ -1,9 +1,9 @@
 // The thread of a disk lane: processes requests in order, but small commits before large ones. Imports as little as it can, since every
 // import costs memory and start time in every disk worker.
 
-import { setPriority } from 'node:os';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
+import { lowerPriority } from '#ports/low-priority.ts';
 import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import { type CutBuffer, type DamagedFile, DamagedFileError, DiskFullError } from '../../data/disk-engine.ts';
 import { SqliteLane } from '../adapters/sqlite-lane.ts';
@@ -67,9 +67,4 @@ function batchOf(reply: LaneReply): ArrayBuffer[] {
   const batch =
     'result' in reply ? (reply.result as { batch?: CutBuffer } | undefined)?.batch : reply.failure.cuts;
   return batch?.buffer instanceof ArrayBuffer ? [batch.buffer] : [];
-}
-
-/** Lowers the priority of the calling thread. Except on Linux it would affect the whole process, so it does nothing there. */
-function lowerPriority(): void {
-  if (process.platform === 'linux') setPriority(10);
 }

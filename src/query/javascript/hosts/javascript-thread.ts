@@ -1,16 +1,15 @@
 // Entry of a thread for functions in JavaScript: runs one job after the other. Runs at low priority, so that endless loops in a few threads do not
 // delay requests that call no functions.
-import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
+import { lowerPriority } from '#ports/low-priority.ts';
 import type { JavaScriptJob, JavaScriptStart } from '../javascript-messages.ts';
 import { Sandbox } from '../sandbox.adapter.ts';
 
 assert(parentPort !== null, 'functions in JavaScript run in a worker thread');
 const port = parentPort;
 
-// On Linux the priority is that of the calling thread; elsewhere of the whole process.
-if (process.platform === 'linux') setPriority(10);
+lowerPriority();
 
 let sandbox: Promise<Sandbox> | null = null;
 
