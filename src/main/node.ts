@@ -185,6 +185,7 @@ export class Node {
   }
 
   private async stopParts(): Promise<void> {
+    this.metrics.registry.ignoreFailures();
     for (const { name, stop } of this.stops.toReversed()) {
       try {
         await stop();
@@ -236,8 +237,7 @@ export class Node {
     const { clients } = this.manager;
     const follow = () => this.gate.admitOnly(this.withServices(this.admitted(clients.admitted)));
     follow();
-    const changes = clients.onChange(follow);
-    this.stops.push({ name: 'clients', stop: () => changes.stop() });
+    this.registered('clients', clients.onChange(follow));
   }
 
   private async apply(desired: KvDesired) {

@@ -31,6 +31,20 @@ test('skips a failing source and logs the failure once', async () => {
   assert.deepEqual(warned, [{ event: 'metrics.source_failed', source: 'broken', reason: 'Error: gone' }]);
 });
 
+test('skips a source that ends while it is asked, and logs nothing while the node stops', async () => {
+  const registry = new MetricsRegistry({ log: { ...silentLog, warn: assert.fail } });
+  const asked = Promise.withResolvers<MetricSample[]>();
+  registry.add('ending', { collect: () => asked.promise });
+  registry.add('fine', { collect: () => [sample('a')] });
+  const collected = registry.collect();
+  registry.ignoreFailures();
+  asked.reject(new Error('gone'));
+  assert.deepEqual(
+    (await collected).map(({ name }) => name),
+    ['a'],
+  );
+});
+
 test('expands a histogram into a series per bound, its sum and its count', () => {
   const histogram: MetricSample = {
     name: 'took_seconds',

@@ -6,6 +6,7 @@ export class MetricsRegistry {
   private readonly log: Log;
   private readonly sources = new Map<string, MetricsSource>();
   private readonly failing = new Set<string>();
+  private logsFailures = true;
 
   constructor({ log }: { log: Log }) {
     this.log = log;
@@ -14,6 +15,11 @@ export class MetricsRegistry {
   /** Adds a source; the name is for the log. */
   add(name: string, source: MetricsSource): void {
     this.sources.set(name, source);
+  }
+
+  /** From now on failures are not logged: a node that stops ends its sources one after the other, and one that is being asked fails. */
+  ignoreFailures(): void {
+    this.logsFailures = false;
   }
 
   /** Collects the current samples of all sources. */
@@ -30,7 +36,7 @@ export class MetricsRegistry {
       this.failing.delete(name);
       return samples;
     } catch (error) {
-      if (!this.failing.has(name))
+      if (this.logsFailures && !this.failing.has(name))
         this.log.warn('metrics.source_failed', { source: name, reason: String(error) });
       this.failing.add(name);
       return [];
