@@ -62,7 +62,7 @@ export class FrameWriter {
   addHead(batch: CopyBatch, bodyBytes: number): number {
     const before = this.bytes;
     this.batchesAt = none;
-    this.batchHead(batch, bodyBytes, 0);
+    this.batchHead(batch, bodyBytes);
     return this.bytes - before;
   }
 
@@ -175,14 +175,14 @@ export class FrameWriter {
   }
 
   private batch(message: CopyBatch, body: Uint8Array): void {
-    this.batchHead(message, body.length, body.length);
+    this.batchHead(message, body.length);
+    this.reserve(body.length);
     this.append(body);
   }
 
-  private batchHead(message: CopyBatch, bodyBytes: number, reservedBytes: number): void {
+  private batchHead(message: CopyBatch, bodyBytes: number): void {
     const { bucket, epoch, failover = noBytes, shard, vb } = message;
-    const headBytes = 1 + bucket.length + batchHeadBytes + failover.length;
-    this.begin(FrameForm.batch, headBytes + bodyBytes, headBytes + reservedBytes);
+    this.begin(FrameForm.batch, 1 + bucket.length + batchHeadBytes + failover.length, bodyBytes);
     this.text(bucket);
     this.u16(shard);
     this.u48(epoch);
@@ -207,10 +207,11 @@ export class FrameWriter {
     this.append(rows);
   }
 
-  private begin(form: number, contentBytes: number, reservedBytes = contentBytes): void {
-    const length = 1 + contentBytes;
+  /** Reserves memory for the content, and none for a body that follows it. */
+  private begin(form: number, contentBytes: number, bodyBytes = 0): void {
+    const length = 1 + contentBytes + bodyBytes;
     assert(length <= peerFrameBytesMax, 'a message fits a frame');
-    this.reserve(lengthBytes + 1 + reservedBytes);
+    this.reserve(lengthBytes + 1 + contentBytes);
     this.end = writtenU32(this.buffer, this.end, length);
     this.u8(form);
   }
