@@ -4,7 +4,7 @@ import type { DocumentWrite } from '../datastore/documents.ts';
 import { Binary, type Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
 import { batchRows, type Row } from './row.ts';
-import { SpillReader, SpillWriter } from './row-codec.ts';
+import { rowsIn, SpillWriter } from './row-codec.ts';
 import type { Run } from './run.ts';
 import type { RowWrite } from './statement.ts';
 
@@ -39,10 +39,11 @@ export class DelayedWrites {
   async *batches(): AsyncGenerator<RowWrite[]> {
     if (this.#inPart > 0) await this.#endPart();
     for (let part = this.#inMemory.shift(); part; part = this.#inMemory.shift()) {
-      yield decoded(part);
+      yield rowsIn(part).map(decoded);
       this.#release(part.length);
     }
-    for (const position of this.#inFile) yield decoded(await (this.#file as ScratchFile).read(position));
+    for (const position of this.#inFile)
+      yield rowsIn(await (this.#file as ScratchFile).read(position)).map(decoded);
   }
 
   async close(): Promise<void> {
@@ -77,23 +78,27 @@ function encoded({ row, write, value }: RowWrite, hasRow: boolean): Value[] {
   return hasRow ? [...change, row, value] : change;
 }
 
-function decoded(part: Uint8Array): RowWrite[] {
-  const reader = new SpillReader(part);
-  const writes: RowWrite[] = [];
-  for (let next = reader.next(); next; next = reader.next()) {
-    const [kind, id, bytes, cas, readCas, expiration, attributes, row = [], value] = next;
-    const write: DocumentWrite = {
-      kind: kind as DocumentWrite['kind'],
-      id: id as string,
-      bytes: (bytes as Binary).bytes,
-      cas: unsigned(cas as bigint),
-      ...(readCas !== undefined && { readCas: unsigned(readCas as bigint) }),
-      expiration: expiration as DocumentWrite['expiration'],
-      ...(attributes !== undefined && { xattrs: attributesIn(attributes as AttributePairs) }),
-    };
-    writes.push({ row: row as Row, write, value });
-  }
-  return writes;
+function decoded([
+  kind,
+  id,
+  bytes,
+  cas,
+  readCas,
+  expiration,
+  attributes,
+  row = [],
+  value,
+]: Value[]): RowWrite {
+  const write: DocumentWrite = {
+    kind: kind as DocumentWrite['kind'],
+    id: id as string,
+    bytes: (bytes as Binary).bytes,
+    cas: unsigned(cas as bigint),
+    ...(readCas !== undefined && { readCas: unsigned(readCas as bigint) }),
+    expiration: expiration as DocumentWrite['expiration'],
+    ...(attributes !== undefined && { xattrs: attributesIn(attributes as AttributePairs) }),
+  };
+  return { row: row as Row, write, value };
 }
 
 type AttributePairs = readonly (readonly [string, Binary | null])[];

@@ -1,7 +1,7 @@
 // Rows in a scratch file, partitioned by a hash of their keys. An operator above its memory share processes one partition at a time.
 import type { Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
-import { SpillReader, SpillWriter } from './row-codec.ts';
+import { rowsIn, SpillWriter } from './row-codec.ts';
 import type { Run } from './run.ts';
 
 export const partitions = 16;
@@ -52,13 +52,6 @@ export class PartitionedRows {
       (this.#positions[part] as { offset: number; length: number }[]).push(position);
     }
   }
-}
-
-function rowsIn(bytes: Uint8Array): Value[][] {
-  const reader = new SpillReader(bytes);
-  const rows: Value[][] = [];
-  for (let row = reader.next(); row; row = reader.next()) rows.push(row);
-  return rows;
 }
 
 /** FNV-1a with another seed on each level, so that a partition is divided further. */

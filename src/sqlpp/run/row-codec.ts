@@ -220,3 +220,11 @@ export class SpillReader {
     return members;
   }
 }
+
+/** All rows that a SpillWriter has written. */
+export function rowsIn(bytes: Uint8Array): Value[][] {
+  const reader = new SpillReader(bytes);
+  const rows: Value[][] = [];
+  for (let row = reader.next(); row; row = reader.next()) rows.push(row);
+  return rows;
+}
