@@ -10,6 +10,19 @@ import type { KeyInterval } from '../spans/intervals.ts';
 import type { Page, StoredRow } from '../store/index-store.ts';
 import { IndexScans } from './index-scans.ts';
 
+const aScan = (more: Pick<IndexScan, 'index'> & Partial<IndexScan>): IndexScan => ({
+  spans: [],
+  keys: [],
+  isReverse: false,
+  isDistinct: false,
+  offset: 0,
+  limit: 10,
+  consistency: { kind: 'not_bounded' },
+  waitMs: 0,
+  signal: new AbortController().signal,
+  ...more,
+});
+
 test('a damaged key ends a scan and a count with an error to retry, and the index is built again', async () => {
   const index = aDefinition(['`n`', '`m`']);
   const damaged: StoredRow = { key: Buffer.from([99]), id: 'a' };
@@ -30,18 +43,7 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
     damaged: (_, reason) => void reported.push(reason.message),
   });
   const low = { value: 1, inclusive: true };
-  const scan: IndexScan = {
-    index,
-    spans: [],
-    keys: [0],
-    isReverse: false,
-    isDistinct: false,
-    offset: 0,
-    limit: 10,
-    consistency: { kind: 'not_bounded' },
-    waitMs: 0,
-    signal: new AbortController().signal,
-  };
+  const scan = aScan({ index, keys: [0] });
   const isToRetry = (error: unknown) =>
     error instanceof SqlError &&
     error.code === 5000 &&
@@ -65,25 +67,18 @@ test('a scan of spans without rows gives the thread to other requests between th
     damaged: () => {},
   });
   let pauses = 0;
-  const scan: IndexScan = {
+  const scan = aScan({
     index: aDefinition(['`n`']),
     spans: Array.from({ length: 2_000 }, (_, value) => {
       const bound = { value: value * 2, inclusive: true };
       return { ranges: [{ low: bound, high: bound }] };
     }),
-    keys: [],
-    isReverse: false,
-    isDistinct: false,
-    offset: 0,
     limit: Number.POSITIVE_INFINITY,
-    consistency: { kind: 'not_bounded' },
-    waitMs: 0,
-    signal: new AbortController().signal,
     yieldIfDue: () => {
       pauses++;
       return undefined;
     },
-  };
+  });
   for await (const _ of scans.scan(scan)) assert.fail('there are no rows');
   assert.equal(pauses, 2_000 + Math.ceil(2_000 / 512));
   scans.close();
@@ -110,22 +105,17 @@ test('a scan whose pages have no wanted row gives the thread to other requests a
   const aborting = new AbortController();
   let pauses = 0;
   const one = { value: 1, inclusive: true };
-  const rows = scans.scan({
+  const scan = aScan({
     index: aDefinition(['`n`', '`m`']),
     spans: [{ ranges: [{ low: { value: -1, inclusive: true } }, { low: one, high: one }] }],
-    keys: [],
-    isReverse: false,
-    isDistinct: false,
-    offset: 0,
     limit: Number.POSITIVE_INFINITY,
-    consistency: { kind: 'not_bounded' },
-    waitMs: 0,
     signal: aborting.signal,
     yieldIfDue: () => {
       if (++pauses === 3) aborting.abort(new Error('ended'));
       return undefined;
     },
   });
+  const rows = scans.scan(scan);
   await assert.rejects(rows.next(), /ended/);
   assert.equal(pauses, 3);
   scans.close();
@@ -156,18 +146,7 @@ test('a scan has all rows of its intervals once, in order, for every number of r
       for (const isDistinct of [false, true])
         for (const isReverse of [false, true]) {
           pages.length = 0;
-          const scan: IndexScan = {
-            index,
-            spans: [],
-            keys: [],
-            isReverse,
-            isDistinct,
-            offset: 0,
-            limit,
-            consistency: { kind: 'not_bounded' },
-            waitMs: 0,
-            signal: new AbortController().signal,
-          };
+          const scan = aScan({ index, isReverse, isDistinct, limit });
           const ids: string[] = [];
           for await (const rows of scans.scan(scan)) ids.push(...rows.map(({ id }) => id));
           const wanted = stored.map(({ id }) => id);
@@ -211,18 +190,7 @@ test('scans of one page may share a snapshot for a second, but no consistent sca
     directions: () => [{ isDescending: false }],
     damaged: (_, reason) => assert.fail(reason),
   });
-  const scan: IndexScan = {
-    index: aDefinition(['`n`']),
-    spans: [],
-    keys: [],
-    isReverse: false,
-    isDistinct: false,
-    offset: 0,
-    limit: 10,
-    consistency: { kind: 'not_bounded' },
-    waitMs: 0,
-    signal: new AbortController().signal,
-  };
+  const scan = aScan({ index: aDefinition(['`n`']) });
   const callsOf = async (act: () => unknown): Promise<string[]> => {
     calls = [];
     await act();
