@@ -133,9 +133,8 @@ async function pointsAtOnce(sides: Sides, node: NodeProcess, peer: Postgres | nu
 }
 
 async function scans(sides: Sides, client: QueryClient, peer: pg.Client | null, count: number) {
-  const width = Math.min(20_000, count / 2);
   const rounds = 5;
-  await ranges(sides, client, peer, { count, width, rounds: count < 200_000 ? 5 : 20 });
+  await ranges(sides, client, peer, count);
   await compared(
     'group by, count and average over everything',
     { sides, rounds: 3, each: count, goal: 1 },
@@ -157,12 +156,9 @@ async function scans(sides: Sides, client: QueryClient, peer: pg.Client | null, 
 }
 
 /** Warmed up, and with more rounds than other scans: five of PostgreSQL's take five ticks of the processor time that the kernel counts. */
-async function ranges(
-  sides: Sides,
-  client: QueryClient,
-  peer: pg.Client | null,
-  { count, width, rounds }: { count: number; width: number; rounds: number },
-) {
+async function ranges(sides: Sides, client: QueryClient, peer: pg.Client | null, count: number) {
+  const rounds = 20;
+  const width = Math.min(20_000, count / 2);
   const low = (round: number): number => (round * 7_919) % 900_000;
   const span = Math.floor((width / count) * 1_000_003);
   const here = (round: number) =>

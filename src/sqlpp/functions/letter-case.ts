@@ -15,11 +15,8 @@ function upperLetter(letter: string): string {
   return upper.length === letter.length ? upper : (withIotaBelow(letter) ?? letter);
 }
 
-function lowerLetter(letter: string): string {
-  const lower = letter.toLowerCase();
-  // The dot above of "İ" (U+0130) is left out.
-  return lower.length === letter.length || letter !== 'İ' ? lower : 'i';
-}
+/** The lower case, for "İ" (U+0130) without the dot above: no other letter becomes two. */
+const lowerLetter = (letter: string): string => (letter === 'İ' ? 'i' : letter.toLowerCase());
 
 /** Greek vowels with an iota below have single capitals: 27 letters of the block Greek Extended. */
 function withIotaBelow(letter: string): string | undefined {
