@@ -7,7 +7,7 @@ import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 import { IndexProgress } from '../shared/index-progress.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
-import type { Page, StoredRow } from '../store/index-store.ts';
+import { MissingIndexFileError, type Page, type StoredRow } from '../store/index-store.ts';
 import { IndexScans } from './index-scans.ts';
 
 const aScan = (more: Pick<IndexScan, 'index'> & Partial<IndexScan>): IndexScan => ({
@@ -54,6 +54,45 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
   await assert.rejects(scans.count({ ...scan, spans: [{ ranges: [{ low }, { low }] }] }), isToRetry);
   assert.deepEqual(reported, Array(2).fill('index key, byte 0: has no type 99'));
   assert.equal(closed, 2);
+  scans.close();
+});
+
+test('an index that was dropped and whose file is gone is reported as not found, and not built again', async () => {
+  const progress = new IndexProgress();
+  const found = { report: { state: 'online', generation: 1 }, progress };
+  const reported: string[] = [];
+  const scans = new IndexScans({
+    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    readers: {
+      open: () => {
+        throw new MissingIndexFileError('the file does not exist');
+      },
+    },
+    clock: new ManualClock(),
+    directions: () => [{ isDescending: false }],
+    damaged: (_, reason) => void reported.push(reason.message),
+  });
+  const scan = aScan({ index: aDefinition(['`n`']) });
+  const codeOf = (act: () => unknown): number => {
+    try {
+      act();
+    } catch (error) {
+      return (error as SqlError).code;
+    }
+    return 0;
+  };
+  assert.equal(
+    codeOf(() => scans.scanNow(scan)),
+    5000,
+  );
+  progress.markDropped();
+  assert.equal(
+    codeOf(() => scans.scanNow(scan)),
+    12016,
+  );
+  await assert.rejects(scans.count(scan), { code: 12016 });
+  await assert.rejects(scans.scan({ ...scan, hasManyRows: true }).next(), { code: 12016 });
+  assert.equal(reported.length, 1);
   scans.close();
 });
 

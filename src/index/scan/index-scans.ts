@@ -282,7 +282,7 @@ export class IndexScans implements Indexes {
   /** @throws SqlError when the index was dropped or cannot be used */
   private entryOf({ id, name }: IndexDefinition) {
     const found = this.options.catalogue.find(id);
-    if (found === undefined) throw sqlErrorWith(12016, { cause: `index ${name} does not exist` });
+    if (found === undefined) throw doesNotExist(name);
     if (found.report?.state === 'offline')
       throw sqlError(5000, `index ${name} is offline: ${found.report.message ?? 'its file cannot be used'}`);
     return found;
@@ -318,18 +318,25 @@ export class IndexScans implements Indexes {
     });
   }
 
-  /** Reports a file that cannot be read, or has a damaged key, so that the service rebuilds the index. */
+  /**
+   * Reports a file that cannot be read, or has a damaged key, so that the service rebuilds the index. The file of a dropped index is
+   * removed before this thread's catalogue changes.
+   */
   private readFailure(index: IndexDefinition, error: unknown): unknown {
     const isOfFile =
       error instanceof MissingIndexFileError ||
       error instanceof KeyFormatError ||
       (error as { errcode?: number }).errcode !== undefined;
     if (!isOfFile) return error;
+    const found = this.options.catalogue.find(index.id);
+    if (found === undefined || found.progress?.isDropped) return doesNotExist(index.name);
     this.options.damaged(index, error as Error);
     const text = `index ${index.name} cannot be read and is built again: ${(error as Error).message}`;
     return sqlErrorWith(5000, { isRetryable: true }, text);
   }
 }
+
+const doesNotExist = (name: string): Error => sqlErrorWith(12016, { cause: `index ${name} does not exist` });
 
 const hasChanges = ({ changed }: IndexScan): boolean => changed !== undefined && changed.size > 0;
 

@@ -133,6 +133,7 @@ export class BucketIndexes {
     // Indexes that become damaged or unwanted while groups stop belong to the next reconciliation.
     await this.stopGroups(new Set(gone.values()));
     for (const [id, index] of gone) {
+      if (!wantedIds.has(id)) index.progress.markDropped();
       this.close(id, index);
       this.damaged.delete(id);
       this.options.store.remove(this.options.bucket.uuid, id);

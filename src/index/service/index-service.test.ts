@@ -9,6 +9,7 @@ import { eventually } from '../../../test/support/node-process.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 import { KeyReader } from '../keys/key-reader.ts';
+import { IndexProgress } from '../shared/index-progress.ts';
 
 /** Ids of collections. */
 const orders = 8;
@@ -103,8 +104,10 @@ test('the file of a deferred index is created by its build, and removed with the
   await indexes.apply([{ definition: deferred, isBuilt: true }]);
   await indexes.online(deferred);
   assert.deepEqual(rowsOf(indexes, deferred), ['1=a']);
+  const shared = indexes.reportOf(deferred)?.shared;
   await indexes.want();
   assert.throws(() => rowsOf(indexes, deferred), /does not exist/);
+  assert.equal(new IndexProgress(shared).isDropped, true);
   client.close();
 });
 
@@ -133,8 +136,10 @@ test('a file that a reader reports as unusable is built again', async () => {
   const byN = aDefinition(['`n`']);
   await indexes.want(byN);
   await indexes.online(byN);
+  const shared = indexes.reportOf(byN)?.shared;
   await indexes.service.replaceFile('b0', byN.id);
   await indexes.online(byN);
+  assert.equal(new IndexProgress(shared).isDropped, false);
   assert.deepEqual(rowsOf(indexes, byN), ['1=a']);
   client.close();
 });

@@ -19,7 +19,7 @@ export interface ScanFigures {
 /** The state of an index that cannot be scanned yet. */
 export const noScans: ScanFigures = { rows: 0, lastScanMs: 0, scans: 0, scannedRows: 0, scanMicros: 0 };
 
-/** Indexes of 64-bit words in the header. The first one has two 32-bit words: a counter of commits, and one unused. */
+/** Indexes of 64-bit words in the header. The first one has two 32-bit words: a counter of commits, and whether the index was dropped. */
 const Word = { rows: 1, lastScanMs: 2, scans: 3, scannedRows: 4, scanMicros: 5 } as const;
 
 export class IndexProgress {
@@ -113,6 +113,15 @@ export class IndexProgress {
   async changed(commits: number, timeoutMs: number): Promise<void> {
     const waiting = Atomics.waitAsync(this.counter, 0, commits, timeoutMs);
     if (waiting.async) await waiting.value;
+  }
+
+  /** Set before the file of a dropped index is removed: scans then report the drop, not a missing file. */
+  get isDropped(): boolean {
+    return Atomics.load(this.counter, 1) === 1;
+  }
+
+  markDropped(): void {
+    Atomics.store(this.counter, 1, 1);
   }
 
   private get(word: number): number {
