@@ -11,21 +11,29 @@ const vbuckets = 1024;
 /** Enough for many turns in which their events are recorded. */
 const collections = 60;
 
-const manifest: Manifest = {
-  uid: '2',
+const firstId = 8;
+
+/** The collections from `first` on. */
+const manifestOf = (uid: string, first: number): Manifest => ({
+  uid,
   scopes: [
     {
       name: '_default',
       uid: '0',
       collections: [
         { name: '_default', uid: '0' },
-        ...Array.from({ length: collections }, (_, i) => ({ name: `c${i}`, uid: (8 + i).toString(16) })),
-      ],
+        ...Array.from({ length: collections }, (_, i) => ({
+          name: `c${i}`,
+          uid: (firstId + i).toString(16),
+        })),
+      ].filter((_, at) => at === 0 || at > first),
     },
   ],
-};
+});
 
-for (const type of ['native', 'ephemeral'] as const)
+const manifest = manifestOf('2', 0);
+
+for (const type of ['native', 'ephemeral'] as const) {
   test(`${type}: seqnos of all vbuckets include the events of the manifest that clients see`, async () => {
     const desired = (present: Manifest) => aDesired({ buckets: [aBucket('b', { type, manifest: present })] });
     await using service = await startService(desired(defaultManifest));
@@ -39,3 +47,20 @@ for (const type of ['native', 'ephemeral'] as const)
     );
     assert.deepEqual(found, new Array<number>(vbuckets).fill(collections));
   });
+
+  test(`${type}: a collection that is dropped while its seqnos wait for events is unknown`, async () => {
+    const desired = (present: Manifest) => aDesired({ buckets: [aBucket('b', { type, manifest: present })] });
+    await using service = await startService(desired(defaultManifest));
+    const [kv, other] = [await service.ready(), await service.ready()];
+    await service.service.apply(desired(manifest));
+    const extras = Buffer.alloc(8);
+    extras.writeUInt32BE(firstId, 4);
+    const asked = kv.ask({ opcode, extras });
+    // With this reply, the request was read, while the events of its manifest are recorded; those of the next one follow.
+    await other.ask({ opcode: 0xba });
+    await service.service.apply(desired(manifestOf('3', 1)));
+    const { status, value } = await asked;
+    assert.equal(status, Status.unknownCollection);
+    assert.equal(JSON.parse(value.toString()).manifest_uid, '3');
+  });
+}

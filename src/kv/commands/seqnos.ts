@@ -2,6 +2,7 @@
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
+import type { EventProgress } from '../data/change-source.ts';
 import type { Documents } from '../data/documents.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
@@ -57,14 +58,18 @@ export function getAllVbSeqnos(request: Request): CommandResult {
   const collection = readCollection(request);
   const status = collection === null ? Status.success : checkCollection(request, collection);
   if (status !== Status.success) return status;
-  request.workBytes += documents.vbucketCount * vbucketWork;
   const events = request.bucket.engine?.changes?.events;
-  if (!events?.isBehind) return replyValue(request, encodeSeqnos(documents, state, collection));
-  const heldReply = request.connection.holdReply(request, true);
-  events.whenRecordedOrAfter(eventsLimitMs, () => {
-    heldReply.value = encodeSeqnos(documents, state, collection);
-    heldReply.resolve(Status.success);
-  });
+  if (events?.isBehind && request.resumed === null) return whenRecorded(request, events);
+  request.workBytes += documents.vbucketCount * vbucketWork;
+  return replyValue(request, encodeSeqnos(documents, state, collection));
+}
+
+/** Runs the request again once the events are recorded: its collection may have been dropped meanwhile. */
+function whenRecorded(request: Request, events: EventProgress): Outcome {
+  const { connection, frame } = request;
+  const heldReply = connection.holdReply(request, true);
+  heldReply.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  events.whenRecordedOrAfter(eventsLimitMs, () => heldReply.resolve(Status.success));
   return Outcome.later;
 }
 
