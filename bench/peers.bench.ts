@@ -1,4 +1,4 @@
-// Divan beside other servers, in turns on the same machine: keys (memcached, Redis, an echo server), TLS, durable writes (Redis that syncs
+// Divan compared with other servers, interleaved on the same machine: keys (memcached, Redis, an echo server), TLS, durable writes (Redis that syncs
 // always, plain SQLite), queries (PostgreSQL), REST (a constant answer) and the start (an empty program), and of busy nodes. `-- peers rest many` measures only these groups. A full run writes its figures to
 // `bench/results`, from which `npm run docs` makes docs/reference/performance.md. A server that is not installed is skipped.
 import { loadavg } from 'node:os';

@@ -1,4 +1,4 @@
-// Measures a node and its peer in turns: operations for each second of processor time of the server, and latencies.
+// Measures a node and its peer in interleaved runs: operations for each second of processor time of the server, and latencies.
 import { fineServerMs, serverMs } from './server-time.ts';
 
 interface Server {
@@ -67,7 +67,7 @@ export async function compared(
   return ours;
 }
 
-/** Repeats the works in turns until each has run this many times, at most for `msMax`. Says how often each has run. */
+/** Runs every work once in each round, for `times` rounds or at most for `msMax`. Prints how often each has run. */
 export async function warmUp(
   works: readonly Work[],
   { times, msMax }: { readonly times: number; readonly msMax: number },

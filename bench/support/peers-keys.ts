@@ -1,4 +1,4 @@
-// Reads and writes of keys, and durable writes, in turns against each server.
+// Reads and writes of keys, and durable writes, interleaved against each server.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

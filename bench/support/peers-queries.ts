@@ -1,4 +1,4 @@
-// Prepared statements beside PostgreSQL, in turns: a document by its key, and ten by an index.
+// Prepared statements compared with PostgreSQL, interleaved: a document by its key, and ten by an index.
 import pg from 'pg';
 import { administrator, NodeProcess } from '../../test/support/node-process.ts';
 import { Postgres, postgresPrograms } from '../../test/support/postgres.ts';

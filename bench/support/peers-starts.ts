@@ -1,4 +1,4 @@
-// The start of a node on an empty folder beside an empty Node program, in turns, and the memory of both.
+// The start of a node on an empty folder compared with that of an empty Node program, interleaved, and the memory of both.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,15 +1,15 @@
-// The collector runs because of the memory that was dropped, not because of other objects: there are nearly none.
+// In these tests only the dropped shared memory can make the garbage collector run: there are nearly no other objects.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pagedMemory, reportToCollector, sharedMemory } from './shared-memory.ts';
 
 const mebibyte = 1024 * 1024;
-/** If the collector did not count the buffers, it would free none of this number of them. */
+/** How many memories a test drops at most. A collector that does not count their sizes does not run within this number. */
 const takenMax = 1024;
 
 /**
- * Drops memory that `take` returns, until 32 of them are collected. The collector marks beside the program, and on a busy machine it
- * completes that a while after the allocation that began it.
+ * Drops memory that `take` returns, until 32 of them are collected. They are not collected at once: the collector marks concurrently, and on
+ * a busy machine it completes a while after the allocation that began the collection.
  *
  * @returns how many were collected
  */

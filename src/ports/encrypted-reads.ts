@@ -1,11 +1,12 @@
-// Reads of TLS sockets into a buffer that the caller owns. An event and a buffer of its own for each chunk take as long as a request. Node has no
-// public option that sets the reader of a server's socket, so this code sets the members that a socket with the option `onread` has.
+// Reads of TLS sockets into a buffer that the caller owns. Node's own way, an event and a new buffer for each chunk, costs as much time as a small
+// request. A client socket avoids it with the option `onread`; for a server's socket there is no public option, so this code sets the members that
+// `onread` sets.
 import type { Socket } from 'node:net';
 
 /** The first `length` bytes arrived. They are valid during the call. False: read no further until the socket is resumed. */
 export type TakeBytes = (bytes: Buffer, length: number) => boolean;
 
-/** Private members of a socket's handle. */
+/** The private member of a socket that holds its handle, and the member of the handle that is used here. */
 interface SocketInternals {
   _handle: { useUserBuffer?(buffer: Buffer): void } | null;
 }

@@ -263,7 +263,7 @@ export class Repository {
     }
   }
 
-  /** What `finish` and `replaceManifest` write, made in turns. @throws ArchiveError for a manifest that could not be read */
+  /** The text that `finish` and `replaceManifest` write, made in several turns of the thread. @throws ArchiveError for a manifest that could not be read */
   manifestText(manifest: BackupManifest, clock: Pick<Clock, 'soon'>): Promise<string> {
     return manifestTextInTurns(manifest, this.manifestPath(manifest), clock);
   }

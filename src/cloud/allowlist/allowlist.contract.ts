@@ -22,13 +22,8 @@ const duration = () =>
 const rules = { cidrBlock: cidrBlock(), ruleType: oneOf(['temporary', 'permanent']) };
 const optional = { comment: text(0, commentMax).optional(), duration: duration().optional() };
 
-const durationFitsType = ({
-  ruleType,
-  duration: durationHours,
-}: {
-  ruleType: string;
-  duration?: string | undefined;
-}): boolean => (ruleType === 'temporary') === (durationHours !== undefined);
+const durationFitsType = (entry: { ruleType: string; duration?: string | undefined }): boolean =>
+  (entry.ruleType === 'temporary') === (entry.duration !== undefined);
 const durationRule = { path: ['duration'], error: 'must be given with a temporary entry, and with no other' };
 
 export const appendAllowListRequest = component('AppendAllowListRequest', { ...rules, ...optional }).refine(

@@ -5,7 +5,7 @@ export const certificatesKey = 'certificates';
 
 export interface CertificatesState {
   nextId: number;
-  /** In the order of their addition; the last one is the cluster's root. */
+  /** In the order of their addition; REST shows the last one as the cluster's root certificate. */
   authorities: StoredAuthority[];
   /** By node uuid. */
   nodes: Record<string, StoredNodeCertificate>;
@@ -42,7 +42,7 @@ export interface StoredNodeCertificate {
 
 export const noCertificates: CertificatesState = { nextId: 0, authorities: [], nodes: {} };
 
-/** The newest authority that signs the nodes' own certificates. */
+/** The authority that signs generated certificates of nodes: the newest one whose private key the cluster has. */
 export const signerOf = (state: CertificatesState): StoredAuthority | undefined =>
   state.authorities.findLast((authority) => authority.key !== null);
 

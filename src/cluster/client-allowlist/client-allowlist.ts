@@ -7,7 +7,7 @@ import type { ChangeNotifier } from '../config/until.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 
 interface StoredAllowlist {
-  /** Null: every address. */
+  /** Null: no list is set. Then every address is admitted or, on a node with an operator's address, only that one. */
   entries: string[] | null;
 }
 
@@ -21,7 +21,7 @@ export class ClientAllowlist implements ChangeNotifier {
   readonly #settings: SettingsStore;
   readonly #operatorAddress: string | undefined;
 
-  /** `operatorAddress` is always admitted, and without a list no other address is. */
+  /** `operatorAddress`, if given, is always admitted; without a list it is the only one. */
   constructor(store: ConfigStore, operatorAddress: string | undefined) {
     this.#setting = new WatchedSetting<StoredAllowlist>(store, name, noList);
     this.#settings = new SettingsStore(store);

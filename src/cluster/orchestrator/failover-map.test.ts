@@ -48,13 +48,13 @@ describe('failover of a map', () => {
     assert.deepEqual(failedOver(placement, 'a', { positions: { c: at(1, 1) } }).shard.chain, [2, 1, -1]);
   });
 
-  it('keeps the last node that was the active, where the one that was promoted in its place fails too', () => {
+  it('keeps the last node that confirmed as the active, where the one that was promoted in its place fails before it confirms', () => {
     const { shard } = failedOver(placement, 'a');
     assert.deepEqual(failedOver(shard, 'b').shard.lastActive, { node: 'a', epoch: 5 });
     const confirmed = { ...shard, confirmed: 'boot b' };
     assert.deepEqual(failedOver(confirmed, 'b').shard.lastActive, { node: 'b', epoch: 5 });
     assert.deepEqual(failedOver(shard, 'b', { allowUnsafe: true }).shard.lastActive, { node: 'a', epoch: 5 });
-    // A node of an older version confirmed and failed over; it left what it does not know as it was.
+    // The epoch does not fit: a node of an older version did the last failover, and left `lastActive`, which it does not know, unchanged.
     assert.equal(failedOver({ ...shard, epoch: 6 }, 'b').shard.lastActive, undefined);
     assert.equal(
       failedOver({ ...shard, inSync: [[0, 'boot a']] }, 'b', { allowUnsafe: true }).shard.lastActive,
@@ -87,7 +87,7 @@ describe('failover of a map', () => {
     ]);
   });
 
-  it('frees a restarted active of the members that it waits for only where that is allowed', () => {
+  it('removes failed members that a restarted active waits for from the in-sync set only where that is allowed', () => {
     const restarted = 'a c';
     const refused = failedOver(placement, 'b', { restarted });
     assert.deepEqual([refused.shard, refused.unsafe], [placement, [0]]);

@@ -5,7 +5,7 @@ import { getCiphers } from 'node:tls';
 import { needs } from '../../../test/support/needs.ts';
 import { CipherNames, ianaName } from './cipher-names.ts';
 
-/** Suites that authenticate the server without a certificate, or with too short tags. */
+/** Suites that `ianaName` leaves out: those in which the server has no certificate, and those with short authentication tags (CCM-8). */
 const unnamed = /psk|srp|ccm_?8|^a?null|adh|aecdh/i;
 
 describe('names of cipher suites', () => {

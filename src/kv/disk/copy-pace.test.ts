@@ -11,7 +11,7 @@ function aPace() {
   const clock = new ManualClock();
   const pace = new CopyPace(clock);
   let isDone = false;
-  /** Copies a page, which takes `ms`; the commits that a test begins run beside it. */
+  /** Copies a page, which takes `ms`; the commits that a test begins run meanwhile. */
   const page = (ms: number, { isOutrun = false, signal = noSignal } = {}): Promise<unknown> => {
     isDone = false;
     const copied = pace.page(async () => {
@@ -35,7 +35,7 @@ function aPace() {
 }
 
 describe('the pace of a copy', () => {
-  it('rests after a page as long as commits ran beside it', async () => {
+  it('rests after a page as long as commits ran during its copy', async () => {
     const { clock, page, aCommit, isDone } = aPace();
     const commits = [aCommit(), aCommit()];
     const copied = page(10);

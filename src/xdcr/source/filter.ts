@@ -59,7 +59,7 @@ export function sentValue(
   return valueForTarget(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, figures);
 }
 
-/** The routes that a change takes: a version takes those whose filter it matches, a deletion takes all. */
+/** The routes that a change takes: a mutation takes those whose filter it matches, deletions and expirations take all. */
 export function routesTaken(
   document: ChangedDocument,
   routes: readonly Route[],
