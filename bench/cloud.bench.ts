@@ -157,7 +157,7 @@ async function besideWrites(database: string, { ready: { api, token } }: CloudPr
   const perSecond = (writes / (performance.now() - began)) * 1000;
   await written;
   console.log(
-    `${database}: GET /v2/clusters ${lists.perSecond.toFixed(0)}/s, p99 ${lists.p99Ms.toFixed(1)} ms, beside ${perSecond.toFixed(0)} writes a second, the slowest ${slowest.toFixed(0)} ms`,
+    `${database}: GET /v2/clusters ${lists.perSecond.toFixed(0)}/s, p99 ${lists.p99Ms.toFixed(1)} ms, during ${perSecond.toFixed(0)} writes a second, the slowest ${slowest.toFixed(0)} ms`,
   );
 }
 

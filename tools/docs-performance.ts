@@ -11,7 +11,7 @@ const groups: Readonly<Record<string, { title: string; about: string }>> = {
   encryption: {
     title: 'TLS',
     about:
-      'The same requests to an ephemeral bucket, plain and over TLS, beside an echo server of Node with both. The generator encrypts as well, on the same processors: compare the processor time.',
+      'The same requests to an ephemeral bucket, plain and over TLS, compared with an echo server of Node with both. The generator encrypts as well, on the same processors: compare the processor time.',
   },
   'durable writes': {
     title: 'Durable writes',

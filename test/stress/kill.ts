@@ -72,7 +72,7 @@ async function compactUntilStopped(node: NodeProcess, state: { isStopped: boolea
   }
 }
 
-/** The timeout ends only writes that hang: the writers wait for none once the node has ended. */
+/** The timeout ends only writes that hang in a running node: once the node has ended, the writers no longer wait for their writes. */
 const durable = { durabilityLevel: DurabilityLevel.PersistToMajority, timeout: 60_000 };
 
 interface LoadState {

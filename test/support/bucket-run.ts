@@ -61,7 +61,7 @@ export class BucketRun extends ComparedBucket {
         const states = this.states(place);
         const allows = (state: State): Status[] => storeAnswers(state, { mode, cas, overTombstone });
         const isUpdate = mode !== StoreMode.remove;
-        if (!this.isChange(place, status, { allows, durability, isUpdate })) return;
+        if (!this.changeSucceeded(place, status, { allows, durability, isUpdate })) return;
         const old = this.model.get(place);
         const isThere = old !== undefined && states[0]?.kind === 'live';
         const keeps = keepXattrs && isThere && datatype === Datatype.raw && isUpdate;
@@ -87,7 +87,7 @@ export class BucketRun extends ComparedBucket {
       () => b.remove(place.key, { vb: place.vb, casHi, casLo, durability }),
       (status) => {
         const allows = (state: State): Status[] => changeAnswers(state, cas);
-        if (!this.isChange(place, status, { allows, durability, isUpdate: false })) return;
+        if (!this.changeSucceeded(place, status, { allows, durability, isUpdate: false })) return;
         const { content, rev } = this.model.get(place) as Doc;
         this.changed(place, {
           content: tombstoneOf(content),
@@ -108,7 +108,7 @@ export class BucketRun extends ComparedBucket {
       (status) => {
         const allows = (state: State): Status[] => changeAnswers(state, '');
         if (
-          !this.isChange(place, status, {
+          !this.changeSucceeded(place, status, {
             allows,
             durability,
             isUpdate: durability > DurabilityLevel.majority,
@@ -138,7 +138,7 @@ export class BucketRun extends ComparedBucket {
         const answers = this.model.isPending(place)
           ? [Status.syncWriteInProgress]
           : this.states(place).flatMap((state) => changeAnswers(state, ''));
-        this.isOneOf(status, answers);
+        this.assertOneOf(status, answers);
         if (status !== Status.success) return;
         const doc = this.model.get(place) as Doc;
         assert.equal(b.value, textOf(doc.content), 'a lock shows the value');
@@ -159,7 +159,7 @@ export class BucketRun extends ComparedBucket {
       () => b.unlock(place.key, casHi, casLo, place.vb),
       (status) => {
         if (this.isGone(place)) return;
-        this.isOneOf(
+        this.assertOneOf(
           status,
           this.states(place).flatMap((state) => this.unlockAnswers(place, state, cas)),
         );

@@ -224,17 +224,17 @@ export class ComparedBucket {
     return !this.collections.some((id) => isOf(place, id));
   }
 
-  protected isOneOf(status: Status, answers: readonly Status[]): void {
+  protected assertOneOf(status: Status, answers: readonly Status[]): void {
     assert.ok(answers.includes(status), `answered ${status}, expected one of ${[...new Set(answers)]}`);
   }
 
   /** Returns whether the change succeeded; asserts that its failure is allowed. */
-  protected isChange(
+  protected changeSucceeded(
     place: Place,
     status: Status,
     by: { allows: (state: State) => Status[]; durability: DurabilityLevel; isUpdate: boolean },
   ): boolean {
-    this.isOneOf(status, this.changeAnswers(place, by));
+    this.assertOneOf(status, this.changeAnswers(place, by));
     return status === Status.success;
   }
 

@@ -140,7 +140,8 @@ async function requireChanged(
 
 /**
  * Deletes a bucket and the access of users to it. For an unknown bucket it deletes the access too, and then throws: the bucket may be
- * one whose earlier deletion succeeded without an answer. After an unanswered deletion the users are confirmed later.
+ * one whose earlier deletion succeeded without an answer. When the outcome of a deletion is unknown, the users with access to the bucket are
+ * recorded as unconfirmed, and sent to the node again later.
  */
 export async function deleteBucketAndAccess(
   cluster: ReadyCluster,
@@ -158,7 +159,7 @@ export async function deleteBucketAndAccess(
   await users.removeBucketAccess(cluster, name);
 }
 
-/** Creates a bucket that does not have the users of an earlier one, whose deletion the node never answered. */
+/** Creates a bucket, after removing the access of users to an earlier one of that name whose deletion the node never answered. */
 export async function createBucketAnew(
   cluster: ReadyCluster,
   users: Pick<DatabaseUsersService, 'hasBucketAccess' | 'removeBucketAccess'>,

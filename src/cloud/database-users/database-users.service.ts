@@ -85,7 +85,7 @@ export class DatabaseUsersService {
     return rows.some((user) => accessIn(user).some((entry) => entry.bucketName === bucketName));
   }
 
-  /** Call when the outcome of a bucket's deletion is unknown: its users are confirmed later, without access to it if it is gone then. */
+  /** Call when the outcome of a bucket's deletion is unknown: its users are sent to the node again later, without access to it if it is gone then. */
   async bucketDeletionUnconfirmed(cluster: ReadyCluster, bucketName: string): Promise<void> {
     if (bucketName === everyName) return;
     for (const user of await this.rows(cluster.row.id).execute())

@@ -10,7 +10,7 @@ export interface LaneLease {
 
 export class LanePool {
   private readonly startLane: () => Lane;
-  /** Lanes that stay when they are idle. */
+  /** Whether idle lanes stay; otherwise a lane ends with its last call. */
   private readonly keepsIdle: boolean;
   private sizeMax = 1;
   private leases: LaneLease[] = [];

@@ -136,7 +136,7 @@ test('sends each stream the events of its own scope or collections, and ends it 
   assert.equal(plain.events.length, 0);
 });
 
-test('sends changes of collections only to clients that requested tables', async () => {
+test('sends the events of changed collections only to clients that requested events as FlatBuffers tables', async () => {
   await using service = await startService(desired('4', shop(['8', 'orders', 60])));
   const client = await streaming(service, 'tables', { flatbuffers_system_events: 'true' });
   const plain = await streaming(service, 'plain');

@@ -15,7 +15,7 @@ function someSessions() {
   return { clock, sessions: new AdvisorSessions(clock, realRandom) };
 }
 
-test('a session counts each statement of its query context until its time is over', () => {
+test('a session counts the runs of each statement in each query context until its time is over', () => {
   const { clock, sessions } = someSessions();
   assert.equal(sessions.areCollecting, false);
   const session = sessions.start(options);

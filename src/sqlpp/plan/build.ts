@@ -30,7 +30,7 @@ export function planSelect(planning: PlanningContext, select: LogicalSelect): Qu
   return { block, ...plan };
 }
 
-/** Slots that are set in the first row: captured values and WITH. */
+/** Slots that are set before the first operator of FROM runs: captured values and WITH. */
 function seedSlots(select: LogicalSelect): Set<number> {
   return new Set([
     ...select.block.captures.map((capture) => capture.slot),
@@ -124,7 +124,7 @@ function finishSelect(
   return orderedPlan(distinct, order, limit, offset);
 }
 
-/** Replaces LET variables by their expressions, except volatile and expensive ones, so that indexes can serve them. */
+/** Replaces LET variables by their expressions, so that indexes can serve them; not by volatile expressions, subqueries and calls of user functions. */
 function inlineLet(conjunct: Expression, bindings: readonly SlotBinding[]): Expression {
   if (bindings.length === 0) return conjunct;
   return replace(conjunct, (node) => {
@@ -201,7 +201,10 @@ function termPlan(
   }
 }
 
-/** OFFSET and LIMIT that a scan applies, but not for all values of its bounds. */
+/**
+ * OFFSET and LIMIT for a scan that applies them itself, unless one of its bounds is an array or an object when the statement runs: then
+ * these operators apply them.
+ */
 function limitedUnlessPushed(
   { nestableBounds: unlessNested }: Access,
   input: Operator,
