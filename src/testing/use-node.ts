@@ -9,12 +9,12 @@ import type {
   UsedNode,
 } from './types.ts';
 
-/** Added to the time that a start may take, so that the error is that of startNode(). */
-const stopMs = 5_000;
+/** By how much the timeout of the hooks is longer than that of a start, so that a failed start is reported by startNode(), not as a timeout. */
+const hookMarginMs = 5_000;
 
 export function useNode(hooks: TestHooks, options: StartNodeOptions = {}): UsedNode {
   const { beforeEach } = hooks;
-  const timeoutMs = (options.startMs ?? startMsDefault) + stopMs;
+  const timeoutMs = (options.startMs ?? startMsDefault) + hookMarginMs;
   const before = hooks.before ?? withTime(hooks.beforeAll, timeoutMs);
   const after = hooks.after ?? withTime(hooks.afterAll, timeoutMs);
   if (before === undefined) throw new TypeError('useNode: before (or beforeAll) is missing');

@@ -1,4 +1,5 @@
-// Node `a` of a cluster, as far as it moves the configuration between a founder and NATS servers of the nodes. The others are functions.
+// Node `a` of a cluster: its part that moves the configuration between a founder and NATS servers of the nodes. The other nodes are simulated
+// by functions that answer its requests.
 import assert from 'node:assert/strict';
 import { SecretBox } from '#auth/secret-box.ts';
 import type { ClusterState, NodeState } from '#cluster/config/cluster-state.ts';
@@ -48,11 +49,11 @@ interface Settings {
   servers?: string[];
   wantsServers?: boolean;
   runsServer?: boolean;
-  /** By node: what it answers to a request. */
+  /** By node: the function that answers the requests of `a`. */
   answers?: Record<string, (name: string, body: unknown) => unknown>;
   /** The answer of this node to a node of an earlier epoch, while a founder has the configuration. */
   founderNotice?: FounderNotice;
-  /** How the end of the store on the servers fails. */
+  /** Called when the configuration returns to the founder, before the store on the servers ends; makes that fail by rejecting. */
   returning?: () => Promise<void>;
 }
 

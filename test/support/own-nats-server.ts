@@ -1,4 +1,4 @@
-// The NATS server that a node runs beside itself, as faults reach it.
+// The NATS server that a node runs as a process of its own, for tests that kill or pause it.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -193,7 +193,7 @@ test('shows sections of the services: of the node, and the indexes and replicati
   assert.deepEqual(replications['replication_changes_left'], [6, 7]);
 });
 
-test('knows no section of a service that there is not', () => {
+test('has no section for services that do not exist', () => {
   for (const name of ['b', '@fts', '@cbas-b', '@', '@queries']) assert.equal(serviceSection(name), null);
 });
 

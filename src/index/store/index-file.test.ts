@@ -53,7 +53,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 12 },
 );
 
-test('a file has the rows of the newest version of each document after random changes', () => {
+test('after random changes a file has the rows of the newest version of each document', () => {
   const seed = printedSeed(console.log);
   fc.assert(
     fc.property(steps, (history) => {

@@ -15,7 +15,7 @@ for (const [condition, predicate] of [
   ['type = "a" AND p > 0', 'type = "a" AND p > 0'],
   ['type = "a" AND p > 0', 'p > 0 AND type = "a" AND p < 7'],
 ] as const)
-  test(`an index for ${condition} is used for ${predicate}, and has the rows of a scan without it`, async () => {
+  test(`an index for ${condition} is used for ${predicate}, and returns the same rows as a scan without it`, async () => {
     const datastore = new MemoryDatastore();
     const keyspace = datastore.add('t');
     for (const [n, document] of documents.entries()) datastore.put(keyspace, `k${n}`, document);

@@ -81,7 +81,7 @@ test('very many comparisons of a path with constants become one list', () => {
   assert.ok(kept.kind === 'logical' && kept.operands.length === foldedFrom, 'each has a value of its own');
 });
 
-test('a statement with a long list has the rows of one with a parameter, with and without an index', async () => {
+test('a statement with a long list returns the same rows as one with a parameter, with and without an index', async () => {
   const datastore = new MemoryDatastore();
   const keyspace = datastore.add('t');
   const values = [0, 5, 1024, 2000, 'a', null, true, [1], { b: 1 }, 1.5];

@@ -91,7 +91,7 @@ describe('every page of the console of the cloud', { skip: needs('chromium') }, 
     await eventually(async () => assert.equal(await chosen.textContent(), 'typed'));
   });
 
-  it('shows a long list page by page, and the last page that is left', async () => {
+  it('shows a long list page by page, and the new last page once the page that was shown no longer exists', async () => {
     const names = Array.from({ length: 41 }, (_, number) => `many-${String(number).padStart(2, '0')}`);
     for (const name of names) {
       const { status } = await cloud.request('POST', '/v2/projects', { name });
@@ -113,6 +113,7 @@ describe('every page of the console of the cloud', { skip: needs('chromium') }, 
     const { body } = await cloud.request('GET', '/v2/projects?perPage=100&sortBy=name.asc');
     for (const { id, name } of body.data)
       if (name.startsWith('many')) await cloud.request('DELETE', `/v2/projects/${id}`);
+    // Makes the page read its list again.
     await page.evaluate("dispatchEvent(new Event('divan-signed-in-again'))");
     await page.getByRole('link', { name: 'project of orders' }).waitFor();
   });
