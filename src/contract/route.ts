@@ -33,7 +33,7 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   /** Path with parameters: `/pools/default/buckets/:bucket`. A HEAD request is served as GET. */
   readonly path: string;
   readonly access: Access;
-  /** The parameter `:bucket` may also be a section of the statistics, like `@query`, which no bucket is named; the handler refuses unknown ones. */
+  /** The parameter `:bucket` may also be a section of the statistics, like `@query`, which is no valid name of a bucket; the handler refuses unknown sections. */
   readonly acceptsSections?: boolean;
   /**
    * Open until the first administrator's credentials are set (any `Authorization` is ignored). If those credentials were given at the

@@ -6,7 +6,7 @@ import { defineOperation } from '../http/operation.ts';
 const roles = ['data_writer', 'data_reader'] as const;
 const role = choice('bucketRoleTypes', roles);
 const v3Role = choice('v3BucketRoles', roles);
-const bucketsRight = 'must be a list of buckets with roles';
+const bucketsProblem = 'must be a list of buckets with roles';
 const username = () => text(1, 128);
 const password = () => text(1, 1024);
 
@@ -38,7 +38,7 @@ export interface Access {
 }
 
 const accessRules = {
-  buckets: z.array(bucketRoleRequest, bucketsRight).optional(),
+  buckets: z.array(bucketRoleRequest, bucketsProblem).optional(),
   allBucketsAccess: role.optional(),
 };
 
@@ -72,7 +72,7 @@ const v3CreateClusterUserRequest = component('V3CreateClusterUserRequest', {
         }).refine(({ name: bucket, scope }) => isInOneBucket({ bucket, scope }), scopeRule),
         bucketRoleRequest,
       ]),
-      bucketsRight,
+      bucketsProblem,
     )
     .optional(),
 });

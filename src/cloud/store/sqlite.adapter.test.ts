@@ -48,7 +48,7 @@ test('keeps nothing of a transaction that was rolled back', async (t) => {
   assert.deepEqual(await names(), []);
 });
 
-test('the state differs after each write of any process, and stays the same until then', async (t) => {
+test('the state that the store reports differs after each write of any process, and stays the same until then', async (t) => {
   const { store, state, path, names } = await aStore(t);
   const other = new DatabaseSync(path);
   const seen = new Set<unknown>();
@@ -68,7 +68,7 @@ test('the state differs after each write of any process, and stays the same unti
   other.close();
 });
 
-test('repeats no state while an open transaction hides the writes of other processes', async (t) => {
+test('the store reports a different state each time while an open transaction hides the writes of other processes', async (t) => {
   const { store, state, path } = await aStore(t);
   const other = new DatabaseSync(path);
   const before = state.read();

@@ -1,5 +1,6 @@
-// Gives a server of the configuration to another node where its node was failed over or leaves, and removes servers from the group that no node
-// runs any more: a lost one counts until then, so that the loss of the next one could stop all changes.
+// If a node that runs a NATS server of the configuration was failed over or leaves the cluster, starts a server on another node in its place. Then
+// removes the servers that no node runs any more from the group of servers: until then they count for its majority, so that the loss of one more
+// server could stop all changes.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -68,7 +69,7 @@ export class ServerReplacement {
     return this.#checks.stop();
   }
 
-  /** Starts a server on another node than these in place of that of `lost`. False: none can run one. */
+  /** Starts a server in place of that of the node `lost`, on a node that has none and is not among `leaving`. False: no node can run one. */
   async replace(lost: string, leaving: readonly NodeState[] = []): Promise<boolean> {
     const { log, offers, secrets, store, view } = this.#deps;
     const entry = await store.get<EngineRecord>(engineKey);

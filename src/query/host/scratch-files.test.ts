@@ -24,7 +24,7 @@ test('all temporary files together keep the bound, and a closed one frees its sp
   await second.close();
 });
 
-test('a disk that becomes full is named, and nothing is written in part', {
+test('the error says that the disk has become full, and nothing is written in part', {
   skip: needs('mount'),
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-scratch-'));

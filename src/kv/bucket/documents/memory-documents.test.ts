@@ -261,7 +261,7 @@ test('a cache ignores the vbucket that a client names', async () => {
   assert.equal(b.store('k', { durability: DurabilityLevel.majority }), Status.durabilityInvalidLevel);
 });
 
-test('without a disk memory meets majority, other levels are invalid; with replicas configured none is possible', async () => {
+test('without a disk the level majority is reached at once, and other levels are invalid; with a configured replica no level is possible', async () => {
   const b = await aBucket();
   assert.equal(b.store('k', { durability: DurabilityLevel.majority }), Status.success);
   assert.equal(b.result.pending, 0);
