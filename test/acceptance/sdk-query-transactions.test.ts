@@ -9,6 +9,7 @@ import {
   TransactionExpiredError,
   TransactionFailedError,
 } from 'couchbase';
+import { eventually } from '../support/node-process.ts';
 import { QueryClient } from '../support/query-client.ts';
 import { SdkNode } from '../support/sdk-node.ts';
 
@@ -134,5 +135,37 @@ describe('transactions of the SDK with queries', () => {
       assert.deepEqual(await query.rows('SELECT RAW v FROM b USE KEYS "s8"'), []);
     });
     assert.deepEqual(await query.rows('SELECT RAW v FROM b USE KEYS "s8"'), [8]);
+  });
+
+  test('statements over the whole bucket leave out the records of transactions, whichever way they read it', async () => {
+    await transactions().run(
+      async (attempt) => void (await attempt.insert(collection, 'recorded', { v: 1 })),
+    );
+    const query = async (statement: string) => (await sdk.cluster.query(statement)).rows;
+    const records = async (condition = '') =>
+      (await query(`SELECT RAW META().id FROM b${condition}`)).filter((id) => String(id).startsWith('_txn:'));
+    const record = '_txn:client-record';
+    await eventually(async () =>
+      assert.equal((await query(`SELECT META().id FROM b USE KEYS "${record}"`)).length, 1),
+    );
+    const isLeftOut = async () => {
+      assert.deepEqual(await records(), []);
+      assert.deepEqual(await records(' LIMIT 1000'), []);
+      assert.deepEqual(await records(' WHERE META().id LIKE "_txn:%"'), []);
+      assert.deepEqual(await records(' WHERE META().cas > 0 AND META().xattrs.attempts IS MISSING'), []);
+      await query('UPDATE b SET touched = true');
+      await query(
+        'MERGE INTO b USING b AS s ON META(s).id = META(b).id WHEN MATCHED THEN UPDATE SET b.merged = true',
+      );
+    };
+    await isLeftOut();
+    await query('CREATE PRIMARY INDEX ON b');
+    await query('CREATE INDEX ids ON b(META().id)');
+    await isLeftOut();
+    await query('DELETE FROM b WHERE touched');
+    assert.deepEqual(await query('SELECT RAW COUNT(*) FROM b WHERE META().id IS NOT MISSING'), [0]);
+    await query('DROP INDEX ids ON b');
+    await query('DROP PRIMARY INDEX ON b');
+    assert.equal(await isThere(record), true);
   });
 });

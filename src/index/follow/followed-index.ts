@@ -5,6 +5,7 @@
 import type { Change } from '#client/change.ts';
 import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
 import { vbucketCount } from '#client/document-key.ts';
+import { isTransactionRecordKey } from '#client/transaction-record.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import type { CompiledDefinition } from '../entries/compiled-definition.ts';
 import { RowMaker } from '../entries/row-maker.ts';
@@ -172,8 +173,8 @@ export class FollowedIndex {
     if (change.collectionId !== this.collectionId) return;
     this.changes++;
     const id = Buffer.from(change.keyBytes);
-    const exists = change.kind === 'mutation';
-    const keys = exists ? this.rows.keysOf(this.document.read(change), id) : [];
+    const isIndexed = change.kind === 'mutation' && (change.isJson || !isTransactionRecordKey(change.key));
+    const keys = isIndexed ? this.rows.keysOf(this.document.read(change), id) : [];
     if (!isFirst) this.pending.push({ id, keys });
     else if (keys.length > 0) this.staging.push({ id, keys });
   }

@@ -1,6 +1,7 @@
 // Documents of the engine over the data port: pipelined reads, writes with CAS and durability, scans by vbucket.
 import type { BucketClient, StoreRequest } from '#client/bucket-client.ts';
 import { attributeNameRule, isAttributeName, type PathWrite } from '#client/subdoc.ts';
+import { isTransactionRecordKey } from '#client/transaction-record.ts';
 import type {
   Documents,
   DocumentWrite,
@@ -139,7 +140,8 @@ export class WireDocuments implements Documents {
         ? new BatchedScan(batches, client, keyspace, options)
         : new CollectionScan(client, keyspace, options);
     try {
-      yield* scan.batches();
+      for await (const batch of scan.batches())
+        yield options.withTransactionRecords ? batch : withoutTransactionRecords(batch);
     } catch (error) {
       throw dataFailure(error, keyspace);
     } finally {
@@ -175,6 +177,13 @@ export class WireDocuments implements Documents {
     }
   }
 }
+
+const withoutTransactionRecords = (batch: readonly StoredDocument[]): readonly StoredDocument[] =>
+  batch.some(isTransactionRecord) ? batch.filter((document) => !isTransactionRecord(document)) : batch;
+
+/** In a scan of keys through the data port no document counts as JSON. */
+const isTransactionRecord = ({ id, isJson }: StoredDocument): boolean =>
+  isTransactionRecordKey(id) && !isJson;
 
 /** Whether a read requests more than documents with CAS and flags. */
 const needsParts = ({ xattrs = [], expiration }: Pick<ReadOptions, 'xattrs' | 'expiration'>): boolean =>

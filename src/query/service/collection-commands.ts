@@ -83,7 +83,8 @@ async function flush(
     throw sqlError(12003, `default:${name.bucket}.${name.scope}.${name.collection}`);
   const documents = new WireDocuments(service.deps.clients);
   const { signal } = context;
-  for await (const batch of documents.scan(keyspace, { keysOnly: true, signal })) {
+  const scan = { keysOnly: true, withTransactionRecords: true, signal };
+  for await (const batch of documents.scan(keyspace, scan)) {
     const deletions = batch.map(({ id }) => ({
       kind: 'delete' as const,
       id,

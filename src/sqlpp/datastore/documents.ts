@@ -28,6 +28,8 @@ export interface ReadOptions {
 export interface ScanOptions extends ReadOptions {
   /** Keys only: bodies are empty. */
   readonly keysOnly?: boolean;
+  /** Also the records in which transactions store their attempts; statements do not see them. */
+  readonly withTransactionRecords?: boolean;
 }
 
 export type Durability = 'none' | 'majority' | 'majorityAndPersistActive' | 'persistToMajority';

@@ -2,6 +2,7 @@
 
 import type { Change, ChangeKind } from '#client/change.ts';
 import { inflatedBytesMax } from '#client/fetched-document.ts';
+import { isTransactionRecordKey, transactionPrefix } from '#client/transaction-record.ts';
 import { snappyBound, snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
@@ -19,10 +20,7 @@ export interface OutgoingValue {
 const compressedBytesMin = 128;
 /** Larger values are sent uncompressed: compressing them would delay all others. */
 const compressedBytesMax = 1 << 20;
-/** Records of transactions, which mean nothing in another cluster. */
-const transactionRecord = /^_txn:(?:client-record|atr-\d{1,4}-#[0-9a-f]+)$/;
 const transactionXattr = Buffer.from('txn');
-const transactionPrefix = Buffer.from('_txn:');
 const xattrWalk = new XattrWalk();
 const filteredCounters = countersOf('filtered');
 
@@ -148,7 +146,7 @@ function filterCounterOf(
   const { kind, keyBytes } = change;
   if (keyBytes.subarray(0, transactionPrefix.length).equals(transactionPrefix)) {
     const key = keyBytes.toString();
-    if (transactionRecord.test(key))
+    if (isTransactionRecordKey(key))
       return key.startsWith('_txn:c') ? 'client_txn_docs_filtered' : 'atr_txn_docs_filtered';
   }
   if (settings.filterBinary && kind === 'mutation' && !change.isJson) return 'binary_filtered';
