@@ -1,6 +1,6 @@
 // Why a connection with TLS was not made, in words that say what to do.
 
-/** Codes of OpenSSL for a chain of certificates whose beginning is not trusted. */
+/** Codes of OpenSSL for a chain of certificates that leads to no trusted authority. */
 const unknownAuthority: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

@@ -127,7 +127,7 @@ test('a founder whose key does not decrypt the login of the servers does not sta
   });
 });
 
-test('a founder that the cluster has removed is told that, and not where the servers are', async () => {
+test('a founder that the cluster has removed gets the answer that it was removed, not the place of the servers', async () => {
   const b = { cluster: removed, isOnServers: true };
   assert.equal(await found({ b, c: b }), 'removed');
   // Another node was down, and knows an earlier epoch.

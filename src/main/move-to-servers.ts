@@ -56,7 +56,7 @@ export async function newStoreOn(
 export interface ContentMove {
   readonly record: EngineRecord;
   content(): Promise<readonly StoredRecord[]>;
-  /** Stores durably what a node needs that starts and finds the record in the present store. */
+  /** Stores durably what this node needs if its next start finds the record in the present store. */
   prepare(): void;
   /** Uses the new store from now on. */
   use(): Promise<void>;

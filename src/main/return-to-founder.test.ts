@@ -181,7 +181,7 @@ test('a founder that died after the last change begins with all that the servers
   withServers(async (servers, folderOf) => {
     const place = folderOf('a');
     const ended = await (await end(place, servers)).ended;
-    // A node that does not know of the end yet.
+    // The second time, a node that does not know of the end yet has changed the servers.
     for (const isLate of [false, true]) {
       if (isLate) servers.servers.write({ key: 'k', json: '"late"', writes: ['x'] }, 3);
       for (const when of ['nothing', 'before', 'after'] as const) {
@@ -199,7 +199,7 @@ test('a founder that died after the last change begins with all that the servers
     await assertFounder(place);
   }));
 
-test('a folder without what its node prepared is refused, with the way out', () =>
+test('a folder without what its node prepared is refused, with a message that says what to do', () =>
   withServers(async (servers, folderOf) => {
     const place = folderOf('a');
     await end(place, servers);
@@ -227,10 +227,10 @@ test('a member that died at any step follows the founder, from a copy where it k
     const behind = folderOf('b');
     assert.equal(await startAgain(behind, servers), 'member');
     assertMember(behind, false);
-    const told = folderOf('b');
-    recordNewFounder(told.file, own, 5);
-    assert.equal(told.file.founded?.epoch, 5);
-    assertMember(told, false);
+    const notified = folderOf('b');
+    recordNewFounder(notified.file, own, 5);
+    assert.equal(notified.file.founded?.epoch, 5);
+    assertMember(notified, false);
   }));
 
 test('what other nodes change between the copy and the last change is copied too', () =>

@@ -14,7 +14,7 @@ import { chromium } from './needs.ts';
 import { administrator } from './node-process.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
-/** Only a test that hangs ends so: a busy machine can be many times slower. */
+/** So long that only a test that hangs reaches it, also on a busy machine, which can be many times slower. */
 const waitMs = 120_000;
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 

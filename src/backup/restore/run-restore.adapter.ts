@@ -149,7 +149,7 @@ async function restoreFrom(
 const filterOf = ({ includes = [], excludes = [] }: RestoreRequest): NameFilter =>
   new NameFilter({ includes, excludes });
 
-/** Names of earlier backups may be excluded from being dropped. */
+/** With `removesCollections`, `excludes` may also name scopes and collections that only earlier backups have: they are then not dropped. */
 function chosenRecords(request: RestoreRequest, chain: readonly BackupManifest[]): BucketRecord[] {
   const [newest, ...others] = chain as [BackupManifest, ...BackupManifest[]];
   const records = chosenBuckets(newest, request.buckets);

@@ -1,8 +1,8 @@
 // While a cluster is upgraded node by node, nodes of two adjacent versions run in it. Each node publishes its version in its entry of the
-// configuration; the version of the cluster is the lowest of them. What only newer nodes know is used from the version on that has it.
+// configuration; the version of the cluster is the lowest of them. A feature that only newer nodes know is used once the cluster has its version.
 import type { NodeState } from './cluster-state.ts';
 
-/** What this source knows. A release that adds something which other nodes have to know raises it by one, and adds its name below. */
+/** The version that a node of this source publishes. A release that adds something which other nodes have to know raises it by one, and adds its name below. */
 export const ownVersion = 2;
 
 /** Version 1 is 0.2, whose nodes publish none. */

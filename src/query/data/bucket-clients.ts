@@ -77,7 +77,7 @@ export class BucketClients {
     return this.connected(bucket, bucket);
   }
 
-  /** The open connection that `of` would return, without waiting for a promise; null: none is open yet. */
+  /** The open connection that `clientOf` would return, without waiting for a promise; null: none is open yet. */
   openClient(bucket: string): BucketClient | null {
     const opening = this.clients.get(bucket);
     const open = opening && this.opened.get(opening);
