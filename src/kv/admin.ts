@@ -144,7 +144,7 @@ export interface KvStartOptions {
   /** If the replication port is in use, another one is opened: the other nodes learn it from the configuration. */
   isReplicationPortPreferred?: boolean;
   plainForThisMachineOnly?: boolean;
-  /** As in KvDesired, from the first connection. */
+  /** The same as `KvDesired.clients`; applies from the first connection. */
   clients?: readonly string[] | null;
   /** The lock file of the data folder: if another file replaces it, the data service stops writing. */
   lock?: OpenPlace;

@@ -10,7 +10,7 @@ import type { ReadyFile } from './ready.ts';
 import { StartError } from './start-error.ts';
 import type { UpOptions } from './up-options.ts';
 
-/** As many as a cluster of the hosted management API may have. */
+/** The maximum of nodes, the same as for a cluster of the hosted management API. */
 export const nodesMax = 27;
 const pauseMinMs = 1_000;
 const pauseMaxMs = 30_000;

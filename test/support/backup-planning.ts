@@ -52,7 +52,7 @@ export class BackupPlanning {
     this.service = this.#newService();
   }
 
-  /** As after a restart of the node. */
+  /** Replaces the service by a new one, as a restart of the node does. */
   async restart(): Promise<void> {
     await this.end();
     this.service = this.#newService();

@@ -194,7 +194,7 @@ export const administrator = { username: 'Administrator', password: 'password' }
 
 export interface Sent {
   method?: InjectOptions['method'];
-  /** As pairs, names can be repeated. */
+  /** Fields; in the form of pairs, a name can be repeated. */
   form?: Record<string, string | number> | [string, string][];
   json?: unknown;
   /** A raw body. */

@@ -138,7 +138,7 @@ export class ScheduleFaults {
     return true;
   }
 
-  /** As before a power cut that is announced, or an upgrade of all nodes at once. */
+  /** Stops all processes cleanly, as before an announced power cut or an upgrade of all nodes at once. */
   private stopAll(): boolean {
     const stopped = this.cluster.names.map((name) => this.stop(name));
     return stopped.includes(true);

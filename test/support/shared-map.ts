@@ -54,7 +54,7 @@ export class SharedMap {
     await update(this.store, key, this.#first, (map) => failoverMap(map, options).map);
   }
 
-  /** As a rebalance places a shard that has no copy any more: the node is to serve it without documents. */
+  /** Places a shard that has no copy any more on a node, as a rebalance does: the node serves it without documents. */
   async placeAnew(shard: number, node: string): Promise<void> {
     await update(this.store, key, this.#first, (map) => {
       const shards = map.shards.map((placement, index) =>

@@ -27,7 +27,7 @@ function encoded(frames: FrameBuffer, offset = 32): Buffer {
   return Buffer.concat(encodeDataBlock(owner, block, frames.bytes));
 }
 
-/** As a reader of a file does. */
+/** Opens a block with the steps of a reader of a file. */
 function opened(bytes: Buffer, offset = 32, by = owner): { plain: Buffer; offsets: Uint32Array } {
   const start = bytes.subarray(0, blockHeaderBytes);
   const header = readBlockHeader(start, offset);

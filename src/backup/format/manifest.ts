@@ -32,7 +32,7 @@ export interface CapturedVbucket {
   readonly deletions: number;
 }
 
-/** As captured, and as the end frame of the vbucket states it; earlier releases counted no collections. */
+/** A vbucket with the counts that its end frame has. Earlier releases did not count by collection. */
 export interface CountedVbucket extends CapturedVbucket {
   /** Documents by the id of their collection. */
   readonly collections?: Readonly<Record<string, number>>;

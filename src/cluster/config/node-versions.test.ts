@@ -7,7 +7,7 @@ import type { NodeState } from './cluster-state.ts';
 import { clusterVersion, olderNodes, ownVersion, releaseName, since } from './node-versions.ts';
 import { commonCompatibility } from './product.ts';
 
-/** As a node of 0.2 is in the configuration. */
+/** The entry of a node of 0.2 in the configuration: it has no version. */
 function ofEarlierVersion(id: string): NodeState {
   const { version: _, ...node } = nodeNamed(id);
   return node;

@@ -12,7 +12,7 @@ const compatible = { major: 7, minor: 1 };
 
 export const clusterCompatibility = compatible.major * 65_536 + compatible.minor;
 
-/** As `7.1`. */
+/** The compatibility as text: `7.1`. */
 export const compatVersionText = (compatibility: number): string =>
   `${Math.floor(compatibility / 65_536)}.${compatibility % 65_536}`;
 

@@ -26,7 +26,7 @@ interface OpenFile {
   isRetired: boolean;
 }
 
-/** As `fdatasync` of Node. */
+/** The signature of Node's `fdatasync`. */
 type Sync = (fd: number, done: (error: Error | null) => void) => void;
 
 export class FolderJournal implements Journal {

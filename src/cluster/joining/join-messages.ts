@@ -61,7 +61,7 @@ interface ClusterSecrets {
 
 /** The NATS servers of a cluster, and what a node needs to log in there. */
 export interface NatsSource {
-  /** As in `--engine`. */
+  /** In the form of the option `--engine`. */
   readonly servers: string;
   readonly bucket: string;
   /** The texts of the files, since a member does not have them at their paths. */

@@ -228,7 +228,7 @@ function readJoinForm(form: Form) {
   return { target, services, user: form['user'] as string, password: form['password'] as string };
 }
 
-/** The member of the cluster that the form names, in either way; null: none. The port of the older way may be either of the two. */
+/** The member of the cluster that the form names, by `hostname` or by address and port; null: none. That port may be the plain one or the one with TLS. */
 function memberOf({
   hostname,
   clusterMemberHostIp: ip = '',

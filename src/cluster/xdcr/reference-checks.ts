@@ -13,7 +13,7 @@ import {
 } from './target-cluster.ts';
 import type { StoredReference, XdcrState } from './xdcr-state.ts';
 
-/** As published: not measured yet, reached, refused by a node, reached in part, not reached. */
+/** The published names of: not measured yet, reached, refused by a node, reached in part, not reached. */
 export const connectivityStatuses = ['RC_INIT', 'RC_OK', 'RC_AUTH_ERR', 'RC_DEGRADED', 'RC_ERROR'] as const;
 export type ConnectivityStatus = (typeof connectivityStatuses)[number];
 

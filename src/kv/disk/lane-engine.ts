@@ -124,13 +124,13 @@ export class LaneEngine implements DiskEngine {
     await this.pace.commit(() => lane.call('commit', bucketUuid, file, cuts, isLogged));
   }
 
-  /** A copy for a compaction may have rows of the vbucket. */
+  /** Cancels compactions first: their copies may have rows of the vbuckets. */
   async drop(bucketUuid: string, file: number, vbs: readonly number[]): Promise<void> {
     while (this.compactions.isRunning(bucketUuid)) await this.compactions.cancel(bucketUuid);
     await this.laneOf(bucketUuid, file).call('drop', bucketUuid, file, vbs);
   }
 
-  /** As `drop`. */
+  /** Cancels compactions first, as `drop` does. */
   async rollBack(bucketUuid: string, file: number, cut: CutBuffer): Promise<boolean> {
     while (this.compactions.isRunning(bucketUuid)) await this.compactions.cancel(bucketUuid);
     return await this.laneOf(bucketUuid, file).call('rollBack', bucketUuid, file, cut);

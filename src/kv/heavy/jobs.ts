@@ -33,7 +33,7 @@ export interface SubdocJob {
   decoding: DecodeContext;
   document: SubdocDocument;
   context: SubdocContext;
-  /** As in `ValidateJob`. */
+  /** The same as `ValidateJob.room`. */
   room: number;
 }
 

@@ -196,7 +196,7 @@ export interface PositionReport {
   readonly kind: 'got';
   readonly bucket: string;
   readonly bytes: number;
-  /** As the frame has them; `position-rows.ts` reads them. */
+  /** The encoded rows of the frame, which `position-rows.ts` reads. */
   readonly rows: Buffer;
 }
 

@@ -24,7 +24,7 @@ export interface WantedKeys {
 }
 
 export interface FoundVersions {
-  /** As cuts, in memory of their own. */
+  /** The versions, encoded as cuts; each buffer owns its memory. */
   readonly batches: readonly Buffer[];
   readonly newest: number;
   readonly documents: number;

@@ -41,7 +41,7 @@ export const shownStatement = (statement: string): string =>
 /** What messages quote of a statement, up to their end. */
 const quotedStatement = /,? (?:near '|at: ).*$/s;
 
-/** As catalog and audit show the message of a statement: without the words that it quotes, if it may call CURL(). */
+/** The error message of a statement in the catalog and the audit: if the statement may call CURL(), without the words that the message quotes. */
 export const shownMessage = (message: string, statement: string): string =>
   mayCallCurl(statement) ? withoutPasswords(message.replace(quotedStatement, '')) : message;
 

@@ -9,7 +9,7 @@ class FlushedBucket {
   replies = 0;
   uuidReadings = 0;
   readonly flushesAt: ReadonlySet<number>;
-  /** As a cluster, it sends the request for the digest later. */
+  /** Whether the vbuckets are on several nodes: then it sends the request for the digest later. */
   private readonly isSpread: boolean;
 
   constructor(flushesAt: readonly number[], isSpread = false) {

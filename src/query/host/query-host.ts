@@ -25,7 +25,7 @@ import type { QueryRuntime } from './query-runtime.ts';
 /** How long a closing port waits for its requests. */
 const drainMs = 2_000;
 const ping = '{"status":"OK"}';
-/** As answers of the service, which is not loaded. */
+/** Answers in the form of the query service, for the time in which the service is not loaded. */
 const [notStarted, stopping] = [
   { code: 5000, msg: 'The node has not read its configuration yet.', retry: true },
   { code: 1180, msg: 'Service shutting down', retry: true },

@@ -137,11 +137,11 @@ test('an aborted job that waits for a thread never reaches one', async () => {
   threads.stop();
 });
 
-test('a user with many calls keeps nobody out: another one gets a thread at once, or is next', async () => {
+test('a user with many calls does not delay others: another user gets a thread at once, or is next', async () => {
   const { worker, workers, run, threads } = aPool(2);
   const signal = new AbortController().signal;
   const many = Array.from({ length: 102 }, () => run('a', signal));
-  assert.equal(workers.length, 2, 'one user has no more threads than before');
+  assert.equal(workers.length, 2, 'one user has no threads beyond the limit');
   const others = ['b', 'c', 'd'].map((user) => run(user, signal, user));
   assert.equal(workers.length, 4);
   await assert.rejects(run('a'), /more than 100 calls wait/);
@@ -152,7 +152,7 @@ test('a user with many calls keeps nobody out: another one gets a thread at once
   assert.deepEqual(
     [0, 1, 2, 3].map((at) => worker(at).jobs.length),
     [2, 1, 1, 1],
-    'beyond the limit are only users without a thread',
+    'threads beyond the limit serve only users who have no other thread',
   );
   worker(2).reply();
   worker(3).reply();

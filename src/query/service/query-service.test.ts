@@ -181,7 +181,7 @@ test('the service runs a limited number of requests, queues the next, and refuse
   assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
 });
 
-test('a user whose requests take all places and fill the queue keeps nobody else out', async () => {
+test('requests of other users are accepted while one user takes all places and fills the queue', async () => {
   const { ask, service, answerOf } = aQueryService({ servicers: 2, queueLimit: 1 });
   const many = Array.from({ length: 3 }, () => ask({ statement: 'WAIT' }));
   await eventually(() => assert.equal(service.admission.queued, 1));

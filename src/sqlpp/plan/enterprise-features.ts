@@ -8,7 +8,7 @@ export function refuseEnterpriseFeatures(tree: Statement): void {
   visit(tree);
 }
 
-/** As clients search for them: they then report that the feature is not available. */
+/** Published clients search the message for the name of the feature in this form, and then report that the feature is not available. */
 const enterprise = (feature: string): Error => sqlError(3230, `'${feature}'`);
 
 function refuseStatement(tree: Statement): void {

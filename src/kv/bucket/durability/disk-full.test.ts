@@ -73,7 +73,7 @@ test('a commit that fails for another reason while the disk is full ends writing
 });
 
 for (const hasSpace of [false, true])
-  test(`states that are written ${hasSpace ? 'after the disk was full' : 'while the disk is full'} follow the changes that wait`, async () => {
+  test(`${hasSpace ? 'after the disk was full' : 'while the disk is full'}, states of vbuckets are written after the changes that wait`, async () => {
     const disk = new MemoryDisk();
     const b = await start(disk);
     disk.isFull = true;

@@ -20,7 +20,7 @@ async function runBackground(b: BucketUnderTest, times: number, ms = 25): Promis
   }
 }
 
-test('expires documents that no client accesses at its interval, and not before', async () => {
+test('expires documents without any access by a client, at the interval of the pager and not before', async () => {
   const b = await new BucketUnderTest({ storage: { disk: new MemoryDisk().engine(), files } }).start();
   for (let i = 0; i < 3000; i++) b.store(`k${i}`, { vb: i % 64, expiry: i % 3 === 0 ? 0 : 10 });
   const { items } = b.bucket.stats();

@@ -84,7 +84,7 @@ const doc = (seqno: number, key = `k${seqno % 7}`): Doc => ({
   seqno,
 });
 
-/** As `loaded` returns them. */
+/** The newest versions after the first `count` changes, in the form in which `loaded` returns documents. */
 function newest(count: number): string[] {
   const byKey = new Map(
     Array.from({ length: count }, (_, i) => doc(i + 1)).map((entry) => [`${entry.vb} ${entry.key}`, entry]),
