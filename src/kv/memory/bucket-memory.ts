@@ -25,6 +25,8 @@ export type TakeDocument = (document: MemoryDocument, position: number) => void;
 const groupKeys = 32;
 /** Words of a line of the processor's cache. */
 const lineWords = 16;
+/** The processor reads the rest of a longer item ahead by itself. */
+const touchedWordsMax = 512;
 
 const noWords = new Uint32Array(0);
 const noMemory = new SharedArrayBuffer(0);
@@ -139,19 +141,23 @@ export class BucketMemory {
     return this.isRevoked ? isBeingChanged : this.lock.begin();
   }
 
-  /** Reads the first slot and the item of each key of the group. */
+  /** Reads the slot of each key of the group, then the beginning of each item, then the rest of the items. */
   private touch(count: number): void {
     const { addresses, hashes, pages, tables, vbuckets } = this;
-    for (let index = 0; index < count; index++) {
-      const words = tables[vbuckets[index] as number]?.words ?? noWords;
-      addresses[index] = words[(((hashes[index] as number) << 1) & (words.length - 2)) + 1] ?? 0;
-    }
     let sum = 0;
     for (let index = 0; index < count; index++) {
+      const words = tables[vbuckets[index] as number]?.words ?? noWords;
+      sum ^= words[((hashes[index] as number) << 1) & (words.length - 2)] ?? 0;
+    }
+    for (let index = 0; index < count; index++) {
+      const words = tables[vbuckets[index] as number]?.words ?? noWords;
+      const address = addressAt(words, hashes[index] as number);
+      addresses[index] = address;
+      sum ^= pages[address >>> 16]?.words[((address & 0xffff) << 2) + Word.valueBytes] ?? 0;
+    }
+    for (let index = 0; index < count; index++) {
       const address = addresses[index] as number;
-      const words = pages[address >>> 16]?.words ?? noWords;
-      const item = (address & 0xffff) << 2;
-      sum ^= (words[item] ?? 0) ^ (words[item + lineWords] ?? 0);
+      sum ^= touchItem(pages[address >>> 16]?.words ?? noWords, (address & 0xffff) << 2);
     }
     this.touched = sum;
   }
@@ -213,6 +219,28 @@ export class BucketMemory {
     for (let i = 0; i < length; i++) if (bytes[at + i] !== keys[start + i]) return false;
     return true;
   }
+}
+
+/** The address in the first slot with this hash, nearly always that of the key's item; 0: there is none. */
+function addressAt(words: Uint32Array, hash: number): number {
+  const mask = words.length - 2;
+  let slot = (hash << 1) & mask;
+  for (let left = words.length; left > 0; left -= 2) {
+    const address = words[slot + 1] as number;
+    if (words[slot] === hash || address === 0) return address;
+    slot = (slot + 2) & mask;
+  }
+  return 0;
+}
+
+/** Reads a word of each line of the item, whose header begins at a position in the page. */
+function touchItem(words: Uint32Array, header: number): number {
+  const keyBytes = keyBytesIn(words[header + Word.state] ?? 0);
+  const itemWords = (headerBytes + keyBytes + (words[header + Word.valueBytes] ?? 0)) >>> 2;
+  const end = Math.min(words.length, header + Math.min(itemWords, touchedWordsMax));
+  let sum = 0;
+  for (let at = header; at < end; at += lineWords) sum ^= words[at] as number;
+  return sum;
 }
 
 function opened({ memory, version }: SharedPart): Page {
