@@ -1,7 +1,7 @@
 // A text that is equal for equivalent expressions only: it ignores positions in the statement, and identifies variables of ranges
 // by their binding, not by their names.
 import { createHash } from 'node:crypto';
-import type { Expression } from '../tree/query.ts';
+import type { Expression, Field } from '../tree/query.ts';
 import { mapChildren } from './walk.ts';
 
 type Names = ReadonlyMap<string, string>;
@@ -10,6 +10,8 @@ const noNames: Names = new Map();
 const keys = new WeakMap<Expression, string>();
 
 export function expressionKey(node: Expression): string {
+  // To write these takes less time than to find them.
+  if (node.kind === 'field' || node.kind === 'slot' || node.kind === 'constant') return write(node, noNames);
   let key = keys.get(node);
   if (key === undefined) {
     key = write(node, noNames);
@@ -18,17 +20,27 @@ export function expressionKey(node: Expression): string {
   return key;
 }
 
+/** The kind of the expressions with this key, none of which is a name, a constant or a parameter. */
+export const kindOfKey = (key: string): string =>
+  key.startsWith('#') ? 'slot' : key.slice(0, key.indexOf(':'));
+
 export function sameExpression(a: Expression, b: Expression): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind) return false;
   if (a.kind === 'slot') return a.slot === (b as typeof a).slot;
-  // The names of fields differ more often than what they belong to.
-  if (a.kind === 'field' && b.kind === 'field' && isOther(a.name, b.name)) return false;
+  // Most expressions are fields: their names differ more often than what they belong to.
+  if (a.kind === 'field')
+    return (
+      sameName(a, b as Field) &&
+      a.ignoresCase === (b as Field).ignoresCase &&
+      sameExpression(a.of, (b as Field).of)
+    );
   return expressionKey(a) === expressionKey(b);
 }
 
-function isOther(a: Expression, b: Expression): boolean {
-  return a.kind === 'constant' && b.kind === 'constant' && a.value !== b.value && typeof a.value === 'string';
+function sameName({ name: a }: Field, { name: b }: Field): boolean {
+  const arePlain = a.kind === 'constant' && b.kind === 'constant' && typeof a.value === 'string';
+  return arePlain ? a.value === b.value : sameExpression(a, b);
 }
 
 function write(node: Expression, names: Names): string {
@@ -157,6 +169,7 @@ function digestOf(list: readonly unknown[]): string {
 }
 
 function textOf(value: unknown): string {
+  if (typeof value !== 'object' && typeof value !== 'bigint') return JSON.stringify(value);
   return JSON.stringify(value, (_name, member: unknown) =>
     typeof member === 'bigint' ? { integer: String(member) } : member,
   );

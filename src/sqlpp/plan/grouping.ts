@@ -26,6 +26,7 @@ export class GroupResolution {
   readonly #keys: { expression: Expression; slot: number }[] = [];
   /** Slots of the keys by the texts of their expressions. */
   readonly #keySlots = new Map<string, number>();
+  readonly #keyKinds = new Set<string>();
   readonly #aggregates = new Map<string, { node: Aggregate; slot: number }>();
   readonly #windows = new Map<string, WindowColumn>();
   readonly #letting: SlotBinding[] = [];
@@ -52,6 +53,7 @@ export class GroupResolution {
       this.#keys.push({ expression: resolved, slot });
       const text = expressionKey(resolved);
       if (!this.#keySlots.has(text)) this.#keySlots.set(text, slot);
+      this.#keyKinds.add(resolved.kind);
       if (alias === undefined) continue;
       refuseDuplicate(this.#resolver.text, alias, this.scope, expression.at);
       this.scope.bindVariable(alias, resolved);
@@ -146,7 +148,8 @@ export class GroupResolution {
 
   #keyOf(node: Expression): Expression | undefined {
     if (node.kind === 'slot' && this.#allowed.has(node.slot)) return node;
-    if (this.#keySlots.size === 0 || node.kind === 'constant') return undefined;
+    // The key of an expression has the text of all below it.
+    if (node.kind === 'constant' || !this.#keyKinds.has(node.kind)) return undefined;
     const slot = this.#keySlots.get(expressionKey(node));
     if (slot === undefined) return undefined;
     this.#allowed.add(slot);

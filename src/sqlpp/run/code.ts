@@ -3,7 +3,7 @@
 import type { WorkSteps } from '#base/steps.ts';
 import { compile, type Evaluate } from '../expressions/compile.ts';
 import type { Block, Source } from '../plan/block.ts';
-import { expressionKey } from '../plan/expression-key.ts';
+import { expressionKey, kindOfKey } from '../plan/expression-key.ts';
 import type { LogicalProjection } from '../plan/logical.ts';
 import type { Operator } from '../plan/operators.ts';
 import { slotOf } from '../plan/scope.ts';
@@ -40,7 +40,7 @@ export class BlockCompiler {
   readonly #fields = new Map<number, Map<string, FieldPath>>();
   readonly #whole = new Set<number>();
   readonly #last: LogicalProjection | undefined;
-  readonly #coversTests: boolean;
+  readonly #coveredKinds: ReadonlySet<string>;
   #isFinished = false;
 
   constructor(block: Block, covered: ReadonlyMap<string, number>, outermost?: Operator) {
@@ -48,7 +48,7 @@ export class BlockCompiler {
     this.isOutermost = outermost !== undefined;
     this.#last = outermost && lastProjection(outermost);
     this.#covered = covered;
-    this.#coversTests = [...covered.keys()].some((key) => /^(comparison|logical):/.test(key));
+    this.#coveredKinds = new Set([...covered.keys()].map(kindOfKey));
   }
 
   /** The rows of this projection are the answer: no operator after it reads them. */
@@ -98,9 +98,9 @@ export class BlockCompiler {
   #withCovers(expression: Expression): Expression {
     if (this.#covered.size === 0) return expression;
     return replace(expression, (node) => {
-      // The key of a comparison has the text of all below it.
-      const mayBeKey = node.kind !== 'constant' && node.kind !== 'comparison' && node.kind !== 'logical';
-      const slot = mayBeKey || this.#coversTests ? this.#covered.get(expressionKey(node)) : undefined;
+      // The key of an expression has the text of all below it.
+      if (!this.#coveredKinds.has(node.kind)) return undefined;
+      const slot = this.#covered.get(expressionKey(node));
       return slot === undefined ? undefined : slotOf(slot, node);
     });
   }
