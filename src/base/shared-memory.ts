@@ -33,7 +33,7 @@ export function reportToCollector(memory: SharedArrayBuffer, bytes: number = mem
   const { countedBuffers = [], reportedBytes = 0 } = reported;
   if (bytes <= reportedBytes) return;
   const more = Math.min(Math.max(bytes - reportedBytes, reportStepBytes), memory.byteLength - reportedBytes);
-  // Only a buffer that can grow is not cleared. Without addresses for it the memory is collected later.
+  // A buffer that can grow takes only addresses: one that cannot is cleared, which takes memory. Without free addresses the collector counts less.
   const counted = attempt(() => new ArrayBuffer(more, { maxByteLength: more }));
   if (counted !== null) countedBuffers.push(counted);
   reported.countedBuffers = countedBuffers;

@@ -3,7 +3,7 @@
 const name = 'DIVAN_SEED';
 const seedMax = 2 ** 31 - 1;
 
-/** Where a test, or a program without one, prints its seed. */
+/** Where the seed is printed: the context of a test, or a function where there is none. */
 type Print = { diagnostic(message: string): void } | ((line: string) => void);
 
 /** From 0 to 2^31 - 1. `usual`: the seed without DIVAN_SEED, for tests that use the same input in each run. */

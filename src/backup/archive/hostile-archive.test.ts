@@ -125,7 +125,7 @@ describe('a hostile archive', () => {
       const text = readFileSync(join(copy, file));
       const damaged = changed(random, text, file.endsWith('.json'));
       writeFileSync(join(copy, file), damaged);
-      // As an attacker would.
+      // An attacker would change the checksum, too.
       if (file.endsWith('manifest.json'))
         writeFileSync(
           join(copy, file.replace('.json', '.sha256')),

@@ -22,7 +22,7 @@ export interface FollowedIndexOptions {
   readonly definition: IndexDefinition;
   readonly compiled: CompiledDefinition;
   readonly file: IndexFile;
-  /** More bytes of staged rows are written before the build is complete. */
+  /** A build writes its staged rows before it is complete when they take more bytes. */
   readonly stageBytesMax: number;
   /** The progress of an index that is reopened, so that its readers keep using it. */
   readonly progress?: IndexProgress;

@@ -33,7 +33,7 @@ export class RowDecoder {
 
   keysOf(key: Uint8Array): readonly Value[] {
     if (this.last < 0) return none;
-    // `fill` and the change of the array's kind with the first value took as long as decoding a number.
+    // Not `new Array(n).fill(undefined)`: the engine would convert such an array when the first value is set, which takes as long as decoding a number.
     const values: Value[] = [];
     for (let index = this.positions.length; index > 0; index--) values.push(undefined);
     const reader = this.reader.reset(key, this.first(key));

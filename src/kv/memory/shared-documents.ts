@@ -87,7 +87,7 @@ export class SharedDocuments {
     this.options.send({ kind: 'memory', bucket, collection, vbucket, page: Math.max(lackedPage, firstPage) });
   }
 
-  /** Other threads have released memory that this one still refers to. */
+  /** Drops the references to memory that other threads have released. */
   private release(): void {
     for (const [bucket, memory] of this.buckets) {
       this.uncollectedBytes += memory.releaseOld();

@@ -36,7 +36,7 @@ test('a copy that may have joined the set counts as a member', async (t) => {
   for (const node of [a, b, c]) node.crash();
 });
 
-test('an active that may be the last member commits nothing', async (t) => {
+test('an active commits nothing while the map may name it as the only member', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
   const { clock, links, map } = cluster;
   const a = await cluster.start('a');
@@ -52,7 +52,7 @@ test('an active that may be the last member commits nothing', async (t) => {
   const token = a.result.pending;
   await clock.run(4_000);
   assert.notEqual(b.read('k', 0), Status.keyNotFound);
-  assert.equal(a.resolved.get(token), undefined, 'only its memory is sure to keep the write');
+  assert.equal(a.resolved.get(token), undefined, 'it cannot tell whether node b is still a member');
   a.receivesMap = true;
   await clock.run(4_000);
   assert.equal((await map.shards())[0]?.inSync?.length, 2);
@@ -95,7 +95,7 @@ test('under load the active writes what was acknowledged as soon as a silent mem
       await clock.run(5);
     }
   };
-  // The last flush, which shared changes wait for, wrote all of them.
+  // Until shortly after a flush that wrote the shared changes, too: the next such flush is almost two seconds away.
   await storeFor(2_050);
   links.cut('a', 'b');
   links.cut('b', 'a');
@@ -105,7 +105,7 @@ test('under load the active writes what was acknowledged as soon as a silent mem
 });
 
 for (const fails of [false, true])
-  test(`a last member that is promoted ${fails ? 'serves nothing without' : 'serves with'} a disk that has all of it`, async (t) => {
+  test(`the only member left, once promoted, ${fails ? 'serves nothing while its disk lacks a write' : 'serves when its disk has every write'}`, async (t) => {
     const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
     const { clock, map } = cluster;
     let isBroken = false;
@@ -119,13 +119,13 @@ for (const fails of [false, true])
     await clock.run(1_000);
     assert.equal(a.resolved.get(token), Status.success, 'node b has it in memory');
     a.crash();
-    // As an unsafe failover does.
+    // The changes of the map that an unsafe failover makes.
     await map.nameActive(0, 'b');
     await map.place(0, [1]);
     await clock.run(20_000);
     assert.equal((await map.shards())[0]?.confirmed, 'b 1');
     b.tick();
-    assert.equal(b.bucket.documents.isActive(0), !fails, 'it serves only what is on its disk, too');
+    assert.equal(b.bucket.documents.isActive(0), !fails, 'it is active only once its disk has the write');
     b.crash();
   });
 

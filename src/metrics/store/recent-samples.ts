@@ -70,7 +70,7 @@ export class RecentSamples {
     put(recorded.ring, round, value);
   }
 
-  /** With the rounds up to `newest` that have the same value. */
+  /** A ring that holds the same value for each round up to `newest`. */
   #ringOf({ first, value }: Recorded, newest: number): Ring {
     const slots = this.#slots;
     const ring = { values: new Float64Array(slots), rounds: new Float64Array(slots).fill(-1) };

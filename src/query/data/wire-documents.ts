@@ -26,7 +26,7 @@ import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
 const noBytes = Buffer.alloc(0);
-/** Fewer documents are read while this thread waits, or pipelined on the connection. */
+/** A batch has at least so many documents. Fewer are read in a call that blocks this thread, or with pipelined requests. */
 const batchedFrom = 32;
 /** Documents in one message. */
 const batchKeys = 256;
@@ -181,7 +181,7 @@ export class WireDocuments implements Documents {
 const withoutTransactionRecords = (batch: readonly StoredDocument[]): readonly StoredDocument[] =>
   batch.some(isTransactionRecord) ? batch.filter((document) => !isTransactionRecord(document)) : batch;
 
-/** In a scan of keys through the data port no document counts as JSON. */
+/** A scan of keys through the data port does not learn what is JSON: there the id decides alone. */
 const isTransactionRecord = ({ id, isJson }: StoredDocument): boolean =>
   isTransactionRecordKey(id) && !isJson;
 

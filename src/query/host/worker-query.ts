@@ -42,7 +42,7 @@ export interface WorkerQueryOptions {
   readonly otherNodes: OtherQueryNodes;
   /** Creates the thread's port to the index service. */
   readonly indexPort: () => MessagePort;
-  /** A statement ended that the audit log records. */
+  /** Called when a statement has ended that belongs in the audit log. */
   readonly audited: (statement: AuditedStatement) => void;
   readonly log: Log;
   /** Called when the thread ends unexpectedly. */
@@ -59,7 +59,7 @@ export class WorkerQuery {
   private readonly waiting = new Map<number, Deferred<unknown>>();
   private readonly watches = new Map<number, { stop(): void }>();
   private followed: readonly { stop(): void }[] = [];
-  /** Null until the thread has asked for what is stored. */
+  /** Null until the thread has asked for the stored libraries. */
   private sentLibraries: readonly FunctionLibrary[] | null = null;
   private lastId = 0;
   private lastWatch = 0;
