@@ -22,7 +22,7 @@ const roundsMax = 400;
 
 export class BucketRun extends ComparedBucket {
   async start(): Promise<this> {
-    await this.b.start();
+    await this.tested.start();
     this.noteEvents();
     return this;
   }
@@ -38,7 +38,7 @@ export class BucketRun extends ComparedBucket {
   }
 
   store(place: Place, order: StoreOrder): void {
-    const { b } = this;
+    const { tested } = this;
     const cas = this.casFor(place, order.cas);
     const value = Buffer.from(textOf(order.content), 'latin1');
     const datatype = hasXattrs(order.content) ? Datatype.xattr : Datatype.raw;
@@ -56,7 +56,7 @@ export class BucketRun extends ComparedBucket {
     };
     this.perform(
       place,
-      () => b.store(place.key, { ...change, value, datatype, casHi, casLo }),
+      () => tested.store(place.key, { ...change, value, datatype, casHi, casLo }),
       (status) => {
         const states = this.states(place);
         const allows = (state: State): Status[] => storeAnswers(state, { mode, cas, overTombstone });
@@ -72,19 +72,19 @@ export class BucketRun extends ComparedBucket {
           place,
           isUpdate
             ? { content, flags, expiry: newExpiry, deleted: false, rev }
-            : { content, flags, expiry: b.seconds, deleted: true, rev },
+            : { content, flags, expiry: tested.seconds, deleted: true, rev },
         );
       },
     );
   }
 
   remove(place: Place, choice: CasChoice, durability: DurabilityLevel): void {
-    const { b } = this;
+    const { tested } = this;
     const cas = this.casFor(place, choice);
     const [casHi, casLo] = wordsOf(cas);
     this.perform(
       place,
-      () => b.remove(place.key, { vb: place.vb, casHi, casLo, durability }),
+      () => tested.remove(place.key, { vb: place.vb, casHi, casLo, durability }),
       (status) => {
         const allows = (state: State): Status[] => changeAnswers(state, cas);
         if (!this.changeSucceeded(place, status, { allows, durability, isUpdate: false })) return;
@@ -92,7 +92,7 @@ export class BucketRun extends ComparedBucket {
         this.changed(place, {
           content: tombstoneOf(content),
           flags: 0,
-          expiry: b.seconds,
+          expiry: tested.seconds,
           deleted: true,
           rev: plusOne(rev),
         });
@@ -101,10 +101,10 @@ export class BucketRun extends ComparedBucket {
   }
 
   touch(place: Place, expiry: number, durability: DurabilityLevel): void {
-    const { b } = this;
+    const { tested } = this;
     this.perform(
       place,
-      () => b.touch(place.key, { vb: place.vb, expiry, durability }),
+      () => tested.touch(place.key, { vb: place.vb, expiry, durability }),
       (status) => {
         const allows = (state: State): Status[] => changeAnswers(state, '');
         if (
@@ -116,7 +116,7 @@ export class BucketRun extends ComparedBucket {
         )
           return;
         const { content, flags, rev } = this.model.get(place) as Doc;
-        assert.equal(b.value, textOf(content), 'a touch shows the value');
+        assert.equal(tested.value, textOf(content), 'a touch shows the value');
         this.changed(place, {
           content,
           flags,
@@ -129,10 +129,10 @@ export class BucketRun extends ComparedBucket {
   }
 
   lock(place: Place, seconds: number): void {
-    const { b } = this;
+    const { tested } = this;
     this.perform(
       place,
-      () => b.lock(place.key, seconds, place.vb),
+      () => tested.lock(place.key, seconds, place.vb),
       (status) => {
         if (this.isGone(place)) return;
         const answers = this.model.isPending(place)
@@ -141,22 +141,22 @@ export class BucketRun extends ComparedBucket {
         this.assertOneOf(status, answers);
         if (status !== Status.success) return;
         const doc = this.model.get(place) as Doc;
-        assert.equal(b.value, textOf(doc.content), 'a lock shows the value');
+        assert.equal(tested.value, textOf(doc.content), 'a lock shows the value');
         const cas = this.newCas(place.vb);
         doc.cas = [cas];
         doc.storedCas = [...doc.storedCas, cas];
-        doc.lockedUntilMs = b.clock.monotonicMs() + (seconds > 0 && seconds <= 30 ? seconds : 15) * 1000;
+        doc.lockedUntilMs = tested.clock.monotonicMs() + (seconds > 0 && seconds <= 30 ? seconds : 15) * 1000;
       },
     );
   }
 
   unlock(place: Place, choice: CasChoice): void {
-    const { b } = this;
+    const { tested } = this;
     const cas = this.casFor(place, choice);
     const [casHi, casLo] = wordsOf(cas);
     this.perform(
       place,
-      () => b.unlock(place.key, casHi, casLo, place.vb),
+      () => tested.unlock(place.key, casHi, casLo, place.vb),
       (status) => {
         if (this.isGone(place)) return;
         this.assertOneOf(
@@ -169,18 +169,18 @@ export class BucketRun extends ComparedBucket {
   }
 
   find(place: Place, kind: 'find' | 'findAny' = 'findAny'): void {
-    const { b } = this;
+    const { tested } = this;
     this.perform(
       place,
-      () => b[kind](place.key, place.vb),
+      () => tested[kind](place.key, place.vb),
       (status) => {
-        if (!this.isGone(place)) this.found(place, status, kind, b.view);
+        if (!this.isGone(place)) this.compareFound(place, status, kind, tested.view);
       },
     );
   }
 
   waitForDisk(vb: number, timeoutMs: number): void {
-    const { documents } = this.b.bucket;
+    const { documents } = this.tested.bucket;
     const seqno = documents.highSeqno(vb);
     documents.whenPersisted(vb, seqno, timeoutMs, (isPersisted) =>
       this.note(() => assert.ok(!isPersisted || documents.persistedSeqno(vb) >= seqno)),
@@ -188,13 +188,13 @@ export class BucketRun extends ComparedBucket {
   }
 
   tick(ms: number): void {
-    this.b.tick(ms);
+    this.tested.tick(ms);
     for (let vb = 0; vb < vbucketCount; vb++) this.catchUp(vb);
   }
 
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
-    this.b.bucket.setRules(rules);
+    this.tested.bucket.setRules(rules);
     if (this.options.policy === 'nruEviction') this.noteEvictions();
   }
 
@@ -215,8 +215,8 @@ export class BucketRun extends ComparedBucket {
   }
 
   compact(purge: 'all' | number): void {
-    const purgeBeforeSeconds = purge === 'all' ? purge : this.b.seconds - purge;
-    this.b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
+    const purgeBeforeSeconds = purge === 'all' ? purge : this.tested.seconds - purge;
+    this.tested.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
     this.isPurging = true;
     // The compaction may finish before the next operation.
     this.noteCompaction();
@@ -224,8 +224,8 @@ export class BucketRun extends ComparedBucket {
   }
 
   async flush(): Promise<void> {
-    await this.end(() => this.b.bucket.flush(++this.incarnation));
-    assert.equal(this.b.bucket.writeFailure, null);
+    await this.end(() => this.tested.bucket.flush(++this.incarnation));
+    assert.equal(this.tested.bucket.writeFailure, null);
     for (let vb = 0; vb < vbucketCount; vb++) this.model.clear(vb);
     this.noteEvents();
     this.swept.clear();
@@ -233,7 +233,7 @@ export class BucketRun extends ComparedBucket {
   }
 
   async restart(): Promise<void> {
-    const { bucket } = this.b;
+    const { bucket } = this.tested;
     const logs = this.failoverLogs();
     await this.end(() => bucket.stop());
     const wasLost = bucket.writeFailure !== null;
@@ -242,7 +242,7 @@ export class BucketRun extends ComparedBucket {
     this.counts.restarts++;
     if (wasLost) return;
     assert.deepEqual(
-      this.eachVb((vb) => this.b.bucket.documents.highSeqno(vb)),
+      this.eachVb((vb) => this.tested.bucket.documents.highSeqno(vb)),
       high,
     );
     const used = high.flatMap((seqno, vb) => (seqno > 0 ? [vb] : []));
@@ -261,17 +261,17 @@ export class BucketRun extends ComparedBucket {
     this.noteCompaction();
     this.processRun++;
     this.tokens.clear();
-    this.b.bucket.documents.onResolved = () => {};
+    this.tested.bucket.documents.onResolved = () => {};
     this.countUp();
     // A dead process does not evict.
-    this.b.bucket.setRules({ quotaBytes: quotaAmple });
+    this.tested.bucket.setRules({ quotaBytes: quotaAmple });
     await disk.crash(unsynced);
     await runPending();
     await this.revive();
     this.counts.crashes++;
     for (const [vb, log] of this.failoverLogs().entries()) {
       assert.notDeepEqual(log[0], logs[vb]?.[0], 'a crash adds an entry to the failover log');
-      assert.ok((log[0]?.seqno ?? -1) <= this.b.bucket.documents.highSeqno(vb));
+      assert.ok((log[0]?.seqno ?? -1) <= this.tested.bucket.documents.highSeqno(vb));
     }
   }
 
@@ -286,25 +286,25 @@ export class BucketRun extends ComparedBucket {
     await this.untilIdle();
     for (const { place } of this.model.all()) this.find(place);
     await this.untilIdle();
-    if (this.b.bucket.writeFailure === null) this.compareCounts();
+    if (this.tested.bucket.writeFailure === null) this.compareCounts();
   }
 
   async stop(): Promise<void> {
     await this.compareAll();
-    await this.end(() => this.b.bucket.stop());
+    await this.end(() => this.tested.bucket.stop());
     await this.options.disk?.remove();
   }
 
   /** Reopens the bucket. Acknowledged durable changes must exist, and no change after a lost one. */
   private async revive(): Promise<void> {
-    const persisted = this.eachVb((vb) => this.b.bucket.documents.persistedSeqno(vb));
+    const persisted = this.eachVb((vb) => this.tested.bucket.documents.persistedSeqno(vb));
     const logs = this.failoverLogs();
-    this.b = await this.open(new ManualClock(this.b.clock.wallMs() + 125)).start();
-    assert.equal(this.b.bucket.state, 'ready');
+    this.tested = await this.open(new ManualClock(this.tested.clock.wallMs() + 125)).start();
+    assert.equal(this.tested.bucket.state, 'ready');
     for (let vb = 0; vb < vbucketCount; vb++) {
-      const [entry] = this.b.bucket.documents.failoverLog(vb);
+      const [entry] = this.tested.bucket.documents.failoverLog(vb);
       const hasNewEntry = entry?.uuidHi !== logs[vb]?.[0]?.uuidHi || entry?.uuidLo !== logs[vb]?.[0]?.uuidLo;
-      const survived = hasNewEntry && entry ? entry.seqno : this.b.bucket.documents.highSeqno(vb);
+      const survived = hasNewEntry && entry ? entry.seqno : this.tested.bucket.documents.highSeqno(vb);
       assert.ok(survived >= (persisted[vb] as number), 'persisted changes survive');
       assert.ok(survived >= (this.durableSeqnos[vb] as number), 'acknowledged durable changes survive');
       this.model.cutBack(vb, survived);
@@ -326,7 +326,7 @@ export class BucketRun extends ComparedBucket {
   }
 
   private countUp(): void {
-    const { diskFetches, evictions, expired } = this.b.bucket.stats();
+    const { diskFetches, evictions, expired } = this.tested.bucket.stats();
     this.counts.fetches += diskFetches;
     this.counts.evictions += evictions;
     this.counts.expired += expired;

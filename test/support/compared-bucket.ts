@@ -60,7 +60,7 @@ export class ComparedBucket {
   readonly counts = { operations: 0, restarts: 0, crashes: 0, fetches: 0, evictions: 0, expired: 0 };
   protected readonly options: RunOptions;
   protected readonly rules: BucketRules;
-  protected b: BucketUnderTest;
+  protected tested: BucketUnderTest;
   protected incarnation = 1;
   protected manifest: Manifest = manifestOf([0, 8], 0, 0);
   /** Ids of the existing collections. */
@@ -91,14 +91,14 @@ export class ComparedBucket {
       durabilityMinLevel: DurabilityLevel.none,
       replicaNumber: 0,
     };
-    this.b = this.open(new ManualClock());
+    this.tested = this.open(new ManualClock());
   }
 
   protected open(clock: ManualClock): BucketUnderTest {
     const { disk, policy, random, type } = this.options;
     const { incarnation } = this;
     const files = disk && { folder: disk.folder, bucketUuid: 'model', incarnation, fileCount };
-    const b = new BucketUnderTest({
+    const tested = new BucketUnderTest({
       type,
       ...(disk && files && { storage: { disk: disk.engine(), files } }),
       evictionPolicy: policy,
@@ -109,8 +109,8 @@ export class ComparedBucket {
       vbucketCount,
       clock,
     });
-    b.bucket.documents.onResolved = (token, status) => this.note(() => this.resolved(token, status));
-    return b;
+    tested.bucket.documents.onResolved = (token, status) => this.note(() => this.resolved(token, status));
+    return tested;
   }
 
   /** Compares when the operation takes effect: at once, or after the fetch from disk. */
@@ -131,7 +131,7 @@ export class ComparedBucket {
       else if (fetched?.lacksRoom)
         assert.ok(this.isMemoryLow, 'a fetched document lacks room although memory is not low');
       else this.later(place, act, compare, tries);
-      this.model.high[place.vb] = this.b.bucket.documents.highSeqno(place.vb);
+      this.model.high[place.vb] = this.tested.bucket.documents.highSeqno(place.vb);
     });
   }
 
@@ -144,7 +144,7 @@ export class ComparedBucket {
     const { processRun } = this;
     assert.ok(tries < 20, 'a fetched document is evicted before each retry');
     this.waiting++;
-    this.b.bucket.documents.awaitDisk((answer) => {
+    this.tested.bucket.documents.awaitDisk((answer) => {
       if (processRun !== this.processRun) return;
       this.waiting--;
       if (typeof answer === 'object') this.perform(place, act, compare, tries + 1, answer);
@@ -159,7 +159,7 @@ export class ComparedBucket {
   }
 
   private withFetched(fetched: FetchedDocument | null, act: () => DocumentResult): DocumentResult {
-    const { documents } = this.b.bucket;
+    const { documents } = this.tested.bucket;
     this.isFetched = fetched !== null && fetched.item !== null;
     documents.provideFetched(fetched);
     try {
@@ -184,7 +184,7 @@ export class ComparedBucket {
 
   /** Applies the possible background changes since the vbucket was last compared. */
   protected catchUp(vb: number): void {
-    const { bucket } = this.b;
+    const { bucket } = this.tested;
     const persisted = bucket.documents.persistedSeqno(vb);
     const high = bucket.documents.highSeqno(vb);
     assert.ok(persisted <= high);
@@ -197,14 +197,14 @@ export class ComparedBucket {
 
   protected mayExpire(vb: number): boolean {
     const docs = [...(this.model.docs[vb]?.values() ?? [])];
-    return docs.some((doc) => isExpired(doc, this.b.seconds));
+    return docs.some((doc) => isExpired(doc, this.tested.seconds));
   }
 
   protected noteCompaction(): void {
     if (!this.isPurging) return;
-    this.isPurging = this.b.bucket.compaction.progress !== null;
+    this.isPurging = this.tested.bucket.compaction.progress !== null;
     for (const doc of this.model.versions()) {
-      if (doc.deleted || isExpired(doc, this.b.seconds)) doc.mayBeGone = true;
+      if (doc.deleted || isExpired(doc, this.tested.seconds)) doc.mayBeGone = true;
     }
   }
 
@@ -214,7 +214,7 @@ export class ComparedBucket {
   }
 
   protected states(place: Place): State[] {
-    const { clock, seconds } = this.b;
+    const { clock, seconds } = this.tested;
     // With low memory the bucket may have deleted any document since the last comparison.
     if (this.options.policy === 'nruEviction' && this.isMemoryLow) this.noteEvictions();
     return statesOf(this.model, place, { seconds, nowMs: clock.monotonicMs() });
@@ -242,7 +242,7 @@ export class ComparedBucket {
     place: Place,
     by: { allows: (state: State) => Status[]; durability: DurabilityLevel; isUpdate: boolean },
   ): Status[] {
-    if (this.b.bucket.writeFailure !== null) return [Status.temporaryFailure];
+    if (this.tested.bucket.writeFailure !== null) return [Status.temporaryFailure];
     if (this.isGone(place)) return [Status.unknownCollection];
     const isForDisk = by.durability > DurabilityLevel.majority;
     if (isForDisk && this.options.type !== 'native') return [Status.durabilityInvalidLevel];
@@ -255,17 +255,17 @@ export class ComparedBucket {
     place: Place,
     change: Pick<Doc, 'content' | 'flags' | 'expiry' | 'deleted' | 'rev'>,
   ): void {
-    const { pending, seqno } = this.b.result;
+    const { pending, seqno } = this.tested.result;
     const next = (this.model.high[place.vb] as number) + 1;
     if (this.options.policy === 'nruEviction') assert.ok(seqno >= next);
     else assert.equal(seqno, next);
     const cas = [this.newCas(place.vb)];
     const doc: Doc = { ...change, seqno, cas, storedCas: cas, lockedUntilMs: 0, mayBeGone: false };
     if (pending === 0) this.model.put(place, doc);
-    else this.began(place, doc, pending);
+    else this.writePending(place, doc, pending);
   }
 
-  protected began(place: Place, doc: Doc, token: number): void {
+  protected writePending(place: Place, doc: Doc, token: number): void {
     const old = this.model.get(place);
     if (old) old.lockedUntilMs = 0;
     this.model.putPending(place, doc);
@@ -280,7 +280,7 @@ export class ComparedBucket {
       assert.equal(status, Status.syncWriteAmbiguous);
       return;
     }
-    assert.ok(this.b.bucket.documents.persistedSeqno(write.vb) >= write.seqno);
+    assert.ok(this.tested.bucket.documents.persistedSeqno(write.vb) >= write.seqno);
     this.durableSeqnos[write.vb] = Math.max(write.seqno, this.durableSeqnos[write.vb] as number);
   }
 
@@ -290,10 +290,11 @@ export class ComparedBucket {
     return changeAnswers(state, cas || '0/0');
   }
 
-  protected found(place: Place, status: Status, kind: 'find' | 'findAny', view: ItemView): void {
+  protected compareFound(place: Place, status: Status, kind: 'find' | 'findAny', view: ItemView): void {
     const states = this.states(place);
     const has = (...kinds: State['kind'][]): boolean => states.some((state) => kinds.includes(state.kind));
-    const cannotExpire = this.isFetched || this.model.isPending(place) || this.b.bucket.writeFailure !== null;
+    const cannotExpire =
+      this.isFetched || this.model.isPending(place) || this.tested.bucket.writeFailure !== null;
     const isHidden = cannotExpire && has('expired');
     if (status === Status.keyNotFound && kind === 'find') assert.ok(has('absent', 'tombstone', 'expired'));
     else if (status === Status.keyNotFound) {
@@ -301,25 +302,25 @@ export class ComparedBucket {
       if (!isHidden) this.model.discard(place);
     } else {
       assert.equal(status, Status.success);
-      if (view.deleted) this.foundTombstone(place, view);
-      else this.foundLive(place, view);
+      if (view.deleted) this.compareTombstone(place, view);
+      else this.compareLive(place, view);
     }
   }
 
-  protected foundLive(place: Place, view: ItemView): void {
+  protected compareLive(place: Place, view: ItemView): void {
     const doc = this.model.get(place);
     assert.ok(
-      doc && !doc.deleted && !isExpired(doc, this.b.seconds),
+      doc && !doc.deleted && !isExpired(doc, this.tested.seconds),
       'only an existing document that has not expired is returned as live',
     );
     const { expiry, flags, locked, seqno } = view;
     assert.deepEqual(
-      { value: this.b.value, expiry, flags, locked, seqno },
+      { value: this.tested.value, expiry, flags, locked, seqno },
       {
         value: textOf(doc.content),
         expiry: doc.expiry,
         flags: doc.flags,
-        locked: isLocked(doc, this.b.clock.monotonicMs()),
+        locked: isLocked(doc, this.tested.clock.monotonicMs()),
         seqno: doc.seqno,
       },
     );
@@ -327,13 +328,13 @@ export class ComparedBucket {
     this.narrow(place, doc, view);
   }
 
-  protected foundTombstone(place: Place, view: ItemView): void {
+  protected compareTombstone(place: Place, view: ItemView): void {
     const doc = this.model.get(place);
     assert.ok(doc, 'only an existing document leaves a tombstone');
     const tombstone = doc.deleted ? doc : this.tombstoneAfter(place, doc, view);
     const { expiry, seqno } = view;
     assert.deepEqual(
-      { value: this.b.value, expiry, seqno },
+      { value: this.tested.value, expiry, seqno },
       { value: textOf(tombstone.content), expiry: tombstone.expiry, seqno: tombstone.seqno },
     );
     this.narrow(place, tombstone, view);
@@ -341,12 +342,12 @@ export class ComparedBucket {
 
   /** Returns the tombstone of a document that has expired or was deleted since it was last compared. */
   protected tombstoneAfter(place: Place, doc: Doc, { expiry, seqno, casHi, casLo }: ItemView): Doc {
-    const hasExpired = isExpired(doc, this.b.seconds);
+    const hasExpired = isExpired(doc, this.tested.seconds);
     assert.ok(hasExpired || doc.mayBeGone, 'no document turns into a tombstone without an operation');
-    assert.ok(seqno > doc.seqno && seqno <= this.b.bucket.documents.highSeqno(place.vb));
-    assert.ok(expiry <= this.b.seconds && (!hasExpired || expiry >= doc.expiry || doc.mayBeGone));
+    assert.ok(seqno > doc.seqno && seqno <= this.tested.bucket.documents.highSeqno(place.vb));
+    assert.ok(expiry <= this.tested.seconds && (!hasExpired || expiry >= doc.expiry || doc.mayBeGone));
     const cas = [casOf({ casHi, casLo })];
-    const content = doc.mayBeGone && this.b.value === '' ? nothing : tombstoneOf(doc.content);
+    const content = doc.mayBeGone && this.tested.value === '' ? nothing : tombstoneOf(doc.content);
     const tombstone: Doc = {
       ...doc,
       content,
@@ -377,7 +378,7 @@ export class ComparedBucket {
 
   /** The CAS of the last change, which must be above all earlier ones of the vbucket. */
   protected newCas(vb: number): string {
-    const { result } = this.b;
+    const { result } = this.tested;
     assert.ok(bigOf(result) > (this.model.maxCas[vb] as bigint), 'CAS values rise');
     this.noteCas(vb, result);
     return casOf(result);
@@ -397,7 +398,7 @@ export class ComparedBucket {
   }
 
   protected expiryOf(place: Place, expiry: number): number {
-    const { seconds } = this.b;
+    const { seconds } = this.tested;
     const absolute = expiry === 0 || expiry > 30 * 24 * 3600 ? expiry : seconds + expiry;
     const collectionTtl = this.maxTtlOf(place);
     const maxTtl = collectionTtl === 0 ? this.rules.maxTtl : Math.max(collectionTtl, 0);
@@ -413,14 +414,14 @@ export class ComparedBucket {
   protected applyManifest(maxTtl: number): void {
     this.manifest = manifestOf(this.collections, Number.parseInt(this.manifest.uid, 16) + 1, maxTtl);
     for (let vb = 0; vb < vbucketCount; vb++) this.note(() => this.catchUp(vb));
-    this.b.bucket.applyManifest(this.manifest);
+    this.tested.bucket.applyManifest(this.manifest);
     this.noteEvents();
   }
 
   /** Accounts for seqnos of system events in every vbucket. */
   protected noteEvents(): void {
     for (let vb = 0; vb < vbucketCount; vb++) {
-      const high = this.b.bucket.documents.highSeqno(vb);
+      const high = this.tested.bucket.documents.highSeqno(vb);
       const count = high - (this.model.high[vb] as number);
       this.note(() => assert.ok(count >= 0 && count <= 3, `${count} events at once`));
       this.model.high[vb] = high;
@@ -429,7 +430,7 @@ export class ComparedBucket {
 
   protected compareCounts(): void {
     const live = this.model.all().filter(({ doc }) => !doc.deleted);
-    const { collectionItems, items, nonResident, tombstones } = this.b.bucket.stats();
+    const { collectionItems, items, nonResident, tombstones } = this.tested.bucket.stats();
     const countOf = (id: number): number => live.filter(({ place }) => isOf(place, id)).length;
     // Tombstones of a dropped collection that are only on disk are counted until the next start.
     const isExact = this.options.policy !== 'fullEviction' || this.swept.size === 0;
@@ -445,7 +446,7 @@ export class ComparedBucket {
   }
 
   protected failoverLogs(): FailoverEntry[][] {
-    return this.eachVb((vb) => [...this.b.bucket.documents.failoverLog(vb)]);
+    return this.eachVb((vb) => [...this.tested.bucket.documents.failoverLog(vb)]);
   }
 
   protected eachVb<T>(act: (vb: number) => T): T[] {

@@ -21,8 +21,8 @@ type Fields = Readonly<Record<string, string | number>>;
 const restPort = 8091;
 const pollsOfRebalance = 3;
 
-export class Killed extends Error {
-  override readonly name = 'Killed';
+export class KilledError extends Error {
+  override readonly name = 'KilledError';
 }
 
 export class SimulatedNodes {
@@ -170,9 +170,9 @@ export class SimulatedNodes {
 
   private async effect<T>(act: () => T): Promise<T> {
     const isNow = this.effects++ === this.kill?.at;
-    if (isNow && this.kill?.side === 'before') throw new Killed();
+    if (isNow && this.kill?.side === 'before') throw new KilledError();
     const result = act();
-    if (isNow) throw new Killed();
+    if (isNow) throw new KilledError();
     return result;
   }
 }

@@ -67,14 +67,18 @@ function AlertFields({ form }: { form: FormState<Values> }) {
       <div class="row fields">
         <Field label="Mail server" {...form.text('emailHost')} problem={form.problemOf('email_host')} />
         <Field
-          label="Its port"
+          label="Port of the mail server"
           type="number"
           {...form.text('emailPort')}
           problem={form.problemOf('email_port')}
         />
-        <Field label="User there" {...form.text('emailUser')} problem={form.problemOf('email_user')} />
         <Field
-          label="Password there"
+          label="User on the mail server"
+          {...form.text('emailUser')}
+          problem={form.problemOf('email_user')}
+        />
+        <Field
+          label="Password on the mail server"
           type="password"
           {...form.text('emailPass')}
           problem={form.problemOf('email_pass')}

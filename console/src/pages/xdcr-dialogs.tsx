@@ -51,8 +51,8 @@ export function ReferenceDialog({ reference, onClose }: { reference?: Reference;
         required
         hint="For example 10.0.0.9:8091"
       />
-      <Field label="User there" {...form.text('username')} required />
-      <Field label="Password there" type="password" {...form.text('password')} required />
+      <Field label="User of that cluster" {...form.text('username')} required />
+      <Field label="Password of that user" type="password" {...form.text('password')} required />
       <Select
         label="Encryption"
         {...form.choice('secureType')}

@@ -5,7 +5,7 @@ import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { realRandom } from '#ports/random.ts';
 import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { Killed, SimulatedClusterNodes, SimulatedNodes } from '../../../test/support/simulated-nodes.ts';
+import { KilledError, SimulatedClusterNodes, SimulatedNodes } from '../../../test/support/simulated-nodes.ts';
 import { Capacity } from '../clusters/capacity.ts';
 import { ClusterScaleService } from '../clusters/cluster-scale.service.ts';
 import { groupOfEach, newNodeRows } from '../clusters/node-rows.ts';
@@ -110,7 +110,7 @@ class Fixture {
         await steps[at]?.run(await this.cluster(), new AbortController().signal);
         at++;
       } catch (error) {
-        if (!(error instanceof Killed)) throw error;
+        if (!(error instanceof KilledError)) throw error;
         this.simulated.stopAll();
         at = Math.min(
           at,

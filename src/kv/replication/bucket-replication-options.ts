@@ -19,12 +19,14 @@ export interface BucketReplicationOptions {
   isFirstOfProcess: boolean;
   /** Requests to feed copies that arrived before this node had the map that gives it the copies; shared by all buckets. */
   early: EarlyOpens;
+  /** Proposes a change of the map of shards to the configuration. */
   change: (change: MapChange) => Promise<MapOutcome>;
   /** Whether this node keeps copies that the map no longer gives to it. */
   keepsCopies: () => boolean;
   /** Called when this node serves other shards than before. */
   changed: () => void;
   rollbackLimits?: RollbackLimits | undefined;
+  /** Updates the current time of the buckets, which does not pass within a turn. */
   tick: () => void;
   clock: Clock;
   log: Log;

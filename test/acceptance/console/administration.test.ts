@@ -290,8 +290,8 @@ describe('the console', { skip: needs('chromium') }, () => {
     await page.getByRole('button', { name: 'Add a cluster' }).click();
     await dialog.getByLabel('Cluster name').fill('other');
     await dialog.getByLabel('Address').fill('127.0.0.1:1');
-    await dialog.getByLabel('User there').fill('a');
-    await dialog.getByLabel('Password there').fill('b');
+    await dialog.getByLabel('User of that cluster').fill('a');
+    await dialog.getByLabel('Password of that user').fill('b');
     await dialog.getByRole('button', { name: 'Add', exact: true }).click();
     await dialog.getByRole('alert').locator('p').waitFor();
   });

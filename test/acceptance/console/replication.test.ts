@@ -28,12 +28,12 @@ describe('replication in the console', { skip: needs('chromium') }, () => {
     await page.getByRole('button', { name: 'Add a cluster' }).click();
     await dialog.getByLabel('Cluster name').fill('other');
     await dialog.getByLabel('Address').fill(new URL(target.ready.node.rest).host);
-    await dialog.getByLabel('User there').fill(administrator.username);
-    await dialog.getByLabel('Password there').fill(administrator.password);
+    await dialog.getByLabel('User of that cluster').fill(administrator.username);
+    await dialog.getByLabel('Password of that user').fill(administrator.password);
     await dialog.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByRole('rowheader', { name: 'other' }).waitFor();
     await page.getByRole('button', { name: 'Edit other' }).click();
-    await dialog.getByLabel('Password there').fill('wrong');
+    await dialog.getByLabel('Password of that user').fill('wrong');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByRole('alert').locator('p').waitFor();
     await assertAccessible(page, 'edit a cluster');

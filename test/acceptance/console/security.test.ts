@@ -126,7 +126,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     await section.locator('.problem').waitFor();
     await section.getByLabel('Recipients').fill('ops@example.com');
     await section.getByLabel('Mail server', { exact: true }).fill('127.0.0.1');
-    await section.getByLabel('Its port').fill(String(server.port));
+    await section.getByLabel('Port of the mail server').fill(String(server.port));
     await section.getByRole('button', { name: 'Send a test mail' }).click();
     await section.getByText('The mail server has taken the mail.').waitFor();
     assert.match(server.mails[0]?.raw ?? '', /Test mail from Divan/);
