@@ -1,4 +1,4 @@
-// Words of a command line beside its options: `divan backup FOLDER --full`.
+// Words of a command line that are not options: `divan backup FOLDER --full`.
 import { type OptionSpecs, type OptionValues, parseOptions } from './options.ts';
 
 /** Splits the words that are neither options nor their values from the options. */

@@ -305,7 +305,7 @@ describe('the backup service', () => {
       assert.equal((await api.refusal('GET', `${self}/active/travel/taskHistory${query}`)).status, 400);
   });
 
-  it('restores into a target by its account, and reports what fails', async () => {
+  it('restores into the target that a request names, with its account, and reports what fails', async () => {
     const { rest } = node.ready.node;
     const target = { target: rest, user: 'Administrator', password: 'password', map_data: 'travel=third' };
     const missing = await api.run('travel', 'restore', target);

@@ -11,10 +11,10 @@ test('values stay as they were until their writes end, and their memory is used 
   const slowEnd = slow.end;
   const seen = new Set<Buffer>([slow.bytes]);
   for (let round = 0; round < 500; round++) {
-    const piece = values.add(Buffer.alloc(300, round));
-    seen.add(piece.bytes);
-    assert.equal(textOf(piece, 300), String.fromCharCode(round % 256).repeat(300));
-    values.release(piece);
+    const buffer = values.add(Buffer.alloc(300, round));
+    seen.add(buffer.bytes);
+    assert.equal(textOf(buffer, 300), String.fromCharCode(round % 256).repeat(300));
+    values.release(buffer);
   }
   assert.equal(slow.bytes.toString('latin1', slowEnd - 100, slowEnd), 's'.repeat(100));
   assert.equal(seen.size, 2);
@@ -23,10 +23,10 @@ test('values stay as they were until their writes end, and their memory is used 
   assert.equal(values.heldBytes, 0);
 });
 
-test('counts the memory of whole pieces, even if one write is left in each, and releases large pieces', () => {
+test('counts whole buffers, even if only one write of each is in flight, and releases large ones', () => {
   const values = new SentValues(1_000);
   const [first, ...others] = Array.from({ length: 10 }, () => values.add(Buffer.alloc(400)));
-  for (const [index, piece] of others.entries()) if (index % 2 === 0) values.release(piece);
+  for (const [index, buffer] of others.entries()) if (index % 2 === 0) values.release(buffer);
   assert.equal(values.heldBytes, 5_000);
   const large = values.add(Buffer.alloc(5_000, 'l'));
   assert.equal(values.heldBytes, 10_000);
@@ -34,6 +34,6 @@ test('counts the memory of whole pieces, even if one write is left in each, and 
   values.release(large);
   assert.equal(values.heldBytes, 5_000);
   values.release(first as ValueBuffer);
-  for (const [index, piece] of others.entries()) if (index % 2 !== 0) values.release(piece);
+  for (const [index, buffer] of others.entries()) if (index % 2 !== 0) values.release(buffer);
   assert.equal(values.heldBytes, 0);
 });

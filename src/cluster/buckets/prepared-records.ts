@@ -85,7 +85,7 @@ export class PreparedRecords {
   }
 }
 
-/** Whether all that the configuration's part of a record depends on is the same, beside the bucket and the address. */
+/** Whether all that the configuration's part of a record depends on is the same. The bucket and the address are not compared. */
 const isMadeFrom = (before: RecordInput, now: RecordInput): boolean =>
   before.manifestUid === now.manifestUid &&
   before.map === now.map &&

@@ -10,7 +10,7 @@ export class TextsUntilChange {
     this.#view = view;
   }
 
-  /** `key` names all that the text depends on beside the configuration. */
+  /** `key` names everything else that the text depends on. */
   text(key: string, compute: () => string): string {
     if (this.#asOf !== this.#view.changeCount || this.#texts.size >= textsMax) this.#texts.clear();
     this.#asOf = this.#view.changeCount;

@@ -50,7 +50,7 @@ describe('calls of another node', () => {
   });
 
   it('come from the given address', {
-    skip: process.platform !== 'linux' && 'needs addresses beside 127.0.0.1',
+    skip: process.platform !== 'linux' && 'needs addresses other than 127.0.0.1',
   }, async () => {
     const caller: RequestListener = ({ socket }, response) => void response.end(socket.remoteAddress);
     await withServer(createServer(caller), async (port) => {

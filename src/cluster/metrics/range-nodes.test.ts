@@ -152,7 +152,7 @@ test('computes a quantile from the histograms of all nodes', async (t) => {
   assert.deepEqual(data, [['one:8091 two:8091', 'a', '1']]);
 });
 
-test('divides the sums of all nodes with the aggregation special', async (t) => {
+test('divides the sums of all nodes for the aggregation "special"', async (t) => {
   const read = (hits: number, misses: number) => [
     gauge('kv_ops', { bucket: 'a', op: 'get', result: 'hit' }, hits),
     gauge('kv_ops', { bucket: 'a', op: 'get', result: 'miss' }, misses),

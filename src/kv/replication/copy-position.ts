@@ -16,8 +16,8 @@ export const positionOf = (bucket: Bucket, vb: number): CopyPosition => ({
 });
 
 /**
- * Copies of these vbuckets that have all changes of the active take its history. Else they would only with the next change: where they became
- * active before it, streams of clients that know the newest uuid of the active would begin from nothing.
+ * Copies of these vbuckets that have all changes of the active take its history now, not only with its next change. A copy that became
+ * active before that change would not know the newest uuid, so clients that know it would have to begin their streams from nothing.
  */
 export function takeHistories(
   bucket: Bucket,

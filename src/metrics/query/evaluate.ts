@@ -34,7 +34,7 @@ export function evaluate(plan: Plan, series: readonly Series[], range: Range): R
   }
 }
 
-/** Evaluates in parts. Yields before each part how many samples its windows have, so that the caller can pause. */
+/** Evaluates in parts. Yields between them the number of samples that the windows of the last one have, so that the caller can pause. */
 export function* evaluateInSteps(
   plan: Plan,
   series: readonly Series[],

@@ -358,7 +358,7 @@ test('computes derived metrics only from series that the caller may read', async
   assert.deepEqual(summaryOf(json.data), [['', 1, '75']]);
 });
 
-test('aggregation special combines the sources of derived metrics', async (t) => {
+test('the aggregation "special" combines the sources of derived metrics', async (t) => {
   const { last } = await withReads(t);
   assert.deepEqual(await last('kv_hit_ratio/rate', '&bucket=b&nodesAggregation=special'), [['b', 75]]);
   assert.deepEqual(await last('kv_hit_ratio/rate', '&bucket=b&aggregationFunction=avg'), [['b', 75]]);
