@@ -30,6 +30,22 @@ export class NameMap {
     return this.rules.length === 0;
   }
 
+  /** @throws ArchiveError where two collections have one target: documents of one would replace or delete those of the other */
+  checkTargets(buckets: readonly BucketRecord[]): void {
+    const sources = new Map<string, string>();
+    for (const { name: bucket, collections } of buckets)
+      for (const { scope, name: collection } of collections) {
+        const target = pathText(this.targetOf({ bucket, scope, collection }));
+        const source = pathText({ bucket, scope, collection });
+        const other = sources.get(target);
+        if (other !== undefined)
+          throw new ArchiveError(
+            `--map: ${other} and ${source} would both be restored to ${target}, where documents of one would replace those of the other; map one of them to another collection, or leave it out of this restore`,
+          );
+        sources.set(target, source);
+      }
+  }
+
   /** Where a scope goes, by the rules about it and its bucket. */
   scopeOf(bucket: string, scope: string): { bucket: string; scope: string } {
     // No collection has an empty name: rules about collections do not apply.
@@ -49,6 +65,8 @@ export class NameMap {
     return { bucket, scope, collection };
   }
 }
+
+const pathText = ({ bucket, scope, collection }: MappedName): string => `${bucket}.${scope}.${collection}`;
 
 const pathsOf = ({ name, scopes, collections }: BucketRecord): Path[] => [
   [name],

@@ -128,6 +128,7 @@ async function restoreFrom(
   const newest = chain[0] as BackupManifest;
   const records = chosenRecords(request, chain);
   const map = new NameMap(request.map, newest.buckets);
+  map.checkTargets(records);
   const newSelection = await selector(request, context.clock);
   const { cluster } = await context.node.identity();
   const record = new RestoreRecord(repository.path, {

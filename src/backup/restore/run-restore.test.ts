@@ -108,6 +108,26 @@ const restore = (changes: Partial<RestoreRequest> = {}): Promise<RestoreResult> 
     { node, clock: realClock, signal: cancelled.signal, progress: () => {} },
   );
 
+describe('a restore of two collections to one', () => {
+  beforeEach(() => addBackupOf({ name: 'a' }, { name: 'b' }));
+
+  it('is refused, since documents of one would replace or delete those of the other', async () => {
+    const both = /--map: a\.shop\.items and b\.shop\.items would both be restored to c\.shop\.items/;
+    await assert.rejects(restore({ map: ['a=c', 'b=c'] }), both);
+    await assert.rejects(
+      restore({ map: ['a.shop.items=a.shop.carts'] }),
+      /a\.shop\.items and a\.shop\.carts would both be restored to a\.shop\.carts/,
+    );
+    assert.deepEqual(node.calls, []);
+  });
+
+  it('is possible where only one of them is restored, or both change places', async () => {
+    await restore({ map: ['a=c', 'b=c'], buckets: ['a'] });
+    await restore({ map: ['a=c', 'b=c'], excludes: ['b.shop.items', 'b.shop.carts'] });
+    await restore({ map: ['a.shop.items=a.shop.carts', 'a.shop.carts=a.shop.items'] });
+  });
+});
+
 describe('a restore that replaces the documents of buckets', () => {
   const all = ['flush a', 'flush b', 'write a', 'write b'];
   const records = () => readdirSync(folder).filter((name) => name.startsWith('restore-'));
