@@ -111,7 +111,7 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'nameProblem',
   ],
 };
-const isShared: ReadonlySet<string> = new Set(Object.values(sharedNames).flat());
+const allShared: ReadonlySet<string> = new Set(Object.values(sharedNames).flat());
 
 interface Export {
   readonly file: string;
@@ -168,7 +168,7 @@ function unused(): string[] {
 
 function shared(): string[] {
   return [...filesByName()]
-    .filter(([name, files]) => areasOf(files).length > 1 && !isShared.has(name))
+    .filter(([name, files]) => areasOf(files).length > 1 && !allShared.has(name))
     .map(
       ([name, files]) =>
         `${name} is exported by several areas (${files.join(', ')}): rename one, or list it in tools/exports.ts with a reason`,
@@ -177,7 +177,7 @@ function shared(): string[] {
 
 function stale(): string[] {
   const byName = filesByName();
-  return [...isShared]
+  return [...allShared]
     .filter((name) => areasOf(byName.get(name) ?? []).length < 2)
     .map((name) => `tools/exports.ts lists ${name}, which several areas no longer export`);
 }

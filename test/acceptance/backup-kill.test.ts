@@ -137,7 +137,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
       // A restore makes one or two calls of each kind per vbucket, and one unlink at its end. Loading the modules calls open too.
       const number = call === 'unlink' ? 1 + random(3) : 1 + random(1_000);
       if (await killedAt(call, number, args, {}, hastyRestore)) killed++;
-      await isPartOfBackup(`${call} ${number}`);
+      await assertPartOfBackup(`${call} ${number}`);
       await resume(['restore', folder, '--map', 'b=copy'], `${call} ${number}`);
       assert.deepEqual(differences(state, await stateOf(backupNode(node), 'copy')), [], `${call} ${number}`);
       await node.request('/pools/default/buckets/copy', 'DELETE');
@@ -146,7 +146,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
   });
 
   /** The bucket has versions of the backup and nothing else. */
-  async function isPartOfBackup(point: string): Promise<void> {
+  async function assertPartOfBackup(point: string): Promise<void> {
     const between = await node.request('/pools/default/buckets/copy');
     if (between.status !== 200) return;
     for (const [key, version] of await stateOf(backupNode(node), 'copy'))
@@ -171,7 +171,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
     const args = ['restore', folder, '--map', 'b=copy'];
     for (const number of numbers(random, 60, killsOfRestore)) {
       if (await killedAt(socketCalls, number, args)) killed++;
-      await isPartOfBackup(`${number}`);
+      await assertPartOfBackup(`${number}`);
       await resume(args, `${number}`);
       assert.deepEqual(
         differences(state, await stateOf(backupNode(node), 'copy')),

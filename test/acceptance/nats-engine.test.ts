@@ -58,7 +58,7 @@ describe('a node with --engine nats://', { skip }, () => {
         args: ['--engine', servers.url, '--bucket', 'b'],
       });
       const documents = await dataClient(node);
-      // A node whose servers answer slowly when it is ready confirms its shards later: until then it answers temporary failures.
+      // If the servers answer slowly, the node is ready before it has confirmed its shards: until then it answers temporary failures.
       const write = (value: string) =>
         eventually(async () => assert.equal((await documents.ask(set('k', value))).status, 0));
       const read = async () => (await documents.ask(get('k'))).value.toString();

@@ -52,7 +52,7 @@ async function createCollections(node: NodeProcess, paths: readonly string[]): P
   }
 }
 
-test('nothing is lost when connections to the target are cut, which are made by its alternate address', {
+test('nothing is lost when connections to the alternate address of the target are cut', {
   timeout,
 }, async () => {
   await using source = await NodeProcess.start({ args });
@@ -170,7 +170,7 @@ test('a source that was killed sends again only what followed the last checkpoin
   }
 });
 
-/** Writes with metadata, those that the target refused because it has the version included. */
+/** Writes with metadata, including those that the target refused because it has the version already. */
 async function metaWrites(node: NodeProcess): Promise<number> {
   const figures = await statsOf(node);
   return Number(figures.get('ep_num_ops_set_meta')) + Number(figures.get('ep_num_ops_set_meta_res_fail'));

@@ -34,7 +34,7 @@ export interface OwnCluster {
   readonly address: WireAddress;
   /** Null: this node is the only one. */
   readonly layout: ClusterLayout | null;
-  /** The newest layout; of a bucket that was just created once it has vbuckets. Absent: `layout`. */
+  /** Resolves with the newest layout, for a bucket that was just created only when it has vbuckets. Absent: `layout`. */
   readonly layoutWith?: (bucket: string) => Promise<ClusterLayout | null>;
 }
 

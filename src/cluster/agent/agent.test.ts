@@ -22,7 +22,7 @@ class FakeKv {
   failures = 0;
   failedFlushes = 0;
   reports = 0;
-  /** A change of this number is work for a client. */
+  /** Each change of this number counts as work for a client. */
   #ops = 0;
   #work = 0;
   readonly compactions: unknown[] = [];

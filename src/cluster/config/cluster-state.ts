@@ -185,7 +185,7 @@ export interface AlternateAddresses {
   ports: Record<string, number>;
 }
 
-/** Key `buckets`: names, the limit on their number and the sum of their quotas are one invariant. */
+/** Key `buckets`: unique names, the limit on their number and the sum of their quotas are one invariant, so all buckets are in one key. */
 export interface BucketsState {
   /** Megabytes per node for all buckets together. */
   memoryQuotaMb: number;

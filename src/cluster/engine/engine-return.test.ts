@@ -40,7 +40,7 @@ test('another node becomes the founder where this one leaves, and the next where
   await made.move.stop();
 });
 
-test('a node that runs a server stays where the configuration cannot move, and a lost one leaves', async () => {
+test('a node that runs a server cannot leave if the configuration cannot move, but a lost one can', async () => {
   const returning = () => Promise.reject(new Error('other nodes change the configuration all the time.'));
   const answers = { b: () => Promise.reject(new Error('it is down')) };
   const made = await aNode({ nodes: three, servers, answers, returning });
@@ -53,7 +53,7 @@ test('a node that runs a server stays where the configuration cannot move, and a
   await made.move.stop();
 });
 
-test('of four nodes the server of one that leaves goes to another one, else the configuration moves if too few can run it', async () => {
+test('of four nodes, one with a server cannot leave while the fourth may still run one instead; else the configuration moves', async () => {
   const nodes = [...three, node('d')];
   const cases: [(name: string) => unknown, RegExp | null, string[]][] = [
     // Node `d` does not answer now, but may later.
@@ -147,7 +147,7 @@ test('a node whose servers no longer run asks where the configuration is, and fo
   await reached.move.stop();
 });
 
-test('nodes tell others where the configuration is since an earlier epoch, and a removed one that it was removed', async () => {
+test('a node that knows only an earlier epoch learns where the configuration is now, and a removed one that it was removed', async () => {
   const takesAnyPlace = true;
   const earlier = { epoch: 4, founder: 'd', takesAnyPlace };
   const state = { revEpoch: 5, left: ['d'] };
@@ -162,7 +162,7 @@ test('nodes tell others where the configuration is since an earlier epoch, and a
   assert.deepEqual(await answer(onServers, earlier, 'd'), { epoch: 5, isRemoved: true });
   const { epoch: _, ...first } = earlier;
   assert.deepEqual(await answer(onServers, first, 'd'), { epoch: 5, isRemoved: true });
-  // Answers of the same epoch, of an unknown node, and of a founder of 0.2, which knows no such answer.
+  // Requests with the same epoch, from an unknown node, and from a founder of 0.2, which knows no such answer.
   assert.equal(await answer(onServers, { ...earlier, epoch: 5 }, 'd'), null);
   assert.equal(await answer(onServers, earlier, 'e'), null);
   assert.equal(await answer(onServers, { epoch: 4, founder: 'd' }, 'd'), null);

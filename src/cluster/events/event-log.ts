@@ -16,7 +16,7 @@ export interface EventRecord {
 }
 
 export interface EventQuery {
-  /** The first events after this time; absent: the newest events. */
+  /** The first events from this time on; absent: the newest events. */
   readonly sinceMs?: number | undefined;
   readonly limit: number;
   readonly isVisible: (record: EventRecord) => boolean;

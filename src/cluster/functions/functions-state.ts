@@ -1,4 +1,5 @@
-// Key `functions`: the functions that users defined by statements. Names and their number are one invariant.
+// Key `functions`: the functions that users defined by statements. That names are unique and their number limited is one invariant, so
+// all functions are in one key.
 
 export const functionsKey = 'functions';
 

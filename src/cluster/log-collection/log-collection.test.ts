@@ -95,7 +95,7 @@ describe('a support bundle', () => {
     assert.ok(!files.has('rest/settings/rbac/users.json'));
   });
 
-  it('is redacted on request, with a random or a given salt, and by a default', async (t) => {
+  it('is redacted on request, with a random or a given salt, or if a setting says so', async (t) => {
     const { request, collected } = await collecting(t);
     const form = { password: 'password', roles: 'ro_admin', name: 'Jane Kent' };
     await request('/settings/rbac/users/local/jane', { method: 'PUT', form });

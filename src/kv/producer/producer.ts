@@ -205,7 +205,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.schedule();
   }
 
-  mayBackfill(stream: Stream): number {
+  takePageBytes(stream: Stream): number {
     const bytes = this.pages.take();
     this.figures.pages = this.pages.pages;
     // A stream without a page waits for one. A stream with a page may still be in the set, if a new change made it ready earlier.

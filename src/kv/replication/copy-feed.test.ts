@@ -84,7 +84,7 @@ test('accepts an answer without a feed number, as older nodes send it', () => {
 const row = { vb: 0, high: 0, persisted: 0, failover: '' };
 const got = { shard: 0, epoch: 2, vb: 0, following: false };
 
-test('refuses positions that the copy cannot have, after which later writes would count as received', () => {
+test('refuses positions that the copy cannot have: with them later writes would count as received', () => {
   const reported: Positions = [];
   const feed = aFeed([], { reported });
   feed.open();

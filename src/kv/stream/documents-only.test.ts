@@ -64,7 +64,7 @@ function streamOf({ bucket, clock }: BucketUnderTest) {
     reportsSeqnos: false,
     sent: () => true,
     ready: () => {},
-    mayBackfill: () => 1_024,
+    takePageBytes: () => 1_024,
     pages: { hold: (taken) => taken, count: () => {} },
     backfillDone: () => {},
     nowMs: () => clock.monotonicMs(),

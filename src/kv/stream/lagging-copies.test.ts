@@ -40,7 +40,7 @@ async function replicated(type: 'native' | 'ephemeral', isFull = () => false) {
     reportsSeqnos: false,
     sent: () => !isFull(),
     ready: () => {},
-    mayBackfill: () => backfillPageBytes,
+    takePageBytes: () => backfillPageBytes,
     pages: { hold: (taken) => taken, count: () => {} },
     backfillDone: () => {},
     nowMs: () => b.clock.monotonicMs(),

@@ -30,9 +30,10 @@ export interface StreamHost {
   /** Called when there may be something to send. */
   ready(stream: Stream): void;
   /** The size of the page that the stream may read; 0: the connection makes it ready when its turn comes. */
-  mayBackfill(stream: Stream): number;
+  takePageBytes(stream: Stream): number;
   /** Called with the bytes for which the page was accounted. */
   backfillDone(heldBytes: number): void;
+  /** The connection's budget for pages. */
   readonly pages: {
     hold(taken: number, pageBytes: number): number;
     count(bytes: number, isWhole: boolean): void;
@@ -293,7 +294,7 @@ export class Stream implements Follower {
     const { source, address } = this.options;
     const { vb } = address;
     if (source.safeSeqno(vb) === source.visibleSeqno(vb)) return false;
-    this.pageBytes = this.heldBytes = host.mayBackfill(this);
+    this.pageBytes = this.heldBytes = host.takePageBytes(this);
     if (this.pageBytes === 0) return false;
     this.page = source.recentPage(vb, this.position, this.pageBytes);
     if (this.page === null) {
@@ -318,7 +319,7 @@ export class Stream implements Follower {
     const { source, diskOnly, address } = this.options;
     const { vb } = address;
     if (!diskOnly && source.storedSeqno(vb) <= this.position) return false;
-    this.pageBytes = this.heldBytes = host.mayBackfill(this);
+    this.pageBytes = this.heldBytes = host.takePageBytes(this);
     if (this.pageBytes > 0) void this.readPage(vb);
     return false;
   }

@@ -49,7 +49,7 @@ function detailsOf(
   const isFailed = active.state !== 'completed' || errors.length > 0;
   return {
     requestId: active.id,
-    // Cut before passwords are looked for: a refused statement may be very long. They may make it longer.
+    // Cut before passwords are looked for, since a refused statement may be very long; and after, since their replacements may be longer.
     statement: withoutPasswords(statement.slice(0, textMax)).slice(0, textMax),
     ...(statement.length > textMax && { isStatementCut: true }),
     isAdHoc: active.preparedName === null,

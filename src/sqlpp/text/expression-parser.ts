@@ -136,7 +136,7 @@ export class ExpressionParser {
         return this.concatenation(left);
       case 'is':
         tokens.next();
-        return this.isTest(left);
+        return this.presenceTest(left);
       case 'not':
         return this.negatedPredicate(left);
       default:
@@ -197,11 +197,11 @@ export class ExpressionParser {
     return { kind: 'between', of: left, low, high: this.operators(concatenation), isNegated, at };
   }
 
-  private isTest(left: Expression): Expression {
+  private presenceTest(left: Expression): Expression {
     const { tokens } = this;
     const isNegated = tokens.take('not');
     const { at } = left;
-    const test = isTests.get(tokens.kind);
+    const test = presenceTests.get(tokens.kind);
     if (test === undefined) throw tokens.unexpected('NULL, MISSING, VALUED, KNOWN or UNKNOWN');
     const inverts = tokens.kind === 'unknown';
     tokens.next();
@@ -384,7 +384,7 @@ export class ExpressionParser {
   }
 }
 
-const isTests: ReadonlyMap<TokenKind, 'null' | 'missing' | 'valued'> = new Map([
+const presenceTests: ReadonlyMap<TokenKind, 'null' | 'missing' | 'valued'> = new Map([
   ['null', 'null'],
   ['missing', 'missing'],
   ['valued', 'valued'],

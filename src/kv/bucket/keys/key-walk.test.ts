@@ -13,7 +13,7 @@ class Table {
   end = () => 16;
   address = (_: number, slot: number) => this.slots[slot / 2]?.[0] ?? 0;
   hash = (_: number, slot: number) => this.slots[slot / 2]?.[1] ?? 0;
-  /** Later entries move up. */
+  /** Replaces the entries, for instance by those after a removal, which moves later ones up. */
   put(slots: Record<number, readonly [number, number]>): void {
     this.slots = new Table(slots).slots;
   }
