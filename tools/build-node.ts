@@ -60,6 +60,8 @@ async function bundle(entry: string, folder: string, sources: Set<string>): Prom
         input: { [basename(entry)]: source(entry) },
         output: {
           comments: false,
+          // Vite makes `var` of `const`. V8 then reads and checks a constant each time that a loop over bytes compares with it.
+          topLevelVar: false,
           sourcemapExcludeSources: true,
           entryFileNames: '[name].js',
           chunkFileNames: '[name]-[hash].js',
