@@ -1,5 +1,5 @@
-// The cost of the disk engine compared with plain SQLite: small fsynced commits, large commits, loading, beside a loop of
-// inserts of the same rows into a bare node:sqlite table in the same run; and the rate at which a bucket's changes are written.
+// The cost of the disk engine: small fsynced commits, large commits and loading, compared with a loop of inserts of the same rows into a
+// bare node:sqlite table in the same run; and the rate at which a bucket's changes are written.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

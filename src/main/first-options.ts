@@ -9,13 +9,13 @@ export async function checkFirstStart(
   credentials: { username: string; password: string } | null,
 ): Promise<void> {
   if (credentials !== null) {
-    const name = nameProblem(credentials.username, 'Username');
-    if (name !== null) throw new UsageError(`--username: ${name}`);
+    const nameReason = nameProblem(credentials.username, 'Username');
+    if (nameReason !== null) throw new UsageError(`--username: ${nameReason}`);
     const { minLength } = defaultPasswordPolicy;
     if ([...credentials.password].length < minLength)
       throw new UsageError(`--password: at least ${minLength} characters`);
-    const password = passwordProblem(credentials.password, defaultPasswordPolicy);
-    if (password !== null) throw new UsageError(`--password: ${password}`);
+    const passwordReason = passwordProblem(credentials.password, defaultPasswordPolicy);
+    if (passwordReason !== null) throw new UsageError(`--password: ${passwordReason}`);
   }
   if (options['memory-quota'] !== undefined) await checkMemoryQuota(options['memory-quota']);
 }

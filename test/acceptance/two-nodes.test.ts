@@ -185,7 +185,7 @@ describe('a cluster of two nodes', () => {
           copies.map(({ content }) => content.number),
           [7, 7],
         );
-        // After kill -9 the other node serves what it had, and it takes part in durable writes again.
+        // After kill -9 and a restart of one node all documents are served, and that node takes part in durable writes again.
         const ports = await portsOf(second);
         await second.stop('SIGKILL');
         await using again = await NodeProcess.start({ dataDir: second.dataDir, ports, startMs });

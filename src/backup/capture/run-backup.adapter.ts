@@ -150,9 +150,9 @@ function resumeOrBegin(
   let brokenChain: string | null = null;
   for (const name of repository.partial()) {
     const partial = request.purges ? null : repository.readPartial(name);
-    const otherPlan = partial && resumptionProblem(partial, request, buckets);
-    if (otherPlan !== null && request.replacesOther !== true) throw new ArchiveError(otherPlan);
-    if (partial !== null && otherPlan === null) {
+    const notResumed = partial && resumptionProblem(partial, request, buckets);
+    if (notResumed !== null && request.replacesOther !== true) throw new ArchiveError(notResumed);
+    if (partial !== null && notResumed === null) {
       const { continued, problem } = usableBackup(repository, partial.after);
       if (problem === null) return { partial, continued, isResumed: true, notContinued: null };
       brokenChain = problem;

@@ -9,7 +9,7 @@ export function sumOf(nodes: readonly (MeasuredBucket | null)[]): MeasuredBucket
 
 function plus(a: MeasuredBucket, b: MeasuredBucket): MeasuredBucket {
   const diskBytes = a.diskBytes + b.diskBytes;
-  const releasable =
+  const fragmentationPercent =
     (a.fragmentationPercent * a.diskBytes + b.fragmentationPercent * b.diskBytes) / (diskBytes || 1);
   return {
     ...a,
@@ -18,7 +18,7 @@ function plus(a: MeasuredBucket, b: MeasuredBucket): MeasuredBucket {
     memUsedBytes: a.memUsedBytes + b.memUsedBytes,
     dataBytes: a.dataBytes + b.dataBytes,
     nonResident: a.nonResident + b.nonResident,
-    fragmentationPercent: releasable,
+    fragmentationPercent,
     rates: {
       ops: a.rates.ops + b.rates.ops,
       gets: a.rates.gets + b.rates.gets,

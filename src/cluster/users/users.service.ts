@@ -82,9 +82,12 @@ export class UsersService {
   /** Problems of an administrator's name and password, by field. */
   administratorProblems(name: string, password: string): Record<string, string> {
     const problems: Record<string, string> = {};
-    const [badName, badPassword] = [nameProblem(name, 'Username'), passwordProblem(password, this.#policy)];
-    if (badName) problems['username'] = badName;
-    if (badPassword) problems['password'] = badPassword;
+    const [nameReason, passwordReason] = [
+      nameProblem(name, 'Username'),
+      passwordProblem(password, this.#policy),
+    ];
+    if (nameReason) problems['username'] = nameReason;
+    if (passwordReason) problems['password'] = passwordReason;
     return problems;
   }
 
@@ -171,8 +174,8 @@ export class UsersService {
     const roles = this.#readRoles(form['roles'] ?? '', problems);
     const groups = this.#readGroups(form['groups'] ?? '', problems);
     const password = form['password'] ?? null;
-    const badPassword = password === null ? null : passwordProblem(password, this.#policy);
-    if (badPassword) problems['password'] = badPassword;
+    const passwordReason = password === null ? null : passwordProblem(password, this.#policy);
+    if (passwordReason) problems['password'] = passwordReason;
     if (password === null && !this.user(id)) problems['password'] = 'Password is required for new user.';
     const name = readText(form, 'name', problems);
     throwIfAny(problems);
@@ -239,8 +242,8 @@ export class UsersService {
   }
 
   readGroup(id: string, form: Form): GroupChange {
-    const badName = nameProblem(id, 'Group name');
-    if (badName) throw userRefusals.invalidName({ problem: badName });
+    const nameReason = nameProblem(id, 'Group name');
+    if (nameReason) throw userRefusals.invalidName({ problem: nameReason });
     const problems: Record<string, string> = unsupported(form, ['description', 'roles', 'ldap_group_ref']);
     const roles = this.#readRoles(form['roles'] ?? '', problems);
     if (form['roles'] === undefined) problems['roles'] = fieldText.required;

@@ -75,7 +75,7 @@ export class Producers {
     return byKind;
   }
 
-  /** Must not be called while a request is being run, as `Connection.send`. */
+  /** Like `Connection.send` it must not be called while a request is being run. */
   bucketGone(): void {
     for (const producer of this.byName.values()) producer.bucketGone();
   }

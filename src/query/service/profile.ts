@@ -6,7 +6,7 @@ import { durationText } from '../request/duration.ts';
 interface ProfileInput {
   readonly level: 'phases' | 'timings';
   readonly startedMs: number;
-  /** Times of the service outside the operators; `run` is that of all operators and of sending the rows. */
+  /** Times that are not measured by operator; `run` is that of all operators together and of sending the rows. */
   readonly ownMs: { readonly authorize: number; readonly plan: number; readonly run: number };
   readonly rows: number;
   readonly version: string;

@@ -56,7 +56,7 @@ describe('configuration on one NATS server', { skip }, () => {
     );
   });
 
-  it('ends by a change that follows the newest one of all keys, after which none counts', async () => {
+  it('ends by a change that follows the newest one of all keys, and takes no change after that', async () => {
     await using servers = await NatsCluster.start();
     await using store = await natsStore(servers.url, { mayEnd: true });
     await using other = await natsStore(servers.url);

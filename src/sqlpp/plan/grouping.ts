@@ -148,7 +148,7 @@ export class GroupResolution {
 
   #keyOf(node: Expression): Expression | undefined {
     if (node.kind === 'slot' && this.#allowed.has(node.slot)) return node;
-    // The key of an expression has the text of all below it.
+    // Only for kinds of which there is a key: the text to compare is that of the whole expression, which may be long.
     if (node.kind === 'constant' || !this.#keyKinds.has(node.kind)) return undefined;
     const slot = this.#keySlots.get(expressionKey(node));
     if (slot === undefined) return undefined;

@@ -116,10 +116,10 @@ async function migrationProblem(rules: MappingRules): Promise<string | null> {
       return 'One single rule migrating from default collection to a target collection cannot be accompanied by any other rules';
     if (collectionPath(expression)?.scope === systemScope) return systemProblem;
     if (expression.trim() === '') return 'Rule must not contain empty string(s):key is empty ';
-    const filter = await filterProblem(expression);
-    if (filter !== null && namePattern.test(expression) && namePattern.test(target))
+    const invalid = await filterProblem(expression);
+    if (invalid !== null && namePattern.test(expression) && namePattern.test(target))
       return `${expression} -> ${target} seems like a scope to scope rule, which is not allowed under migration mode`;
-    if (filter !== null) return `${expression} : ${filter}`;
+    if (invalid !== null) return `${expression} : ${invalid}`;
     const problem = targetProblem(target);
     if (problem !== null) return problem;
   }

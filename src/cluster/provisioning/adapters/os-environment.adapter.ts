@@ -28,8 +28,8 @@ export class OsEnvironment implements HostEnvironment {
     if ('problem' in resolved) {
       return `Unable to resolve ipv4 address for "${hostname}": ${resolved.problem}`;
     }
-    const bound = await bindProblem(resolved.address);
-    if (bound !== null) return `Could not listen on address "${hostname}": ${bound}`;
+    const unusable = await bindProblem(resolved.address);
+    if (unusable !== null) return `Could not listen on address "${hostname}": ${unusable}`;
     if (allAddresses.includes(this.#listenHost) || (await this.#listensAt(resolved.address))) return null;
     return `Requested hostname "${hostname}" is not allowed: this node listens on ${this.#listenHost} only`;
   }
