@@ -107,7 +107,7 @@ function cpuMs(nodes: readonly NodeProcess[]): number {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return Number(fields[11]) + Number(fields[12]);
   });
-  return ticks.reduce((sum, milliseconds) => sum + milliseconds * 10, 0);
+  return ticks.reduce((sum, count) => sum + count * 10, 0);
 }
 
 const writes = { inFlight: 64, durable: false };

@@ -87,7 +87,7 @@ export class Items {
     this.setWord(address, Word.state, this.state(address) | bits);
   }
 
-  /** Marks the item as accessed. Unlike the other changes, this is none that concerns threads that read the item. */
+  /** Marks the item as accessed. It takes no lock: a thread that reads meanwhile may miss the bit, and then only leaves the item to this thread. */
   noteUse(address: number): void {
     const words = this.heap.words[address >>> 16] as Uint32Array;
     (words[((address & 0xffff) << 2) + Word.state] as number) |= Bit.used;

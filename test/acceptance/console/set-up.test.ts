@@ -1,4 +1,4 @@
-// The first run of a node in the browser, and how fast the console opens on it.
+// The first run of a node in the browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';

@@ -26,7 +26,7 @@ interface DurableWrite {
 const awaitsCopiesOnDisk = ({ level }: DurableWrite): boolean => level === DurabilityLevel.persistToMajority;
 
 export class DurableWrites {
-  /** By vbucket, in the order of their seqnos: looked up several times for each change, so that it is no map. */
+  /** By vbucket, in the order of their seqnos. An array, not a map: it is looked up several times for each change. */
   private readonly queues: (DurableWrite[] | undefined)[];
   private readonly vbuckets: Vbuckets;
   private readonly position = emptyPosition();
@@ -74,7 +74,7 @@ export class DurableWrites {
     return this.count === 0 ? Infinity : (this.queues[vb]?.[0]?.seqno ?? Infinity);
   }
 
-  /** The newest seqno up to this one that is not of an unresolved write: no client sees those, for as long as copies are missing. */
+  /** The newest seqno up to this one that is not of an unresolved write, whose seqno a client could await for as long as copies are missing. */
   newestResolved(vb: number, seqno: number): number {
     const writes = this.queues[vb] ?? [];
     let newest = seqno;
