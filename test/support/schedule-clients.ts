@@ -78,7 +78,7 @@ export class ScheduleClients {
   }
 
   /**
-   * The node that serves the vbucket; null: none. Two are a contradiction, but where the only copy was failed over: a node that is cut off serves
+   * The node that serves the vbucket; null: none. Two are a contradiction, except where the only copy was failed over: a node that is cut off serves
    * it until it sees that, and another one may begin with nothing.
    */
   serving(vb: number): ReplicatedNode | null {
@@ -188,7 +188,7 @@ export class ScheduleClients {
     this.problem ??= `${problem} at ${this.cluster.clock.monotonicMs()} ms`;
   }
 
-  /** Whether one order of the operations explains the answers about each document. */
+  /** Fails unless one order of the operations explains the answers about each document. */
   check(): void {
     for (const [name, history] of this.histories) {
       const known = this.knownOf(name, history);

@@ -18,7 +18,7 @@ export class IndexFolder implements IndexStore {
   private readonly log: Log;
   private readonly checkedOnOpenRowsMax: number | undefined;
 
-  /** Files with more than `checkedOnOpenRowsMax` rows are compared after they are opened. */
+  /** The tables of a file with more than `checkedOnOpenRowsMax` rows are compared with each other only after the file is opened. */
   constructor(
     folder: string,
     log: Log,

@@ -56,7 +56,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     const extras = Buffer.alloc(8);
     extras.writeUInt32BE(firstId, 4);
     const asked = kv.ask({ opcode, extras });
-    // With this reply, the request was read, while the events of its manifest are recorded; those of the next one follow.
+    // Once this is answered, the node has read the request above. It still records the events of the first manifest.
     await other.ask({ opcode: 0xba });
     await service.service.apply(desired(manifestOf('3', 1)));
     const { status, value } = await asked;

@@ -169,8 +169,8 @@ export class BucketHost {
   }
 
   /**
-   * Other members of the in-sync sets may wait for what this process has in memory: what its files say. Where they were not even opened a later
-   * process may still have all of it.
+   * Tells other nodes which stopped processes this one continues according to its files, though it cannot serve the bucket: members of the
+   * in-sync sets may wait for what those had in memory. Files that were not even opened say nothing: a later process may have all of it.
    */
   private sayFailed(): void {
     const { bucket, served } = this;
@@ -274,8 +274,8 @@ export class BucketHost {
   }
 
   /**
-   * An engine whose disk does not take its changes is not made again: the next one would lack them, while other nodes count on this process
-   * having them. It is made again once the disk takes them, and after a failed file by a restart of the node.
+   * An engine is not replaced while its disk does not take its changes: the next one would lack them, while other nodes count on this process
+   * having them. It is replaced once the disk takes them; if a file has failed, only a restart of the node replaces it.
    */
   private async mayRestart(): Promise<boolean> {
     const { bucket } = this;

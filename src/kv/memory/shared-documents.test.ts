@@ -65,7 +65,7 @@ test('documents that another thread changes are read whole, and never older than
         });
         if (isFound) found++;
         else {
-          // As the caller does; of the answer only the effect on the lock matters.
+          // A caller then asks the data thread, which releases its lock for readers from then on. The answer itself does not matter here.
           if (!isAsking) port2.postMessage({ kind: 'keys', id: at, bucket, collection, keys: request });
           isAsking = true;
         }
