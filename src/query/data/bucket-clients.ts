@@ -30,7 +30,7 @@ export class BucketClients {
   readonly batches: BatchedDocuments | null;
   /** Reads of few documents, for which this thread waits; null: only through the data port. */
   readonly quick: QuickReads | null;
-  private readonly clock: Clock;
+  readonly clock: Clock;
   private access: DataAccess | null = null;
   /** Null while this node is the only one. */
   private routes: ClusterRoutes | null = null;

@@ -1,4 +1,6 @@
-// Retries a read after temporary failures of the data service: a bucket that is flushed or loads, or a lost connection.
+// Retries reads and writes after temporary failures of the data service: a bucket that is flushed or loads, a durable write of the same
+// document, for reads also a lost connection.
+import type { StoreReply } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 
@@ -21,6 +23,26 @@ export async function retryTemporary<T>({ clock, signal }: RetryOptions, read: (
       if (!isTemporary(error) || clock.monotonicMs() + delayMs > endMs) throw error;
     }
     await clock.sleep(delayMs, signal);
+  }
+}
+
+/**
+ * Sends writes, and those again that were not made for a temporary reason. Nothing is sent again whose outcome is unknown, as after a
+ * lost connection.
+ */
+export async function retryWrites<T>(
+  { clock, signal }: RetryOptions,
+  writes: readonly T[],
+  send: (some: readonly T[]) => Promise<StoreReply[]>,
+): Promise<StoreReply[]> {
+  const endMs = clock.monotonicMs() + totalMs;
+  const replies = await send(writes);
+  for (let delayMs: number = pauseMs.first; ; delayMs = Math.min(2 * delayMs, pauseMs.most)) {
+    const refused = replies.flatMap(({ status }, at) => (isTransient(status) ? [at] : []));
+    if (refused.length === 0 || clock.monotonicMs() + delayMs > endMs) return replies;
+    await clock.sleep(delayMs, signal);
+    const again = await send(refused.map((at) => writes[at] as T));
+    for (const [index, at] of refused.entries()) replies[at] = again[index] as StoreReply;
   }
 }
 

@@ -22,6 +22,7 @@ import { CollectionScan } from './collection-scan.ts';
 import { dataFailure } from './data-failure.ts';
 import { readParts } from './document-parts.ts';
 import { isDocumentId } from './encoded-keys.ts';
+import { retryWrites } from './temporary-failures.ts';
 import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
@@ -162,7 +163,10 @@ export class WireDocuments implements Documents {
       const outcomes = writes.map(refusalOf);
       const sent = writes.filter((_, index) => outcomes[index] === null);
       const requests = sent.map((write) => storeRequest(write, options));
-      const replies = await client.storeMany(keyspace.collectionId, requests, options.signal);
+      const { signal } = options;
+      const replies = await retryWrites({ clock: this.clients.clock, signal }, requests, (some) =>
+        client.storeMany(keyspace.collectionId, some, signal),
+      );
       const answered = replies.map((reply, index) => outcomeOf(reply, sent[index] as DocumentWrite)).values();
       return outcomes.map((outcome) => outcome ?? (answered.next().value as WriteOutcome));
     });

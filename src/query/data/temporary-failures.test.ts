@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { StoreReply } from '#client/bucket-client.ts';
+import { Status } from '#wire/status.ts';
+import { advanceUntilDone } from '../../../test/support/advance-clock.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { retryWrites } from './temporary-failures.ts';
+
+const { signal } = new AbortController();
+const reply = (status: number): StoreReply => ({ status, cas: 1n, token: null, failedPart: 0 });
+
+/** Sends writes that get their statuses one after the other, the last one from then on; returns the final statuses. */
+async function sent(statuses: Readonly<Record<string, readonly number[]>>) {
+  const clock = new ManualClock();
+  const sends: string[][] = [];
+  const times = new Map<string, number>();
+  const startedMs = clock.monotonicMs();
+  const replies = await advanceUntilDone(
+    clock,
+    retryWrites({ clock, signal }, Object.keys(statuses), async (some) => {
+      sends.push([...some]);
+      return some.map((id) => {
+        const time = times.get(id) ?? 0;
+        times.set(id, time + 1);
+        const all = statuses[id] as readonly number[];
+        return reply(all[Math.min(time, all.length - 1)] as number);
+      });
+    }),
+  );
+  return { sends, finals: replies.map(({ status }) => status), tookMs: clock.monotonicMs() - startedMs };
+}
+
+test('writes are sent again while the data service refuses them for the moment, the others once', async () => {
+  const { success, keyExists, syncWriteInProgress, temporaryFailure, outOfMemory } = Status;
+  const { sends, finals } = await sent({
+    a: [success],
+    b: [syncWriteInProgress, temporaryFailure, success],
+    c: [keyExists],
+    d: [outOfMemory, keyExists],
+  });
+  assert.deepEqual(sends, [['a', 'b', 'c', 'd'], ['b', 'd'], ['b']]);
+  assert.deepEqual(finals, [success, success, keyExists, keyExists]);
+});
+
+test('writes that the data service refuses for ten seconds fail', async () => {
+  const { finals, tookMs, sends } = await sent({ a: [Status.success], b: [Status.syncWriteInProgress] });
+  assert.deepEqual(finals, [Status.success, Status.syncWriteInProgress]);
+  assert.ok(tookMs > 9_000 && tookMs <= 10_500, `${tookMs} ms`);
+  assert.ok(sends.length > 20 && sends.length < 40, `${sends.length} times`);
+});
+
+test('nothing is sent again after an abort', async () => {
+  const aborting = new AbortController();
+  const clock = new ManualClock();
+  let sends = 0;
+  const writing = retryWrites({ clock, signal: aborting.signal }, ['a'], async () => {
+    sends++;
+    return [reply(Status.busy)];
+  });
+  setImmediate(() => aborting.abort(new Error('ended')));
+  await assert.rejects(writing, /ended/);
+  assert.equal(sends, 1);
+});
