@@ -29,8 +29,8 @@ export interface Row {
   name: string;
   need: Need;
   /**
-   * Where the privileges must be held: in the collection of the document `key`; in the one that is `named` otherwise; in the `bucket`
-   * as a whole; or `anywhere` in it.
+   * Where the privileges must be held. `key`: in the collection of the document; `named`: in the collection that the request states
+   * without a document; `bucket`: in the whole bucket; `anywhere`: in any part of the bucket.
    */
   about: 'key' | 'named' | 'bucket' | 'anywhere';
   request(collection: number, scope: string): RequestParts;

@@ -1,7 +1,7 @@
 // How many documents of each collection a backup has: counted by vbucket while it is written, stored in the manifest for the bucket.
 import type { BucketRecord, CountedVbucket } from './manifest.ts';
 
-/** Without counts where one vbucket, captured by an earlier release, has none. Collections that were dropped are left out. */
+/** If an earlier release captured a vbucket, without counts, the record has none. Collections that were dropped are left out. */
 export function countedBucket(
   record: Omit<BucketRecord, 'vbuckets'>,
   counted: readonly CountedVbucket[],

@@ -282,7 +282,7 @@ export class Vbuckets {
     for (let vb = 0; vb < this.columns.count; vb++) this.clearVbucket(vb);
   }
 
-  /** Frees every item of a vbucket whose file turned out to be unreadable. */
+  /** Frees every item of a vbucket that this node no longer has, or whose file turned out to be unreadable. */
   drop(vb: number): void {
     const { index } = this;
     for (let step = 0; step < index.end(vb); step += 2) {

@@ -36,9 +36,9 @@ async function wantedBy(name: string, seqno: number, keyspace = orders): Promise
 }
 
 test('the vector of a bucket, as SDKs send it, counts for all of its collections', async () => {
-  const isApplied = [[vb, { seqno: 12, uuid }]];
+  const applied = [[vb, { seqno: 12, uuid }]];
   for (const name of ['shop', 'default:shop', '`shop`', 'shop.s.orders', 'default:shop.s.orders'])
-    assert.deepEqual(await wantedBy(name, 12), isApplied, name);
+    assert.deepEqual(await wantedBy(name, 12), applied, name);
   assert.equal(await wantedBy('other', 12), 'not_bounded');
   assert.equal(await wantedBy('shop.s.users', 12), 'not_bounded');
 });
