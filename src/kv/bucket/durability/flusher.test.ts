@@ -285,3 +285,26 @@ test('a client that polls the persisted seqno does not wait for the delay', asyn
   assert.deepEqual([persisted(b), b.bucket.documents.persistedSeqno(4)], [1, 0]);
   assert.equal(b.bucket.documents.watchPersisted(vb), 1);
 });
+
+test('many changes of vbuckets whose states are written go to the disk in several batches', async () => {
+  const disk = new MemoryDisk().engine();
+  const commit = disk.commit.bind(disk);
+  const batches: number[] = [];
+  disk.commit = (bucketUuid, file, cuts, isUrgent) => {
+    batches.push(cuts.length);
+    return commit(bucketUuid, file, cuts, isUrgent);
+  };
+  const b = new BucketUnderTest({ storage: { disk, files }, priority: 'low' });
+  await b.start();
+  await advance(b, 1000);
+  batches.length = 0;
+  const value = 'v'.repeat(100_000);
+  for (let i = 0; i < 80; i++) b.store(`k${i}`, { vb: i < 40 ? vb : vb + 4, value });
+  const written = b.bucket.writeStates([vb, vb + 4]);
+  await advance(b, 500);
+  assert.deepEqual(await written, [vb, vb + 4]);
+  assert.equal(persisted(b), 40);
+  assert.ok(batches.length >= 4, `${batches}`);
+  const sliceBytes = 256 * 1024;
+  for (const bytes of batches) assert.ok(bytes <= 4 * 1024 * 1024 + sliceBytes, `${batches}`);
+});

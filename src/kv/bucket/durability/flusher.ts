@@ -1,12 +1,13 @@
 // Writes a bucket's changes to disk: per file at most one commit at a time, each with the changes that accumulated during the one
 // before. After a failed commit the file takes no writes until it is opened again; only a commit that found the disk full is
 // retried, with the same cuts.
-import { type Clock, nextTurn } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type DiskEngine, DiskFullError, fileOf } from '../../data/disk-engine.ts';
 import type { VbucketColumns } from '../../vbucket/columns.ts';
 import type { Cutter } from '../../vbucket/cutter.ts';
 import type { Timings } from '../timings.ts';
+import { BatchEncoder } from './batch-encoder.ts';
 import { adapt } from './batch-size.ts';
 import { type CutBatch, type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
 import {
@@ -19,13 +20,10 @@ import {
   mayLeaveShared,
 } from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
-import { SharedChanges } from './shared-changes.ts';
 import { UrgentEnd } from './urgent-end.ts';
 
 /** Interval of retries while the disk is full. */
 const fullRetryMs = 500;
-/** Bytes of cuts encoded before clients are served again: about a millisecond. */
-const sliceBytes = 256 * 1024;
 
 export interface FlusherOptions {
   disk: DiskEngine;
@@ -49,7 +47,7 @@ export interface FlusherOptions {
 export class Flusher {
   private readonly options: FlusherOptions;
   private readonly files: FileState[];
-  private readonly shared: SharedChanges;
+  private readonly encoder: BatchEncoder;
   private paused = true;
   private inFlightBytes = 0;
   /** Changes since the start. */
@@ -57,8 +55,8 @@ export class Flusher {
 
   constructor(options: FlusherOptions) {
     this.options = options;
-    const { bucketUuid, clock, columns, disk, fileCount, progress } = options;
-    this.shared = new SharedChanges(columns, progress);
+    const { bucketUuid, clock, columns, disk, fileCount } = options;
+    this.encoder = new BatchEncoder(options);
     this.files = Array.from({ length: fileCount }, (_, file) =>
       newFileState(
         vbucketsOfFile(file, fileCount, columns.count),
@@ -149,14 +147,19 @@ export class Flusher {
   private async commitStates(file: FileState, vbs: readonly number[], withChanges = true): Promise<void> {
     if (file.isFull) await this.writeInTurn(file);
     if (file.failure !== null) return;
+    if (withChanges) await this.writeChanges(file, vbs);
     for (const vb of vbs) file.statesDue.add(vb);
     if (file.isFull) return;
-    const { cutter } = this.options;
-    const take = (vb: number): number =>
-      withChanges ? cutter.take(vb, file.writer, Infinity) : cutter.takeState(vb, file.writer);
-    for (const vb of file.statesDue) file.ends.push({ vb, seqno: take(vb) });
+    this.encoder.takeStates(file, file.statesDue, withChanges);
     file.statesDue.clear();
     await this.commit(file, false);
+  }
+
+  /** Most changes of these vbuckets are written before their states, in batches of their own: all at once would delay clients. */
+  private async writeChanges(file: FileState, vbs: readonly number[]): Promise<void> {
+    const upTo = this.encoder.highSeqnos(vbs);
+    while (!file.isFull && file.failure === null && (await this.encoder.takeMost(file, upTo)))
+      await this.commit(file, false);
   }
 
   private async drainFile(file: FileState): Promise<void> {
@@ -192,7 +195,7 @@ export class Flusher {
   /** Decides whether the flush that is due writes changes that other nodes have, too. */
   private chooseShared(file: FileState): void {
     const { clock, priority } = this.options;
-    this.shared.look(file.vbs);
+    this.encoder.look(file);
     const nowMs = clock.monotonicMs();
     const sinceMs = file.sharedSinceMs ?? nowMs - file.lingers * delayMs[priority];
     const { load } = file;
@@ -205,12 +208,7 @@ export class Flusher {
   }
 
   private dirty(file: FileState): DirtyBytes {
-    let [bytes, due] = [0, 0];
-    for (const vb of file.vbs) {
-      const dirty = this.options.columns.dirtyBytes[vb] as number;
-      bytes += dirty;
-      if (!this.leaves(file, vb)) due += dirty;
-    }
+    const { bytes, due } = this.encoder.dirty(file);
     const room = this.options.roomBytes();
     return { bytes, due, ofRoom: room > 0 ? (bytes * this.files.length) / room : Infinity };
   }
@@ -268,42 +266,9 @@ export class Flusher {
     if (file.failure !== null) return;
     if (file.isFull || file.statesDue.size > 0) await this.commitStates(file, []);
     else {
-      await this.takeBatch(file);
+      await this.encoder.takeBatch(file);
       await this.commit(file, isUrgent);
     }
-  }
-
-  /** Encodes in slices: each cut shows its vbucket at one instant, but a batch may combine cuts of several instants. */
-  private async takeBatch(file: FileState): Promise<void> {
-    const { writer } = file;
-    let left = file.vbs.length;
-    for (;;) {
-      left = this.takeSlice(file, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
-      if (left === 0 || writer.bytes >= file.batchBytes) return;
-      await nextTurn(this.options.clock);
-    }
-  }
-
-  /** Encodes until the batch has `limitBytes` or `left` vbuckets were visited. Returns how many are left. */
-  private takeSlice(file: FileState, left: number, limitBytes: number): number {
-    const { cutter } = this.options;
-    const { ends, vbs, writer } = file;
-    let remaining = left;
-    while (remaining > 0 && writer.bytes < limitBytes) {
-      const vb = vbs[file.cursor] as number;
-      const isWritten = !this.leaves(file, vb);
-      if (isWritten && cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
-      // A vbucket that was cut short continues in the next slice, or batch.
-      if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
-      file.cursor = (file.cursor + 1) % vbs.length;
-      file.unvisited = Math.max(0, file.unvisited - 1);
-      remaining--;
-    }
-    return remaining;
-  }
-
-  private leaves({ leavesShared }: FileState, vb: number): boolean {
-    return leavesShared && this.shared.has(vb);
   }
 
   private async commit(file: FileState, isUrgent: boolean): Promise<void> {
@@ -384,7 +349,7 @@ export class Flusher {
   }
 
   private hasDirty(file: FileState): boolean {
-    return file.failure === null && file.vbs.some((vb) => this.options.cutter.hasChanges(vb));
+    return file.failure === null && this.encoder.hasDirty(file);
   }
 
   private hasWork(file: FileState): boolean {

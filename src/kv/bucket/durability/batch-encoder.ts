@@ -1,0 +1,124 @@
+// Encodes the changes of a file into its writer: those that a flush writes, and those of vbuckets whose state is to be written. Long
+// ones take several turns.
+import { type Clock, nextTurn } from '#ports/clock.ts';
+import type { VbucketColumns } from '../../vbucket/columns.ts';
+import type { Cutter } from '../../vbucket/cutter.ts';
+import { batchBytesMax } from './batch-size.ts';
+import type { FileState } from './file-state.ts';
+import type { DirtyBytes } from './flush-delay.ts';
+import type { VbucketProgress } from './progress.ts';
+import { SharedChanges } from './shared-changes.ts';
+
+/** Bytes of cuts encoded before clients are served again: about a millisecond. */
+const sliceBytes = 256 * 1024;
+
+export interface BatchEncoderOptions {
+  columns: VbucketColumns;
+  cutter: Cutter;
+  clock: Clock;
+  progress: Pick<VbucketProgress, 'isReceivedByOthers'>;
+}
+
+export class BatchEncoder {
+  private readonly options: BatchEncoderOptions;
+  private readonly shared: SharedChanges;
+
+  constructor(options: BatchEncoderOptions) {
+    this.options = options;
+    this.shared = new SharedChanges(options.columns, options.progress);
+  }
+
+  /** See `SharedChanges.look`. */
+  look({ vbs }: FileState): void {
+    this.shared.look(vbs);
+  }
+
+  hasDirty({ vbs }: FileState): boolean {
+    return vbs.some((vb) => this.options.cutter.hasChanges(vb));
+  }
+
+  /** The bytes of the file's dirty items, and of those that the next flush does not leave. */
+  dirty(file: FileState): Pick<DirtyBytes, 'bytes' | 'due'> {
+    let [bytes, due] = [0, 0];
+    for (const vb of file.vbs) {
+      const dirty = this.options.columns.dirtyBytes[vb] as number;
+      bytes += dirty;
+      if (!this.leaves(file, vb)) due += dirty;
+    }
+    return { bytes, due };
+  }
+
+  /** Each cut shows its vbucket at one instant, but a batch may combine cuts of several instants. */
+  async takeBatch(file: FileState): Promise<void> {
+    const { writer } = file;
+    let left = file.vbs.length;
+    for (;;) {
+      left = this.takeSlice(file, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
+      if (left === 0 || writer.bytes >= file.batchBytes) return;
+      await nextTurn(this.options.clock);
+    }
+  }
+
+  highSeqnos(vbs: readonly number[]): ReadonlyMap<number, number> {
+    return new Map(vbs.map((vb) => [vb, this.options.columns.highSeqno[vb] as number]));
+  }
+
+  /**
+   * Takes the changes of each vbucket up to its seqno, all but the rest of a last slice. Returns true, and leaves the others, when the writer
+   * has a batch.
+   */
+  async takeMost(file: FileState, upTo: ReadonlyMap<number, number>): Promise<boolean> {
+    const { clock, columns } = this.options;
+    for (;;) {
+      const left = [...upTo].filter(([vb, seqno]) => (columns.cutSeqno[vb] as number) < seqno);
+      const vbs = left.map(([vb]) => vb);
+      if (this.dirtyBytesOf(vbs) <= sliceBytes) return false;
+      this.takeSliceOf(file, vbs);
+      if (file.writer.bytes >= batchBytesMax) return true;
+      await nextTurn(clock);
+    }
+  }
+
+  /** Takes the states of these vbuckets. `withChanges`: and all of their dirty items, in one turn. */
+  takeStates(file: FileState, vbs: Iterable<number>, withChanges: boolean): void {
+    const { cutter } = this.options;
+    const take = (vb: number): number =>
+      withChanges ? cutter.take(vb, file.writer, Infinity) : cutter.takeState(vb, file.writer);
+    for (const vb of vbs) file.ends.push({ vb, seqno: take(vb) });
+  }
+
+  private dirtyBytesOf(vbs: readonly number[]): number {
+    return vbs.reduce((sum, vb) => sum + (this.options.columns.dirtyBytes[vb] as number), 0);
+  }
+
+  private takeSliceOf({ ends, writer }: FileState, vbs: readonly number[]): void {
+    const { cutter } = this.options;
+    const limitBytes = writer.bytes + sliceBytes;
+    for (const vb of vbs) {
+      if (writer.bytes >= limitBytes) return;
+      if (cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
+    }
+  }
+
+  /** Encodes until the batch has `limitBytes` or `left` vbuckets were visited. Returns how many are left. */
+  private takeSlice(file: FileState, left: number, limitBytes: number): number {
+    const { cutter } = this.options;
+    const { ends, vbs, writer } = file;
+    let remaining = left;
+    while (remaining > 0 && writer.bytes < limitBytes) {
+      const vb = vbs[file.cursor] as number;
+      const isWritten = !this.leaves(file, vb);
+      if (isWritten && cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
+      // A vbucket that was cut short continues in the next slice, or batch.
+      if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
+      file.cursor = (file.cursor + 1) % vbs.length;
+      file.unvisited = Math.max(0, file.unvisited - 1);
+      remaining--;
+    }
+    return remaining;
+  }
+
+  private leaves({ leavesShared }: FileState, vb: number): boolean {
+    return leavesShared && this.shared.has(vb);
+  }
+}
