@@ -18,7 +18,7 @@ import { noteCopy, openCopy } from './open-config-copy.ts';
 import { hasData } from './open-configuration.ts';
 import { StartError } from './start-error.ts';
 
-/** The folder of the node that the cluster began with, written before anything else. */
+/** Holds the id of the data folder with which the cluster began; written before any other key. */
 const founderKey = 'engine/founder';
 
 export interface NatsConfiguration {
@@ -27,7 +27,7 @@ export interface NatsConfiguration {
   description: string;
 }
 
-/** A founder has the configuration. */
+/** The configuration has moved from the NATS servers to a founder. */
 export interface EndedConfiguration {
   ended: EndedStore;
 }

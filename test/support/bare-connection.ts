@@ -94,8 +94,9 @@ export async function aBareConnection({ keepsSent = false } = {}): Promise<BareC
   const nothing = () => {};
   const transport = {
     write: (bytes: Buffer, length: number) => {
-      const isOwn = bytes.buffer instanceof SharedArrayBuffer;
-      if (keepsSent) sent.push(isOwn ? bytes.subarray(0, length) : Buffer.from(bytes.subarray(0, length)));
+      const isOfDocument = bytes.buffer instanceof SharedArrayBuffer;
+      if (keepsSent)
+        sent.push(isOfDocument ? bytes.subarray(0, length) : Buffer.from(bytes.subarray(0, length)));
       return true;
     },
     unsentBytes: 0,

@@ -10,7 +10,7 @@ interface Histogram {
 
 /** Seconds. */
 const bounds = [1, 10, 60, 300, 900, 3_600, 14_400, 43_200];
-/** Series of repositories that were deleted since the start are kept up to this number. */
+/** Further series are not recorded: those of deleted repositories stay until the process ends. */
 const seriesMax = 10_000;
 
 export class BackupMetrics {

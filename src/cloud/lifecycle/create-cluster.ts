@@ -24,7 +24,7 @@ export const createCluster = (parts: PlanParts): Plan => ({
         changeCluster(parts, cluster.id, { phase: 'ready', deployed_at: parts.clock.wallMs() }),
     },
   ],
-  // Nodes stop with the cloud, and may have ended since.
+  // The nodes that earlier steps started may have stopped with the process of the cloud.
   resumeAt: 'start',
   failed: (transaction, id) =>
     changeCluster({ ...parts, store: transaction }, id, { phase: 'deploy_failed' }),

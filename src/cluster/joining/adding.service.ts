@@ -193,7 +193,7 @@ export class AddingService {
     }
   }
 
-  /** Where the node finds the configuration: asked once this node has its entry, since it may move until then. */
+  /** Where the node finds the configuration. Called once the node has its entry: until then the configuration may move. */
   #source(localAddress: string): Pick<FounderJoinParameters, 'founder'> | Pick<NatsJoinParameters, 'nats'> {
     const nats = this.#natsSource();
     return nats === null ? { founder: this.#founder(localAddress) } : { nats };

@@ -127,7 +127,7 @@ test('a locked document hides its CAS, refuses writes, and accepts one with the 
   assert.equal((await client.ask(set('k', 'w'))).status, Status.success);
 });
 
-test('touch and get-and-touch set the expiry that GET_META shows, of deleted documents too', async () => {
+test('touch and get-and-touch set the expiry that GET_META shows, which also says that a document is deleted', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k', '{}'));
@@ -141,8 +141,8 @@ test('touch and get-and-touch set the expiry that GET_META shows, of deleted doc
   const touched = await client.ask({ opcode: 0x1d, key: key('k'), extras: u32(0) });
   assert.equal(touched.value.toString(), '{}');
   await client.ask({ opcode: 4, key: key('k') });
-  const unknownCollection = await client.ask({ opcode: 0xa0, key: key('k'), extras: Buffer.from([2]) });
-  assert.deepEqual([unknownCollection.status, unknownCollection.extras.readUInt32BE(0)], [0, 1]);
+  const ofDeleted = await client.ask({ opcode: 0xa0, key: key('k'), extras: Buffer.from([2]) });
+  assert.deepEqual([ofDeleted.status, ofDeleted.extras.readUInt32BE(0)], [0, 1]);
   assert.equal((await client.ask({ opcode: 0xa0, key: key('never') })).status, Status.keyNotFound);
 });
 

@@ -14,7 +14,7 @@ export interface RowSource {
   readonly warn?: (warning: Error) => void;
 }
 
-/** For filters of rows: returns `isVisible`, and reports a row that is not to `leftOut`. */
+/** For filters of rows: returns `isVisible`, and calls `leftOut` for a row that is not visible. */
 export function showRow(source: RowSource, isVisible: boolean): boolean {
   if (!isVisible) source.leftOut?.();
   return isVisible;

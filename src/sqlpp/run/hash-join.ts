@@ -61,7 +61,7 @@ async function* joined(
   }
 }
 
-/** Joins a left row with its matches; undefined if the left row was spilled. */
+/** Joins left rows with their matches. `found` holds the matches of each row; undefined: the row was spilled. */
 async function* pairsOf(
   run: Run,
   probe: Probe,

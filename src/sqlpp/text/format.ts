@@ -374,7 +374,7 @@ function functionNameText({ namespace, parts }: FunctionName): string {
   return namespace === undefined ? name : `${quoteName(namespace)}:${name}`;
 }
 
-/** Lists and objects of literals as others are written. */
+/** Arrays and objects get the same spaces as those that are written item by item; `jsonText` writes none. */
 function constantText(value: Value): string {
   if (value === undefined) return 'missing';
   if (Array.isArray(value)) return `[${value.map(constantText).join(', ')}]`;

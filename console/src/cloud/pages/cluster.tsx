@@ -1,4 +1,4 @@
-// One cluster and its parts: each part is a page of its own address.
+// One cluster and its parts: each part is a page with an address of its own.
 import type { ComponentType } from 'preact';
 import { Loaded, Page } from '../../kit/notices.tsx';
 import { useResource } from '../../kit/use-resource.ts';

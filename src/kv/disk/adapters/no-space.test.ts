@@ -82,7 +82,9 @@ test('a new bucket makes its files once the disk has space, also in another thre
   await engine.stop();
 });
 
-test('a bucket that waits for space is removed, and can be flushed', { skip: needs('mount') }, async () => {
+test('a bucket that waits for space can be removed, and flushed once there is space', {
+  skip: needs('mount'),
+}, async () => {
   using disk = onSmallDisk();
   const engine = sqliteEngine();
   const place = { ...files, folder: join(disk.base, 'b') };
