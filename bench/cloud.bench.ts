@@ -117,7 +117,7 @@ async function requests(
       `${database}: GET ${path} ${own.perSecond.toFixed(0)}/s, ${own.bytes} bytes: ${(own.perSecond / perSecond).toFixed(2)} of a constant (goal 0.6)`,
     );
   }
-  await besideWrites(database, cloud, size);
+  await listsDuringWrites(database, cloud, size);
   let i = 0;
   const next = (): string => {
     // Twelve orders, ten sizes, a hundred pages: each is requested once, since the cloud caches answers.
@@ -134,7 +134,7 @@ async function requests(
 }
 
 /** Each write invalidates the cloud's cache. */
-async function besideWrites(database: string, { ready: { api, token } }: CloudProcess, size: Size) {
+async function listsDuringWrites(database: string, { ready: { api, token } }: CloudProcess, size: Size) {
   const authorization = `Bearer ${token}`;
   const path = `/v3/clusters/${uuid('b', 0)}/meta`;
   let [on, writes, slowest] = [true, 0, 0];

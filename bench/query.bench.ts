@@ -40,7 +40,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await freshReads(client, smoke ? 20 : 300);
   await changesOfKeys(sides, client, peer?.client ?? null, smoke ? 20 : 200);
   await builds(smoke);
-  await shortBesideLong(node, client, smoke ? 1 : 5);
+  await shortDuringLong(node, client, smoke ? 1 : 5);
   await memory(node, client, count);
   client.close();
   await peer?.client.end();
@@ -214,7 +214,7 @@ async function freshReads(client: QueryClient, rounds: number) {
 }
 
 /** Short queries while a long one runs. */
-async function shortBesideLong(node: NodeProcess, client: QueryClient, seconds: number) {
+async function shortDuringLong(node: NodeProcess, client: QueryClient, seconds: number) {
   const other = await QueryClient.open(node.ready.node.query as string, administrator);
   const long = `SELECT d.city, COUNT(*) c FROM ${whole} d GROUP BY d.city`;
   let isLong = true;

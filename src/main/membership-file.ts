@@ -42,7 +42,7 @@ export interface NatsMembership extends NatsJoinParameters {
   readonly state: 'joining' | 'member';
 }
 
-/** The files and folders that are deleted, beside index files, when a node joins or leaves: documents, samples, events, certificates and more. */
+/** The files and folders that are deleted, in addition to index files, when a node joins or leaves: documents, samples, events, certificates and more. */
 const removedNames = [
   'buckets',
   'metrics',

@@ -36,7 +36,7 @@ describe(`hostile input, DIVAN_SEED=${seed}`, () => {
   test('the node survives mutated and random frames on the data port', async (t) => {
     const port = Number(node.ready.node.kv.split(':')[1]);
     const answers = new Map<number, number>();
-    await attackBesideClient(collection, node, () =>
+    await attackWhileClientWorks(collection, node, () =>
       bombard(frames / framesPerConnection, prng(seed), (random) => attackData(port, random, answers)),
     );
     const answered = [...answers.values()].reduce((sum, count) => sum + count, 0);
@@ -51,7 +51,7 @@ describe(`hostile input, DIVAN_SEED=${seed}`, () => {
 
   test('the node survives mutated and random requests on the REST port', async () => {
     const address = node.ready.node.rest.replace('http://', '');
-    await attackBesideClient(collection, node, () =>
+    await attackWhileClientWorks(collection, node, () =>
       bombard(requests / 10, prng(seed + 1), (random) => attackRest(address, random, 10)),
     );
     assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
@@ -71,8 +71,8 @@ describe(`hostile input, DIVAN_SEED=${seed}`, () => {
   });
 });
 
-/** Runs an attack beside a normal client that must not be affected, and checks the node afterwards. */
-async function attackBesideClient(
+/** Runs an attack while a normal client works, which must not be affected, and checks the node afterwards. */
+async function attackWhileClientWorks(
   collection: Collection,
   node: NodeProcess,
   attack: () => Promise<void>,

@@ -93,7 +93,7 @@ test('a copy has functions in JavaScript with their libraries, which follow them
     for (const name of ['near', 'far']) await rows(`DROP FUNCTION default:shop.${scope}.${name}`);
 });
 
-test('a copy with libraries of more than a mebibyte is restored, and read only from who is logged in', async () => {
+test('a copy with libraries of more than a mebibyte is restored, but refused from clients that are not logged in', async () => {
   const { body: copy } = await call('GET', '/api/v1/backup');
   const long = { bucket: '', scope: '', code: `function f() {} // ${'x'.repeat(130_000)}` };
   const libraries = Array.from({ length: 9 }, (_, at) => ({ ...long, name: `long${at}` }));

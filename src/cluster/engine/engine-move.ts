@@ -42,7 +42,7 @@ export interface EngineMoveDeps {
 const checkMs = 2_000;
 /** The pause after an attempt that failed. */
 const retryMs = 30_000;
-/** The program is started, and may have to replace an earlier one. */
+/** Longer than a node needs to start the program, which may have to replace an earlier one. */
 const runMs = 60_000;
 
 export class EngineMove {

@@ -78,7 +78,7 @@ export function rebalanceTask(view: RebalanceView): Record<string, unknown> {
   };
 }
 
-/** What the report of an ended plan needs beside its outcome. */
+/** What the report of an ended plan needs in addition to its outcome. */
 export function reportedPlan(
   { nodes }: ClusterState,
   plan: RebalancePlan,

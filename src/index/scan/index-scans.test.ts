@@ -99,7 +99,7 @@ test('an index that was dropped and whose file is gone is reported as not found,
 test('a scan of spans without rows gives the thread to other requests between them, also while it encodes them', async () => {
   const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
   const scans = new IndexScans({
-    catalogue: { find: () => found, of: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: { open: () => ({ page: () => [], refresh: () => {}, close: () => {} }) as never },
     clock: new ManualClock(),
     directions: () => [{ isDescending: false }],
@@ -133,7 +133,7 @@ test('a scan whose pages have no wanted row gives the thread to other requests a
     return { key: writer.copy(), id: `d${at}` };
   });
   const scans = new IndexScans({
-    catalogue: { find: () => found, of: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: {
       open: () => ({ page: pageOf.bind(null, stored), refresh: () => {}, close: () => {} }) as never,
     },

@@ -16,7 +16,7 @@ export interface ScanFigures {
   readonly scanMicros: number;
 }
 
-/** The state of an index that cannot be scanned yet. */
+/** The figures of an index that cannot be scanned yet. */
 export const noScans: ScanFigures = { rows: 0, lastScanMs: 0, scans: 0, scannedRows: 0, scanMicros: 0 };
 
 /** Indexes of 64-bit words in the header. The first one has two 32-bit words: a counter of commits, and whether the index was dropped. */

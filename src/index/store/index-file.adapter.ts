@@ -23,7 +23,7 @@ import { TableComparison } from './table-comparison.adapter.ts';
 const busyTimeoutMs = 5_000;
 /** Larger files are compared later, page by page: it takes about two microseconds a row, during which no index follows changes. */
 const comparedRowsMax = 100_000;
-/** The estimated memory of a staged row beside its key and id. */
+/** The estimated memory of a staged row in addition to its key and id. */
 const stagedRowBytes = 16;
 
 /** The file belongs to another definition, or cannot be read. */

@@ -27,7 +27,7 @@ class SharedBucket {
   readonly b = new BucketUnderTest({ manifest: spec.manifest });
   readonly served = new ServedBucket(spec);
   requests = 0;
-  collections = 0;
+  garbageCollections = 0;
   /** Called when the reader has read the time until which a vbucket is served. */
   onTimeRead = (): void => {};
   private readonly messages: (MemoryReply | MemoryChange)[] = [];
@@ -44,7 +44,7 @@ class SharedBucket {
         grants.answer(request);
       },
       clock: { wallMs: () => b.clock.wallMs(), processMs },
-      collectGarbage: () => this.collections++,
+      collectGarbage: () => this.garbageCollections++,
     });
   }
 
@@ -272,7 +272,7 @@ test('tables that grew and pages with other memory are requested anew', async ()
   assert.equal(await s.read('document 0'), `document 0 ${'w'.repeat(700)}`);
 });
 
-test('a reader reads between about 64 turns with changes, and then has to ask the data thread again', async () => {
+test('after about 64 turns with changes, a reader has to ask the data thread again before it reads memory itself', async () => {
   const s = await started();
   s.store('a');
   assert.equal(await s.read('a'), 'value');
@@ -309,10 +309,10 @@ test('references to released memory are collected once they are many', async () 
   for (const name of names) assert.equal(await s.read(name), 'v'.repeat(250_000));
   for (const name of names) s.b.remove(`${orders}:${name}`);
   assert.equal(await s.read('document 1'), null);
-  assert.equal(s.collections, 1);
+  assert.equal(s.garbageCollections, 1);
 });
 
-test('a service whose port was closed is not called any more', async () => {
+test('nothing stays of a grant to a thread whose port was closed', async () => {
   const s = await started();
   const { port1, port2 } = new MessageChannel();
   new DocumentBatches(s.directory, () => {}).serve(port1, s.b.clock);

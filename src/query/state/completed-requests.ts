@@ -19,7 +19,7 @@ export interface CompletedRequest {
 
 /** The limit of the memory of all stored requests, estimated with two bytes a character. */
 export const completedBytesMax = 32 << 20;
-/** The estimated memory of a request beside its texts, and of each of its phases. */
+/** The estimated memory of a request apart from its texts, and of each of its phases. */
 const ownBytes = 1024;
 const phaseBytes = 128;
 

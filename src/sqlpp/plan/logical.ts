@@ -126,7 +126,7 @@ export interface KeyspaceFrom {
   readonly use: Use;
 }
 
-/** A keyspace that exists, or one whose name is a parameter. */
+/** A keyspace that a statement names, and that exists. */
 export interface KeyspaceRef {
   readonly name: KeyspaceName;
   /** undefined for a keyspace of the catalog. */

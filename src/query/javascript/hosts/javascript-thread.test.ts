@@ -86,7 +86,7 @@ for (const [aim, libraries] of Object.entries(hostile))
     assert.equal(threads.count, 1);
   });
 
-test('the memory of the engine has a limit of its own, for what it does not count', () => {
+test('the whole memory of the engine has a limit too, because the engine does not count all of it', () => {
   // Growing names leave gaps in its memory: without the limit the test before took two gigabytes.
   assert.ok(process.memoryUsage().rss < 1 << 30, `${process.memoryUsage().rss} bytes`);
 });
