@@ -33,7 +33,7 @@ import { waitFor } from './consistency.ts';
 import type { IndexCatalogue } from './index-catalogue.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { RowDecoder } from './row-decoder.ts';
-import { onePage, pageRows, ScanRows } from './scan-rows.ts';
+import { needsIdsOnly, onePage, pageRows, ScanRows } from './scan-rows.ts';
 
 export interface IndexScansOptions {
   readonly catalogue: IndexCatalogue;
@@ -204,11 +204,13 @@ export class IndexScans implements Indexes {
     rows: ScanRows,
   ): AsyncGenerator<readonly IndexRow[]> {
     let after: StoredRow | null = null;
+    const { isReverse } = scan;
+    const idsOnly = needsIdsOnly(scan, interval);
     let limit: number = Math.min(pageRows.first, rows.rowsNeeded);
     for (;;) {
       scan.signal.throwIfAborted();
       this.entryOf(scan.index);
-      const page: readonly StoredRow[] = reader.page(interval, { after, isReverse: scan.isReverse, limit });
+      const page: readonly StoredRow[] = reader.page(interval, { after, isReverse, limit, idsOnly });
       const answer = rows.take(page, interval);
       if (answer.length > 0) yield answer;
       after = page.at(-1) ?? null;

@@ -61,6 +61,10 @@ export class ScanRows {
   }
 }
 
+/** Whether a scan reads no key of the interval's rows. */
+export const needsIdsOnly = ({ keys }: IndexScan, { accepts }: KeyInterval): boolean =>
+  keys.length === 0 && accepts === null;
+
 /** The rows of the interval's first page, if there are no others. */
 export function onePage(
   reader: IndexReader,
@@ -70,14 +74,13 @@ export function onePage(
   commits: number | undefined,
 ): IndexRow[] | null {
   const limit = Math.min(pageRows.first, rows.rowsNeeded);
-  const idsOnly = scan.keys.length === 0 && interval.accepts === null;
   const page = reader.page(interval, {
     after: null,
     isReverse: scan.isReverse,
     limit,
     isOnly: true,
     commits,
-    idsOnly,
+    idsOnly: needsIdsOnly(scan, interval),
   });
   return page.length < limit || rows.isComplete(limit, interval) ? rows.take(page, interval) : null;
 }

@@ -5,7 +5,14 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import type { KeyInterval } from '../spans/intervals.ts';
 import { logBytesMax, readerCacheKib } from './file-schema.ts';
 import { type IndexReader, MissingIndexFileError, type Page, type StoredRow } from './index-store.ts';
-import { type PackedIndexRows, packedColumns, unpacked } from './packed-rows.ts';
+import {
+  type PackedIds,
+  type PackedIndexRows,
+  packedColumns,
+  packedIdColumns,
+  unpacked,
+  unpackedIds,
+} from './packed-rows.ts';
 
 const busyTimeoutMs = 5_000;
 /** SQLite recompiles a statement when a plain parameter of LIMIT changes, which takes longer than a short scan. */
@@ -25,6 +32,8 @@ export class SqliteIndexReader implements IndexReader {
   /** The statements of pages, by their shape. */
   private readonly pages = new Map<number, StatementSync>();
   private isReading = false;
+  /** Until a page has an id with a comma, and so is read twice. */
+  private readsPackedIds = true;
   /** The commits of the index before the last single page, and how many single pages followed the first one with that number. */
   private commits: number | undefined;
   private singlePages = 0;
@@ -49,22 +58,55 @@ export class SqliteIndexReader implements IndexReader {
     if (hasStart) values.push(start);
     if (hasEnd) values.push(end);
     values.push(limit);
-    const isPacked = limit >= packedFrom;
-    const shape = { isAfter: after !== null, hasStart, hasEnd, isReverse, isPacked, idsOnly };
-    const statement = this.pageStatement(shape);
-    if (isPacked) return unpacked(statement.get(...values) as unknown as PackedIndexRows);
+    const shape = { isAfter: after !== null, hasStart, hasEnd, isReverse };
+    if (limit >= packedFrom) return this.packedPage(shape, values, limit, idsOnly);
+    // A page of few rows that others follow has all keys, although only the last one is needed.
+    const needsNoKey = idsOnly && isOnly;
+    const statement = this.pageStatement({ ...shape, columns: needsNoKey ? 'id' : 'row' });
     const rows = statement.all(...values) as unknown[];
-    if (idsOnly) return (rows as [string][]).map(([id]) => ({ key: noKey, id }));
+    if (needsNoKey) return (rows as [string][]).map(([id]) => ({ key: noKey, id }));
     return (rows as [Uint8Array, string][]).map(([k, id]) => ({
       key: Buffer.from(k.buffer, k.byteOffset, k.length),
       id,
     }));
   }
 
+  private packedPage(
+    range: PageRange,
+    values: readonly SQLInputValue[],
+    limit: number,
+    idsOnly: boolean,
+  ): StoredRow[] {
+    if (idsOnly && this.readsPackedIds) {
+      const statement = this.pageStatement({ ...range, columns: 'packed ids' });
+      const ids = unpackedIds(statement.get(...values) as unknown as PackedIds);
+      if (ids !== null) return this.withLastKey(ids, range, values, limit);
+      this.readsPackedIds = false;
+    }
+    const statement = this.pageStatement({ ...range, columns: 'packed rows' });
+    return unpacked(statement.get(...values) as unknown as PackedIndexRows);
+  }
+
+  /** Rows without keys, except that of the last row of a full page, which the next page begins after. */
+  private withLastKey(
+    ids: readonly string[],
+    range: PageRange,
+    values: readonly SQLInputValue[],
+    limit: number,
+  ): StoredRow[] {
+    const rows = ids.map((id): StoredRow => ({ key: noKey, id }));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < limit) return rows;
+    const statement = this.pageStatement({ ...range, columns: 'last key' });
+    const [key] = statement.get(...values) as unknown as [Uint8Array];
+    rows[rows.length - 1] = { key: Buffer.from(key.buffer, key.byteOffset, key.length), id: last.id };
+    return rows;
+  }
+
   private pageStatement(shape: PageShape): StatementSync {
-    const { isAfter, hasStart, hasEnd, isReverse, isPacked, idsOnly } = shape;
-    const bits = [isAfter, hasStart, hasEnd, isReverse, isPacked, idsOnly];
-    const number = bits.reduce((sum, bit) => 2 * sum + Number(bit), 0);
+    const { isAfter, hasStart, hasEnd, isReverse, columns } = shape;
+    const bits = [isAfter, hasStart, hasEnd, isReverse];
+    const number = bits.reduce((sum, bit) => 2 * sum + Number(bit), pageColumns.indexOf(columns));
     const prepared = this.pages.get(number);
     if (prepared !== undefined) return prepared;
     const statement = this.statement(pageText(shape));
@@ -151,25 +193,41 @@ export class SqliteIndexReader implements IndexReader {
   }
 }
 
-interface PageShape {
+/** The rows that a page is of; the statement has a parameter for each bound, and then the number of rows. */
+interface PageRange {
   readonly isAfter: boolean;
   readonly hasStart: boolean;
   readonly hasEnd: boolean;
   readonly isReverse: boolean;
-  readonly isPacked: boolean;
-  readonly idsOnly: boolean;
 }
 
-function pageText({ isAfter, hasStart, hasEnd, isReverse, isPacked, idsOnly }: PageShape): string {
+/** What a statement reads of a page. */
+const pageColumns = ['row', 'id', 'packed rows', 'packed ids', 'last key'] as const;
+
+interface PageShape extends PageRange {
+  readonly columns: (typeof pageColumns)[number];
+}
+
+function pageText({ isAfter, hasStart, hasEnd, isReverse, columns }: PageShape): string {
   const conditions = [
     ...(isAfter ? [`(k, id) ${isReverse ? '<' : '>'} (?, cast(? as blob))`] : []),
     ...(hasStart ? ['k >= ?'] : []),
     ...(hasEnd ? ['k < ?'] : []),
   ];
   const order = isReverse ? 'order by k desc, id desc' : 'order by k, id';
-  const part = `from entry${whereText(conditions)} ${order} ${limitText}`;
-  if (isPacked) return `select ${packedColumns} from (select k, id ${part})`;
-  return `select ${idsOnly ? '' : 'k, '}cast(id as text) ${part}`;
+  const rows = `from entry${whereText(conditions)} ${order}`;
+  switch (columns) {
+    case 'row':
+      return `select k, cast(id as text) ${rows} ${limitText}`;
+    case 'id':
+      return `select cast(id as text) ${rows} ${limitText}`;
+    case 'packed rows':
+      return `select ${packedColumns} from (select k, id ${rows} ${limitText})`;
+    case 'packed ids':
+      return `select ${packedIdColumns} from (select id ${rows} ${limitText})`;
+    case 'last key':
+      return `select k ${rows} limit 1 offset ? - 1`;
+  }
 }
 
 function withinOf({ start, end }: KeyInterval): [string, SQLInputValue[]] {

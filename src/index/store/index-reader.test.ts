@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import fc from 'fast-check';
 import { silentLog } from '#ports/log.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
 import { logBytesMax } from './file-schema.ts';
 import { IndexFolder, IndexFolderReaders } from './index-folder.adapter.ts';
-import type { DocumentRows } from './index-store.ts';
+import type { DocumentRows, IndexReader, StoredRow } from './index-store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'divan-index-reader-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -62,6 +64,44 @@ test('the log of a file stays short while single pages share snapshots at each c
   reader.close();
   file.close();
 });
+
+test('pages of ids alone have the rows of other pages, also after one that has an id with a comma', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 20, size: 'max' });
+  const texts = fc.sample(text, { numRuns: 700, seed: printedSeed(console.log) });
+  const anyIds = texts.map((id, at) => `${at}${id}`.toWellFormed());
+  const withoutComma = anyIds.map((id) => id.replaceAll(',', ''));
+  for (const ids of [anyIds, withoutComma, [...withoutComma, 'last, with a comma']]) {
+    const { file, reader } = aFile(`c${fileNumber++}`);
+    file.commit(
+      ids.map((id, at) => rowsOf(id, `k${at % 10}`)),
+      [],
+    );
+    for (const isReverse of [false, true]) {
+      const expected = idsIn(reader, { isReverse, limit: 700, idsOnly: false });
+      assert.equal(expected.length, ids.length);
+      for (const limit of [7, 256, 300])
+        assert.deepEqual(idsIn(reader, { isReverse, limit, idsOnly: true }), expected);
+    }
+    reader.close();
+    file.close();
+  }
+});
+
+let fileNumber = 0;
+
+/** The ids of all rows, in pages of a size. */
+function idsIn(
+  reader: IndexReader,
+  page: { readonly isReverse: boolean; readonly limit: number; readonly idsOnly: boolean },
+): string[] {
+  const rows: StoredRow[] = [];
+  for (;;) {
+    const found = reader.page(everything, { after: rows.at(-1) ?? null, ...page });
+    rows.push(...found);
+    assert.ok(rows.length < 1_000, 'the pages do not end');
+    if (found.length < page.limit) return rows.map(({ id }) => id);
+  }
+}
 
 function aFile(indexId: string) {
   const identity = { indexId, bucketUuid, collectionId: 8, isPrimary: false, fingerprint: 'one' };

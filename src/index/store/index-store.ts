@@ -98,7 +98,7 @@ export interface Page {
    * newest.
    */
   readonly commits?: number | undefined;
-  /** The keys of the rows may be empty. */
+  /** The keys of the rows may be empty, except that of the last row if the page is full and others may follow. */
   readonly idsOnly?: boolean;
 }
 

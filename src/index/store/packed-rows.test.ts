@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unpacked } from './packed-rows.ts';
+import { unpacked, unpackedIds } from './packed-rows.ts';
 
 test('packed rows have their keys and ids, also those that are not ASCII', () => {
   const rows = ['a', 'grün', 'b'.repeat(250), '日本', '😀', 'z'].map((id, at) => ({
@@ -14,4 +14,11 @@ test('packed rows have their keys and ids, also those that are not ASCII', () =>
     rows,
   );
   assert.deepEqual(unpacked([null, null]), []);
+});
+
+test('packed ids are separated by commas; ids with a comma cannot be unpacked', () => {
+  const ids = ['a', 'grün', 'b'.repeat(250), '日本', '😀', 'z'];
+  assert.deepEqual(unpackedIds([Buffer.from(ids.join()), ids.length]), ids);
+  assert.equal(unpackedIds([Buffer.from('a,b'), 1]), null);
+  assert.deepEqual(unpackedIds([null, 0]), []);
 });

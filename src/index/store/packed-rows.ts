@@ -10,6 +10,12 @@ const idBytesMax = 256;
 const comma = 0x2c;
 const zero = 0x30;
 
+/** Ids are separated by commas, which take SQLite half of the time of lengths; the number of rows shows whether an id has a comma itself. */
+export type PackedIds = readonly [ids: Uint8Array | null, rows: number];
+
+/** The packed ids of a subquery with the column id, in its order. */
+export const packedIdColumns = 'cast(group_concat(id) as blob), count(*)';
+
 /** The packed columns of a subquery with the columns k and id, in its order. */
 export const packedColumns = `cast(group_concat(k || id, '') as blob),
   cast(group_concat(length(k) * ${idBytesMax} + length(id)) as blob)`;
@@ -55,6 +61,13 @@ export function unpacked([bytes, lengths]: PackedIndexRows): StoredRow[] {
     length = 0;
   }
   return rows;
+}
+
+/** null: an id has a comma. */
+export function unpackedIds([bytes, rows]: PackedIds): string[] | null {
+  if (bytes === null) return [];
+  const ids = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString().split(',');
+  return ids.length === rows ? ids : null;
 }
 
 function isAscii(bytes: Uint8Array, start: number, end: number): boolean {
