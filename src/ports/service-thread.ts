@@ -11,7 +11,7 @@ import { startWorker } from './worker.ts';
 const restartMs = { first: 100, most: 10_000 } as const;
 const stopTimeoutMs = 10_000;
 
-/** A service has calls of its own in addition to these. */
+/** Every thread accepts it; each service adds calls of its own. */
 interface StopCall {
   readonly kind: 'stop';
 }

@@ -65,7 +65,7 @@ describe('embedded config store', () => {
       for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
     }));
 
-  it('refuses the file of another program and one of a newer version, by name', () =>
+  it('refuses the file of another program and one of a newer version, and names it', () =>
     withFolder(async (folder) => {
       const path = join(folder, 'config.db');
       const other = new DatabaseSync(path);

@@ -79,7 +79,7 @@ describe('encrypted backups', () => {
     assert.deepEqual((await succeeds('backup', 'export', copy)).split('\n').sort(), exported);
   });
 
-  it('has no document, key or key of encryption in plain', () => {
+  it('shows no document, no key and no passphrase in its files', () => {
     const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
       file.isFile(),
     );

@@ -59,7 +59,7 @@ test('other metadata cannot be changed', async () => {
   assert.equal(await code(`${update} UNSET META().expiration`), 3000);
 });
 
-test('statements for services that a node lacks are refused by name', async () => {
+test('statements for services that a node lacks are refused, and the text says what is missing', async () => {
   const refused: readonly (readonly [statement: string, text: RegExp])[] = [
     ['CREATE INDEX f ON shop(a) USING FTS', /USING FTS: indexes of this node are those of USING GSI/],
     ['DROP INDEX f ON shop USING VIEW', /USING VIEW/],

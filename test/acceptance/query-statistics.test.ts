@@ -78,7 +78,7 @@ test('statistics choose the index with fewer rows, and EXPLAIN shows the estimat
   assert.equal((await scan(open))?.index, 'byStatus', 'a rare status');
 });
 
-test('a request or the setting refuses the statistics', async () => {
+test('a request or the setting can leave the statistics out', async () => {
   assert.equal((await scan(both, { use_cbo: false }))?.index, 'byStatus');
   const set = async (value: boolean) => {
     const settings = { method: 'POST', headers, body: JSON.stringify({ 'use-cbo': value }) };

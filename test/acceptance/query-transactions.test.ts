@@ -115,7 +115,7 @@ describe('transactions over the query service', () => {
     assert.deepEqual(await read('t7'), { v: 3 });
   });
 
-  test('refuses unsupported statements by name', async () => {
+  test('refuses unsupported statements, and names their kind', async () => {
     const within = await query.begin();
     const refused = async (statement: string, parameters: object) => {
       const [error] = (await query.ask(statement, { ...parameters })).errors ?? [];

@@ -77,7 +77,7 @@ export function Content() {
   );
 }
 
-/** A name in backticks, where one is written twice. */
+/** A name in backticks; a backtick in the name is doubled. */
 const quoted = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
 const dropStatement = ({ indexName, bucket, scope, collection }: Index): string =>

@@ -12,7 +12,7 @@ test('uses ramQuota if both names of the quota are sent', async () => {
   assert.equal((await request(`${path}/b`)).body.quota.rawRAM, 200 * 1024 * 1024);
 });
 
-test('refuses auto-compaction of an ephemeral bucket and an unknown mode by name', async () => {
+test('refuses auto-compaction of an ephemeral bucket and an unknown mode, and names the field', async () => {
   const { request } = await aManager();
   const ephemeral = { ...newBucket, bucketType: 'ephemeral', autoCompactionDefined: 'false' };
   assert.deepEqual((await request(path, { form: ephemeral })).body.errors, {

@@ -167,7 +167,7 @@ test('permits documents only to callers with the permission for their collection
   assert.equal((await request(docs, { as: null })).status, 401);
 });
 
-test('refuses wrong fields by name, and changes nothing', async () => {
+test('refuses wrong fields, names them, and changes nothing', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;
   for (const [query, name] of [

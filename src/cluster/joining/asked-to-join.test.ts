@@ -16,7 +16,7 @@ const otherId = 'fedcba9876543210fedcba9876543210';
 describe('a node that is asked to join', () => {
   const engage = { clusterUuid: 'c', compatibility: 458_753, services: ['kv'], offer: 'o' };
 
-  it('refuses malformed calls by the wrong field', async () => {
+  it('names the wrong field of a malformed call that it refuses', async () => {
     const { request } = await aManager({ provisioned: false, membership: aMembership() });
     const texts = async (path: string, json: unknown) =>
       (await request(path, { method: 'POST', json, as: null })).body;
@@ -86,7 +86,7 @@ describe('a node that is asked to join', () => {
     assert.equal((await request('/engageCluster2', { method: 'POST', json: engage, as: null })).status, 401);
   });
 
-  it('refuses to join by wrong parameters, when provisioned, and with the reasons of the cluster', async () => {
+  it('refuses to join with wrong parameters or when provisioned, and passes on the reasons of a cluster that refuses it', async () => {
     const join = '/node/controller/doJoinCluster';
     const joined = async (form: Record<string, string>, options: ManagerOptions = {}) => {
       const managerOptions = { provisioned: false, membership: aMembership(), ...options };

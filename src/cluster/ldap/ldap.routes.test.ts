@@ -168,7 +168,7 @@ describe('requests on behalf of another user', () => {
 });
 
 describe('the LDAP settings', () => {
-  it('keep every parameter over restarts and refuse each wrong one by its name', async (t) => {
+  it('keep every parameter over restarts, and name each wrong one when they refuse it', async (t) => {
     await using target = await managerTarget();
     const notBoolean = 'The value must be one of the following: [true,false]';
     const flag = (name: string) => ({

@@ -49,7 +49,7 @@ test('validates a reference without storing it', async () => {
   assert.deepEqual((await request(referencesPath)).body, []);
 });
 
-test('refuses each wrong field of a reference by its name', async () => {
+test('refuses each wrong field of a reference, and names it', async () => {
   const { post } = await aNodeWithTarget();
   for (const [fields, key, text] of [
     [{ name: '' }, 'name', /missing/],

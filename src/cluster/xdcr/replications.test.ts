@@ -40,7 +40,7 @@ test('creates a replication, lists it as a task, and deletes it by its id in eve
   assert.equal((await request(`/controller/cancelXDCR/${id}`, { method: 'DELETE' })).status, 405);
 });
 
-test('refuses each wrong field of a replication by its name', async () => {
+test('refuses each wrong field of a replication, and names it', async () => {
   const { post } = await aNodeWithTarget();
   await post(referencesPath, reference);
   for (const [fields, key, text] of [

@@ -114,8 +114,11 @@ test('returns a random document with its attributes if they are requested', asyn
   const query = (flag: number) => Buffer.concat([u32(0), Buffer.from([flag])]);
   const bare = await client.ask({ opcode: 0xb6, extras: query(0) });
   assert.deepEqual([bare.datatype & 4, bare.value.toString()], [0, '{}']);
-  const manifestReply = await client.ask({ opcode: 0xb6, extras: query(1) });
-  assert.deepEqual([manifestReply.datatype, manifestReply.value.toString('latin1', 8)], [5, 'a\x001\x00{}']);
+  const withAttributes = await client.ask({ opcode: 0xb6, extras: query(1) });
+  assert.deepEqual(
+    [withAttributes.datatype, withAttributes.value.toString('latin1', 8)],
+    [5, 'a\x001\x00{}'],
+  );
   assert.equal((await client.ask({ opcode: 0xb6, extras: query(2) })).status, Status.invalidArguments);
 });
 

@@ -116,7 +116,7 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
 function refuseRepeatedMembers(body: Buffer, names: readonly string[]): void {
   const sent = new RawJson(body, 0, body.length);
   const isOnce = memberCount(sent) === names.length;
-  // Names of an object differ, but not those that are compared without case and blanks.
+  // Different names may still mean the same parameter: parameters are compared without case and blanks.
   if (!isOnce || !names.every((name) => byName.has(name) || argumentName.test(name)))
     refuseRepeated(isOnce ? names : memberNames(sent));
 }

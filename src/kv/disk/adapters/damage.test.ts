@@ -317,7 +317,7 @@ for (const [title, name, text, reason] of [
   });
 }
 
-test('a file of a newer version and one of another program are refused by name', async () => {
+test('a file of a newer version and one of another program are refused with the reason', async () => {
   await using folder = await aFolder();
   const bytes = cleanImage.get(dataFile) as Buffer;
   const newer = await tryImage(folder, changed(cleanImage, dataFile, flipped(bytes, 63, 1)));
