@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Collection } from 'couchbase';
+import { vbucketOf } from '#client/document-key.ts';
 import { eventually } from '../support/node-process.ts';
 import { QueryClient } from '../support/query-client.ts';
 import { SdkNode } from '../support/sdk-node.ts';
@@ -43,6 +44,18 @@ describe('transactions over the query service', () => {
     assert.equal(await isThere('t1 gone'), false);
     assert.deepEqual(await read('t1 kept'), { t: 1, v: 2 });
     assert.equal(await query.code('SELECT 1', within), 17004);
+  });
+
+  test('transactions whose documents share a record commit at the same time', async () => {
+    const ids = Array.from({ length: 100_000 }, (_, at) => `shared ${at}`)
+      .filter((id) => vbucketOf(id) === 7)
+      .slice(0, 32);
+    assert.equal(ids.length, 32);
+    const begun = await Promise.all(ids.map(() => query.begin()));
+    for (const [at, id] of ids.entries())
+      await query.rows(`INSERT INTO b VALUES ("${id}", {"shared": true})`, begun[at]);
+    await Promise.all(begun.map((within) => query.rows('COMMIT', within)));
+    assert.deepEqual(await query.rows('SELECT RAW COUNT(*) FROM b WHERE shared'), [ids.length]);
   });
 
   test('a rollback discards all changes', async () => {

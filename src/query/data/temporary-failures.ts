@@ -9,7 +9,8 @@ export interface RetryOptions {
   readonly signal: AbortSignal;
 }
 
-const pauseMs = { first: 10, most: 500 } as const;
+/** Between writes the pause stays short: many transactions may wait for the same record. */
+const pauseMs = { first: 10, most: 500, mostForWrites: 100 } as const;
 /** How long to retry before the failure is returned. */
 const totalMs = 10_000;
 
@@ -27,17 +28,18 @@ export async function retryTemporary<T>({ clock, signal }: RetryOptions, read: (
 }
 
 /**
- * Sends writes, and those again that were not made for a temporary reason. Nothing is sent again whose outcome is unknown, as after a
+ * Sends writes, and for `limitMs` those again that were not made for a temporary reason. Nothing is sent again whose outcome is unknown, as after a
  * lost connection.
  */
 export async function retryWrites<T>(
   { clock, signal }: RetryOptions,
   writes: readonly T[],
   send: (some: readonly T[]) => Promise<StoreReply[]>,
+  limitMs: number = totalMs,
 ): Promise<StoreReply[]> {
-  const endMs = clock.monotonicMs() + totalMs;
+  const endMs = clock.monotonicMs() + limitMs;
   const replies = await send(writes);
-  for (let delayMs: number = pauseMs.first; ; delayMs = Math.min(2 * delayMs, pauseMs.most)) {
+  for (let delayMs: number = pauseMs.first; ; delayMs = Math.min(2 * delayMs, pauseMs.mostForWrites)) {
     const refused = replies.flatMap(({ status }, at) => (isTransient(status) ? [at] : []));
     if (refused.length === 0 || clock.monotonicMs() + delayMs > endMs) return replies;
     await clock.sleep(delayMs, signal);

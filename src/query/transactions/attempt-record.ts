@@ -1,6 +1,6 @@
 // The record of an attempt: a document with its state, which decides whether the staged changes count.
 import type { StoreReply } from '#client/bucket-client.ts';
-import { statusName } from '#client/data-port-error.ts';
+import { isTransient, statusName } from '#client/data-port-error.ts';
 import type { PathRead, PathWrite } from '#client/subdoc.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
@@ -136,9 +136,10 @@ export class AttemptRecord {
   private check({ status, failedPart }: StoreReply): void {
     if (status === Status.success) return;
     const name = statusName(status === Status.subdocMultiPathFailure ? failedPart : status);
-    const isGone = status === Status.keyNotFound || failedPart !== 0;
+    // Nothing was written, which the error must say: otherwise a commit counts as ambiguous.
+    const isRefused = status === Status.keyNotFound || failedPart !== 0 || isTransient(status);
     const text = `record ${this.id} of the transaction: the data service answered ${name}`;
-    throw isGone
+    throw isRefused
       ? sqlErrorWith(17099, { isRetryable: true }, text)
       : statusFailure(status, this.keyspace.name);
   }

@@ -8,6 +8,7 @@ import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { Status } from '#wire/status.ts';
 import { administrator, eventually } from '../../../test/support/node-process.ts';
 import { SdkNode } from '../../../test/support/sdk-node.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
@@ -44,6 +45,25 @@ class BreakingData extends TransactionData {
     if (this.left === -1 && this.sendsHalf && requests.length > 1)
       await super.store(keyspace, requests.slice(0, Math.ceil(requests.length / 2)), limits);
     throw this.failure;
+  }
+}
+
+/** Refuses all requests after a number of them. */
+class RefusingData extends TransactionData {
+  private left: number;
+
+  constructor(parts: Parts, left: number) {
+    super(parts.clients, parts.keyspaces, realClock);
+    this.left = left;
+  }
+
+  override async store(
+    keyspace: Keyspace,
+    requests: readonly StoreRequest[],
+    limits: DataLimits,
+  ): Promise<StoreReply[]> {
+    if (this.left-- > 0) return await super.store(keyspace, requests, limits);
+    return requests.map(() => ({ status: Status.syncWriteInProgress, cas: 0n, token: null, failedPart: 0 }));
   }
 }
 
@@ -105,6 +125,23 @@ describe('a commit that crashes', () => {
       );
     }
     assert.deepEqual([...codes], [17007, 17019, 17018]);
+  });
+
+  test('reports a commit whose writes are refused for the moment as failed, to be retried, and never as ambiguous', async () => {
+    const all = await run(parts, collection, 'not refused', 1_000, false);
+    const outcomes = new Set<string>();
+    for (let left = 0; left < all; left++) {
+      await prepareDocuments(collection, `refused ${left}`);
+      const data = new RefusingData(parts, left);
+      const transaction = new Transaction(startOf(), { ...realClock, monotonicMs: () => 0 });
+      await change(data, transaction, parts.keyspace, `refused ${left}`);
+      await commit(transaction, partsOver(data)).then(
+        () => assert.fail('a write was refused'),
+        ({ code, cause }: { code: number; cause: { retry: boolean } }) =>
+          outcomes.add(`${code} ${cause.retry}`),
+      );
+    }
+    assert.deepEqual([...outcomes], ['17007 true', '17020 true', '17018 false']);
   });
 
   test('reports a rollback that did not reach the data service', async () => {

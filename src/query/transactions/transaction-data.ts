@@ -9,6 +9,7 @@ import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import { dataFailure, statusFailure } from '../data/data-failure.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
+import { retryWrites } from '../data/temporary-failures.ts';
 import { type DocumentAttribute, objectOf, type TxnAttribute } from './attempt-json.ts';
 
 /** A document with its transaction attributes; it may be a deleted one that has attributes. */
@@ -98,13 +99,17 @@ export class TransactionData {
     return this.store(keyspace, requests, { ...limits, durability });
   }
 
+  /** Attempts of other transactions write to the same records: their durable writes are waited for. */
   store(keyspace: Keyspace, requests: readonly StoreRequest[], limits: DataLimits): Promise<StoreReply[]> {
     const { durability } = limits;
+    const durable = requests.map((request) => ({ ...request, durability }));
     return this.withTimeout(keyspace, limits, (client, signal) =>
-      client.storeMany(
-        keyspace.collectionId,
-        requests.map((request) => ({ ...request, durability })),
-        signal,
+      retryWrites(
+        { clock: this.clock, signal },
+        durable,
+        (some) => client.storeMany(keyspace.collectionId, some, signal),
+        // Well before the timeout, after which nobody knows whether the writes were made.
+        limits.kvTimeoutMs / 2,
       ),
     );
   }

@@ -21,7 +21,7 @@ export const conflict = (key: string, reason: string): SqlError => {
 };
 
 export function commitFailure(error: unknown): SqlError {
-  if (error instanceof SqlError && error.code >= 17000 && error.code < 18000) return error;
+  if (error instanceof SqlError && error.code >= 17000 && error.code < 17099) return error;
   const isRetryable = error instanceof SqlError && error.isRetryable;
   const msg = messageOf(error);
   const cause: FailureCause = { ...failed, retry: isRetryable, msg, cause: msg };
