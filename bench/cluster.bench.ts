@@ -49,8 +49,12 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
 }
 
-const createBucket = (node: NodeProcess, name: string, replicas: number): Promise<void> =>
-  post(node, '/pools/default/buckets', { name, ramQuotaMB: '200', replicaNumber: String(replicas) });
+const createBucket = (node: NodeProcess, name: string, replicas: number, megabytes = 200): Promise<void> =>
+  post(node, '/pools/default/buckets', {
+    name,
+    ramQuotaMB: String(megabytes),
+    replicaNumber: String(replicas),
+  });
 
 const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
 
@@ -187,32 +191,43 @@ async function oneAtATime(nodes: readonly NodeProcess[], seconds: number): Promi
 const atOf = (sorted: readonly number[], share: number): string =>
   (sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN).toFixed(0);
 
-/** Half of the shards move to a node that joins, while clients write to some vbuckets. */
+/** Half of the shards move to a node that joins, while clients write to some vbuckets, and then to another one, without clients. */
 async function rebalanced(smoke: boolean): Promise<void> {
-  const [count, bytes] = [smoke ? 1_024 : 100_000, 1_000];
-  await using first = await NodeProcess.start({ args: firstArgs });
+  const [count, bytes] = [smoke ? 1_024 : 400_000, 1_000];
+  await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '1024'] });
   await using second = await unprovisioned();
-  await createBucket(first, bucket, 0);
+  await using third = await unprovisioned();
+  await createBucket(first, bucket, 0, 800);
   await fillBucket([first], bucket, { actives: new Array(vbucketCount).fill(0), count, bytes });
+  const megabytes = (count * bytes) / 2 / 1e6;
+  await addNode(first, second);
+  await rebalancedUnderWrites([first, second], megabytes, smoke);
+  await addNode(first, third);
+  const beganMs = performance.now();
+  const swapped = rebalance(first, [await nameOf(first, portOf(second.ready.node.kv))]);
+  // The node leaves only when clients know the new map, seconds later.
+  await untilServesNone(first, second);
+  print('rebalance without clients', rateOf(megabytes, performance.now() - beganMs));
+  await swapped;
+}
+
+async function rebalancedUnderWrites(
+  nodes: readonly [NodeProcess, NodeProcess],
+  megabytes: number,
+  smoke: boolean,
+): Promise<void> {
   // One vbucket of each of 32 shards: the vbuckets of a shard are handed over together.
   const sample = Array.from({ length: 32 }, (_, index) => index * 33);
   // A vbucket that is written without a pause moves late: a copy joins only when it has every write at that moment.
-  const writers = new ShardWriters([first, second], bucket, sample, smoke ? 20 : 0);
+  const writers = new ShardWriters(nodes, bucket, sample, smoke ? 20 : 0);
   try {
-    await post(first, '/controller/addNode', { hostname: second.ready.node.rest, user: '', password: '' });
-    writers.figures();
     await new Promise((resolve) => setTimeout(resolve, smoke ? 300 : 4_000));
     const before = writers.figures();
     const beganMs = performance.now();
-    await rebalance(first);
+    await rebalance(nodes[0]);
     const tookMs = performance.now() - beganMs;
     const { handoversMs, rate } = writers.figures();
-    const share = (await activesOf(first, bucket)).filter((port) => port === portOf(second.ready.node.kv));
-    const moved = (count * bytes * share.length) / vbucketCount / 1e6;
-    print(
-      'rebalance',
-      `${moved.toFixed(0)} MB in ${tookMs.toFixed(0)} ms, ${((moved * 1000) / tookMs).toFixed(0)} MB/s (limit 60 MB/s)`,
-    );
+    print('rebalance', rateOf(megabytes, tookMs));
     print(
       'writes meanwhile',
       `${rate.toFixed(0)}/s, ${(rate / before.rate).toFixed(2)}× of before (limit 0.5×)`,
@@ -225,6 +240,19 @@ async function rebalanced(smoke: boolean): Promise<void> {
     await writers.stop();
   }
 }
+
+const addNode = (first: NodeProcess, node: NodeProcess): Promise<void> =>
+  post(first, '/controller/addNode', { hostname: node.ready.node.rest, user: '', password: '' });
+
+/** Resolves once the node is active for no vbucket. */
+async function untilServesNone(first: NodeProcess, node: NodeProcess): Promise<void> {
+  const port = portOf(node.ready.node.kv);
+  while ((await activesOf(first, bucket)).includes(port))
+    await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+const rateOf = (megabytes: number, tookMs: number): string =>
+  `${megabytes.toFixed(0)} MB in ${tookMs.toFixed(0)} ms, ${((megabytes * 1000) / tookMs).toFixed(0)} MB/s (limit 60 MB/s)`;
 
 /** Two nodes whose configuration is on three NATS servers, which all stop for a while. */
 async function onNats(smoke: boolean, seconds: number): Promise<void> {
