@@ -6,6 +6,7 @@ import {
   type Collection,
   DocumentExistsError,
   DocumentNotFoundError,
+  QueryScanConsistency,
   TransactionExpiredError,
   TransactionFailedError,
 } from 'couchbase';
@@ -141,7 +142,8 @@ describe('transactions of the SDK with queries', () => {
     await transactions().run(
       async (attempt) => void (await attempt.insert(collection, 'recorded', { v: 1 })),
     );
-    const query = async (statement: string) => (await sdk.cluster.query(statement)).rows;
+    const scanConsistency = QueryScanConsistency.RequestPlus;
+    const query = async (statement: string) => (await sdk.cluster.query(statement, { scanConsistency })).rows;
     const records = async (condition = '') =>
       (await query(`SELECT RAW META().id FROM b${condition}`)).filter((id) => String(id).startsWith('_txn:'));
     const record = '_txn:client-record';
