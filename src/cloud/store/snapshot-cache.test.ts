@@ -73,11 +73,11 @@ test('caches the newest entries up to both limits, and no value that is too larg
   for (const cache of [few, small])
     for (let i = 0; i < 30; i++)
       await cache.getOrCompute(snapshot, String.fromCharCode(65 + i), returning(''));
-  const isCached = (cache: SnapshotCache<string>) =>
+  const areCached = (cache: SnapshotCache<string>) =>
     Array.from({ length: 30 }, (_, i) => cache.find(snapshot, String.fromCharCode(65 + i)) !== undefined);
-  assert.deepEqual(isCached(few), [...Array(27).fill(false), ...Array(3).fill(true)]);
-  assert.deepEqual(isCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
+  assert.deepEqual(areCached(few), [...Array(27).fill(false), ...Array(3).fill(true)]);
+  assert.deepEqual(areCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
   await small.getOrCompute(snapshot, 'large', returning('x'.repeat(2 * entryBytes)));
   assert.equal(small.find(snapshot, 'large'), undefined);
-  assert.deepEqual(isCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
+  assert.deepEqual(areCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
 });

@@ -55,7 +55,7 @@ export interface ReturnedContent extends StoreContent {
 }
 
 /**
- * The configuration as a founder begins with it that takes it from the servers. All nodes compute the same from what the servers had.
+ * The configuration as it is when a founder has taken it back from the servers. All nodes compute the same from what the servers had.
  * @throws Error while a node joins or a rebalance runs, and for a founder that is not active.
  */
 export function returnedToFounder({ records, revision }: StoreContent, founder: string): ReturnedContent {

@@ -249,21 +249,22 @@ test('folders and services of a node are chosen before it has an administrator',
 test('a node accepts several folders for analytics, each once', async (t) => {
   const { request, manager } = await aManager({ provisioned: false });
   t.after(() => manager.stop());
-  const readNode = async () => (await request('/nodes/self', { as: null })).body.storage.hdd[0].cbas_dirs;
+  const readAnalyticsFolders = async () =>
+    (await request('/nodes/self', { as: null })).body.storage.hdd[0].cbas_dirs;
   const send = (path: string, name: string, ...folders: string[]) =>
     request(path, { as: null, form: folders.map((folder): [string, string] => [name, folder]) });
   const settings = '/nodes/self/controller/settings';
   assert.equal((await send(settings, 'cbas_path', '/ours/a', '/ours/b')).status, 200);
-  assert.deepEqual(await readNode(), ['/ours/a', '/ours/b']);
+  assert.deepEqual(await readAnalyticsFolders(), ['/ours/a', '/ours/b']);
   assert.equal((await send('/nodeInit', 'analyticsPath', '/ours/c', '/ours/d')).status, 200);
-  assert.deepEqual(await readNode(), ['/ours/c', '/ours/d']);
+  assert.deepEqual(await readAnalyticsFolders(), ['/ours/c', '/ours/d']);
   const repeated = await send(settings, 'cbas_path', '/ours/a', '/ours/a');
   const text = 'Different directories should not resolve into the same physical location.';
   assert.deepEqual([repeated.status, repeated.body], [400, [`Could not set analytics storage. ${text}`]]);
   assert.deepEqual((await send(settings, 'cbas_path', '/ours/e', '/ours/e/')).body, repeated.body);
   const second = await send(settings, 'cbas_path', '/ours/a', 'b');
   assert.deepEqual([second.status, second.body], [400, ['An absolute path is required for cbas_path']]);
-  assert.deepEqual(await readNode(), ['/ours/c', '/ours/d']);
+  assert.deepEqual(await readAnalyticsFolders(), ['/ours/c', '/ours/d']);
 });
 
 test('a node accepts its own names', async (t) => {

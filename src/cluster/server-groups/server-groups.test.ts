@@ -112,8 +112,11 @@ describe('server groups', () => {
     const form = { hostname: '127.0.0.1:1', user: '', password: '' };
     const answer = await request(`${path}/nowhere/addNode`, { form });
     assert.deepEqual([answer.status, answer.body], [404, ['Could not find group with uuid: nowhere']]);
-    const repeated = await request(`${path}/0/addNode`, { form });
-    assert.deepEqual([repeated.status, repeated.body], [400, ['Prepare join failed. there was no answer']]);
+    const unreachable = await request(`${path}/0/addNode`, { form });
+    assert.deepEqual(
+      [unreachable.status, unreachable.body],
+      [400, ['Prepare join failed. there was no answer']],
+    );
   });
 
   it('are deleted only without nodes', async (t) => {

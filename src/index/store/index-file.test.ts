@@ -235,7 +235,7 @@ for (const isPrimary of [false, true])
     let seen = 0;
     const file = (identity: FileIdentity) => join(folder, identity.bucketUuid, `${identity.indexId}.index`);
     const key = (id: string) => (isPrimary ? primaryKey(Buffer.from(id)) : Buffer.from('a key'));
-    const created = (): FileIdentity => {
+    const newFile = (): FileIdentity => {
       const identity = newIdentity(isPrimary);
       const opened = storeOf().open(identity);
       opened.commit([{ id: Buffer.from('an id'), keys: [key('an id')] }], []);
@@ -245,10 +245,10 @@ for (const isPrimary of [false, true])
       reopened.close();
       return identity;
     };
-    const bytes = readFileSync(file(created()));
+    const bytes = readFileSync(file(newFile()));
     for (const text of ['an id', 'a key']) {
       for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) {
-        const identity = created();
+        const identity = newFile();
         const flipped = readFileSync(file(identity));
         flipped[at + 2] = (flipped[at + 2] as number) ^ 1;
         writeFileSync(file(identity), flipped);

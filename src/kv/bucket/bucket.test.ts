@@ -118,7 +118,7 @@ test('a durable write becomes visible and is answered once it is on disk, and bl
     b.store('fresh', { value: 'f', durability: DurabilityLevel.majorityAndPersistActive }),
     Status.success,
   );
-  const pendingBytes = b.result.pending;
+  const tokenOfFresh = b.result.pending;
   await runBackground(b);
   assert.deepEqual([b.find('k'), b.value], [Status.success, 'old']);
   assert.equal(b.find('fresh'), Status.keyNotFound);
@@ -131,7 +131,7 @@ test('a durable write becomes visible and is answered once it is on disk, and bl
     [...b.resolved],
     [
       [token, Status.success],
-      [pendingBytes, Status.success],
+      [tokenOfFresh, Status.success],
     ],
   );
   assert.deepEqual([b.find('k'), b.value], [Status.success, 'new']);

@@ -164,7 +164,7 @@ test('a vbucket is not removed while its last changes wait for disk space, and d
   await again.bucket.stop();
 });
 
-test('a bucket that stops ends its removals first, so that none of them concerns an engine after it', async () => {
+test('a bucket that stops ends its removals first, so that none of them uses the disk engine afterwards', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
   const b = await new BucketUnderTest({

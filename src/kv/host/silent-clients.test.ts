@@ -24,11 +24,11 @@ test('a silent connection to the TLS port ends after half a minute, even if sing
   const slow = await silent(started.tlsPort);
   // The start of a ClientHello whose rest is never sent.
   slow.write(Buffer.from([0x16, 3, 1, 2, 0]));
-  const earlier = await silent(started.tlsPort);
+  const departing = await silent(started.tlsPort);
   await eventually(() => assert.equal(started.service.unauthenticated.total, 3));
   clock.advance(handshakeMs - 1);
   slow.write(Buffer.from([1]));
-  earlier.destroy();
+  departing.destroy();
   await eventually(() => assert.equal(started.service.unauthenticated.total, 2));
   assert.ok(!quiet.closed && !slow.closed);
   clock.advance(1);

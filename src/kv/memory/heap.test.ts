@@ -106,9 +106,9 @@ test('returns memory to the system, also between pages that stay', async () => {
   // Whether the process's allocator returns freed memory depends on its history.
   for (const heap of filled(20)) heap.clear();
   collect();
-  const [left, unchanged] = filled(200);
+  const [cleared, unchanged] = filled(200);
   const full = process.memoryUsage.rss();
-  left.clear();
+  cleared.clear();
   await eventually(() => {
     collect();
     const back = (full - process.memoryUsage.rss()) / pageBytes;

@@ -57,7 +57,7 @@ test('a member that stopped cleanly is promoted in place of an active that was k
   all.end();
 });
 
-test('a process that was killed after a clean stop continues nothing', async (t) => {
+test('a clean stop does not count any more once the next process of that node was killed', async (t) => {
   const all = new Restarts(aSeed(t), ['a', 'b']);
   const { clock } = all.cluster;
   await all.begin();

@@ -195,10 +195,10 @@ describe('a commit that crashes', () => {
 
 /** Runs a transaction for each possible crash; returns the prefixes of the document ids. */
 async function breakEverywhere(parts: Parts, collection: Collection, prefix: string): Promise<string[]> {
-  const wholeRun = await run(parts, collection, `${prefix} whole`, 1_000, false);
+  const stepCount = await run(parts, collection, `${prefix} whole`, 1_000, false);
   assert.deepEqual(await stateOf(collection, `${prefix} whole`), 'after');
   const names: string[] = [];
-  for (let last = 0; last < wholeRun; last++)
+  for (let last = 0; last < stepCount; last++)
     for (const sendsHalf of [false, true]) {
       const name = `${prefix} ${last}${sendsHalf ? ' half' : ''}`;
       names.push(name);

@@ -16,7 +16,7 @@ function aStore(): MemoryDatastore {
 const times = (count: number, text: (at: number) => string, separator: string): string =>
   Array.from({ length: count }, (_, at) => text(at)).join(separator);
 
-test('a statement has steps for its phases, its many expressions and its subqueries, and is planned as at once', async () => {
+test('a statement has steps for its phases, its many expressions and its subqueries, and its plan is the same as without pauses between them', async () => {
   for (const [statement, leastSteps] of [
     ['SELECT a FROM t ORDER BY a', 4],
     [`SELECT ${times(5000, (at) => `a + ${at} AS c${at}`, ', ')} FROM t ORDER BY a`, 10],
