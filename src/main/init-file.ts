@@ -35,7 +35,7 @@ const user = z.strictObject({
   displayName: z.string().optional(),
   roles: z.array(z.string()).default([]),
 });
-const fileOf = z.string().min(1).optional();
+const filePath = z.string().min(1).optional();
 const remoteCluster = z.strictObject({
   name: z.string(),
   hostname: z.string(),
@@ -43,9 +43,9 @@ const remoteCluster = z.strictObject({
   password: z.string().default(''),
   secureType: z.enum(['none', 'half', 'full']).default('none'),
   networkType: z.enum(['default', 'external']).default('default'),
-  certificateFile: fileOf,
-  clientCertificateFile: fileOf,
-  clientKeyFile: fileOf,
+  certificateFile: filePath,
+  clientCertificateFile: filePath,
+  clientKeyFile: filePath,
 });
 const replication = z.strictObject({
   fromBucket: z.string(),

@@ -1,4 +1,5 @@
-// Rows of system:tasks_cache: sessions of ADVISOR. They do not contain the statements.
+// Rows of system:tasks_cache: sessions of ADVISOR. They do not contain the statements. In the published schema the task of a session starts and
+// stops when its collecting ends: `delay` is the time before that.
 import { durationText } from '../request/duration.ts';
 import type { AdvisorSession } from '../state/advisor-sessions.ts';
 import type { QueryParts } from '../state/parts.ts';

@@ -108,25 +108,25 @@ test('leaves out what the settings name, and counts it', () => {
 
 test('leaves out documents that the filter expression does not match, and no deletions', () => {
   const counts = new ReplicationCounts();
-  const leftOut = { filterExpression: 'v = 1 AND META().xattrs.own.a = 1 AND META().id = "k"' };
+  const filtering = { filterExpression: 'v = 1 AND META().xattrs.own.a = 1 AND META().id = "k"' };
   const value = withXattrs({ own: '{"a":1}', txn: '{"id":1}' }, '{"v":1}');
   const other = withXattrs({ own: '{"a":2}' }, '{"v":1}');
   const datatype = Datatype.json | Datatype.xattr;
   const compressed = snappyCompress(value, 0, value.length);
-  assert.notEqual(sent({ value, datatype }, leftOut, counts), null);
-  assert.notEqual(sent({ value: compressed, datatype: datatype | Datatype.snappy }, leftOut, counts), null);
+  assert.notEqual(sent({ value, datatype }, filtering, counts), null);
+  assert.notEqual(sent({ value: compressed, datatype: datatype | Datatype.snappy }, filtering, counts), null);
   for (const kind of ['deletion', 'expiration'] as const)
-    assert.notEqual(sent({ kind, value: Buffer.alloc(0), datatype: 0 }, leftOut, counts), null);
+    assert.notEqual(sent({ kind, value: Buffer.alloc(0), datatype: 0 }, filtering, counts), null);
   assert.deepEqual(counts.counts, {});
-  assert.equal(sent({ value: other, datatype }, leftOut, counts), null);
-  assert.equal(sent({ value: Buffer.from('{"v":1}') }, leftOut, counts), null);
-  assert.equal(sent({ value, datatype, key: 'x' }, leftOut, counts), null);
+  assert.equal(sent({ value: other, datatype }, filtering, counts), null);
+  assert.equal(sent({ value: Buffer.from('{"v":1}') }, filtering, counts), null);
+  assert.equal(sent({ value, datatype, key: 'x' }, filtering, counts), null);
   assert.deepEqual(counts.counts, {
     docs_filtered: 3,
     set_filtered: 3,
     docs_filtered_on_user_defined_filter: 3,
   });
-  assert.equal(sent({ value: Buffer.from('[1]') }, leftOut, counts), null);
+  assert.equal(sent({ value: Buffer.from('[1]') }, filtering, counts), null);
   assert.deepEqual([counts.get('docs_unable_to_filter'), counts.get('docs_filtered')], [1, 3]);
 });
 

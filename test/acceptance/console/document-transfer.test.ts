@@ -133,11 +133,11 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
   async function documents() {
     const opened = await openPage(browser, node.ready.node.rest);
     await signIn(opened.page);
-    await atDocuments(opened.page);
+    await goToDocuments(opened.page);
     return opened;
   }
 
-  async function atDocuments(page: Page): Promise<void> {
+  async function goToDocuments(page: Page): Promise<void> {
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await page.goto(`${node.ready.node.rest}/ui/#/documents/travel`);
     await page.getByRole('heading', { level: 1, name: 'Documents' }).waitFor();
