@@ -230,7 +230,8 @@ export class Flusher {
       file.running = null;
       if (!this.hasWork(file)) {
         file.sharedSinceMs = null;
-        file.writer.release();
+        // The writer may have changes of a state write, which goes on encoding.
+        if (file.ends.length === 0) file.writer.release();
       } else if (file.timer === null) this.linger(file);
     });
   }
