@@ -53,7 +53,7 @@ export class FailoverService {
     return id;
   }
 
-  /** A founder that runs stores the configuration no more before it is failed over. */
+  /** Before a founder that still runs is failed over, another node takes the configuration over. */
   async #plan(
     failingIn: (state: ClusterState) => NodeState[],
     options: Pick<FailoverPlanOptions, 'id' | 'kind' | 'allowUnsafe'>,

@@ -1,7 +1,7 @@
 // The format of a data file: one SQLite database with the shards of one bucket that belong to this file.
 //
-//   file  header: bucketUuid, incarnation, file, generation, clean (text), closedBy (the boots whose memory it has), commits (how many
-//         the file has had)
+//   file  header: bucketUuid, incarnation, file, generation, clean (text), closedBy (the boot ids of the process that closed it cleanly,
+//         and of those that this process continued), commits (how many the file has had)
 //   vb    state of each vbucket; written in the transaction of the rows it counts
 //   doc   newest version of each key, tombstones included; `meta` is laid out in row.ts; `val` is null when the
 //         value is in `big`

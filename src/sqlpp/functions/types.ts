@@ -16,7 +16,7 @@ import {
 import { Binary, newObject, type Value, type ValueObject } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 
-/** MISSING and NULL are returned unchanged. */
+/** Not called for MISSING and NULL, which are returned unchanged by default. */
 const test =
   (isOf: (rank: number) => boolean): Implementation =>
   ([value]) =>
