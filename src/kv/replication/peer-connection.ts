@@ -19,6 +19,7 @@ export class PeerConnection {
   boot: string | null = null;
   /** Until the hello of the other node says that it reads the present form of frames. */
   isEarlier = true;
+  /** What the hello of the other node says about its version; the meanings are in `PeerHello`. */
   saysPromise = false;
   saysContinued = false;
   rollsBack = false;

@@ -77,7 +77,7 @@ export class QueryHandler {
       const sink = new ResponseSink(response, this.clock);
       return this.service.answer(httpRequest, origin, sink, (closed) => {
         if (response.destroyed) return closed();
-        // Closed once. `once` would take longer: it wraps and removes the listener.
+        // The event comes once, so that `on` suffices. `once` would take longer: it wraps and removes the listener.
         response.on('close', () => response.writableFinished || closed());
       });
     });
