@@ -53,7 +53,7 @@ export function compatibilityPage(): string {
     '\n## Suites\n',
     'The suites of SDKs skip what the server version that they get does not have; empty cells were not recorded. Clusters of three nodes had a copy of',
     'each document.\n',
-    '| suite | version | as for | nodes | date | passed | failed | skipped | not passed, why |',
+    '| suite | version | server version given | nodes | date | passed | failed | skipped | not passed, why |',
     '|---|---|---|---|---|---|---|---|---|',
     ...suites.map(suiteRow),
     '\nHow they run:\n',

@@ -26,7 +26,7 @@ export function claimedName(credentials: Credentials): string | null {
 
 export function parseAuthorization(header: string | undefined): Credentials {
   if (header === undefined || header.trim() === '') return { kind: 'none' };
-  // Split without a pattern: one with blanks at both ends takes quadratic time, and unauthenticated clients choose the input.
+  // Not one pattern for the whole header: with blanks at both ends it takes quadratic time, and unauthenticated clients choose the input.
   const text = header.trim();
   const at = text.search(/\s/);
   const scheme = at < 0 ? text : text.slice(0, at);

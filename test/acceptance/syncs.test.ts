@@ -19,6 +19,7 @@ test('every store syncs each commit before it acknowledges it', { skip: needs('c
   execFileSync(process.execPath, [support('syncing.ts'), folder], {
     env: { ...process.env, LD_PRELOAD: library, DIVAN_COUNT_SYNCS: log },
   });
+  // Durable writes (`urgent`) are first appended to a log of cuts, the file that ends in `-cuts`; all other commits sync the WAL of SQLite.
   const counts: Record<string, number> = { data: 0, urgent: 0, config: 0, cloud: 0 };
   let store = 'none';
   for (const line of readFileSync(log, 'utf8').split('\n')) {

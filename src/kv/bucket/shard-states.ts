@@ -167,7 +167,8 @@ export class ShardStates {
     activated(loaded);
     if (unprepared.length > 0) await written(unprepared, true);
     for (const vb of loaded) if (this.loaded?.has(vb)) columns.servedUntilMs[vb] = servedUntilMs(vb);
-    // Prepared histories are on disk as of copies inside of a snapshot: the next process would begin others, and roll copies back.
+    // The files still have these vbuckets as copies that lack the end of a snapshot, as when their histories were prepared: after a crash the
+    // next process would begin other histories from the start of that snapshot, and copies would roll back to it.
     if (cutOff.length > 0) await written(cutOff, false);
   }
 

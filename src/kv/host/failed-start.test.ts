@@ -11,7 +11,7 @@ import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { Replication } from '../replication/replication.ts';
 import { BucketHost } from './bucket-host.ts';
 
-/** Changes no file, so the mark of the process that stopped stays in each. */
+/** Changes no file: each still has the boot id of the process that stopped cleanly, and a later process can continue that one. */
 const openDamaged = ({ folder }: BucketFiles) =>
   Promise.resolve({ opened: [], damaged: [{ file: 0, path: folder, reason: 'disk I/O error' }] });
 const broken = () => Promise.reject(new Error('the disk does not answer'));
@@ -21,13 +21,13 @@ for (const [failing, said] of [
   ['open', []],
   ['open any file', []],
 ] as const)
-  test(`a bucket that fails to ${failing} ${said.length > 0 ? 'tells other nodes that it continues no process' : 'tells other nodes nothing, since a later process may have all memory'}`, async () => {
+  test(`a bucket that fails to ${failing} ${said.length > 0 ? 'tells other nodes that this process continues no earlier one' : 'tells other nodes nothing, since a later process may continue the earlier one'}`, async () => {
     const boots: (readonly string[])[] = [];
     let warmed = 0;
     const replication = {
       boot: 'boot',
       failed: (_: string, own: readonly string[]) => boots.push(own),
-      // A warming bucket says that it continues no process.
+      // A warming bucket tells other nodes that this process continues no earlier one.
       warm: () => ({ follow: () => warmed++ }),
       remove() {},
     };

@@ -80,7 +80,7 @@ async function connected(
 }
 
 for (const form of ['present', 'earlier'] as const)
-  it(`are written change by change and in pages, and confirmed by their sizes (${form} form)`, async () => {
+  it(`batches are written change by change and in pages, and confirmed by their sizes (${form} form)`, async () => {
     const { peers, received } = await connected(form);
     const batches = new CopyBatches({ node: 'b', shard, peers, cuts: new CutWriter() });
     const range = { start: 5, to: 8, end: 9, live: true, isAwaited: true, awaitsDisk: false };
@@ -144,7 +144,7 @@ function batchesIn(frames: Buffer): Received[] {
   return found;
 }
 
-it('of one turn share frames, also if a frame grows or ends between two of them', () => {
+it('batches of one turn share frames, also if a frame grows or ends between two of them', () => {
   const large = anItem(1, Buffer.alloc(50_000, 'x'));
   const batches = Array.from({ length: 300 }, (_, vb) => (vb % 50 === 7 ? [large] : [anItem(1), anItem(2)]));
   const frames = framesOf(...batches);
@@ -155,10 +155,10 @@ it('of one turn share frames, also if a frame grows or ends between two of them'
   );
   assert.deepEqual(found[8]?.changes, ['1: key 1value 1', '2: key 2value 2']);
   const heads = frames.length - found.reduce((sum, { bytes }) => sum + bytes, 0);
-  assert.ok(heads < 20 * 30, 'few frames have more than 30 bytes of a header');
+  assert.ok(heads < 20 * 30, 'the headers of all frames are small, so there are few frames');
 });
 
-it('of two buckets, and beside other messages, are in frames of their own', () => {
+it('batches of two buckets, and batches beside other messages, are in frames of their own', () => {
   const frames = new FrameWriter();
   for (const bucket of ['one', 'two', 'two', 'one']) {
     frames.beginBatch({ ...shard, bucket }, 1);
@@ -175,7 +175,7 @@ it('of two buckets, and beside other messages, are in frames of their own', () =
   assert.deepEqual(names, ['one', 'two', 'two', 'one']);
 });
 
-it('that are not whole are refused, and a frame of too many bytes is not written', () => {
+it('truncated batches are refused, and a frame of too many bytes is not written', () => {
   const frame = framesOf([anItem(1), anItem(2)], [anItem(3)]);
   const ends = new Set<number>();
   new FrameDecoder().batches(frame, 0, frame.length, (_batch, body) => ends.add(body.end));
@@ -188,7 +188,7 @@ it('that are not whole are refused, and a frame of too many bytes is not written
   assert.throws(() => frames.endBatch(range), /fits a frame/);
 });
 
-it('with any bytes are refused, or stay within their frame', (t) => {
+it('batches of random bytes are refused, or stay within their frame', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       const frame = Buffer.from([0, 0, 0, bytes.length + 1, 4, ...bytes]);

@@ -28,7 +28,7 @@ function recorded(majority: number) {
   return { histories, written };
 }
 
-test('the documents are on disk where few are left, and after a handover, whose members may be new', () => {
+test('a confirmation waits for the documents on disk if the in-sync set is small or the shard was handed over', () => {
   const prepared = (majority: number, of: Partial<ShardSpec>): string[] => {
     const { histories, written } = recorded(majority);
     histories.prepared([{ kind: 'confirm', shard: 0, epoch: 2 }], [{ ...spec, ...of }]);

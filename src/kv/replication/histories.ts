@@ -30,7 +30,7 @@ export class Histories {
     this.options = options;
   }
 
-  /** Writes what this node has of shards that are to be handed over to it: their actives wait for that before they let requests wait. */
+  /** Writes what this node has of shards that are to be handed over to it: their actives wait for that write before they hold requests back. */
   follow(specs: readonly ShardSpec[]): void {
     const { bucket, self, vbsOf } = this.options;
     const isAnnounced = ({ state, successor }: ShardSpec): boolean =>
@@ -61,8 +61,8 @@ export class Histories {
   }
 
   /**
-   * With all documents where the active must have those on disk before the one before it may leave the in-sync set, and after a handover: the
-   * nodes that leave may be those that have written what was acknowledged as persisted.
+   * Writes all documents too where the new active must have them on disk before the earlier one may leave the in-sync set, and after a handover:
+   * the nodes that leave may be those whose disks have what was acknowledged as persisted.
    */
   private async prepare(confirms: readonly ShardChange[], specs: readonly ShardSpec[]): Promise<void> {
     const { begin, bucket, prepared, vbsOf } = this.options;
@@ -73,7 +73,7 @@ export class Histories {
       return { shard: confirm.shard, entry };
     });
     const shards = confirms.map(({ shard }) => shard);
-    // The node that had a single copy leaves with the only disk that has it.
+    // Of an in-sync set of two, the node that leaves may have the only disk with the documents.
     const isLarge = (shard: number): boolean =>
       !specs[shard]?.isHandedOver &&
       (specs[shard]?.inSync?.length ?? 1) > Math.max(bucket.progress.majority, 2);
