@@ -62,7 +62,7 @@ export const nodeOptions = {
   'dist-port': {
     kind: kinds.port,
     default: 21100,
-    doc: 'port between nodes without TLS, which only names this server',
+    doc: 'port between nodes without TLS: it only sends a line with the name of this server',
   },
   'dist-tls-port': {
     kind: kinds.port,

@@ -1,5 +1,5 @@
-// A node's folder after the death of its process between any two steps of the way back from servers to a founder: one store is valid, and all
-// of the configuration is in it.
+// A node's folder after the death of its process between any two steps of the move of the configuration from NATS servers back to a founder: one
+// store is valid, and all of the configuration is in it.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -164,7 +164,7 @@ const end = async ({ file }: Place, { open }: Servers): Promise<MirroredConfigSt
   return mirror;
 };
 
-test('a founder that died before the last change stays on the servers, with what it prepared', () =>
+test('a founder that died before the last change still uses the servers, and keeps what it prepared', () =>
   withServers(async (servers, folderOf) => {
     const place = folderOf('a');
     const mirror = await servers.open();

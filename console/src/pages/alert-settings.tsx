@@ -83,7 +83,7 @@ function AlertFields({ form }: { form: FormState<Values> }) {
           {...form.text('emailPass')}
           problem={form.problemOf('email_pass')}
           autocomplete="new-password"
-          hint="Never shown, and replaced by each change."
+          hint="Never shown. Saving replaces it, also by an empty one."
         />
       </div>
       <Checkbox label="Encrypted connection to the mail server" {...form.flag('emailEncrypt')} />

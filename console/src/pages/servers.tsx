@@ -192,10 +192,10 @@ function actionColumn({ isBusy, isAlone, onOpen, onRecover }: ActionOptions): Co
         return (
           <div class="row">
             <Button disabled={isBusy} onClick={() => onRecover(node, 'delta')}>
-              Recover by what changed
+              Delta recovery
             </Button>
             <Button disabled={isBusy} onClick={() => onRecover(node, 'full')}>
-              Recover fully
+              Full recovery
             </Button>
           </div>
         );

@@ -119,7 +119,7 @@ test('a founder that was lost leaves a cluster that removed it since, and steps 
   assert.deepEqual(removed.events, ['removed']);
   assert.deepEqual(removed.requests[0], { epoch: 2, founder: 'a', takesAnyPlace: true });
   await removed.move.stop();
-  // The node became a member again since, or the answer is about a failed attempt of another node.
+  // The node became a member again since, or the answer is from a node whose attempt to become the founder failed.
   const stays = await lost({ epoch: 2, isRemoved: true });
   await stays.clock.run(20_000);
   assert.deepEqual(stays.events, []);

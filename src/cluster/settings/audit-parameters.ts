@@ -33,7 +33,7 @@ export const auditParameters: readonly SettingGroup[] = [
       setting('rotateSize', '20971520', '0–524288000; 0: no limit', 'live', 'effective', 'bytes'),
       setting(
         'disabled',
-        'those of statements',
+        'the events of query statements',
         'numbers of `/settings/audit/descriptors` separated by commas',
         'live',
         'effective',

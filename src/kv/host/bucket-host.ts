@@ -147,7 +147,7 @@ export class BucketHost {
     await this.bucket.destroy();
   }
 
-  /** Where the shards are replicated: what they are now, before the rest of the desired state. */
+  /** Applies a new map of the shards before the rest of the desired state. Without other nodes it does nothing. */
   followMap({ revision, shards }: ShardMap): void {
     if (this.bucket.state === 'ready') this.shards?.follow(shards, revision);
   }
@@ -170,7 +170,7 @@ export class BucketHost {
 
   /**
    * Tells other nodes which stopped processes this one continues according to its files, though it cannot serve the bucket: members of the
-   * in-sync sets may wait for what those had in memory. Files that were not even opened say nothing: a later process may have all of it.
+   * in-sync sets may wait for what those had in memory. If no file could be opened it says nothing: a later process may continue them.
    */
   private sayFailed(): void {
     const { bucket, served } = this;

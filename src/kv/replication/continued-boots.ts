@@ -1,5 +1,5 @@
-// Which members of in-sync sets still have the memory that counts: a process that began after a clean stop has that of the process before it, since
-// the files have all of it. Others that restarted have only what was on disk before.
+// Which members of in-sync sets still have all that they had received: a process that began after a clean stop continues the one before it, since
+// the files have all that was in its memory. Others that restarted have only what was on disk before.
 import type { SyncMember } from '../admin.ts';
 import type { ContinuedMessage } from './frames.ts';
 import type { PeerConnections } from './peers.ts';

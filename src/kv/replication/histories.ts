@@ -73,7 +73,7 @@ export class Histories {
       return { shard: confirm.shard, entry };
     });
     const shards = confirms.map(({ shard }) => shard);
-    // Of an in-sync set of two, the node that leaves may have the only disk with the documents.
+    // The node that leaves an in-sync set of two may have the only disk with the documents.
     const isLarge = (shard: number): boolean =>
       !specs[shard]?.isHandedOver &&
       (specs[shard]?.inSync?.length ?? 1) > Math.max(bucket.progress.majority, 2);

@@ -38,7 +38,7 @@ async function withDocuments(use: (documents: WireDocuments, clients: BucketClie
   }
 }
 
-const durable = { durability: 'none', signal } as const;
+const withoutDurability = { durability: 'none', signal } as const;
 
 test('documents are written, read and scanned', () =>
   withDocuments(async (documents) => {
@@ -46,7 +46,7 @@ test('documents are written, read and scanned', () =>
     const outcomes = await documents.write(
       orders,
       ids.map((id) => write('insert', id, `{"id":"${id}"}`)),
-      durable,
+      withoutDurability,
     );
     assert.ok(outcomes.every(({ status }) => status === 'done'));
     const found = await documents.read(orders, ['k5', 'none', 'k7', ''], never);
@@ -62,7 +62,7 @@ test('documents are written, read and scanned', () =>
 
 test('each write has its own outcome', () =>
   withDocuments(async (documents) => {
-    const [first] = await documents.write(orders, [write('upsert', 'a', '1')], durable);
+    const [first] = await documents.write(orders, [write('upsert', 'a', '1')], withoutDurability);
     const cas = first?.status === 'done' ? first.cas : 0n;
     const outcomes = await documents.write(
       orders,
@@ -74,7 +74,7 @@ test('each write has its own outcome', () =>
         write('delete', 'b'),
         write('upsert', 'k'.repeat(300), '6'),
       ],
-      durable,
+      withoutDurability,
     );
     assert.deepEqual(
       outcomes.map(({ status }) => status),
@@ -95,7 +95,7 @@ test('names of attributes are not paths into others', () =>
         write('upsert', 'two', '{}', { xattrs: a }),
         write('upsert', 'three', '{}', { xattrs: new Map([['c`', null]]) }),
       ],
-      durable,
+      withoutDurability,
     );
     assert.deepEqual(
       outcomes.map(({ status }) => status),
@@ -109,12 +109,16 @@ test('names of attributes are not paths into others', () =>
     const impossible = ['a.b', '', '_', '@a', 'x'.repeat(16), 'ä'.repeat(8), 'n'.repeat(70_000), 'a\tb'];
     for (const name of impossible) {
       const xattrs = new Map([[name, Buffer.from('1')]]);
-      const [outcome] = await documents.write(orders, [write('upsert', 'no', '{}', { xattrs })], durable);
+      const [outcome] = await documents.write(
+        orders,
+        [write('upsert', 'no', '{}', { xattrs })],
+        withoutDurability,
+      );
       assert.match(outcome?.status === 'failed' ? outcome.reason : '', /^the name of the attribute/);
     }
     const possible = new Map(['x'.repeat(15), '_s', ' b', '9'].map((name) => [name, Buffer.from('1')]));
     const others = [write('upsert', 'four', '{}', { xattrs: possible })];
-    assert.equal((await documents.write(orders, others, durable))[0]?.status, 'done');
+    assert.equal((await documents.write(orders, others, withoutDurability))[0]?.status, 'done');
     const xattrs = ['a', ...impossible];
     const [one, two] = await documents.read(orders, ['one', 'two'], { ...never, xattrs });
     assert.equal(one, undefined);
@@ -125,7 +129,11 @@ test('a read returns expiry and attributes on request, with the same body', () =
   withDocuments(async (documents) => {
     const expiration = 4_000_000_000;
     const xattrs = new Map([['x', Buffer.from('{"a":1}')]]);
-    await documents.write(orders, [write('upsert', 'a', '{"n":1}', { expiration, xattrs })], durable);
+    await documents.write(
+      orders,
+      [write('upsert', 'a', '{"n":1}', { expiration, xattrs })],
+      withoutDurability,
+    );
     const [plain] = await documents.read(orders, ['a'], never);
     assert.equal(plain?.xattrs, undefined);
     const [withAttributes] = await documents.read(orders, ['a'], {
@@ -140,7 +148,7 @@ test('a read returns expiry and attributes on request, with the same body', () =
       [...(withAttributes?.xattrs ?? [])].map(([name, value]) => [name, String(value)]),
       [['x', '{"a":1}']],
     );
-    await documents.write(orders, [write('upsert', 'a', '2', { expiration: 'keep' })], durable);
+    await documents.write(orders, [write('upsert', 'a', '2', { expiration: 'keep' })], withoutDurability);
     const [document] = await documents.read(orders, ['a'], { ...never, expiration: true });
     assert.equal(document?.expiration, expiration);
   }));
@@ -150,7 +158,11 @@ test('a read returns any number of attributes, all of the same version', () =>
     const names = Array.from({ length: 50 }, (_, at) => `x${at}`);
     const store = (version: number, some: readonly string[]) => {
       const xattrs = new Map(some.map((name) => [name, Buffer.from(String(version))]));
-      return documents.write(orders, [write('upsert', 'a', `{"n":${version}}`, { xattrs })], durable);
+      return documents.write(
+        orders,
+        [write('upsert', 'a', `{"n":${version}}`, { xattrs })],
+        withoutDurability,
+      );
     };
     for (let from = 0; from < names.length; from += 10) await store(1, names.slice(from, from + 10));
     const read = async () => {
@@ -189,7 +201,7 @@ test('ending a scan early cancels it in the data service', () =>
     await documents.write(
       orders,
       ids.map((id) => write('upsert', id, '1')),
-      durable,
+      withoutDurability,
     );
     for (let round = 0; round < 50; round++) {
       for await (const batch of documents.scan(orders, never)) {

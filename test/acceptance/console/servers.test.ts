@@ -46,8 +46,8 @@ describe('the console', { skip: needs('chromium') }, () => {
     await dialog.getByLabel('Name', { exact: true }).fill(address);
     await failOver.click();
     await row.getByText('failed over').waitFor();
-    await row.getByRole('button', { name: 'Recover fully' }).waitFor();
-    await row.getByRole('button', { name: 'Recover by what changed' }).click();
+    await row.getByRole('button', { name: 'Full recovery' }).waitFor();
+    await row.getByRole('button', { name: 'Delta recovery' }).click();
     await row.getByText('added: rebalance to use it').waitFor();
     await page.getByRole('button', { name: 'Rebalance' }).click();
     await isActive.waitFor();

@@ -14,14 +14,14 @@ const delaysMax = { low: 4, high: 1 } as const;
  * commit writes the same rows.
  */
 const loadedDelaysMax = { low: 25, high: 1 } as const;
-/** So many changes of a file in a delay are load. `shared`: changes that the memory of another node has, too. */
+/** A file is under load from so many changes in one delay on. `shared`: the load from which changes that another node has in memory, too, wait. */
 const loads = { own: 64, shared: 4 } as const;
 /**
- * Then such changes are written every two seconds: with the time more of them are of keys that changed again. A little less, so that the flush
- * at that time writes them.
+ * How old the first shared change of a file gets under load. With low priority such changes are written every two seconds, because the longer they
+ * wait, the more of their keys change again: the limit is a little below two seconds, so that the flush that runs then writes them.
  */
 const sharedMs = { low: 1_900, high: 15 } as const;
-/** And while dirty items, which cannot be evicted, take less than this share of the free memory. */
+/** Changes wait longer only while dirty items, which cannot be evicted, take less than this share of the free memory. */
 const waitingShare = 1 / 8;
 
 /**
@@ -63,7 +63,7 @@ export function mayLeaveShared(
   return load >= loads.shared && ageMs < sharedMs[priority] && bytes < batchBytesMax && ofRoom < waitingShare;
 }
 
-/** Whether the next batch is written without a delay. Under load more than that waits, as above. */
+/** Whether the next batch is written without a delay. Under load a larger batch waits, too: each commit writes the same rows. */
 export function hasBatch(
   { batchBytes, isLoaded, leavesShared }: Pick<FileState, 'batchBytes' | 'isLoaded' | 'leavesShared'>,
   { bytes, ofRoom }: DirtyBytes,

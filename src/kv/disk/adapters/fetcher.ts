@@ -9,7 +9,7 @@ import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
 
 /** A fetch is one read transaction; with more keys it is several, so that none delays a checkpoint. */
 const keysPerRead = 512;
-/** Large values in one page: at least this one, more while they are small enough. */
+/** The most large values in a page. It ends earlier with the value that makes it `largePageBytes` long. */
 const largePageRows = 16;
 const largePageBytes = 256 * 1024;
 
