@@ -110,7 +110,7 @@ test('the replication port serves only nodes of the cluster, and no client can l
     }
   };
   assert.equal(await open(routes.tls), Status.success);
-  // A certificate of the cluster's authority that names no node of it, as of a node that was removed.
+  // A certificate of the cluster's authority that names no node of it: that of a node that was removed.
   await assert.rejects(open(await nodes.issue('x')), DataPortError);
   const foreign = await (await aNodeAuthority())('a');
   await assert.rejects(open({ ...foreign, authority: routes.tls.authority }), DataPortError);

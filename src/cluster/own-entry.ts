@@ -32,7 +32,7 @@ export class OwnEntry {
     this.#deps = deps;
   }
 
-  /** Resolves once the entry is written, or will be as soon as the store can be. */
+  /** Resolves once the entry is written; at once if the store is unavailable: then it is written when that is over. */
   async start(ports: NodePorts): Promise<void> {
     try {
       await updateOwnEntry(this.#deps, ports);

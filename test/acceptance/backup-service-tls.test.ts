@@ -63,12 +63,12 @@ describe('a restore over TLS', { skip: needs('openssl') }, () => {
       assert.equal(restored.target_cluster, `https://${address()}`);
     }
     const states = await Promise.all([source, target].map((node) => stateOf(backupNode(node), 'travel')));
-    const [theirs, ours] = states as [
+    const [atSource, atTarget] = states as [
       Awaited<ReturnType<typeof stateOf>>,
       Awaited<ReturnType<typeof stateOf>>,
     ];
-    assert.equal(theirs.size, 20);
-    assert.deepEqual(differences(theirs, ours), []);
+    assert.equal(atSource.size, 20);
+    assert.deepEqual(differences(atSource, atTarget), []);
     const { indexes } = (await (await target.request('/indexStatus')).json()) as {
       indexes: { indexName: string }[];
     };

@@ -15,7 +15,7 @@ const validity = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Da
 export async function aNodeAuthority() {
   const newKeys = () =>
     webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
-  const keys = await newKeys();
+  const authorityKeys = await newKeys();
   const root = await X509CertificateGenerator.createSelfSigned(
     {
       ...validity,
@@ -23,12 +23,12 @@ export async function aNodeAuthority() {
       name: 'CN=cluster',
       extensions: [new BasicConstraintsExtension(true)],
       signingAlgorithm: algorithm,
-      keys,
+      keys: authorityKeys,
     },
     webcrypto,
   );
   return async (node: string): Promise<PeerTls> => {
-    const authorityKeys = await newKeys();
+    const nodeKeys = await newKeys();
     const certificate = await X509CertificateGenerator.create(
       {
         ...validity,
@@ -36,13 +36,13 @@ export async function aNodeAuthority() {
         subject: 'CN=node',
         issuer: root.subject,
         signingAlgorithm: algorithm,
-        publicKey: authorityKeys.publicKey,
-        signingKey: keys.privateKey,
+        publicKey: nodeKeys.publicKey,
+        signingKey: authorityKeys.privateKey,
         extensions: [new SubjectAlternativeNameExtension([{ type: 'url', value: `urn:divan:node:${node}` }])],
       },
       webcrypto,
     );
-    const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', authorityKeys.privateKey)).toString(
+    const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', nodeKeys.privateKey)).toString(
       'base64',
     );
     const key = `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`;

@@ -45,7 +45,7 @@ async function unknownFields(store: ConfigStore): Promise<Record<string, number>
   return Object.fromEntries(entries.map(({ key, value }) => [key, countIn(value)]));
 }
 
-it('stays when buckets, collections, users, groups, nodes and settings are changed', async (t) => {
+it('unknown fields stay when buckets, collections, users, groups, nodes and settings are changed', async (t) => {
   const store = new MemoryConfigStore();
   const { request, manager } = await aManager({ store });
   t.after(() => manager.stop());
@@ -95,7 +95,7 @@ it('stays when buckets, collections, users, groups, nodes and settings are chang
     const after = await unknownFields(store);
     for (const [key, count] of Object.entries(before)) {
       if ((after[key] ?? 0) < count)
-        lost.add(`${change[1]}: ${key} had ${count} unknown parts, has ${after[key]}`);
+        lost.add(`${change[1]}: ${key} had ${count} unknown fields, has ${after[key]}`);
       before[key] = Math.min(count, after[key] ?? 0);
     }
   }

@@ -42,7 +42,7 @@ export class QueryHost {
   /** Resolves with the first state. */
   private readonly followed: Deferred<void> = deferred();
   private awaited = new AwaitedKeyspaces(realClock, []);
-  /** The newest of each kind that came while the runtime was loaded. */
+  /** The newest call of each kind among those that came before the runtime was loaded. */
   private readonly early = new Map<StoredCall['kind'], StoredCall>();
   private loading: Promise<QueryRuntime> | null = null;
   private runtime: QueryRuntime | null = null;

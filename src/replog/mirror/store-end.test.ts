@@ -57,12 +57,12 @@ async function ending(seed: number, hasFaults: boolean) {
   const next = new MemoryConfigStore();
   const contents: (StoreContent | null)[] = [];
   let copied: StoreContent | null = null;
-  const isFilled = Promise.withResolvers<void>();
+  const filled = Promise.withResolvers<void>();
   const stores = nodes.map(({ mirror }) => {
     const store = new SwitchingConfigStore(mirror);
     void mirror.ended.then(async ({ content }) => {
       contents.push(content);
-      await isFilled.promise;
+      await filled.promise;
       await store.switchTo(next);
       store.release();
     });
@@ -81,7 +81,7 @@ async function ending(seed: number, hasFaults: boolean) {
     for (let revision = 0; revision < 500; ) revision = (await next.put('pad', 0, revision)) as number;
     for (const { key, json } of (copied as unknown as StoreContent).records)
       await next.put(key, JSON.parse(json as string), 0);
-    isFilled.resolve();
+    filled.resolve();
   })();
   await clock.until(end);
   await clock.until(load.running);

@@ -117,7 +117,7 @@ export interface CatalogScan {
   readonly op: 'catalog scan';
   readonly source: Source;
   readonly keyspace: KeyspaceRef;
-  /** Only these rows, as of a key scan. */
+  /** Only rows with these keys, as a key scan has them. */
   readonly keys: Expression | undefined;
   readonly isDistinct: boolean;
 }

@@ -1,4 +1,4 @@
-// The order of a disk lane's requests: as they were made, but a small commit, as of a shard's epoch for which clients wait, before larger ones. Commits
+// The order of a disk lane's requests: as they were made, but a small commit comes before larger ones: clients wait for one of a shard's epoch. Commits
 // that wait at the same time are of different files, since a file has one commit at a time.
 import type { LaneRequest } from './messages.ts';
 
