@@ -42,6 +42,21 @@ test('a full disk causes temporary failures, loses nothing, and is written to ag
   await second.bucket.stop();
 });
 
+test('a full disk that only a write of states has met is written to again once there is space', async () => {
+  const disk = new MemoryDisk();
+  const b = await start(disk);
+  await runBackground(b, 100);
+  disk.isFull = true;
+  assert.deepEqual(await b.bucket.writeStates([3]), []);
+  assert.equal(b.store('refused'), Status.temporaryFailure);
+  await runBackground(b, 600);
+  disk.isFull = false;
+  await runBackground(b, 600);
+  assert.equal(b.bucket.writeFailure, null);
+  assert.equal(b.store('taken'), Status.success);
+  await b.bucket.stop();
+});
+
 test('a stop while the disk is full completes, and the next start knows that changes may be missing', async () => {
   const disk = new MemoryDisk();
   const b = await start(disk);

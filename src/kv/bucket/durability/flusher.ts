@@ -322,6 +322,8 @@ export class Flusher {
     file.isFull = true;
     const { bucketUuid, log, onFull } = this.options;
     log.error('bucket.disk.full', { bucketUuid, file: this.files.indexOf(file), reason });
+    // After a write of states no flush may be due that would try again.
+    if (file.timer === null && file.running === null) this.linger(file);
     onFull(reason);
   }
 
