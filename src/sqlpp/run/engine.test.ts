@@ -145,7 +145,7 @@ test('RETURNING returns the changed documents', async () => {
     datastore,
   );
   await answers(
-    'MERGE INTO t USING u ON KEY u.ref WHEN MATCHED THEN UPDATE SET t.u = u.v RETURNING t.u',
+    'MERGE INTO t USING (SELECT u.ref, u.v FROM u WHERE u.ref IS VALUED) s ON KEY s.ref WHEN MATCHED THEN UPDATE SET t.u = s.v RETURNING t.u',
     [{ u: 0 }, { u: 1 }, { u: 2 }],
     datastore,
   );

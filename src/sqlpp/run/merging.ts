@@ -2,7 +2,9 @@
 import type { Keyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { InsertValues, MergePlan } from '../plan/change-plans.ts';
-import { isTrue } from '../values/types.ts';
+import { jsonText } from '../values/json-text.ts';
+import { isTrue, typeName } from '../values/types.ts';
+import type { Value } from '../values/value.ts';
 import { compileChanges } from './assigning.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
@@ -28,11 +30,13 @@ export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): St
       : Number.POSITIVE_INFINITY;
     const state: MergeState = { changed: new Set(), inserted: new Set() };
     for await (const rows of found(run, emptyRow(plan.block.size))) {
-      const matched = reader && key ? await lookUp(run, rows, reader, keyspace, key) : rows;
+      const ids = key && (await keysOf(run, rows, key));
+      if (reader && ids) await lookUp(run, rows, reader, keyspace, ids);
       const writes: RowWrite[] = [];
       const failure = await failureOf(
-        run.each(matched, (row) => {
+        run.each(rows, (row, at) => {
           if (remaining <= 0) return;
+          if (ids && typeof ids[at] !== 'string') throw wrongKey(ids[at]);
           const added = actions(run, row, state);
           writes.push(...added);
           remaining -= added.length;
@@ -45,30 +49,41 @@ export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): St
   });
 }
 
-/** The target's documents by the keys of ON KEY. */
+/** The values of ON KEY. */
+async function keysOf(run: Run, rows: readonly Row[], key: Code): Promise<Value[]> {
+  const ids: Value[] = [];
+  await run.each(rows, (row, at) => {
+    ids[at] = run.resolve(key.run(row, run.evaluation));
+  });
+  return ids;
+}
+
+const wrongKey = (value: Value): Error =>
+  sqlError(
+    5030,
+    `Invalid MERGE key ${value === undefined ? 'missing' : jsonText(value)} of type ${typeName(value)}.`,
+  );
+
+/** Reads the target's documents with these keys. */
 async function lookUp(
   run: Run,
   rows: readonly Row[],
   reader: DocumentReader,
   keyspace: Keyspace,
-  key: Code,
-): Promise<readonly Row[]> {
-  const ids: (string | undefined)[] = [];
-  await run.each(rows, (row, at) => {
-    const value = run.resolve(key.run(row, run.evaluation));
-    ids[at] = typeof value === 'string' ? value : undefined;
-  });
-  const wanted = rows.map((row, at) => ({ row, id: ids[at] })).filter((each) => each.id !== undefined);
+  ids: readonly Value[],
+): Promise<void> {
+  const wanted = rows
+    .map((row, at) => ({ row, id: ids[at] }))
+    .filter((each): each is { row: Row; id: string } => typeof each.id === 'string');
   const documents = await run.context.datastore.documents.read(
     keyspace,
-    wanted.map(({ id }) => id as string),
+    wanted.map(({ id }) => id),
     reader.options(run),
   );
   wanted.forEach(({ row }, at) => {
     const document = documents[at];
     if (document) reader.fill(row, document);
   });
-  return rows;
 }
 
 interface MergeState {

@@ -29,3 +29,15 @@ test('an expiration in nanoseconds is refused like one in milliseconds', async (
   for (const { message } of errors) assert.match(message, /expiration: must be at most 4294967295/);
   assert.deepEqual(await query(datastore, 'SELECT a FROM t USE KEYS ["new", "old"]'), [{ a: 1 }]);
 });
+
+test('a MERGE ends at a key that is no text, after the changes before it', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (const id of ['first', 'last']) datastore.put(t, id, {});
+  const merge = (actions: string) =>
+    query(datastore, `MERGE INTO t USING ["first", 5, "last"] s ON KEY s ${actions}`);
+  const isWrongKey = { code: 5030, message: /Invalid MERGE key 5 of type number/ };
+  await assert.rejects(merge('WHEN MATCHED THEN UPDATE SET t.seen = 1'), isWrongKey);
+  await assert.rejects(merge('WHEN NOT MATCHED THEN INSERT {"seen": 1}'), isWrongKey);
+  assert.deepEqual(await query(datastore, 'SELECT RAW META().id FROM t WHERE seen = 1'), ['first']);
+});
