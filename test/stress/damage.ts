@@ -186,7 +186,7 @@ function aHarm(folder: string, older: string, random: Random): Harm {
     },
     { what: `${length} zeros at ${at} of ${size}`, apply: change((bytes) => bytes.fill(0, at, at + length)) },
     {
-      what: `noise of ${length} at ${at} of ${size}`,
+      what: `${length} equal bytes at ${at} of ${size}`,
       apply: change((bytes) => bytes.fill(random(255) + 1, at, at + length)),
     },
     { what: `cut at ${at} of ${size}`, apply: (of: string) => truncateSync(path(of), at) },

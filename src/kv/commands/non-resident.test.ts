@@ -144,7 +144,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
     const { service, client } = await overfull(usualFeatures, policy, disk);
     await using _ = service;
     gate = deferred();
-    using _ready = { [Symbol.dispose]: () => gate.resolve() };
+    using _openedAtEnd = { [Symbol.dispose]: () => gate.resolve() };
     await fillUp(client);
     assert.equal((await scan(client)).size, count);
   });
@@ -164,7 +164,7 @@ for (const [policy, features] of [
     const { service, client } = await overfull(features, policy, disk);
     await using _ = service;
     gate = deferred();
-    using _ready = { [Symbol.dispose]: () => gate.resolve() };
+    using _openedAtEnd = { [Symbol.dispose]: () => gate.resolve() };
     await fillUp(client);
     client.send(...Array.from({ length: count }, (_, i) => get(i)));
     for (const reply of await replies(client, count)) {

@@ -20,7 +20,7 @@ import { bodyOf, plainValue } from './values.ts';
 
 const idBytes = 16;
 const planBytesMax = 8 * 1024;
-/** One RANGE_SCAN_CONTINUE returns about this much at most and runs no longer; the client then continues again. */
+/** At most about this many bytes are returned by one RANGE_SCAN_CONTINUE, within at most about this time; the client then continues again. */
 const batchBytes = 2 * 1024 * 1024;
 const batchMs = 5;
 /** Documents that are read from disk together. */

@@ -1,4 +1,4 @@
-// How fast a compaction copies: beside commits it takes half of the time, so that clients that write keep at least two thirds of their rate. A page
+// How fast a compaction copies: while commits run it takes half of the time, so that clients that write keep at least two thirds of their rate. A page
 // is followed by a rest as long as commits ran during its copy; without writes there is no rest.
 import type { Clock } from '#ports/clock.ts';
 

@@ -24,7 +24,7 @@ export interface ClientsOptions {
   traffic: TrafficFigures;
   /** Updates the thread's current time. */
   tick: () => void;
-  /** Called when two connections are open at once: then there are clients beside the node's own start check. */
+  /** Called when two connections are open at once: then there are clients other than the node's own start check. */
   onSecondClient?: (() => void) | undefined;
 }
 

@@ -87,7 +87,7 @@ export interface DataServiceOptions {
   processors?: number;
   /** Counter with one element: the data service increases it before each answer to a client; other threads may read it. */
   work?: Int32Array;
-  /** Called when two connections are open at once: then there are clients beside the node's own start check. */
+  /** Called when two connections are open at once: then there are clients other than the node's own start check. */
   onSecondClient?: () => void;
 }
 

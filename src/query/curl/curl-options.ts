@@ -35,7 +35,7 @@ interface Draft {
   method: 'GET' | 'POST' | null;
   sendsDataInUrl: boolean;
   readonly data: string[];
-  /** Bytes of all `data` options, joined. */
+  /** Characters of all `data` options, joined. */
   dataLength: number;
   readonly headers: Record<string, string>;
   connectMs: number;
@@ -55,7 +55,7 @@ const readEncodedData: Read = (value, draft, name) => {
   for (const text of textsOf(value, name)) {
     checkDataLength(draft.dataLength + text.length, name);
     const at = text.indexOf('=');
-    // As curl: what is before an equals sign is a name, which is not encoded.
+    // Like in curl, what is before an equals sign is a name, which is not encoded.
     const [before, rest] = at < 0 ? ['', text] : [text.slice(0, at + (at > 0 ? 1 : 0)), text.slice(at + 1)];
     addData(draft, before + encodeURIComponent(rest.toWellFormed()), name);
   }

@@ -6,7 +6,7 @@ import type { Run } from './run.ts';
 
 type KeyOf = (row: readonly Value[]) => string;
 
-/** The estimated memory of a known key beside its text. */
+/** The estimated memory of a known key in addition to its text. */
 const entryBytes = 64;
 
 export class DistinctRows {

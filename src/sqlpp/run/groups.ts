@@ -31,7 +31,7 @@ export interface GroupInput {
   readonly member: Value;
 }
 
-/** The estimated memory of a group beside its key and values, of its list of members, and of an aggregate's state. */
+/** The estimated memory of a group in addition to its key and values, of its list of members, and of an aggregate's state. */
 const groupBytes = 100;
 const membersBytes = 40;
 const stateBytes = 40;

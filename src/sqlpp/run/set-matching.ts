@@ -13,7 +13,7 @@ export interface SetRule {
 
 type Values = AsyncIterable<readonly Value[]>;
 
-/** The estimated memory of a count beside its key. */
+/** The estimated memory of a count in addition to its key. */
 const entryBytes = 64;
 
 /** The remaining values of the left side; without ALL they may be repeated. */

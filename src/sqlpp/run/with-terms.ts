@@ -8,7 +8,7 @@ import { valueKey } from './keys.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 
-/** The estimated memory of a known key beside its text. */
+/** The estimated memory of a known key in addition to its text. */
 const entryBytes = 32;
 /** The estimated memory of a row of WITH RECURSIVE. */
 const recursiveRowBytes = 64;

@@ -45,7 +45,7 @@ export interface ReadBucket {
   /** Megabytes per node of all other buckets. */
   othersMb: number;
   problems: Problems;
-  /** A warning beside the problems; null if none. */
+  /** A warning in addition to the problems; null if none. */
   warning: string | null;
 }
 

@@ -50,7 +50,8 @@ export async function olderVersions(
   const unread = request.keys.filter((key) => findInMemory(options, request, key) === 'unread');
   const reads = unread.slice(0, readsMax);
   const stored = await storedItems(options, request.vb, reads);
-  // The state of this moment: a version that was read and replaced meanwhile is still the one that the copy had.
+  // Memory is looked up again, since documents may have changed during the read. Where it still lacks a version, the one that was read is used,
+  // even if it was replaced meanwhile: changes made during the read have seqnos above `upTo`.
   const writer = new CutWriter();
   writer.begin(0);
   let [newest, answered, versions] = [0, 0, 0];
