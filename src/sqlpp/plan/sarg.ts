@@ -3,8 +3,8 @@
 import type { Expression } from '../tree/query.ts';
 import { isVolatile, readsAny } from './conjuncts.ts';
 import { expressionKey, sameExpression } from './expression-key.ts';
+import { freeName } from './free-names.ts';
 import { isEverything, isNull, isPoint, type PlanBound, type PlanRange } from './spans.ts';
-import { childrenOf } from './walk.ts';
 
 export interface Sarg {
   /** A union of ranges. */
@@ -82,22 +82,9 @@ function isBindable(value: Expression, context: SargContext): boolean {
   return (
     !readsAny(value, context.ownSlots) &&
     !isVolatile(value) &&
-    !hasFreeNames(value) &&
+    freeName(value) === undefined &&
     context.isReadable(value)
   );
-}
-
-function hasFreeNames(node: Expression, bound: ReadonlySet<string> = new Set()): boolean {
-  if (node.kind === 'identifier') return !bound.has(node.name);
-  if (node.kind === 'self') return true;
-  if (node.kind !== 'quantified' && node.kind !== 'comprehension')
-    return childrenOf(node).some((child) => hasFreeNames(child, bound));
-  const inner = new Set(bound);
-  for (const { name, position } of node.bindings) {
-    inner.add(name);
-    if (position !== undefined) inner.add(position);
-  }
-  return childrenOf(node).some((child) => hasFreeNames(child, inner));
 }
 
 const mirrored = { '=': '=', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;

@@ -1,6 +1,7 @@
 // Converts statements that the query service runs to commands with resolved names.
 import { type KeyspaceName, scopeKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
+import { freeName } from '../plan/free-names.ts';
 import type { Resolver } from '../plan/resolver.ts';
 import { staticValue } from '../text/static-value.ts';
 import type { CreateFunction, GrantRoles } from '../tree/definition.ts';
@@ -180,6 +181,11 @@ function functionPrivilege(
 function functionOf(resolver: Resolver, tree: CreateFunction): Command {
   const { body } = tree;
   if (body.language === 'golang') throw sqlError(10100, 'golang');
+  if (body.language === 'inline') {
+    const name = freeName(body.expression, new Set(tree.parameters ?? ['args']));
+    if (name !== undefined)
+      throw sqlError(10103, tree.name.parts.at(-1) ?? '', `Ambiguous reference to field '${name}'`);
+  }
   return {
     kind: 'CREATE_FUNCTION',
     name: functionName(resolver, tree.name),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { query } from '../../../test/support/engine-run.ts';
+import { prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 
 test('a namespace without a scope names the global function, whatever the query context has', async () => {
@@ -9,4 +9,24 @@ test('a namespace without a scope names the global function, whatever the query 
   const userFunctions = { find: (path: readonly string[]) => ({ ...found, body: bodyOf(path) }) };
   const rows = await query(new MemoryDatastore(), 'SELECT RAW [f(), default:f(), f()]', { userFunctions });
   assert.deepEqual(rows, [['of the scope', 'global', 'of the scope']]);
+});
+
+test('CREATE FUNCTION refuses a body with a name that is no parameter', () => {
+  const prepare = (statement: string) => prepareOn(new MemoryDatastore(), statement);
+  for (const [head, body] of [
+    ['f(a)', 'a + b'],
+    ['f()', 'args'],
+    ['f(a)', 'ARRAY v + b FOR v IN a END'],
+  ])
+    assert.throws(() => prepare(`CREATE FUNCTION ${head} { ${body} }`), {
+      code: 10103,
+      message: /Ambiguous reference to field '(b|args)'/,
+    });
+  for (const [head, body] of [
+    ['f(a)', 'ARRAY v + i + a.b FOR i: v IN a END'],
+    ['f(...)', 'args[0]'],
+    ['f(a)', '(SELECT b, a FROM t WHERE c = a)'],
+    ['f(a)', 'f(a) + g() + $1'],
+  ])
+    prepare(`CREATE FUNCTION ${head} { ${body} }`);
 });
