@@ -195,3 +195,40 @@ test('a bucket that stops ends its removals first, so that none of them uses the
   await Promise.all([dropping, stopping]);
   assert.deepEqual(dropped, [droppedVbucket]);
 });
+
+test('a removal begins after the state writes under way: their states would bring the vbucket back without documents', async () => {
+  const engine = new MemoryDisk().engine();
+  const b = await new BucketUnderTest({
+    storage: { disk: engine, files },
+    manifest,
+    rules,
+    shards: shards('active', 1),
+  }).start();
+  fill(b, 'v');
+  await untilIdle(b);
+  await b.bucket.followShards(shards('dead', 2));
+  const gate = deferred<void>();
+  let commitsInRemoval: number | null = null;
+  const drop = engine.drop.bind(engine);
+  engine.drop = async (...removed) => {
+    commitsInRemoval = 0;
+    await drop(...removed);
+    await gate.promise;
+  };
+  const commit = engine.commit.bind(engine);
+  engine.commit = (...batch) => {
+    if (commitsInRemoval !== null) commitsInRemoval++;
+    return commit(...batch);
+  };
+  const inSameFile = droppedVbucket + files.fileCount;
+  const value = 'v'.repeat(100_000);
+  for (let i = 0; i < 20; i++) b.store(`large ${i}`, { vb: inSameFile, value });
+  const written = b.bucket.writeStates([inSameFile, droppedVbucket]);
+  const dropping = b.bucket.drop([droppedVbucket]);
+  await untilIdle(b);
+  assert.equal(commitsInRemoval, 0);
+  gate.resolve();
+  await dropping;
+  assert.deepEqual(await written, [inSameFile, droppedVbucket]);
+  await b.bucket.stop();
+});

@@ -50,6 +50,8 @@ export class Flusher {
   private readonly encoder: BatchEncoder;
   private paused = true;
   private inFlightBytes = 0;
+  /** The calls of `writeStatesNow` that have not ended. */
+  private readonly stateWrites = new Set<Promise<unknown>>();
   /** Changes since the start. */
   queued = 0;
 
@@ -116,8 +118,10 @@ export class Flusher {
     await Promise.all(this.files.map((file) => this.drainFile(file)));
   }
 
-  /** Writes the state of vbuckets, dirty or not. Resolves with those whose file took it. Used while paused. */
+  /** Writes the state of vbuckets, dirty or not, after other writes of states. Resolves with those whose file took it. Used while paused. */
   async writeStates(vbs: readonly number[]): Promise<readonly number[]> {
+    // Those may still encode changes, and take their states at the end: behind what the caller does next.
+    await Promise.all(this.stateWrites);
     return (await Promise.all(this.files.map((file) => this.writeFileStates(file, vbs)))).flat();
   }
 
@@ -126,8 +130,13 @@ export class Flusher {
    * them it takes little more than a sync.
    */
   async writeStatesNow(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]> {
-    const written = this.files.map((file) => this.writeFileStates(file, vbs, withChanges));
-    return (await Promise.all(written)).flat();
+    const written = Promise.all(this.files.map((file) => this.writeFileStates(file, vbs, withChanges)));
+    this.stateWrites.add(written);
+    try {
+      return (await written).flat();
+    } finally {
+      this.stateWrites.delete(written);
+    }
   }
 
   private async writeFileStates(
