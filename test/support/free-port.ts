@@ -9,7 +9,7 @@ const blocks = { first: 22_000, count: 600, size: 16 };
 const reserved: number[] = [];
 
 export async function freePort(): Promise<number> {
-  // Every other port of a block may be in use.
+  // All ports of a block but its first may be in use.
   while (reserved.length === 0) reserved.push(...(await reservePortBlock()));
   return reserved.shift() as number;
 }
