@@ -208,7 +208,7 @@ it('the image brings the NATS server that the tests run, in a folder of PATH, an
   );
 });
 
-it('the composition can run NATS servers, and its nodes have every option that it names', () => {
+it('the Compose file can run NATS servers, and its nodes have every option that it names', () => {
   const { services } = parse(read(join(checkout, 'compose.yaml')), { merge: true }) as {
     services: Record<string, { environment: Record<string, string> }>;
   };

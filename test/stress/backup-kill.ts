@@ -22,7 +22,7 @@ import { printedSeed } from '../support/seed.ts';
 const bucket = 'b';
 const copy = 'copy';
 const writesOfRound = 100;
-/** From this number of backups on a task merges or removes some. */
+/** Above this number of backups the next task merges or removes some. */
 const backupsMax = 8;
 const { signal } = new AbortController();
 
@@ -162,7 +162,7 @@ class KillRun implements AsyncDisposable {
     this.states.set(manifest.name, await stateOf(node, bucket));
   }
 
-  /** Repeats the restore where it was killed before it recorded that it began. */
+  /** Completes the interrupted restore; repeats it if it was killed before it recorded that it began. */
   private async resumed(): Promise<void> {
     try {
       await this.restored(undefined, true);

@@ -19,7 +19,7 @@ export const StartFailover = defineRoute({
   id: 'node_failover.start',
   path: '/controller/startFailover',
   repeatable: ['otpNode'],
-  doc: 'The same, but returns at once.',
+  doc: 'Does what `/controller/failOver` does, but returns at once; progress is in the tasks.',
 });
 
 export const StartGracefulFailover = defineRoute({
@@ -43,7 +43,7 @@ export const ReAddNode = defineRoute({
   id: 'node_failover.re_add',
   path: '/controller/reAddNode',
   answer: list,
-  doc: 'The same with full recovery.',
+  doc: 'Does what `/controller/setRecoveryType` does with `recoveryType=full`.',
 });
 
 export const ReFailOver = defineRoute({

@@ -33,12 +33,16 @@ export const nodeRefusals = defineRefusals('nodes', {
   },
   invalidMemory: { as: 'fields', field: 'memoryQuota', text: '{problem}' },
   invalidName: { as: 'list', text: '{problem}', when: 'The node cannot use the host name.' },
-  invalidInitName: { as: 'fields', text: '{problem}', when: 'The same, as part of the set-up in one call.' },
+  invalidInitName: {
+    as: 'fields',
+    text: '{problem}',
+    when: 'The node cannot use the host name that the set-up in one call names.',
+  },
   invalidPaths: { as: 'list', when: 'One text for each wrong path.' },
   invalidInitPaths: {
     as: 'fields',
     text: '{problems}',
-    when: 'The same, as part of the set-up in one call.',
+    when: 'Paths are wrong that the set-up in one call names.',
   },
   noAlternateName: { as: 'text', text: 'hostname should be specified', published: true },
   invalidAlternateName: { as: 'text', text: '{problem}' },

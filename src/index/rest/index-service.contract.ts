@@ -102,7 +102,7 @@ export const GetFlatStatistics = defineRoute({
   path: '/stats',
   access: statistics,
   answer: { json: shape.record(shape.any) },
-  doc: 'The same statistics as one object, named `bucket:index:statistic`.',
+  doc: 'The statistics of `/api/v1/stats` as one object, named `bucket:index:statistic`.',
 });
 
 export const GetServiceSettings = defineRoute({

@@ -58,7 +58,7 @@ export const RangeOfFunctions = defineRoute({
   path: `${root}/:metric/:functions*`,
   access,
   answer: { json: rangeShape },
-  doc: 'The same through a chain of functions, applied from left to right: `rate`, `irate`, `increase`, `avg_over_time`, `min_over_time`, `max_over_time`, `deriv`, `delta` or `idelta` at its front, then `sum`, `min`, `max`, `avg`, `count` and `p1` to `p99`.',
+  doc: 'Values of a metric, as without functions, through a chain of functions, applied from left to right: `rate`, `irate`, `increase`, `avg_over_time`, `min_over_time`, `max_over_time`, `deriv`, `delta` or `idelta` at its front, then `sum`, `min`, `max`, `avg`, `count` and `p1` to `p99`.',
 });
 
 export const Ranges = defineRoute({
