@@ -250,7 +250,7 @@ export class BucketIndexes {
     }
   }
 
-  /** How often the file of each index was reopened. */
+  /** How often the file of each index was opened, the first time included. */
   private readonly generations = new Map<string, number>();
   /** Shared memory of indexes whose file is replaced: readers keep using it. */
   private readonly progressOfReplaced = new Map<string, IndexProgress>();
