@@ -141,7 +141,8 @@ export class BucketParts {
     const isFull = (): boolean => this.keeper.usedBytes > this.keeper.lowBytes;
     const { collections, cutter, events, residency, vbuckets } = this;
     const memory = { collections, cutter, events, residency, vbuckets };
-    this.rollbacks = new VbucketRollbacks({ ...memory, storage, isFull });
+    const statesWritten = async (): Promise<void> => await this.flusher?.statesWritten();
+    this.rollbacks = new VbucketRollbacks({ ...memory, storage, isFull, statesWritten });
   }
 
   private makeWarmUp({ disk, files }: Storage): WarmUp {

@@ -260,7 +260,7 @@ export class Bucket {
 
   /** Resolves with the vbuckets of the list whose states and epochs are on disk; with all where the bucket has no disk. */
   async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
-    if (this.rollbacks.ended !== null) await this.rollbacks.ended;
+    while (this.rollbacks.ended !== null) await this.rollbacks.ended;
     const { flusher } = this.parts;
     return flusher ? await this.untilEnded(flusher.writeStatesNow(vbs, withChanges)) : vbs;
   }

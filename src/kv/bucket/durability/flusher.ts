@@ -120,8 +120,7 @@ export class Flusher {
 
   /** Writes the state of vbuckets, dirty or not, after other writes of states. Resolves with those whose file took it. Used while paused. */
   async writeStates(vbs: readonly number[]): Promise<readonly number[]> {
-    // Those may still encode changes, and take their states at the end: behind what the caller does next.
-    await Promise.all(this.stateWrites);
+    await this.statesWritten();
     return (await Promise.all(this.files.map((file) => this.writeFileStates(file, vbs)))).flat();
   }
 
@@ -137,6 +136,14 @@ export class Flusher {
     } finally {
       this.stateWrites.delete(written);
     }
+  }
+
+  /**
+   * Resolves when the calls of `writeStatesNow` under way have ended. They encode changes in several turns and take their states last: the states
+   * would reach the disk behind a removal or a rollback that began meanwhile.
+   */
+  async statesWritten(): Promise<void> {
+    await Promise.all(this.stateWrites);
   }
 
   private async writeFileStates(

@@ -93,6 +93,15 @@ const onlyMemory = ({ bucket }: BucketUnderTest) => {
 
 /** Rolls the copy back to what the active had at `seqno`. */
 async function rollBack(copy: BucketUnderTest, active: BucketUnderTest, seqno: number, rowsMax = 1_000) {
+  const prepared = await preparedFor(copy, active, seqno, rowsMax);
+  if (prepared === null) return null;
+  const { above, versions } = prepared;
+  assert.equal(await copy.bucket.rollbacks.rollBack(above, versions), true);
+  return { above, newest: versions.newest };
+}
+
+/** What a rollback of the copy needs. */
+async function preparedFor(copy: BucketUnderTest, active: BucketUnderTest, seqno: number, rowsMax = 1_000) {
   await copy.bucket.writeStates([vb]);
   const above = await copy.bucket.rollbacks.rowsAbove(vb, seqno, rowsMax);
   if (above === null) return null;
@@ -107,9 +116,7 @@ async function rollBack(copy: BucketUnderTest, active: BucketUnderTest, seqno: n
     newest = Math.max(newest, found.newest);
     batches.push(found.batch);
   }
-  const versions = { failover: active.bucket.history(vb), batches, newest };
-  assert.equal(await copy.bucket.rollbacks.rollBack(above, versions), true);
-  return { above, newest };
+  return { above, versions: { failover: active.bucket.history(vb), batches, newest } };
 }
 
 /** An active and a copy with the same changes up to a seqno, and then with others. */
@@ -217,4 +224,33 @@ test('versions that are larger than one answer are sent in several', async () =>
   assert.deepEqual([first.answered, itemsOf(first.batch).length, first.newest], [1, 1, 0]);
   const rest = await rollbacks.olderVersions({ vb, upTo, keys: keys.slice(1) });
   assert.deepEqual([rest.answered, itemsOf(rest.batch).length, rest.newest], [3, 1, upTo + 1]);
+});
+
+test('a rollback begins after the state writes under way: their states are those of the removed rows', async (t) => {
+  let syncTurns = 0;
+  const copyDisk = new MemoryDisk({
+    sync: async () => {
+      for (let turn = 0; turn < syncTurns; turn++) await new Promise((resolve) => setImmediate(resolve));
+    },
+  });
+  const { active, branch, copy } = await diverged(aSeed(t), {}, copyDisk);
+  const inSameFile = vb + files.fileCount;
+  const shards = inState('replica', 3).map((shard, index) =>
+    index === inSameFile ? { ...shard, state: 'active' as const } : shard,
+  );
+  await copy.bucket.followShards(shards);
+  const prepared = await preparedFor(copy, active, branch);
+  assert.ok(prepared);
+  syncTurns = 20;
+  const value = 'v'.repeat(100_000);
+  for (let i = 0; i < 20; i++) copy.store(`large ${i}`, { vb: inSameFile, value });
+  const written = copy.bucket.writeStates([inSameFile, vb]);
+  assert.equal(await copy.bucket.rollbacks.rollBack(prepared.above, prepared.versions), true);
+  await written;
+  const { highSeqno, persistedSeqno } = copy.bucket.columns;
+  assert.deepEqual([highSeqno[vb], persistedSeqno[vb]], [branch, branch]);
+  await copy.bucket.stop();
+  const again = await aBucketIn('replica', { disk: copyDisk });
+  assert.equal(again.bucket.columns.highSeqno[vb], branch);
+  await again.bucket.stop();
 });

@@ -25,6 +25,8 @@ export interface VbucketRollbacksOptions {
   storage: Storage | undefined;
   /** When true, further documents leave their values, or all of themselves, on disk. */
   isFull: () => boolean;
+  /** Resolves when the writes of states under way have ended. */
+  statesWritten: () => Promise<unknown>;
 }
 
 /** What the active has of the keys of the rows that are removed. */
@@ -66,18 +68,28 @@ export class VbucketRollbacks {
    * @throws Error when the disk does not take it, or memory has no room: the vbucket must be dropped.
    */
   rollBack(above: RowsAbove, versions: ReplacingVersions): Promise<boolean> {
-    const { columns } = this.options.vbuckets;
-    const { highSeqno, seqno, vb } = above;
-    const isCopy = columns.state[vb] !== VbucketState.active;
-    const isSame = columns.highSeqno[vb] === highSeqno && columns.persistedSeqno[vb] === highSeqno;
-    if (!isCopy || !isSame || (columns.purgeSeqno[vb] as number) > seqno) return Promise.resolve(false);
-    const done = this.change(above, versions);
+    const done = this.rollBackBehind(this.options.statesWritten(), above, versions);
     const ended: Promise<void> = done.then(
       () => this.end(ended),
       () => this.end(ended),
     );
     this.ended = ended;
     return done;
+  }
+
+  /** Behind the writes of states under way: otherwise the state before the rollback could reach the disk after it. */
+  private async rollBackBehind(
+    statesWritten: Promise<unknown>,
+    above: RowsAbove,
+    versions: ReplacingVersions,
+  ): Promise<boolean> {
+    await statesWritten;
+    const { columns } = this.options.vbuckets;
+    const { highSeqno, seqno, vb } = above;
+    const isCopy = columns.state[vb] !== VbucketState.active;
+    const isSame = columns.highSeqno[vb] === highSeqno && columns.persistedSeqno[vb] === highSeqno;
+    if (!isCopy || !isSame || (columns.purgeSeqno[vb] as number) > seqno) return false;
+    return await this.change(above, versions);
   }
 
   private end(ended: Promise<unknown>): void {
