@@ -54,11 +54,11 @@ try {
 }
 
 function pack(): string {
-  const made = execFileSync('npm', ['pack', '--silent', '--pack-destination', scratch], {
+  const printed = execFileSync('npm', ['pack', '--silent', '--pack-destination', scratch], {
     cwd: checkout,
     encoding: 'utf8',
   });
-  return join(scratch, basename(made.trim().split('\n').at(-1) as string));
+  return join(scratch, basename(printed.trim().split('\n').at(-1) as string));
 }
 
 function unpack(archive: string, folder: string): void {
@@ -125,13 +125,13 @@ function download(): string {
   const name = `node-${platform}`;
   const found = lockedPackages()[`node_modules/${name}`];
   if (!found) throw new Error(`--node: name the file of a Node for ${platform}, from https://nodejs.org`);
-  const [made] = JSON.parse(
+  const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--json', '--pack-destination', scratch, `${name}@${found.version}`], {
       encoding: 'utf8',
       maxBuffer: 64 << 20,
     }),
   ) as [{ filename: string }];
-  const archive = join(scratch, made.filename);
+  const archive = join(scratch, packed.filename);
   const integrity = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`;
   if (integrity !== found.integrity)
     throw new Error(`${name}@${found.version} has the checksum ${integrity}, not ${found.integrity}`);

@@ -233,23 +233,23 @@ export class RunningNode {
       .catch(() => {}); // `#leave` has logged the error
   }
 
-  #leaveServers(record: (means: typeof import('./return-to-founder.ts')) => void): Promise<void> {
+  #leaveServers(record: (functions: typeof import('./return-to-founder.ts')) => void): Promise<void> {
     this.#leaving ??= this.#leave(record).finally(() => {
       this.#leaving = null;
     });
     return this.#leaving;
   }
 
-  async #leave(record: (means: typeof import('./return-to-founder.ts')) => void): Promise<void> {
+  async #leave(record: (functions: typeof import('./return-to-founder.ts')) => void): Promise<void> {
     const opened = this.#current;
     if (!opened?.onServers) throw new Error('the configuration is not on servers of the nodes');
     const { store } = opened.onServers;
     store.hold();
     try {
-      const means = await import('./return-to-founder.ts');
+      const functions = await import('./return-to-founder.ts');
       this.#isBetween = true;
       await opened.leaveServers(
-        () => record(means),
+        () => record(functions),
         () => {
           this.#isBetween = false;
         },

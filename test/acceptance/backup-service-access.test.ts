@@ -24,8 +24,8 @@ const store = async (node: NodeProcess, key: string): Promise<void> => {
   assert.equal((await node.request(path, 'POST', { value: '{"v":1}' })).status, 200);
 };
 const backedUp = async (api: BackupApi): Promise<void> => {
-  const made = await api.run('travel', 'backup', { full_backup: true });
-  assert.equal(made.status, 'done', made.error);
+  const task = await api.run('travel', 'backup', { full_backup: true });
+  assert.equal(task.status, 'done', task.error);
 };
 
 describe('the ports of the backup service', () => {

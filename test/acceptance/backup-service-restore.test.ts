@@ -27,8 +27,8 @@ describe('a restore by the service', () => {
       .sort();
   };
   const backUp = async (): Promise<void> => {
-    const made = await api.run('travel', 'backup', {});
-    assert.equal(made.status, 'done', made.error);
+    const task = await api.run('travel', 'backup', {});
+    assert.equal(task.status, 'done', task.error);
     backups.push((await api.info('travel')).backups.at(-1)?.date ?? '');
   };
   const restore = async (body: object): Promise<void> => {

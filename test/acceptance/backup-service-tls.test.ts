@@ -35,8 +35,8 @@ describe('a restore over TLS', { skip: needs('openssl') }, () => {
     assert.equal(created.status, 200, await created.text());
     const archive = join(source.dataDir, 'backups', 'travel');
     await api.json('POST', `${self}/active/travel`, { plan: '_daily_backups', archive });
-    const made = await api.run('travel', 'backup', {});
-    assert.equal(made.status, 'done', made.error);
+    const task = await api.run('travel', 'backup', {});
+    assert.equal(task.status, 'done', task.error);
   });
   after(async () => {
     await source?.[Symbol.asyncDispose]();

@@ -310,12 +310,12 @@ describe('the backup service', () => {
     const target = { target: rest, user: 'Administrator', password: 'password', map_data: 'travel=third' };
     const missing = await api.run('travel', 'restore', target);
     assert.deepEqual([missing.status, /no bucket "third"/.test(missing.error ?? '')], ['failed', true]);
-    const made = await api.run('travel', 'restore', {
+    const task = await api.run('travel', 'restore', {
       ...target,
       auto_create_buckets: true,
       filter_keys: '^first$',
     });
-    assert.equal(made.status, 'done', made.error);
+    assert.equal(task.status, 'done', task.error);
     assert.deepEqual([...(await stateOf(backupNode(node), 'third')).keys()], ['_default._default/first']);
     const refused = await api.run('travel', 'restore', { ...target, password: 'wrong' });
     assert.match(refused.error ?? '', /refuses the user "Administrator"/);

@@ -13,9 +13,9 @@ test('lets a database user read and write documents within its rights, and not o
   await using cloud = await CloudProcess.start();
   const { path, connectionString } = await aCluster(cloud);
   for (const name of ['orders', 'secrets']) {
-    const made = await cloud.request('POST', `${path}/buckets`, { ...orders, name, memoryQuota: 100 });
-    assert.equal(made.status, 201, JSON.stringify(made.body));
-    assert.deepEqual(made.body, { ...orders, name });
+    const creation = await cloud.request('POST', `${path}/buckets`, { ...orders, name, memoryQuota: 100 });
+    assert.equal(creation.status, 201, JSON.stringify(creation.body));
+    assert.deepEqual(creation.body, { ...orders, name });
   }
   const password = 'correct-Horse-7';
   const buckets = [{ bucketName: 'orders', bucketAccess: ['data_reader', 'data_writer'] }];
@@ -80,11 +80,11 @@ test('changes and deletes buckets by their path, and by their name in the body',
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);
   const buckets = `${path}/buckets`;
-  const made = await cloud.request('POST', buckets, { name: 'orders', memoryQuota: 100 });
-  assert.deepEqual(made.body, { ...orders, replicas: 1 });
+  const creation = await cloud.request('POST', buckets, { name: 'orders', memoryQuota: 100 });
+  assert.deepEqual(creation.body, { ...orders, replicas: 1 });
   const [listed] = (await cloud.request('GET', buckets)).body;
   assert.deepEqual(listed, { ...orders, replicas: 1, id: 'b3JkZXJz', status: listed.status });
-  const one = made.headers.get('location') as string;
+  const one = creation.headers.get('location') as string;
   assert.equal(one, `${buckets}/b3JkZXJz`);
   assert.equal((await cloud.request('PUT', one, { memoryQuota: 110 })).status, 202);
   assert.equal((await cloud.request('GET', one)).body.memoryQuota, 110);
@@ -225,12 +225,12 @@ test('accepts users of v3, and enforces the password policy of the node', async 
   await cloud.request('POST', `${path}/buckets`, orders);
   const users = `/v3/clusters/${id}/users`;
   const access = [{ name: 'orders', scope: '_default', access: 'data_writer' }];
-  const made = await cloud.request('POST', users, {
+  const creation = await cloud.request('POST', users, {
     username: 'w',
     password: 'correct-Horse-7',
     buckets: access,
   });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
+  assert.equal(creation.status, 201, JSON.stringify(creation.body));
   assert.deepEqual((await cloud.request('GET', users)).body[0].access, [
     { bucketName: 'orders', scope: '_default', bucketAccess: ['data_writer'] },
   ]);

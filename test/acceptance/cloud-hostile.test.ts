@@ -137,9 +137,9 @@ describe('hostile requests', () => {
     );
     assert.equal(listed.body.cursor.pages.totalItems, 1);
     const owner = createToken(cloud, '--role', 'projectOwner', '--project', projectId);
-    const made = await cloud.request('POST', '/v2/clusters', { name: 'upper', ...upper }, owner.token);
-    assert.equal(made.status, 202, JSON.stringify(made.body));
-    const { body } = await cloud.request('GET', made.headers.get('location') as string);
+    const creation = await cloud.request('POST', '/v2/clusters', { name: 'upper', ...upper }, owner.token);
+    assert.equal(creation.status, 202, JSON.stringify(creation.body));
+    const { body } = await cloud.request('GET', creation.headers.get('location') as string);
     assert.deepEqual([body.projectId, body.cloudId], [projectId, cloudId]);
     assert.equal((await cloud.request('DELETE', `/v2/clusters/${body.id.toUpperCase()}`)).status, 202);
   });

@@ -75,8 +75,8 @@ describe('the operator', () => {
   test('gets an error for an access key that another token has', () => {
     const config = join(folder, 'keys.json');
     const dataDir = join(folder, 'keys');
-    const made = operator({ dataDir }, 'token', 'create', '--role', 'reader', '--json');
-    const { accessKey } = JSON.parse(made.stdout) as { accessKey: string };
+    const creation = operator({ dataDir }, 'token', 'create', '--role', 'reader', '--json');
+    const { accessKey } = JSON.parse(creation.stdout) as { accessKey: string };
     writeFileSync(config, JSON.stringify({ tokens: [{ role: 'reader', token, accessKey }] }));
     refuses(start('--data-dir', dataDir, '--config', config), /: tokens\.0\.accessKey: another token has it/);
   });
@@ -134,8 +134,8 @@ describe('the operator', () => {
     mkdirSync(shared);
     chmodSync(shared, 0o1777);
     refuses(operator({ dataDir: shared }, 'token', 'list'), /--data-dir: there is no cloud in .*shared\n$/);
-    const made = operator({ dataDir: shared }, 'token', 'create', '--role', 'reader');
-    assert.deepEqual([made.status, statSync(shared).mode & 0o7777], [0, 0o700]);
+    const creation = operator({ dataDir: shared }, 'token', 'create', '--role', 'reader');
+    assert.deepEqual([creation.status, statSync(shared).mode & 0o7777], [0, 0o700]);
     chmodSync(shared, 0o1777);
     refuses(
       start('--data-dir', shared),

@@ -27,7 +27,7 @@ class ContainerModule {
   private readonly rest: string;
   private readonly query: string;
 
-  /** `ports`: the mapped ones, which the module knows only. */
+  /** `ports`: the mapped ones; the module knows no others. */
   constructor(ports: Readonly<Record<string, string>>) {
     this.rest = `http://localhost:${ports['mgmt']}`;
     this.query = `http://localhost:${ports['n1ql']}`;

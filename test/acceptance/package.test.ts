@@ -67,12 +67,12 @@ test('npm installs the package in an empty folder without a warning and without 
   const present = (names: object) =>
     Object.keys(names).filter((name) => existsSync(join(scratch, 'node_modules', name)));
   assert.deepEqual(present(dependencies), Object.keys(dependencies));
-  const directDependencies = Object.keys(devDependencies).filter((name) => !isDependencyOfDependency(name));
-  assert.deepEqual(present(Object.fromEntries(directDependencies.map((name) => [name, '']))), []);
+  const onlyDevelopment = Object.keys(devDependencies).filter((name) => !isNeededByProduction(name));
+  assert.deepEqual(present(Object.fromEntries(onlyDevelopment.map((name) => [name, '']))), []);
 });
 
-/** Whether production needs this package anyway. */
-function isDependencyOfDependency(name: string): boolean {
+/** Whether a dependency of production needs this package too. */
+function isNeededByProduction(name: string): boolean {
   const { packages } = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8'));
   return packages[`node_modules/${name}`]?.dev !== true && name !== 'divan-runtime';
 }
@@ -109,12 +109,12 @@ test('the archive runs on a machine without Node, npm and this checkout', {
 }, async () => {
   const tool = join(checkout, 'tools/dist.ts');
   const packed = join(scratch, readdirSync(scratch).find((name) => name.endsWith('.tgz')) as string);
-  const made = execFileSync(process.execPath, [tool, '--package', packed, '--out', scratch], {
+  const printed = execFileSync(process.execPath, [tool, '--package', packed, '--out', scratch], {
     encoding: 'utf8',
   });
   const name = `divan-${JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')).version}-${process.platform}-${process.arch}`;
-  assert.equal(made, `${join(scratch, name)}.tar.gz\n`);
-  execFileSync('tar', ['-xzf', made.trim(), '-C', scratch]);
+  assert.equal(printed, `${join(scratch, name)}.tar.gz\n`);
+  execFileSync('tar', ['-xzf', printed.trim(), '-C', scratch]);
   const folder = join(scratch, name);
   for (const page of ['index', 'cloud'])
     assert.ok(existsSync(join(folder, `lib/built/console/${page}.html`)), page);

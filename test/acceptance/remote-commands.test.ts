@@ -38,8 +38,8 @@ async function failed(expected: number, message: RegExp, line: string, ...more: 
 
 describe('divan bucket', () => {
   it('creates a bucket that can be written to at once, lists, changes, compacts, flushes and deletes it', async () => {
-    const made = await json('bucket create made --quota 128 --flush on');
-    assert.deepEqual([made.name, made.type, made.quotaBytes], ['made', 'couchbase', 128 << 20]);
+    const shown = await json('bucket create made --quota 128 --flush on');
+    assert.deepEqual([shown.name, shown.type, shown.quotaBytes], ['made', 'couchbase', 128 << 20]);
     await done('doc set made k {"a":1}');
     await eventuallyWithin(60_000, async () => {
       const found = (await json('bucket list')).find(({ name }: { name: string }) => name === 'made');

@@ -128,7 +128,7 @@ for (const [times, codes] of [
     const projectId = (await ask(ready.cloud, 'POST', '/v2/projects', { name: 'shop' })).body.id;
     const cloudId = (await ask(ready.cloud, 'GET', '/v2/clouds')).body.data[0].id;
     const body = { name: 'orders', cloudId, projectId };
-    const made = await ask(ready.cloud, 'POST', '/v2/clusters', body);
+    const creation = await ask(ready.cloud, 'POST', '/v2/clusters', body);
     const nodes = join(scratch, folder, 'cloud', 'nodes');
     await eventually(() => assert.ok(existsSync(nodes)));
     const ended = once(child, 'exit');
@@ -146,7 +146,7 @@ for (const [times, codes] of [
     await eventually(async () => assert.equal(await isReachable(ready.cloud), false));
     const again = await up(folder, '--cloud-port', '0');
     await eventually(async () => {
-      const { body } = await ask(again.ready.cloud, 'GET', made.location);
+      const { body } = await ask(again.ready.cloud, 'GET', creation.location);
       assert.equal(body.status, 'ready');
     });
     const stopped = once(again.child, 'exit');

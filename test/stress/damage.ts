@@ -146,8 +146,8 @@ async function cloudTemplate(scratch: string): Promise<Template> {
   ] as const) {
     await using cloud = await CloudProcess.start({ dataDir: template.killed });
     for (let at = from; at < from + 5; at++) {
-      const made = await cloud.request('POST', '/v2/projects', { name: `p${at}` });
-      assert.equal(made.status, 201);
+      const creation = await cloud.request('POST', '/v2/projects', { name: `p${at}` });
+      assert.equal(creation.status, 201);
     }
     await cloud.stop('SIGKILL');
     if (name === 'older') cpSync(template.killed, template.older, { recursive: true });

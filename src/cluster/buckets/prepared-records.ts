@@ -78,10 +78,10 @@ export class PreparedRecords {
     const key = `${kind} ${snapshots[0]?.localAddress}`;
     const found = known.get(key);
     if (found !== undefined && isMadeFrom(found.input, input)) return found;
-    const made = prepare(input, kind);
+    const prepared = prepare(input, kind);
     if (known.size >= addressesMax * Object.keys(gaps).length) known.clear();
-    known.set(key, made);
-    return made;
+    known.set(key, prepared);
+    return prepared;
   }
 }
 

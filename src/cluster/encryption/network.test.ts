@@ -17,8 +17,8 @@ interface NodeAnswer {
 }
 
 async function aNetwork(options: Parameters<typeof aManager>[0] = {}) {
-  const made = await aManager(options);
-  const { request } = made;
+  const fixture = await aManager(options);
+  const { request } = fixture;
   if (options.provisioned !== false) await request('/settings/autoFailover', { form: { enabled: 'false' } });
   const post = async (call: string, form: Record<string, string> = {}) => {
     const { status, body, text } = await request(at(call), { form });
@@ -30,7 +30,7 @@ async function aNetwork(options: Parameters<typeof aManager>[0] = {}) {
   };
   const level = (clusterEncryptionLevel: string) =>
     request('/settings/security', { form: { clusterEncryptionLevel } });
-  return { ...made, post, node, level };
+  return { ...fixture, post, node, level };
 }
 
 const refused = (fields: Record<string, string>) => [400, { errors: fields }];

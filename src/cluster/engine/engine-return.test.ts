@@ -13,14 +13,14 @@ const asked = (name: string): unknown =>
 
 test('before a rebalance to two nodes the configuration goes to one that stays', async () => {
   for (const leaving of [node('c'), node('c', { membership: 'inactiveFailed' })]) {
-    const made = await aNode({ nodes: three, servers, answers: { b: asked, c: asked } });
-    await made.move.prepareDeparture([leaving]);
-    assert.deepEqual(made.events, ['returned to a']);
-    assert.ok(made.asked.includes('engine/moved b'));
+    const fixture = await aNode({ nodes: three, servers, answers: { b: asked, c: asked } });
+    await fixture.move.prepareDeparture([leaving]);
+    assert.deepEqual(fixture.events, ['returned to a']);
+    assert.ok(fixture.asked.includes('engine/moved b'));
     // Three nodes are there until the rebalance begins.
-    await made.clock.run(20_000);
-    assert.deepEqual(made.moves, []);
-    await made.move.stop();
+    await fixture.clock.run(20_000);
+    assert.deepEqual(fixture.moves, []);
+    await fixture.move.stop();
   }
 });
 
@@ -30,27 +30,27 @@ test('another node becomes the founder where this one leaves, and the next where
     c: () => null,
   };
   const nodes = [...three, node('d')];
-  const made = await aNode({ nodes, servers, answers });
-  await made.move.prepareDeparture([node('a'), node('d')]);
-  assert.deepEqual(made.events, []);
+  const fixture = await aNode({ nodes, servers, answers });
+  await fixture.move.prepareDeparture([node('a'), node('d')]);
+  assert.deepEqual(fixture.events, []);
   assert.deepEqual(
-    made.asked.filter((request) => request.startsWith('engine/return')),
+    fixture.asked.filter((request) => request.startsWith('engine/return')),
     ['engine/return b', 'engine/return c'],
   );
-  await made.move.stop();
+  await fixture.move.stop();
 });
 
 test('a node that runs a server cannot leave if the configuration cannot move, but a lost one can', async () => {
   const returning = () => Promise.reject(new Error('other nodes change the configuration all the time.'));
   const answers = { b: () => Promise.reject(new Error('it is down')) };
-  const made = await aNode({ nodes: three, servers, answers, returning });
+  const fixture = await aNode({ nodes: three, servers, answers, returning });
   await assert.rejects(
-    made.move.prepareDeparture([node('c')]),
+    fixture.move.prepareDeparture([node('c')]),
     /ns_1@c runs one of the three .* cannot move .*: it is down\.$/,
   );
-  await made.move.prepareDeparture([node('c', { membership: 'inactiveFailed' })]);
-  assert.deepEqual(made.events, []);
-  await made.move.stop();
+  await fixture.move.prepareDeparture([node('c', { membership: 'inactiveFailed' })]);
+  assert.deepEqual(fixture.events, []);
+  await fixture.move.stop();
 });
 
 test('of four nodes, one with a server cannot leave while the fourth may still run one instead; else the configuration moves', async () => {
@@ -62,26 +62,26 @@ test('of four nodes, one with a server cannot leave while the fourth may still r
     [wants(false), null, ['returned to a']],
   ];
   for (const [d, refusal, events] of cases) {
-    const made = await aNode({ nodes, servers, answers: { b: asked, c: asked, d } });
-    const done = made.move.prepareDeparture([node('c')]);
+    const fixture = await aNode({ nodes, servers, answers: { b: asked, c: asked, d } });
+    const done = fixture.move.prepareDeparture([node('c')]);
     if (refusal === null) await done;
     else await assert.rejects(done, refusal);
-    assert.deepEqual(made.events, events);
+    assert.deepEqual(fixture.events, events);
     // A node without a server leaves as usual.
-    await made.move.prepareDeparture([node('d')]);
-    await made.move.stop();
+    await fixture.move.prepareDeparture([node('d')]);
+    await fixture.move.stop();
   }
 });
 
 test('once no node was started for servers, the first that runs one becomes the founder, and removes its server', async () => {
   const none = { b: wants(false), c: wants(false) };
   const settings = { nodes: three, servers, wantsServers: false, runsServer: true };
-  const made = await aNode({ ...settings, answers: none });
-  await made.clock.run(3_000);
-  assert.deepEqual(made.events, ['returned to a']);
-  await made.clock.run(12_000);
-  assert.deepEqual(made.events, ['returned to a', 'removed its server']);
-  await made.move.stop();
+  const fixture = await aNode({ ...settings, answers: none });
+  await fixture.clock.run(3_000);
+  assert.deepEqual(fixture.events, ['returned to a']);
+  await fixture.clock.run(12_000);
+  assert.deepEqual(fixture.events, ['returned to a', 'removed its server']);
+  await fixture.move.stop();
   const plan = { id: 'p', kind: 'rebalance' as const, term: 0, nodes: [], ejected: [], startedMs: 0 };
   const quiet: Parameters<typeof aNode>[0][] = [
     { ...settings, wantsServers: true, answers: none },
@@ -102,10 +102,10 @@ test('once no node was started for servers, the first that runs one becomes the 
 
 test('two nodes that are left with servers go back, as after a rebalance that removed a lost one', async () => {
   const nodes: NodeState[] = [node('a'), node('b')];
-  const made = await aNode({ nodes, servers, answers: { b: asked } });
-  await made.clock.run(3_000);
-  assert.deepEqual(made.events, ['returned to a']);
-  await made.move.stop();
+  const fixture = await aNode({ nodes, servers, answers: { b: asked } });
+  await fixture.clock.run(3_000);
+  assert.deepEqual(fixture.events, ['returned to a']);
+  await fixture.move.stop();
 });
 
 test('a node whose servers no longer run asks where the configuration is, and follows a later founder only', async () => {
@@ -114,10 +114,10 @@ test('a node whose servers no longer run asks where the configuration is, and fo
   const away = { nodes: three, servers, state: { revEpoch: 2 } };
   const c = placeOf({ epoch: 3, founder });
   const b = () => Promise.reject(new Error('it is down'));
-  const made = await aNode({ ...away, problem: 'no connection', answers: { b, c } });
-  await made.clock.run(3_000);
-  assert.deepEqual(made.followed, [founder]);
-  await made.move.stop();
+  const fixture = await aNode({ ...away, problem: 'no connection', answers: { b, c } });
+  await fixture.clock.run(3_000);
+  assert.deepEqual(fixture.followed, [founder]);
+  await fixture.move.stop();
   const ignored = [{ epoch: 2, founder }, { epoch: 3, founder: { ...founder, nodeId: 'a' } }, null];
   for (const place of ignored) {
     const stays = await aNode({
@@ -152,9 +152,9 @@ test('a node that knows only an earlier epoch learns where the configuration is 
   const earlier = { epoch: 4, founder: 'd', takesAnyPlace };
   const state = { revEpoch: 5, left: ['d'] };
   const answer = async (scene: Parameters<typeof aNode>[0], request: object = earlier, from = 'b') => {
-    const made = await aNode(scene);
-    const place = await made.own.get(termRequest)?.(request as never, from);
-    await made.move.stop();
+    const fixture = await aNode(scene);
+    const place = await fixture.own.get(termRequest)?.(request as never, from);
+    await fixture.move.stop();
     return place;
   };
   const onServers = { nodes: three, servers, state };
@@ -173,12 +173,12 @@ test('a node that knows only an earlier epoch learns where the configuration is 
 });
 
 test('a server that was started for a move which never came is removed, and one of a move under way is not', async () => {
-  const made = await aNode({ nodes: [node('a'), node('b')], runsServer: true });
-  await made.clock.run(100_000);
-  await made.own.get('engine/run')?.({} as never, 'b');
-  await made.clock.run(100_000);
-  assert.equal(made.events.length, 0);
-  await made.clock.run(100_000);
-  assert.deepEqual(made.events, ['removed its server']);
-  await made.move.stop();
+  const fixture = await aNode({ nodes: [node('a'), node('b')], runsServer: true });
+  await fixture.clock.run(100_000);
+  await fixture.own.get('engine/run')?.({} as never, 'b');
+  await fixture.clock.run(100_000);
+  assert.equal(fixture.events.length, 0);
+  await fixture.clock.run(100_000);
+  assert.deepEqual(fixture.events, ['removed its server']);
+  await fixture.move.stop();
 });

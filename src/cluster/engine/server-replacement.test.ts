@@ -98,12 +98,12 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], runs = tru
 }
 
 test('the first node with a server chooses a node that runs one in place of a lost server, and all nodes get its address', async () => {
-  const made = await aNode({ self: 'b', active: ['b', 'c', 'f', 'e'] });
-  await made.clock.run(6_000);
-  const record = await made.record();
+  const fixture = await aNode({ self: 'b', active: ['b', 'c', 'f', 'e'] });
+  await fixture.clock.run(6_000);
+  const record = await fixture.record();
   assert.deepEqual(record.nodes, ['e', 'b', 'c']);
-  assert.deepEqual([...made.tasks.keys()], ['e']);
-  const task = made.tasks.get('e');
+  assert.deepEqual([...fixture.tasks.keys()], ['e']);
+  const task = fixture.tasks.get('e');
   assert.deepEqual(
     task?.routes.map(({ host, port }) => `${host} ${port}`),
     ['e.test 4', 'b.test 2', 'c.test 2'],
@@ -111,9 +111,9 @@ test('the first node with a server chooses a node that runs one in place of a lo
   assert.deepEqual([task?.password, task?.systemPassword, task?.cluster], ['p', 's', 'c']);
   const next = serversIn(record, secrets) ?? unexpected();
   assert.match(systemSourceOf(next).servers, /@e\.test:3,b\.test:1,c\.test:1$/);
-  await made.clock.run(6_000);
-  assert.deepEqual(made.source(), serverSourceOf(next));
-  await made.replacement.stop();
+  await fixture.clock.run(6_000);
+  assert.deepEqual(fixture.source(), serverSourceOf(next));
+  await fixture.replacement.stop();
 });
 
 test('a node replaces no server if it is not the first one, if no node can run one, or if the record is of an earlier version', async () => {
@@ -124,11 +124,11 @@ test('a node replaces no server if it is not the first one, if no node can run o
     { self: 'b', active: ['b', 'c'] },
   ];
   for (const scene of quiet) {
-    const made = await aNode(scene);
-    await made.clock.run(60_000);
-    assert.deepEqual((await made.record()).nodes, ['a', 'b', 'c']);
-    assert.deepEqual([made.tasks.size, made.events], [0, []]);
-    await made.replacement.stop();
+    const fixture = await aNode(scene);
+    await fixture.clock.run(60_000);
+    assert.deepEqual((await fixture.record()).nodes, ['a', 'b', 'c']);
+    assert.deepEqual([fixture.tasks.size, fixture.events], [0, []]);
+    await fixture.replacement.stop();
   }
   assert.equal(serversIn({ nodes: ['a'], source: '' }, secrets), null);
 });
@@ -147,10 +147,10 @@ test('a server that no node runs leaves the group once all others belong to it',
     [[first, second, member('lost', false)], []],
   ];
   for (const [members, expected] of cases) {
-    const made = await aNode({ self: 'a', active, members });
-    await made.clock.run(6_000);
-    assert.deepEqual(made.events, expected);
-    await made.replacement.stop();
+    const fixture = await aNode({ self: 'a', active, members });
+    await fixture.clock.run(6_000);
+    assert.deepEqual(fixture.events, expected);
+    await fixture.replacement.stop();
   }
   const other = await aNode({ self: 'b', active, members: [...all, member('lost', false)] });
   await other.clock.run(6_000);
@@ -179,10 +179,14 @@ test('a node that returns removes its server when another one has its place, and
 });
 
 test('a server goes to a node that stays when its node leaves', async () => {
-  const made = await aNode({ self: 'b', active: ['a', 'b', 'c', 'd', 'e'] });
-  assert.equal(await made.replacement.replace('a', [node('a'), node('d')]), true);
-  assert.deepEqual((await made.record()).nodes, ['e', 'b', 'c']);
-  assert.equal(await made.replacement.replace('c', [node('c'), node('d')]), false, 'no other node is left');
-  assert.equal(await made.replacement.replace('x'), false);
-  await made.replacement.stop();
+  const fixture = await aNode({ self: 'b', active: ['a', 'b', 'c', 'd', 'e'] });
+  assert.equal(await fixture.replacement.replace('a', [node('a'), node('d')]), true);
+  assert.deepEqual((await fixture.record()).nodes, ['e', 'b', 'c']);
+  assert.equal(
+    await fixture.replacement.replace('c', [node('c'), node('d')]),
+    false,
+    'no other node is left',
+  );
+  assert.equal(await fixture.replacement.replace('x'), false);
+  await fixture.replacement.stop();
 });

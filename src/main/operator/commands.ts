@@ -116,13 +116,13 @@ export const operatorCommands: readonly OperatorCommand[] = [
       }
       if (project !== undefined) await requireProject(storage, project);
       const expiresAt = expires === undefined ? null : realClock.wallMs() + expires;
-      const made = await tokensOf(storage).issue({
+      const issued = await tokensOf(storage).issue({
         role,
         projectId: project ?? null,
         origin: 'operator',
         expiresAt,
       });
-      const { id, token, accessKey, secretKey } = made;
+      const { id, token, accessKey, secretKey } = issued;
       return {
         value: { id, token, accessKey, secretKey },
         lines: [

@@ -92,12 +92,12 @@ export const bucketVerbs = [
     async (options, [name = '']) => {
       const node = new RemoteNode(options);
       const { type, eviction, 'conflict-resolution': resolution, quota = 100, replicas = 0 } = options;
-      const made = await createReadyBucket(node, name, {
+      const bucket = await createReadyBucket(node, name, {
         bucketType: type,
         ...givenFields({ evictionPolicy: eviction, conflictResolutionType: resolution }),
         ...fieldsOf({ ...options, quota, replicas: type === 'memcached' ? undefined : replicas }),
       });
-      return done(summaryOf(made), `bucket "${name}" is ready`);
+      return done(summaryOf(bucket), `bucket "${name}" is ready`);
     },
   ),
   verb(

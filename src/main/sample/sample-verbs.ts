@@ -49,9 +49,12 @@ export const sampleVerbs = [
         const names = collections.map(({ name }) => name);
         await ensureCollections(node, bucket, sampleScope, names);
         const documents = await writeAll(node, bucket, collections, line);
-        const made = indexes ? await createIndexes(node, bucket, collections, line) : 0;
-        const text = `bucket "${bucket}", scope "${sampleScope}": ${counted(documents, 'document')} in ${names.join(', ')}, ${made} indexes`;
-        return { value: { bucket, scope: sampleScope, collections: names, documents, indexes: made }, text };
+        const indexCount = indexes ? await createIndexes(node, bucket, collections, line) : 0;
+        const text = `bucket "${bucket}", scope "${sampleScope}": ${counted(documents, 'document')} in ${names.join(', ')}, ${indexCount} indexes`;
+        return {
+          value: { bucket, scope: sampleScope, collections: names, documents, indexes: indexCount },
+          text,
+        };
       } finally {
         line.end();
       }
@@ -101,7 +104,7 @@ async function createIndexes(
     process.stderr.write('divan: no node runs the query service; indexes are left out\n');
     return 0;
   }
-  let made = 0;
+  let count = 0;
   for (const { name, indexes } of collections)
     for (const [index, definition] of Object.entries(indexes)) {
       line.show(`index ${index}`);
@@ -113,7 +116,7 @@ async function createIndexes(
       );
       if (errors[0] !== undefined)
         throw new CommandError(`index ${index}: ${errors[0].code} ${errors[0].msg}`);
-      made++;
+      count++;
     }
-  return made;
+  return count;
 }

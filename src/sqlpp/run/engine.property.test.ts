@@ -45,7 +45,7 @@ function randomStatistics(
     const present = seenOf.get(expression);
     if (present) return present;
     const bounds = Array.from({ length: Math.floor(random() * 4) }, () => scalar(random) as Value);
-    const made = {
+    const statistics = {
       expression,
       documents: 60,
       sampled: 60,
@@ -55,8 +55,8 @@ function randomStatistics(
       gatheredMs: 0,
       bins: bounds.sort(collate).map((upTo) => ({ upTo, share: random(), distinct: random() * 9 })),
     };
-    seenOf.set(expression, made);
-    return made;
+    seenOf.set(expression, statistics);
+    return statistics;
   };
   return (keyspace) => {
     const names = datastore.indexes

@@ -219,7 +219,7 @@ test('an index of FIRST or OBJECT serves no predicate on all items of the range'
   }
 });
 
-test('an index key is deterministic', async () => {
+test('an index key must be deterministic', async () => {
   for (const call of [
     'now_tz("UTC")',
     'now_local()',
