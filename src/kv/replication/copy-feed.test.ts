@@ -112,5 +112,5 @@ test('does not feed a copy that names vbuckets twice, or of another shard', () =
     assert.equal(feed.isFollowing, false);
     feed.close();
   }
-  assert.deepEqual(reasons, ['it names a vbucket twice', 'it has vbucket 1 in this shard']);
+  assert.deepEqual(reasons, ['it names a vbucket twice', 'it names vbucket 1, which is not of this shard']);
 });

@@ -91,7 +91,8 @@ export class CopyFeed {
     if (named.size < rows.length) throw new Error('it names a vbucket twice');
     for (const row of rows) {
       const { failover, high, snapEnd = 0, vb } = row;
-      if (!this.options.vbs.includes(vb)) throw new Error(`it has vbucket ${vb} in this shard`);
+      if (!this.options.vbs.includes(vb))
+        throw new Error(`it names vbucket ${vb}, which is not of this shard`);
       bucket.progress.discardCopy(vb, key);
       if (!isContinued({ log: decodeLog(failover), high, snapEnd }, historyOf(bucket, vb))) diverged.push(vb);
       else bucket.progress.copied(vb, key, high, Math.min(row.persisted, high));
