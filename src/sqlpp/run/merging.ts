@@ -16,11 +16,11 @@ import { deleteOf, updateOf } from './updating.ts';
 import { failureOf, Writer } from './writing.ts';
 
 export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): Statement {
-  const { source } = plan;
+  const { source: target } = plan;
   const keyspace = plan.target.keyspace as Keyspace;
-  compiler.needWholeDocument(source.slot);
-  const writer = new Writer(compiler, source, keyspace, plan.returning);
-  const reader = plan.key ? new DocumentReader(compiler, source, true) : undefined;
+  compiler.needWholeDocument(target.slot);
+  const writer = new Writer(compiler, target, keyspace, plan.returning);
+  const reader = plan.key ? new DocumentReader(compiler, target, true) : undefined;
   const key = plan.key && compiler.code(plan.key);
   const limit = plan.limit && compiler.code(plan.limit);
   const actions = compileActions(compiler, plan, key);
@@ -95,8 +95,8 @@ interface MergeState {
 type Actions = (run: Run, row: Row, state: MergeState) => RowWrite[];
 
 function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | undefined): Actions {
-  const { source } = plan;
-  const assign = plan.update && compileChanges(compiler, plan.update.changes, source.metaSlot as number);
+  const { source: target } = plan;
+  const assign = plan.update && compileChanges(compiler, plan.update.changes, target.metaSlot as number);
   const updateIf = plan.update?.where && compiler.code(plan.update.where);
   const deleteIf = plan.delete?.where && compiler.code(plan.delete.where);
   const insertIf = plan.insert?.where && compiler.code(plan.insert.where);
@@ -104,7 +104,7 @@ function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | un
   const holds = (run: Run, row: Row, code: Code | undefined): boolean =>
     !code || isTrue(code.run(row, run.evaluation));
   return (run, row, state) => {
-    const id = row[source.idSlot as number];
+    const id = row[target.idSlot as number];
     if (typeof id !== 'string') {
       if (!values || !holds(run, row, insertIf)) return [];
       const write = writeOf(run, 'insert', values, row.slice(), undefined);
