@@ -1,5 +1,5 @@
-// Limits the concurrent requests of a kind of port, and the memory in use while there are any. Checked before anything else
-// is done for a request.
+// Refuses requests to a kind of port while too many are in progress, or while the process uses too much memory. Checked before
+// anything else is done for a request.
 import type { Reply } from '#contract/route.ts';
 import type { Random } from '#ports/random.ts';
 import { renderError } from './errors.ts';

@@ -13,7 +13,7 @@ export interface ImportState extends StartPosition {
   readonly written: number;
   readonly present: number;
   readonly refused: number;
-  /** Records that have a number. */
+  /** All records up to `offset`, refused ones too: the number of the next record, from which its key may be generated. */
   readonly records: number;
 }
 

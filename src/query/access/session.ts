@@ -33,7 +33,7 @@ export interface Authority {
 
 export interface Session {
   readonly callers: readonly Caller[];
-  /** `name`, or `admin:name`. */
+  /** `name` of a local user, `domain:name` of others. */
   readonly users: readonly string[];
   /** The credentials for calls of the node's REST API on behalf of the request; null if the request has only a certificate. */
   readonly credential: Credential | null;

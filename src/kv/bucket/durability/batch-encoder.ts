@@ -37,7 +37,7 @@ export class BatchEncoder {
     return vbs.some((vb) => this.options.cutter.hasChanges(vb));
   }
 
-  /** The bytes of the file's dirty items, and of those that the next flush does not leave. */
+  /** The bytes of all dirty items of the file, and of those that the next flush writes, since it leaves none of them to a later one. */
   dirty(file: FileState): Pick<DirtyBytes, 'bytes' | 'due'> {
     let [bytes, due] = [0, 0];
     for (const vb of file.vbs) {
@@ -64,8 +64,8 @@ export class BatchEncoder {
   }
 
   /**
-   * Takes the changes of each vbucket up to its seqno, all but the rest of a last slice. Returns true, and leaves the others, when the writer
-   * has a batch.
+   * Takes the changes of each vbucket up to its seqno, until those that are left fit in one slice. Returns true when the writer has a full
+   * batch before that: the caller commits the batch and calls again.
    */
   async takeMost(file: FileState, upTo: ReadonlyMap<number, number>): Promise<boolean> {
     const { clock, columns } = this.options;

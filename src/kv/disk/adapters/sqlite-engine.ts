@@ -15,7 +15,7 @@ function localLane(lane: SqliteLane): Lane {
       const act = lane[operation] as (...args: LaneArguments<K>) => LaneResult<K>;
       const result = act.apply(lane, args);
       lane.checkpoint();
-      // Between the pages of a copy other calls run, as they do with a worker.
+      // Between the pages that a compaction copies other calls run, as they do with a worker.
       if (operation === 'copyPage') await new Promise(setImmediate);
       return result;
     },
