@@ -34,7 +34,7 @@ function aPace() {
   return { clock, page, aCommit, isDone: () => isDone };
 }
 
-describe('the pace of a copy', () => {
+describe('the pace at which a compaction copies a file', () => {
   it('rests after a page as long as commits ran during its copy', async () => {
     const { clock, page, aCommit, isDone } = aPace();
     const commits = [aCommit(), aCommit()];

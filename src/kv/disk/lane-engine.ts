@@ -34,7 +34,7 @@ import { Compactions } from './lane-compactions.ts';
 import { type LaneLease, LanePool } from './lane-pool.ts';
 
 const noKey = Buffer.alloc(0);
-/** Where durable writes and reads of the disk alternate, the log would only add its own sync to that of the rows. */
+/** Where durable writes and reads of the disk alternate, the log of cuts would only add its own sync to that of the rows. */
 const unloggedAfterRead = 8;
 
 export type LaneWork = 'write' | 'read' | 'copy';
@@ -53,9 +53,9 @@ export class LaneEngine implements DiskEngine {
   /** By bucket, its current files. Those of buckets in `readFrom` are open in reading lanes. */
   private readonly specs = new Map<string, readonly DataFileSpec[]>();
   private readonly readFrom = new Set<string>();
-  /** Files whose last commits other lanes may not see yet, with the call that makes them readable. */
+  /** Files whose last commits may be only in the log of cuts, which other lanes do not read, with the call that writes that log into rows. */
   private readonly logged = new Map<string, Promise<void> | null>();
-  /** By file, how many of the next urgent commits are written into rows at once, since a read had to wait for the log. */
+  /** By file, how many of the next urgent commits are written into rows at once, since a read had to wait until the log of cuts was in rows. */
   private readonly unloggedLeft = new Map<string, number>();
   private readonly turns = new WeakMap<Lane, CommitTurns>();
   private readonly backfills = new BackfillCalls((bucketUuid, file, requests) =>
@@ -314,7 +314,7 @@ export class LaneEngine implements DiskEngine {
     return left > 0;
   }
 
-  /** Makes the commits so far readable to other lanes. */
+  /** Writes the log of cuts into rows, so that other lanes can read the commits so far. */
   private async writeLogged(bucketUuid: string, file: number): Promise<void> {
     const key = keyOf(bucketUuid, file);
     const present = this.logged.get(key);

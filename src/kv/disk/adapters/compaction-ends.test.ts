@@ -105,7 +105,7 @@ test('a compaction does not begin without room for the copy, and ends when space
   }
 });
 
-test('a copy that is slower than commits reports that, and ends although commits continue', () => {
+test('a compaction that copies more slowly than commits write reports that, and ends although commits continue', () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-outrun-'));
   let now = 0;
   // Each page seems to take long, so that pages stay smaller than commits.

@@ -25,7 +25,7 @@ import { RowWriter } from './row-writer.ts';
 const busyTimeoutMs = 2000;
 /** Size of the write-ahead log (8 MiB) from which a checkpoint is made after an acknowledged commit. */
 const checkpointPages = 1024;
-/** From this size on the checkpoint waits for readers, so that the log can be restarted. */
+/** From this size on the checkpoint waits for readers, so that the write-ahead log can be restarted. */
 const checkpointPagesMax = 8 * checkpointPages;
 
 /** A commit of at most this size that a client waits for goes to the log of cuts. */
@@ -39,9 +39,9 @@ export class DataFile {
   private readonly place: FilePlace;
   private readonly lock: FilePlace | null;
   private counter: CommitCounter | null = null;
-  /** The log with commits that are not in rows yet. Null before the first one. */
+  /** The log of cuts, whose commits are not in rows yet. Null before the first of them. */
   private log: CutLog | null = null;
-  /** The file failed while commits were only in the log: rows lack acknowledged changes. */
+  /** The file failed while commits were only in the log of cuts: rows lack acknowledged changes. */
   private isBehind = false;
   private putCommits!: StatementSync;
   /** Commits since the file was created, as its header says. */
@@ -64,7 +64,7 @@ export class DataFile {
       checkFormat(spec.path);
       checkSpace(spec.path, checkWal(`${spec.path}-wal`));
       const hadWal = hasWal(spec.path);
-      // Before it is opened for writing, which would truncate an unreadable log.
+      // Before it is opened for writing, which would truncate an unreadable write-ahead log.
       if (hadWal) readOnly(spec.path, (db) => checkCommitsOf(spec, headerOf(db), hadWal));
       keepPrivate(spec.path);
       const data = new DataFile(spec);
@@ -112,7 +112,7 @@ export class DataFile {
     if (this.hasLogged) this.transact(() => {});
   }
 
-  /** Whether the log has room for the cuts, and it is certain that they can be written into rows later. */
+  /** Whether the log of cuts has room for these, and it is certain that they can be written into rows later. */
   private mayLog(cuts: Uint8Array): boolean {
     return cuts.length <= loggedBytesMax && this.log?.hasRoom(cuts) !== false && this.writer.accepts(cuts);
   }
@@ -133,7 +133,7 @@ export class DataFile {
     }
   }
 
-  /** Called when no client has waited for a while: frees the log's memory and its file. */
+  /** Called when no client has waited for a while: frees the memory and the file of the log of cuts. */
   releaseLog(): void {
     this.writeLogged();
     if (this.log === null) return;
@@ -142,7 +142,7 @@ export class DataFile {
     removeCutLog(this.spec);
   }
 
-  /** On a full disk the log keeps its commits for the next start. */
+  /** On a full disk the log of cuts keeps its commits for the next start. */
   private writeLoggedUnlessFull(): void {
     try {
       if (!this.isFull) this.writeLogged();
@@ -151,7 +151,7 @@ export class DataFile {
     }
   }
 
-  /** Tries to write the log into the database before the file fails, so that its rows stay readable. */
+  /** Tries to write the log of cuts into the database before the file fails, so that its rows stay readable. */
   private failAfterLog(error: unknown): void {
     try {
       this.writeLogged();
@@ -173,7 +173,7 @@ export class DataFile {
     }
   }
 
-  /** Writes the cuts of the log into rows, then calls `write`, in one transaction. An error gives `cuts` back to the caller. */
+  /** Writes the log of cuts into rows, then calls `write`, in one transaction. An error gives `cuts` back to the caller. */
   private transact<T>(write: () => T, cuts: Uint8Array = new Uint8Array(0)): T {
     this.refuseAfterFailure();
     try {
@@ -205,7 +205,7 @@ export class DataFile {
       if (pages >= this.truncateAtPages) this.truncateWal();
       else if (pages >= checkpointPages) this.walPages('passive');
     } catch (error) {
-      // The log stays unchanged; the next commit tries again.
+      // The write-ahead log stays unchanged; the next commit tries again.
       if (!isSqliteFull(error)) this.fail(error);
     }
   }
@@ -274,7 +274,7 @@ export class DataFile {
       const logged = readCutLog(this.spec, commitsIn(header) ?? 0);
       this.commitsEver = (commitsIn(header) ?? 0) + logged.length;
       this.reader = new PageReader(this.db, monotonicMs);
-      // The rest of a torn commit is removed before the log is appended to.
+      // The rest of a torn commit is removed before the write-ahead log is appended to.
       this.db.exec('pragma wal_checkpoint(truncate)');
       this.putCommits = this.db.prepare(sql.setCommits);
       this.db.exec(`begin immediate; pragma user_version=${formatVersion}`);
@@ -285,7 +285,7 @@ export class DataFile {
       this.db.exec('commit');
       const vbuckets = this.reader.readVbuckets();
       this.writer = new RowWriter(this.db, vbuckets);
-      // To the file itself: if the mark were only in the log, a lost log would leave a file that claims a clean stop.
+      // To the file itself: if the mark were only in the write-ahead log, the loss of that log would leave a file that claims a clean stop.
       this.db.exec('pragma wal_checkpoint(truncate)');
       removeCutLog(this.spec);
       this.counter = new CommitCounter(this.spec.path, this.commitsEver);
@@ -298,7 +298,7 @@ export class DataFile {
     }
   }
 
-  /** Waits for readers. While one in another process does not end, it tries again only after the log has doubled. */
+  /** Waits for readers. While one in another process does not end, it tries again only after the write-ahead log has doubled. */
   private truncateWal(): void {
     const { busy } = this.walPages('truncate');
     this.truncateAtPages = busy === 0 ? checkpointPagesMax : 2 * this.truncateAtPages;
@@ -319,7 +319,7 @@ export class DataFile {
     return header;
   }
 
-  /** Rolls back a commit that found the disk full, and truncates the log. False when that fails too. */
+  /** Rolls back a commit that found the disk full, and truncates the write-ahead log. False when that fails too. */
   private rollBackCommit(): boolean {
     this.isFull = true;
     try {

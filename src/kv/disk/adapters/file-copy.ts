@@ -107,7 +107,7 @@ export class FileCopy {
     this.target = options.target;
     this.monotonicMs = options.monotonicMs;
     this.db = new DatabaseSync(options.target.path);
-    // The new file is not read before it is complete and synced: until then it needs neither log nor locks.
+    // The new file is not read before it is complete and synced: until then it needs neither a write-ahead log nor locks.
     this.db.exec(`pragma main.journal_mode=off; pragma main.synchronous=off; pragma main.locking_mode=exclusive;
       pragma main.cache_size=-${cacheKib}; pragma cell_size_check=on;`);
     this.db.prepare('attach ? as old').run(options.sourcePath);

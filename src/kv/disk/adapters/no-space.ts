@@ -1,10 +1,10 @@
 // Recognizes a disk without space.
 import { statfsSync, statSync } from 'node:fs';
 
-/** For the log and its index, beside what the file grows by. */
+/** For the write-ahead log and its index, beside what the file grows by. */
 const spareBytes = 128 * 1024;
 
-/** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the log. Neither follows a failed fsync. */
+/** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the write-ahead log. Neither follows a failed fsync. */
 export const isSqliteFull = (error: unknown): boolean =>
   [13, 4874].includes((error as { errcode?: number } | null)?.errcode ?? 0);
 
