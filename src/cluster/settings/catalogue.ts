@@ -72,7 +72,8 @@ export const constantFields: readonly { field: string; where: string; value: str
     field: 'isDeveloperPreview, packageVariant',
     where: '`/pools`',
     value: '`false`, `npm`',
-    meaning: 'this version has no preview features, and npm is its only package',
+    meaning:
+      'this version has no preview features; the npm package, the archive and the image have the same value',
   },
   {
     field: 'statusIsStale, masterRequestTimedOut',

@@ -14,13 +14,20 @@ const byHost = 'a running node keeps the addresses that it was started on';
 const unsent = 'the node never sends statistics';
 
 const betweenNodes = [
-  setting('afamily', 'that of `--host`', '`ipv4`, `ipv6`: a family of `--host`', 'live', 'replicas', byHost),
+  setting(
+    'afamily',
+    'that of `--host`',
+    '`ipv4`, `ipv6`: a family of `--host`',
+    'live',
+    'addressFamily',
+    byHost,
+  ),
   setting(
     'afamilyOnly',
     '`false`',
     '`true`, `false`; `true` not with both families',
     'live',
-    'replicas',
+    'addressFamily',
     byHost,
   ),
   setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'effective', encryptedPortDoc),
@@ -198,7 +205,7 @@ export const clusterSettings: readonly SettingGroup[] = [
         'live',
         'index',
       ),
-      setting('redistributeIndexes', '`false`', '`true`, `false`', 'live', 'replicas'),
+      setting('redistributeIndexes', '`false`', '`true`, `false`', 'live', 'spreadIndexes'),
       setting(
         'numReplica',
         '0',

@@ -13,7 +13,10 @@ const effective: Partial<Record<Name, [Effect, string, Change?]>> = {
     'effective',
     'the maximum of connections to the data ports of a node; further ones are closed at once',
   ],
-  system_connections: ['replicas', 'the part of them that is reserved for other nodes'],
+  system_connections: [
+    'reservedConnections',
+    'the part of `max_connections` that is reserved for other nodes',
+  ],
   connection_idle_time: [
     'effective',
     'seconds; 0: no limit. Connections that wait for a reply or have a change stream are not idle',

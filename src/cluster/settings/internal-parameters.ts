@@ -25,7 +25,7 @@ function effectOf(name: string): Effect {
   if (name in notesOfEffective) return 'effective';
   if (name in internalNames) return 'effective';
   if (name.startsWith('xdcr')) return 'kept';
-  return name.startsWith('rebalanceMoves') ? 'replicas' : 'views';
+  return name.startsWith('rebalanceMoves') ? 'compactingRebalance' : 'views';
 }
 
 function noteOfDefault(name: NumberName): string | undefined {

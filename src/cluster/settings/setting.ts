@@ -5,7 +5,10 @@
 export const missingFeatures = {
   views: 'views',
   reprovision: 'automatic reprovisioning',
-  replicas: 'more support of several nodes',
+  addressFamily: 'a change of the IP family of a running node',
+  compactingRebalance: 'compaction between the moves of a rebalance',
+  reservedConnections: 'a reserve of connections for other nodes',
+  spreadIndexes: 'indexes that are distributed over nodes',
   index: 'tuning of the index service',
   search: 'the search service',
   analytics: 'the analytics service',
@@ -16,8 +19,8 @@ export const missingFeatures = {
 export type Effect = 'effective' | 'fixed' | 'kept' | keyof typeof missingFeatures;
 
 /**
- * When a change takes effect: at once, after an automatic restart of the bucket, at the bucket's next start, or never
- * because it is chosen at creation.
+ * When a change takes effect: at once, after an automatic restart of the bucket, at the bucket's next start, or never,
+ * because the value is chosen when the bucket is created, or before the node is provisioned.
  */
 export type Change = 'live' | 'bucket restart' | 'bucket start' | 'creation only' | 'before provisioning';
 
