@@ -1,4 +1,4 @@
-// Refuses requests to a kind of port while too many are in progress, or while the process uses too much memory. Checked before
+// Refuses requests to a kind of port while too many are in progress, or while the cluster manager uses too much memory. Checked before
 // anything else is done for a request.
 import type { Reply } from '#contract/route.ts';
 import type { Random } from '#ports/random.ts';

@@ -1,5 +1,5 @@
 // Random operations on a bucket beside a plain model of it, on each kind of bucket in turn, for a given time:
-// `node test/stress/model.ts [minutes]` with DIVAN_SEED, default 60. The first difference ends the run and is reduced to the shortest sequence.
+// `node test/stress/model.ts [minutes]`, by default 60 minutes, from the seed DIVAN_SEED if it is set. The first difference ends the run and is reduced to the shortest sequence.
 import { bucketKinds, type Tally, tryBucketKind } from '../support/bucket-commands.ts';
 import { printedSeed } from '../support/seed.ts';
 
