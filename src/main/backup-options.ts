@@ -70,7 +70,7 @@ export const restoreOptions = {
   'replace-ttl-with': {
     kind: expiryTime,
     default: 0,
-    doc: 'time of that expiry, such as 2030-01-31T12:00:00Z; 0: never',
+    doc: 'new expiry of the documents that --replace-ttl chooses, such as 2030-01-31T12:00:00Z; 0: never',
   },
   map: {
     kind: kinds.text,
@@ -127,9 +127,9 @@ export const removeOptions = {
 
 export const examineOptions = {
   bucket: { kind: kinds.text, doc: 'bucket of the document', required: true },
-  key: { kind: kinds.text, doc: 'its key', required: true },
-  scope: { kind: kinds.text, default: '_default', doc: 'its scope' },
-  collection: { kind: kinds.text, default: '_default', doc: 'its collection' },
+  key: { kind: kinds.text, doc: 'key of the document', required: true },
+  scope: { kind: kinds.text, default: '_default', doc: 'scope of the document' },
+  collection: { kind: kinds.text, default: '_default', doc: 'collection of the document' },
   ...passphrase,
   json,
 } as const;

@@ -206,7 +206,7 @@ test('stores binary xattr values as prefixed strings and decodes them for the bo
   assert.equal(text.failedStatus, 0xd8);
 });
 
-test('keeps the replaced body if the request also contains the checksum macro', () => {
+test('stores the new body of replaceBodyWithXattr, and its checksum, if the request also contains the checksum macro', () => {
   const doc = aDocumentWithXattrs({ x: '[1]' });
   const outcome = aMutation(doc, [
     [Op.dictUpsert, 's', macro('Mutation.value_crc32c'), xattr | expandMacros],
