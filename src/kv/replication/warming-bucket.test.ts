@@ -29,7 +29,7 @@ test('other members serve the shards of a killed active while its next process l
   all.end();
 });
 
-test('a process that stopped cleanly gets its shards, however long the next one loads', async (t) => {
+test('after a clean stop of a node its next process serves its shards again, however long it loads', async (t) => {
   const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
   const { clock } = all.cluster;
   await all.begin();

@@ -87,7 +87,7 @@ export class VbucketColumns {
     this.dedupeCeiling = floats(count);
   }
 
-  /** Resets a vbucket to that of an empty bucket, except its state, its epoch and its CAS clock. */
+  /** Resets what depends on the documents of a vbucket; keeps its state, its epoch, whether it is served and in sync, its CAS clock, and counters that only grow. */
   clear(vb: number): void {
     for (const column of [
       this.copy,
