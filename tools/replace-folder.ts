@@ -1,4 +1,5 @@
-// Puts a built folder in the place of an older one. Other processes may read the folder meanwhile: it is replaced at once.
+// Puts a built folder in the place of an older one. Other processes may read the folder meanwhile: it is
+// missing only between two renames.
 import { existsSync, renameSync, rmSync } from 'node:fs';
 
 /** `isThere` says whether `target` has the wanted content: another process may have built the same meanwhile. */

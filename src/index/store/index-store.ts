@@ -94,8 +94,8 @@ export interface Page {
   /** The caller reads no other page of the same snapshot. */
   readonly isOnly?: boolean;
   /**
-   * How often the index had been committed when such a page was requested: those with one number may share a snapshot. Absent: it shows the
-   * newest.
+   * With `isOnly`: how often the index had been committed when the page was requested. Pages with the same number may share a snapshot. Absent: the
+   * page shows the newest snapshot.
    */
   readonly commits?: number | undefined;
   /** The keys of the rows may be empty, except that of the last row if the page is full and others may follow. */

@@ -244,7 +244,7 @@ export class StatementChoice {
     throw new LongPlanNeededError(() => this.planLong(text, context));
   }
 
-  /** Definitions may change between the steps. */
+  /** Definitions may change between the steps: `prepare` uses the plan only while `planRevision` is what it was before the first. */
   private *planLong(text: string, context: PrepareContext): WorkSteps<PreparedStatement> {
     const revision = this.parts.planRevision;
     const prepared = yield* this.engine.prepareSteps(text, context);

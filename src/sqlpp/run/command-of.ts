@@ -1,4 +1,4 @@
-// Converts statements that the query service runs to commands with resolved names.
+// Converts statements that the query service runs itself, without a plan of the engine, to commands with resolved names.
 import { type KeyspaceName, scopeKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { freeName } from '../plan/free-names.ts';
@@ -15,7 +15,7 @@ interface ResolvedCommand {
   readonly privileges: readonly Privilege[];
 }
 
-/** Statements that the query service runs. */
+/** Statements that the query service runs itself. */
 type ServiceStatement = Exclude<
   PlainStatement,
   {

@@ -40,7 +40,7 @@ export function prepareStatement(text: string, context: PrepareContext): Prepare
   return resultOf(prepareSteps(text, context));
 }
 
-/** Prepares a long statement in steps, of which no part of the context may change the result. */
+/** Prepares a long statement in steps. Definitions may change between the steps: the caller then prepares the statement again. */
 export function* prepareSteps(text: string, context: PrepareContext): WorkSteps<PreparedStatement> {
   const tree = yield* parseSteps(text);
   yield;
