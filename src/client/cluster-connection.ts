@@ -55,7 +55,7 @@ export class ClusterConnection implements RequestSender {
     this.attempt(request, take, 0);
   }
 
-  /** Sends to this node, even if the map has the vbucket on another one. */
+  /** Sends to the given node, even if the map has the vbucket on another one. */
   sendTo(node: string, request: RequestParts, take: TakeReply): void {
     if (this.hasEnded) take(null);
     else this.connectionTo(node).send(request, take);
