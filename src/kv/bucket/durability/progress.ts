@@ -91,7 +91,7 @@ export class VbucketProgress {
     return this.sets.size(vb) > 1 && this.sets.seqno(vb) >= seqno;
   }
 
-  /** How many members the in-sync set needs for durable writes: more than half of the configured copies, the active included. */
+  /** How many members the in-sync set needs for durable writes: more than half of the active and the configured copies. */
   get majority(): number {
     return Math.floor((this.rules.replicaNumber + 1) / 2) + 1;
   }
