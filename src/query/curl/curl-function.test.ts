@@ -244,6 +244,13 @@ test('a look-up counts until it answers, also when its call has ended', async ()
   await assert.rejects(later, isError(/the connection failed: ENOTFOUND/));
 });
 
+test('a limited number of calls waits for one look-up', () => {
+  const lookups = new Lookups(() => {});
+  const errors: (string | undefined)[] = [];
+  for (let i = 0; i < 65; i++) lookups.find('a.invalid', (error) => errors.push(error?.message));
+  assert.deepEqual(errors, ['more than 64 calls wait for the address of a.invalid']);
+});
+
 test('certificates are verified', async () => {
   const address = `https://localhost:${portOf(secure)}/echo`;
   const refuses = (): boolean => false;

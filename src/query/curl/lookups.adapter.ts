@@ -28,10 +28,11 @@ export class Lookups {
   /** Calls for the same name share one look-up. `done` gets a CurlError above a limit. */
   find(name: string, done: Done): void {
     const waiters = this.waiting.get(name);
-    if (waiters !== undefined && waiters.length < lookupWaitersMax) waiters.push(done);
-    else if (waiters !== undefined || this.waiting.size >= lookupsMax)
+    if (waiters === undefined && this.waiting.size < lookupsMax) this.start(name, [done]);
+    else if (waiters === undefined)
       done(new CurlError(`more than ${lookupsMax} look-ups of names run at the same time`), []);
-    else this.start(name, [done]);
+    else if (waiters.length < lookupWaitersMax) waiters.push(done);
+    else done(new CurlError(`more than ${lookupWaitersMax} calls wait for the address of ${name}`), []);
   }
 
   private start(name: string, waiters: Done[]): void {
