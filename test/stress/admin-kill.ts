@@ -1,6 +1,6 @@
 // Kills a node with SIGKILL while administrators work (create, change, flush and delete buckets, scopes and collections, users and
 // their passwords, settings, certificates, compactions), while it starts and while it stops, repeatedly on one data folder. After
-// each restart acknowledged changes exist, interrupted ones exist completely or not at all, and no files are left over. `node test/stress/admin-kill.ts [rounds]` with DIVAN_SEED, default 50.
+// each restart acknowledged changes exist, interrupted ones exist completely or not at all, and no files are left over. `node test/stress/admin-kill.ts [rounds]`, by default 50, from the seed DIVAN_SEED if it is set.
 import assert from 'node:assert/strict';
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 // Kills a cloud with SIGKILL at random points while clusters are created and deleted, repeatedly on one data folder, and checks
 // that it reaches the desired state: every acknowledged cluster exists once, with one process that survives the kills, and nothing
-// of deleted ones is left. `node test/stress/cloud-kill.ts [kills]` with DIVAN_SEED, default 30.
+// of deleted ones is left. `node test/stress/cloud-kill.ts [kills]`, by default 30, from the seed DIVAN_SEED if it is set.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';

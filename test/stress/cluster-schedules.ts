@@ -1,4 +1,4 @@
-// Random schedules of a whole cluster in one process: `node test/stress/cluster-schedules.ts [schedules]` with DIVAN_SEED, default 1,000. Each
+// Random schedules of a whole cluster in one process: `node test/stress/cluster-schedules.ts [schedules]`, by default 1,000, from the seed DIVAN_SEED if it is set. Each
 // schedule has its own seed: the first one is printed, the others follow it. A seed whose schedule contradicts the rules is
 // repeated by `DIVAN_SEED=… node test/stress/cluster-schedules.ts 1`.
 import { runSchedule } from '../support/schedule.ts';
