@@ -45,7 +45,7 @@ export const backupRefusals = defineRefusals('backup', {
   ),
   planExists: declared(
     400,
-    '{"status":400,"msg":"plan {name} exists"}',
+    '{"status":400,"msg":"a plan with the name {name} exists"}',
     (name) => `a plan with the name ${name} exists`,
   ),
   planPredefined: declared(
@@ -65,7 +65,7 @@ export const backupRefusals = defineRefusals('backup', {
   ),
   repositoryExists: declared(
     400,
-    '{"status":400,"msg":"repository `{id}` exists"}',
+    '{"status":400,"msg":"a repository with the id `{id}` exists"}',
     (id) => `a repository with the id \`${id}\` exists`,
   ),
   bucketNotFound: declared(

@@ -95,7 +95,7 @@ test('under load the active writes what was acknowledged as soon as a silent mem
       await clock.run(5);
     }
   };
-  // Until shortly after a flush that wrote the shared changes, too: the next such flush is almost two seconds away.
+  // Until shortly after a flush that also wrote the changes that the copy has in memory: the next such flush is almost two seconds away.
   await storeFor(2_050);
   links.cut('a', 'b');
   links.cut('b', 'a');
