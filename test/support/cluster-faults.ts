@@ -21,8 +21,8 @@ export type Fault = (scene: FaultScene) => Promise<() => Promise<void>>;
 
 const anyNode = (random: Random): number => random(clusterSize);
 /**
- * Not a founder, which has the configuration: another node cannot fail it over, and after its configuration was restored to an older state
- * the others no longer follow it.
+ * Not a founder, which has the configuration: without `allowUnsafe` another node cannot fail it over, and after its configuration was restored
+ * to an older state the others no longer follow it.
  */
 const anyFollower = ({ random, cluster }: FaultScene): number =>
   cluster.natsServers.length > 0 ? anyNode(random) : 1 + random(clusterSize - 1);
