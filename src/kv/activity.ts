@@ -108,7 +108,7 @@ export interface EngineActivity {
   tombstones: number;
   /** Changes queued for the flusher since the start. */
   queued: number;
-  /** Writes refused for lack of memory. */
+  /** Writes refused with a temporary failure: memory had no room, or too many bytes of the vbucket waited for the disk. */
   memoryRefusals: number;
   /** Commits to disk that failed. */
   failedCommits: number;

@@ -2,7 +2,7 @@
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { KvDesired } from '#kv/admin.ts';
 
-/** Null while this node is the only one. */
+/** Null while this node is the only one, or has no certificate for connections to the others: its services then use its own data port only. */
 export function clusterLayoutOf({ buckets, cluster }: KvDesired): ClusterLayout | null {
   if (cluster === undefined || cluster.tls === null) return null;
   const { self, peers, tls } = cluster;

@@ -338,7 +338,7 @@ async function setUp(start: FirstStart, administrator: Credentials | null, folde
 async function checkCredentials(target: RestTarget): Promise<void> {
   if ((await rest(target, 'GET', '/pools/default/buckets')).status !== 401) return;
   throw new Error(
-    'it began with another --username or --password; give those, or none to continue without the init file',
+    'it began with another --username or --password; give those, or start "divan node" without --username, --password, --bucket and --init',
   );
 }
 

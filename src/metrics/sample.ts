@@ -61,6 +61,6 @@ export interface MetricsStore {
   append(timeMs: number, samples: Iterable<FlatSample>): void;
   /** Reads the series that match all conditions and have samples in the interval (both ends included). */
   select(matchers: readonly Matcher[], fromMs: number, toMs: number): Promise<Selection>;
-  /** The same for the last minutes, which are sampled every second and kept in memory only. */
+  /** As `select`, for the last minutes, which are kept in memory: sampled every second while clients work or read them, else every ten seconds. */
   recent(matchers: readonly Matcher[], fromMs: number, toMs: number): readonly Series[];
 }

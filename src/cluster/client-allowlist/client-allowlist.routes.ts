@@ -1,4 +1,5 @@
-// Handlers of the allowlist. A list without the address of its sender is refused, since the sender could not undo it.
+// Handlers of the allowlist. A list without the address of its sender is refused, since the sender could not undo it; on a node with
+// --operator-address, which is always admitted, the operator can.
 
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { ClientGate } from '#ports/client-gate.ts';
@@ -39,7 +40,7 @@ function lockedOut(
   { entries }: { entries: string[] },
   context: Context,
 ): string | null {
-  if (allowlist.hasOperator) return null;
+  if (allowlist.hasOperatorAddress) return null;
   const gate = new ClientGate();
   gate.admitOnly(entries);
   if (gate.admits(context.remoteAddress)) return null;

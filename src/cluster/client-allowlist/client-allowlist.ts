@@ -48,7 +48,7 @@ export class ClientAllowlist implements ChangeNotifier {
     return [...(entries ?? []), operatorEntry(this.#operatorAddress)];
   }
 
-  get hasOperator(): boolean {
+  get hasOperatorAddress(): boolean {
     return this.#operatorAddress !== undefined;
   }
 

@@ -61,8 +61,9 @@ export interface MeasuredBucket {
   warmUp: WarmUpFigures | null;
   /** The part of the memory in use that document headers and the key index take. */
   metaBytes: number;
-  /** Writes refused for lack of memory and failed commits, since the bucket started. */
+  /** Since the bucket started: writes refused with a temporary failure, since memory had no room or too many bytes of the vbucket waited for the disk. */
   memoryRefusals: number;
+  /** Since the bucket started: commits to disk that failed. */
   failedCommits: number;
   /** Writes of other nodes with a time too far ahead of this node's clock, since the bucket started. */
   writesAheadOfClock: number;

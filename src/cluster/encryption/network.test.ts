@@ -97,7 +97,7 @@ describe('the network between nodes', () => {
     assert.deepEqual(await node(), [false, [unencrypted]]);
   });
 
-  it('adapts to the addresses of a start, and writes nothing if they allow the whole network', async () => {
+  it('adapts to the addresses of a start, and writes nothing if the stored network fits them', async () => {
     const { post, store, manager } = await aNetwork();
     await post('setupNetConfig', { afamilyOnly: 'true', nodeEncryption: 'on' });
     await manager.stop();

@@ -89,7 +89,7 @@ describe('the rebalancer', () => {
     assert.ok(!(await state()).nodes.some(({ uuid }) => uuid === 'a'));
   });
 
-  it('marks the nodes that it made active as newly active until a rebalance has completed', async () => {
+  it('keeps the mark of newly active nodes until a rebalance has completed', async () => {
     const { orchestrator, change, untilEnded, state, down } = await cluster('a b c', 'a b');
     await orchestrator(1);
     const nodes = (await state()).nodes.map((node) =>

@@ -1,6 +1,6 @@
 // Messages to and from data services of version 0.2, so that a cluster can be upgraded node by node: four bytes of length, two bytes of
-// header length, a header in JSON, and for batches the changes. The first message of every connection has this form; it says whether
-// its sender reads the present one.
+// header length, a header in JSON, and for batches the changes. This version sends the first message of every connection in this form, too;
+// that message says whether its sender reads the present one.
 import { assert } from '#base/assert.ts';
 import type { DecodedFrame } from './frame-decoder.ts';
 import {
@@ -19,7 +19,7 @@ const headerBytesMax = 0xffff;
 const braceCode = 0x7b;
 const noBytes = Buffer.alloc(0);
 
-/** Whether a first frame has the form of 0.2: in the present form its text begins a byte earlier. */
+/** Whether a first frame has the form of 0.2; one in the present form, whose text begins a byte earlier, is read as well. */
 export const isEarlierFrame = (bytes: Buffer, start: number): boolean =>
   bytes[start + headerAt] === braceCode;
 

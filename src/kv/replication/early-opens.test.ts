@@ -29,7 +29,7 @@ test('early requests of a bucket are returned once, except those that were answe
   assert.deepEqual([shardsIn(early), shardsIn(early, 'other')], [[], []]);
 });
 
-test('a request is not returned once its active has asked again, even if it was put back', async () => {
+test('a request is not returned after a second, when its active asks again, even if it was put back meanwhile', async () => {
   const clock = new SimulatedClock();
   const early = new EarlyOpens(clock);
   early.add('a', anOpen(0));

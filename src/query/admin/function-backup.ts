@@ -109,7 +109,7 @@ interface Scoped {
   readonly scope: FunctionScope;
 }
 
-/** Selects global functions and libraries; for a bucket, those in the scopes that the request names. */
+/** Selects global functions and libraries; for a bucket, those in the scopes that `include` and `exclude` leave: in all without either. */
 function choiceOf(bucket: string | null, parameters: URLSearchParams): (item: Scoped) => boolean {
   const isWanted = scopeFilter(parameters);
   return ({ scope }) => (scope === null) === (bucket === null) && (scope === null || isWanted(scope.scope));

@@ -64,7 +64,7 @@ function codeOf(body: string): string {
   return body;
 }
 
-/** Libraries that the caller may not read are left out, unless it asks for them. */
+/** Lists the libraries that the caller may read. A request for one scope without the right is refused. */
 function listed(
   service: QueryParts,
   session: Session,

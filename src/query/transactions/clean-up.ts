@@ -1,4 +1,5 @@
-// Cleans up lost attempts: applies the staged changes of committed ones and rolls back all others.
+// Cleans up lost attempts: applies the staged changes of committed ones and removes those of aborted ones. Of pending ones only the entry in the
+// record is removed.
 import type { StoreRequest } from '#client/bucket-client.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { durabilityOf, type RecordedAttempt, type RecordedDocument } from './attempt-json.ts';

@@ -234,7 +234,7 @@ function negation(key: Expression, of: Expression): Sarg | undefined {
   return undefined;
 }
 
-/** The intersection. If two bounds of one side cannot be compared at planning, it keeps the first, and the result is wider. */
+/** The intersection. Of two bounds of one side, except NULL, it keeps the first without comparing them, so that the result may be wider. */
 function intersect(a: Sarg, b: Sarg): Sarg {
   if (a.ranges.length === 1 && isEverything(a.ranges[0] as PlanRange)) return b;
   if (b.ranges.length === 1 && isEverything(b.ranges[0] as PlanRange)) return a;

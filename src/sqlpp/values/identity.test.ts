@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { identityOf } from './identity.ts';
+import { Binary } from './value.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -17,4 +18,10 @@ test('texts of values take no more memory than their characters and a head', () 
   const bytes = (process.memoryUsage().heapUsed - before) / count;
   assert.equal(new Set(texts).size, count);
   assert.ok(bytes < 150, `${bytes} bytes for each text of ${texts[0]?.length} characters`);
+});
+
+test('binary values in an array have a text of their own each', () => {
+  const binary = (text: string) => new Binary(Buffer.from(text));
+  assert.notEqual(identityOf([binary('a'), binary('b')]), identityOf([binary('abb')]));
+  assert.equal(identityOf([binary('a'), binary('b')]), identityOf([binary('a'), binary('b')]));
 });

@@ -26,15 +26,16 @@ export function identityOf(value: Value): string {
 
   function append(part: Value): void {
     if (typeof part === 'string') {
-      // The length prefix delimits the string.
+      // The length in front delimits strings, and binary values below.
       text += `"${part.length}:${part}`;
     } else if (part instanceof RawJson) append(resolve(part));
     else if (Array.isArray(part)) {
       text += '[';
       for (const item of part as readonly Value[]) append(item);
       text += ']';
-    } else if (part instanceof Binary) text += `b${Buffer.from(part.bytes).toString('latin1')}`;
-    else if (typeof part === 'object' && part !== null) appendObject(part as ValueObject);
+    } else if (part instanceof Binary) {
+      text += `b${part.bytes.length}:${Buffer.from(part.bytes).toString('latin1')}`;
+    } else if (typeof part === 'object' && part !== null) appendObject(part as ValueObject);
     else if (typeof part === 'number') text += `${part === 0 ? '0' : numberText(part)},`;
     else text += `${identityOf(part)},`;
   }

@@ -86,7 +86,7 @@ export class MemoryDocuments implements Documents {
     return this.options.keeper.usedBytes;
   }
 
-  /** Writes refused for lack of memory. */
+  /** Writes refused with a temporary failure: memory had no room, or too many bytes of the vbucket waited for the disk. */
   get memoryRefusals(): number {
     return this.room.refusals;
   }

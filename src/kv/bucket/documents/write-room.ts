@@ -18,7 +18,7 @@ export interface WriteRoomOptions {
 }
 
 export class WriteRoom {
-  /** Writes refused for lack of memory. */
+  /** Writes refused with a temporary failure: memory had no room, or too many bytes of the vbucket waited for the disk. */
   refusals = 0;
   private readonly rules: BucketRules;
   private readonly vbuckets: Vbuckets;
@@ -45,7 +45,7 @@ export class WriteRoom {
     return Status.temporaryFailure;
   }
 
-  /** Whether memory has no room for the draft. */
+  /** Whether memory has no room for the draft, or too many bytes of its vbucket wait for the disk. */
   isExceededBy(position: ItemPosition, draft: Draft): boolean {
     const { columns } = this.vbuckets;
     if ((columns.dirtyBytes[position.vb] as number) > dirtyBytesPerVbucketMax) return true;
