@@ -2,8 +2,9 @@
 
 const recordPattern = /^_txn:(?:client-record|atr-\d{1,4}-#[0-9a-f]+)$/;
 
-export const transactionPrefix = Buffer.from('_txn:');
+const prefix = '_txn:';
+export const transactionPrefix = Buffer.from(prefix);
 
 /** Whether the key is that of a record of attempts or of clients. Records of today's SDKs are not JSON; those of the first were. */
 export const isTransactionRecordKey = (key: string): boolean =>
-  key.startsWith('_txn:') && recordPattern.test(key);
+  key.startsWith(prefix) && recordPattern.test(key);

@@ -2,7 +2,7 @@
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
-import type { MappedName, NameMap } from './name-map.ts';
+import { type MappedName, type NameMap, pathOf } from './name-map.ts';
 
 /** Where the documents of one bucket of the backup go. */
 export interface Destinations {
@@ -86,6 +86,3 @@ async function prepareBucket(
 
 export const missingBucket = (name: string): ArchiveError =>
   new ArchiveError(`the node has no bucket "${name}"; create it, or leave out --create-buckets=false`);
-
-export const pathOf = ({ bucket, scope, collection }: MappedName): string =>
-  `${bucket}.${scope}.${collection}`;

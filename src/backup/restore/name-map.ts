@@ -35,8 +35,8 @@ export class NameMap {
     const sources = new Map<string, string>();
     for (const { name: bucket, collections } of buckets)
       for (const { scope, name: collection } of collections) {
-        const target = pathText(this.targetOf({ bucket, scope, collection }));
-        const source = pathText({ bucket, scope, collection });
+        const target = pathOf(this.targetOf({ bucket, scope, collection }));
+        const source = pathOf({ bucket, scope, collection });
         const other = sources.get(target);
         if (other !== undefined)
           throw new ArchiveError(
@@ -66,7 +66,8 @@ export class NameMap {
   }
 }
 
-const pathText = ({ bucket, scope, collection }: MappedName): string => `${bucket}.${scope}.${collection}`;
+export const pathOf = ({ bucket, scope, collection }: MappedName): string =>
+  `${bucket}.${scope}.${collection}`;
 
 const pathsOf = ({ name, scopes, collections }: BucketRecord): Path[] => [
   [name],

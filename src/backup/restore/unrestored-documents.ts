@@ -1,8 +1,7 @@
 // Counts what a restore does not write, since the target lacks its collection and cannot create it.
 import { type Frame, FrameKind } from '../format/frame.ts';
 import type { BucketRecord } from '../format/manifest.ts';
-import { pathOf } from './definitions.ts';
-import type { MappedName } from './name-map.ts';
+import { type MappedName, pathOf } from './name-map.ts';
 
 export class UnrestoredDocuments {
   total = 0;

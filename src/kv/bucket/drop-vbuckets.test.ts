@@ -32,6 +32,9 @@ const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
     replicas: [],
   }));
 
+const start = (disk: DiskEngine, state: ShardSpec['state']): Promise<BucketUnderTest> =>
+  new BucketUnderTest({ storage: { disk, files }, manifest, rules, shards: shards(state, 1) }).start();
+
 async function untilIdle(b: BucketUnderTest): Promise<void> {
   for (let i = 0; i < 40; i++) {
     b.tick(25);
@@ -105,13 +108,6 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
 test('a vbucket that the disk does not remove stays as it is, after a restart too, and can be removed later', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
-  const start = (used: DiskEngine, state: ShardSpec['state']) =>
-    new BucketUnderTest({
-      storage: { disk: used, files },
-      manifest,
-      rules,
-      shards: shards(state, 1),
-    }).start();
   const b = await start(engine, 'active');
   fill(b, 'v');
   await untilIdle(b);
@@ -136,14 +132,7 @@ test('a vbucket that the disk does not remove stays as it is, after a restart to
 
 test('a vbucket is not removed while its last changes wait for disk space, and does not come back', async () => {
   const disk = new MemoryDisk();
-  const start = (state: ShardSpec['state']) =>
-    new BucketUnderTest({
-      storage: { disk: disk.engine(), files },
-      manifest,
-      rules,
-      shards: shards(state, 1),
-    }).start();
-  const b = await start('active');
+  const b = await start(disk.engine(), 'active');
   await untilIdle(b);
   disk.isFull = true;
   fill(b, 'v');
@@ -158,7 +147,7 @@ test('a vbucket is not removed while its last changes wait for disk space, and d
   await dropping;
   await untilIdle(b);
   await b.bucket.stop();
-  const again = await start('dead');
+  const again = await start(disk.engine(), 'dead');
   const { epoch, highSeqno } = again.bucket.columns;
   assert.deepEqual([highSeqno[droppedVbucket], epoch[droppedVbucket]], [0, 2]);
   await again.bucket.stop();
@@ -167,12 +156,7 @@ test('a vbucket is not removed while its last changes wait for disk space, and d
 test('a bucket that stops ends its removals first, so that none of them uses the disk engine afterwards', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
-  const b = await new BucketUnderTest({
-    storage: { disk: engine, files },
-    manifest,
-    rules,
-    shards: shards('active', 1),
-  }).start();
+  const b = await start(engine, 'active');
   fill(b, 'v');
   await untilIdle(b);
   const gate = deferred<void>();
@@ -198,12 +182,7 @@ test('a bucket that stops ends its removals first, so that none of them uses the
 
 test('a removal begins after the state writes under way: their states would bring the vbucket back without documents', async () => {
   const engine = new MemoryDisk().engine();
-  const b = await new BucketUnderTest({
-    storage: { disk: engine, files },
-    manifest,
-    rules,
-    shards: shards('active', 1),
-  }).start();
+  const b = await start(engine, 'active');
   fill(b, 'v');
   await untilIdle(b);
   await b.bucket.followShards(shards('dead', 2));

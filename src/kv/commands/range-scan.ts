@@ -4,6 +4,7 @@ import { collectionIdBytes, writeCollectionId as writeLeb128 } from '#wire/colle
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { type DocumentResult, notResident, type StoredDocument } from '../data/documents.ts';
+import { holdFrame } from '../dispatch/delayed-reply.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { durationOf, replyValue, writeSeqno } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
@@ -183,9 +184,8 @@ function endScan({ bucket }: Request, scan: Scan, status: CommandResult): Comman
 
 /** Sends the items that are ready and continues the scan once the next items are read from disk. */
 function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
-  const { connection, documents, frame } = request;
-  const heldReply = connection.holdReply(request, false);
-  heldReply.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  const { documents } = request;
+  const heldReply = holdFrame(request, false);
   clearReadAhead(scan);
   const read = (index: number, finish: (status: Status) => void): void =>
     documents.readStored((found) => {

@@ -5,6 +5,7 @@ import { Privilege } from '../admin.ts';
 import type { EventProgress } from '../data/change-source.ts';
 import type { Documents } from '../data/documents.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
+import { holdFrame } from '../dispatch/delayed-reply.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { beginReply, replyValue, writeSeqno } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
@@ -66,9 +67,7 @@ export function getAllVbSeqnos(request: Request): CommandResult {
 
 /** Runs the request again once the events are recorded: its collection may have been dropped meanwhile. */
 function whenRecorded(request: Request, events: EventProgress): Outcome {
-  const { connection, frame } = request;
-  const heldReply = connection.holdReply(request, true);
-  heldReply.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  const heldReply = holdFrame(request, true);
   events.whenRecordedOrAfter(eventsLimitMs, () => heldReply.resolve(Status.success));
   return Outcome.later;
 }

@@ -30,15 +30,22 @@ export function holdForDurability(request: Request, replyStart: number): void {
   result.pending = 0;
 }
 
+/** Holds the reply to a request, whose frame runs again when the reply is resolved. */
+export function holdFrame(request: Request, isOrdered: boolean): HeldReply {
+  const { connection, frame } = request;
+  const heldReply = connection.holdReply(request, isOrdered);
+  heldReply.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  return heldReply;
+}
+
 /** Holds the frame until its document is read from disk. What the first run wrote after `outputEnd`, and its counts, are undone. */
 export function holdForDisk(request: Request, outputEnd: number): AfterFrame {
-  const { resumed, connection, counters, documents, environment, frame, output } = request;
+  const { resumed, counters, documents, environment, output } = request;
   output.rewind(outputEnd);
   counters.gets = request.getsBefore;
   const nowMs = environment.clock.monotonicMs();
   if (resumed && !mayFetchAgain(resumed, nowMs)) return refuseForNow(request);
-  const heldReply = connection.holdReply(request, !mayBeOvertaken(request));
-  heldReply.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  const heldReply = holdFrame(request, !mayBeOvertaken(request));
   heldReply.found = request.found;
   request.found = null;
   heldReply.sinceMs = resumed && resumed.sinceMs >= 0 ? resumed.sinceMs : nowMs;

@@ -21,14 +21,20 @@ import { type DataLimits, TransactionData } from './transaction-data.ts';
 import { TransactionDocuments } from './transaction-documents.ts';
 import { commit, type EndingParts, otherAttemptsOf, rollback } from './transaction-end.ts';
 
-/** Sends a number of requests and half of the next one, then fails. */
+/** Sends a number of requests and, if asked for, half of the next one, then fails. */
 class BreakingData extends TransactionData {
   private left: number;
   private readonly sendsHalf: boolean;
-  private readonly failure: Error;
+  private readonly failure: Error | number;
   sent = 0;
 
-  constructor(parts: Parts, left: number, sendsHalf: boolean, failure = new Error('the process ended')) {
+  /** `failure`: an error, or the status with which requests are refused. */
+  constructor(
+    parts: Parts,
+    left: number,
+    sendsHalf: boolean,
+    failure: Error | number = new Error('the process ended'),
+  ) {
     super(parts.clients, parts.keyspaces, realClock);
     this.left = left;
     this.sendsHalf = sendsHalf;
@@ -44,26 +50,9 @@ class BreakingData extends TransactionData {
     if (this.left-- > 0) return await super.store(keyspace, requests, limits);
     if (this.left === -1 && this.sendsHalf && requests.length > 1)
       await super.store(keyspace, requests.slice(0, Math.ceil(requests.length / 2)), limits);
-    throw this.failure;
-  }
-}
-
-/** Refuses all requests after a number of them. */
-class RefusingData extends TransactionData {
-  private left: number;
-
-  constructor(parts: Parts, left: number) {
-    super(parts.clients, parts.keyspaces, realClock);
-    this.left = left;
-  }
-
-  override async store(
-    keyspace: Keyspace,
-    requests: readonly StoreRequest[],
-    limits: DataLimits,
-  ): Promise<StoreReply[]> {
-    if (this.left-- > 0) return await super.store(keyspace, requests, limits);
-    return requests.map(() => ({ status: Status.syncWriteInProgress, cas: 0n, token: null, failedPart: 0 }));
+    const { failure } = this;
+    if (typeof failure !== 'number') throw failure;
+    return requests.map(() => ({ status: failure, cas: 0n, token: null, failedPart: 0 }));
   }
 }
 
@@ -132,7 +121,7 @@ describe('a commit that crashes', () => {
     const outcomes = new Set<string>();
     for (let left = 0; left < all; left++) {
       await prepareDocuments(collection, `refused ${left}`);
-      const data = new RefusingData(parts, left);
+      const data = new BreakingData(parts, left, false, Status.syncWriteInProgress);
       const transaction = new Transaction(startOf(), { ...realClock, monotonicMs: () => 0 });
       await change(data, transaction, parts.keyspace, `refused ${left}`);
       await commit(transaction, partsOver(data)).then(

@@ -81,34 +81,33 @@ export class BatchEncoder {
 
   /** Takes the states of these vbuckets. `withChanges`: and all of their dirty items, in one turn. */
   takeStates(file: FileState, vbs: Iterable<number>, withChanges: boolean): void {
-    const { cutter } = this.options;
-    const take = (vb: number): number =>
-      withChanges ? cutter.take(vb, file.writer, Infinity) : cutter.takeState(vb, file.writer);
-    for (const vb of vbs) file.ends.push({ vb, seqno: take(vb) });
+    for (const vb of vbs)
+      if (withChanges) this.takeChanges(file, vb, Infinity);
+      else file.ends.push({ vb, seqno: this.options.cutter.takeState(vb, file.writer) });
   }
 
   private dirtyBytesOf(vbs: readonly number[]): number {
     return vbs.reduce((sum, vb) => sum + (this.options.columns.dirtyBytes[vb] as number), 0);
   }
 
-  private takeSliceOf({ ends, writer }: FileState, vbs: readonly number[]): void {
-    const { cutter } = this.options;
+  private takeSliceOf(file: FileState, vbs: readonly number[]): void {
+    const { writer } = file;
     const limitBytes = writer.bytes + sliceBytes;
     for (const vb of vbs) {
       if (writer.bytes >= limitBytes) return;
-      if (cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
+      if (this.options.cutter.hasChanges(vb)) this.takeChanges(file, vb, limitBytes);
     }
   }
 
   /** Encodes until the batch has `limitBytes` or `left` vbuckets were visited. Returns how many are left. */
   private takeSlice(file: FileState, left: number, limitBytes: number): number {
     const { cutter } = this.options;
-    const { ends, vbs, writer } = file;
+    const { vbs, writer } = file;
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const vb = vbs[file.cursor] as number;
       const isWritten = !this.leaves(file, vb);
-      if (isWritten && cutter.hasChanges(vb)) ends.push({ vb, seqno: cutter.take(vb, writer, limitBytes) });
+      if (isWritten && cutter.hasChanges(vb)) this.takeChanges(file, vb, limitBytes);
       // A vbucket that was cut short continues in the next slice, or batch.
       if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
       file.cursor = (file.cursor + 1) % vbs.length;
@@ -116,6 +115,10 @@ export class BatchEncoder {
       remaining--;
     }
     return remaining;
+  }
+
+  private takeChanges({ ends, writer }: FileState, vb: number, limitBytes: number): void {
+    ends.push({ vb, seqno: this.options.cutter.take(vb, writer, limitBytes) });
   }
 
   private leaves({ leavesShared }: FileState, vb: number): boolean {

@@ -68,7 +68,7 @@ export class VbucketRollbacks {
    * @throws Error when the disk does not take it, or memory has no room: the vbucket must be dropped.
    */
   rollBack(above: RowsAbove, versions: ReplacingVersions): Promise<boolean> {
-    const done = this.rollBackBehind(this.options.statesWritten(), above, versions);
+    const done = this.rollBackBehindStates(above, versions);
     const ended: Promise<void> = done.then(
       () => this.end(ended),
       () => this.end(ended),
@@ -78,12 +78,8 @@ export class VbucketRollbacks {
   }
 
   /** Behind the writes of states under way: otherwise the state before the rollback could reach the disk after it. */
-  private async rollBackBehind(
-    statesWritten: Promise<unknown>,
-    above: RowsAbove,
-    versions: ReplacingVersions,
-  ): Promise<boolean> {
-    await statesWritten;
+  private async rollBackBehindStates(above: RowsAbove, versions: ReplacingVersions): Promise<boolean> {
+    await this.options.statesWritten();
     const { columns } = this.options.vbuckets;
     const { highSeqno, seqno, vb } = above;
     const isCopy = columns.state[vb] !== VbucketState.active;
