@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { promiseMsMax } from '../src/kv/admin.ts';
 import { freePort } from '../test/support/free-port.ts';
-import { joinNodes, rebalance } from '../test/support/join-nodes.ts';
+import { addNode, joinNodes, rebalance } from '../test/support/join-nodes.ts';
 import { natsServerPath, natsVersionOf } from '../test/support/nats-binary.ts';
 import { NatsCluster } from '../test/support/nats-servers.ts';
 import { NodeProcess } from '../test/support/node-process.ts';
@@ -240,9 +240,6 @@ async function rebalancedUnderWrites(
     await writers.stop();
   }
 }
-
-const addNode = (first: NodeProcess, node: NodeProcess): Promise<void> =>
-  post(first, '/controller/addNode', { hostname: node.ready.node.rest, user: '', password: '' });
 
 /** Resolves once the node is active for no vbucket. */
 async function untilServesNone(first: NodeProcess, node: NodeProcess): Promise<void> {

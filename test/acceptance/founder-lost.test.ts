@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Collection, connect, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies } from '../support/cluster-copies.ts';
+import { addNode } from '../support/join-nodes.ts';
 import { administrator, eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const waitLimitMs = 240_000;
@@ -93,8 +94,7 @@ test('a member takes over the configuration of a founder that was killed, and no
   const unprovisioned = { unprovisioned: true, args: ['--services', 'kv'] };
   await using second = await NodeProcess.start(unprovisioned);
   await using third = await NodeProcess.start(unprovisioned);
-  for (const { ready } of [second, third])
-    await post(first, '/controller/addNode', { hostname: ready.node.rest, user: '', password: '' });
+  for (const node of [second, third]) await addNode(first, node);
   await balance(first);
   // The least timeout: a restarted member serves in place of a failed node only when its promise to that node has ended.
   await post(first, '/settings/autoFailover', { enabled: 'false', timeout: '5' });

@@ -1,6 +1,7 @@
 // Two processes: while the official SDK writes, a graceful failover moves the shards of one to the other; then the node is recovered.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { addNode } from '../support/join-nodes.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
@@ -31,7 +32,7 @@ test('a graceful failover loses and refuses no write, and a recovery makes the n
 }, async () => {
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
   await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
-  await post(first, '/controller/addNode', { hostname: second.ready.node.rest, user: '', password: '' });
+  await addNode(first, second);
   const rebalance = () => post(first, '/controller/rebalance', { knownNodes: names.join(',') });
   await rebalance();
   await untilEnded(first, 'rebalance');

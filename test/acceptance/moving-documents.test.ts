@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Cluster, type Collection, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies, heldBy } from '../support/cluster-copies.ts';
+import { addNode } from '../support/join-nodes.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
@@ -55,11 +56,6 @@ class Load {
 }
 
 const newNode = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
-
-const addNode = async (first: NodeProcess, other: NodeProcess): Promise<void> => {
-  const call = { hostname: other.ready.node.rest, user: '', password: '' };
-  assert.equal((await first.request('/controller/addNode', 'POST', call)).status, 200);
-};
 
 async function rebalance(first: NodeProcess, knownNodes: readonly string[], ejected: readonly string[] = []) {
   const form = { knownNodes: knownNodes.join(','), ejectedNodes: ejected.join(',') };

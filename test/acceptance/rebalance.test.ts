@@ -1,6 +1,7 @@
 // Two processes: the added one is rebalanced in, serves, and is rebalanced out again.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { addNode } from '../support/join-nodes.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const waitLimitMs = 240_000;
@@ -35,12 +36,6 @@ const ended = (node: NodeProcess): Promise<void> =>
     assert.equal(task?.status, 'notRunning');
     assert.notEqual(task?.statusId, undefined);
   });
-
-async function addNode(first: NodeProcess, second: NodeProcess): Promise<void> {
-  const call = { hostname: second.ready.node.rest, user: '', password: '' };
-  const answer = await first.request('/controller/addNode', 'POST', call);
-  assert.equal(answer.status, 200, await answer.text());
-}
 
 const started = () => NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
 const unprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });

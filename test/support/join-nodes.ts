@@ -11,15 +11,17 @@ interface Pool {
 
 /** Adds the nodes and rebalances; resolves once all nodes are active. */
 export async function joinNodes(first: NodeProcess, others: readonly NodeProcess[]): Promise<void> {
-  for (const node of others)
-    await post(
-      first,
-      '/controller/addNode',
-      { hostname: node.ready.node.rest, user: '', password: '' },
-      () => `the added node printed: ${node.output}`,
-    );
+  for (const node of others) await addNode(first, node);
   await rebalance(first);
 }
+
+export const addNode = (first: NodeProcess, added: NodeProcess): Promise<void> =>
+  post(
+    first,
+    '/controller/addNode',
+    { hostname: added.ready.node.rest, user: '', password: '' },
+    () => `the added node printed: ${added.output}`,
+  );
 
 /** Rebalances by a request to the node, without those of `ejected`; resolves once all nodes are active. */
 export async function rebalance(by: NodeProcess, ejected: readonly string[] = []): Promise<void> {
