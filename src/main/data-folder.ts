@@ -159,7 +159,7 @@ export class DataFolder {
     syncFolder(this.path);
   }
 
-  /** Call when the administrator's credentials have changed. */
+  /** Call when the administrator has, or gets, other credentials. */
   removeAdministrator(): void {
     rmSync(join(this.path, passwordFile), { force: true });
   }

@@ -226,7 +226,7 @@ async function becomeReady(started: StartedNode): Promise<void> {
   if (isFirst) {
     await checkPlanOf(options, plan);
     folder.beginFirstStart();
-    if (isGenerated) folder.keepAdministrator(credentials);
+    if (isNew) keepGenerated(folder, isGenerated ? credentials : null);
     await setUp(
       firstStartOf(node, folder, options, plan, credentials),
       isNew ? credentials : null,
@@ -269,6 +269,12 @@ async function becomeReady(started: StartedNode): Promise<void> {
   });
   // Node writes its compile cache at a regular exit only: after a kill the next start would compile everything again.
   flushCompileCache();
+}
+
+/** Before the administrator is set: a password kept later, or left by an earlier start, could be another than the administrator's. */
+function keepGenerated(folder: DataFolder, credentials: Credentials | null): void {
+  if (credentials === null) folder.removeAdministrator();
+  else folder.keepAdministrator(credentials);
 }
 
 /** The node serves while the companion starts. If the companion ends, the process ends too. */

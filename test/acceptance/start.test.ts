@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { vbucketOf } from '#client/document-key.ts';
+import { realRandom } from '#ports/random.ts';
+import { DataFolder } from '../../src/main/data-folder.ts';
 import { dataClient, get } from '../support/data-client.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
@@ -185,6 +187,31 @@ test('an interrupted first start resumes only with its credentials', async () =>
   await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
   assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
 });
+
+test('no generated password of an interrupted first start is kept beside the given one', async () => {
+  const dataDir = join(scratch, 'given');
+  // A first start with a generated password that was interrupted before the node had it.
+  const folder = DataFolder.open(dataDir, realRandom);
+  folder.beginFirstStart();
+  folder.keepAdministrator({ username: 'Administrator', password: 'generated' });
+  {
+    await using node = await NodeProcess.start({ dataDir });
+    await node.stop('SIGKILL');
+  }
+  folder.beginFirstStart();
+  await assertContinuable(dataDir);
+  // This one would generate a password.
+  const up = run('up', '--no-cloud', '--data-dir', dataDir, ...portsExcept(''));
+  assert.equal(up.status, 1);
+  assert.match(up.stderr, /divan: first start: it began with another --username or --password/);
+  await assertContinuable(dataDir);
+});
+
+/** A node without the options of its first start can be started, as the error of one with other options says. */
+async function assertContinuable(dataDir: string): Promise<void> {
+  await using node = await NodeProcess.start({ dataDir, unprovisioned: true });
+  assert.equal((await node.request('/pools/default/buckets')).status, 200);
+}
 
 test('a node stops cleanly on SIGTERM and SIGINT and keeps everything over a restart', async () => {
   const dataDir = join(scratch, 'restarted');
