@@ -1,5 +1,5 @@
-// Refuses to start a program that is older than what all nodes of its cluster know: the configuration may contain parts that it would
-// not obey.
+// Refuses to start a program that is older than the version of its cluster: the configuration may contain parts that this program does
+// not know.
 import { type ClusterState, clusterKey } from '#cluster/config/cluster-state.ts';
 import { clusterVersion, ownVersion, releaseName } from '#cluster/config/node-versions.ts';
 import type { ConfigStore } from '#replog/config-store.ts';

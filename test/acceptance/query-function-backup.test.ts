@@ -49,28 +49,28 @@ interface Copy {
 const names = ({ udfs }: Copy) =>
   udfs.map(({ identity }) => `${identity.scope ?? ''} ${identity.name}`).sort();
 
-test('a copy of the global functions restores them', async () => {
-  const { body: copy } = await call('GET', '/api/v1/backup');
-  assert.deepEqual(names(copy), [' most', ' twice']);
+test('a backup of the global functions restores them', async () => {
+  const { body: backup } = await call('GET', '/api/v1/backup');
+  assert.deepEqual(names(backup), [' most', ' twice']);
   await rows('DROP FUNCTION twice');
   await rows('CREATE OR REPLACE FUNCTION most(...) { 0 }');
-  assert.equal((await call('POST', '/api/v1/backup', copy)).status, 200);
+  assert.equal((await call('POST', '/api/v1/backup', backup)).status, 200);
   assert.deepEqual(await rows('SELECT RAW twice(4) + most(1, 3, 2)'), [11]);
 });
 
-test("a copy of a bucket's functions is restored into the same scopes, or into others", async () => {
+test("a backup of a bucket's functions is restored into the same scopes, or into others", async () => {
   const path = '/api/v1/bucket/shop/backup';
-  const { body: copy } = await call('GET', path);
-  assert.deepEqual(names(copy), ['s plus', 't plus']);
+  const { body: backup } = await call('GET', path);
+  assert.deepEqual(names(backup), ['s plus', 't plus']);
   assert.deepEqual(names((await call('GET', `${path}?include=s`)).body), ['s plus']);
   assert.deepEqual(names((await call('GET', `${path}?exclude=s`)).body), ['t plus']);
-  assert.equal((await call('POST', `${path}?include=s&remap=s:z`, copy)).status, 200);
+  assert.equal((await call('POST', `${path}?include=s&remap=s:z`, backup)).status, 200);
   assert.deepEqual(await rows('SELECT RAW default:shop.z.plus(1)'), [2]);
-  // Global functions of the copy are no part of the bucket.
+  // Global functions of the backup are no part of the bucket.
   assert.equal((await call('POST', path, (await call('GET', '/api/v1/backup')).body)).status, 200);
 });
 
-test('a copy has functions in JavaScript with their libraries, which follow them into another scope', async () => {
+test('a backup has functions in JavaScript with their libraries, which follow them into another scope', async () => {
   const path = '/evaluator/v1/libraries/own?bucket=shop&scope=t';
   const library = async (method: string, body?: string): Promise<number> => {
     const { username, password } = administrator;
@@ -81,23 +81,23 @@ test('a copy has functions in JavaScript with their libraries, which follow them
   assert.equal(await library('POST', 'function one() { return 1; }'), 200);
   for (const [name, place] of Object.entries({ near: './own', far: 'shop/t/own' }))
     await rows(`CREATE FUNCTION default:shop.t.${name}() LANGUAGE JAVASCRIPT AS "one" AT "${place}"`);
-  const backup = '/api/v1/bucket/shop/backup';
-  const { body: copy } = await call('GET', `${backup}?include=t`);
+  const url = '/api/v1/bucket/shop/backup';
+  const { body: backup } = await call('GET', `${url}?include=t`);
   for (const name of ['near', 'far']) await rows(`DROP FUNCTION default:shop.t.${name}`);
   assert.equal(await library('DELETE'), 200);
-  assert.equal((await call('POST', `${backup}?remap=t:z`, copy)).status, 200);
+  assert.equal((await call('POST', `${url}?remap=t:z`, backup)).status, 200);
   assert.deepEqual(await rows('SELECT RAW default:shop.z.near() + default:shop.z.far()'), [2]);
-  assert.equal((await call('POST', backup, copy)).status, 200);
+  assert.equal((await call('POST', url, backup)).status, 200);
   assert.deepEqual(await rows('SELECT RAW default:shop.t.near() + default:shop.t.far()'), [2]);
   for (const scope of ['t', 'z'])
     for (const name of ['near', 'far']) await rows(`DROP FUNCTION default:shop.${scope}.${name}`);
 });
 
-test('a copy with libraries of more than a mebibyte is restored, but refused from clients that are not logged in', async () => {
-  const { body: copy } = await call('GET', '/api/v1/backup');
+test('a backup with libraries of more than a mebibyte is restored, but refused from clients that are not logged in', async () => {
+  const { body: backup } = await call('GET', '/api/v1/backup');
   const long = { bucket: '', scope: '', code: `function f() {} // ${'x'.repeat(130_000)}` };
   const libraries = Array.from({ length: 9 }, (_, at) => ({ ...long, name: `long${at}` }));
-  assert.equal((await call('POST', '/api/v1/backup', { ...copy, libraries })).status, 200);
+  assert.equal((await call('POST', '/api/v1/backup', { ...backup, libraries })).status, 200);
   const { body: read } = await call('GET', '/api/v1/backup');
   assert.ok(JSON.stringify(read).length > 1 << 20);
   const body = JSON.stringify(read);
@@ -105,35 +105,39 @@ test('a copy with libraries of more than a mebibyte is restored, but refused fro
   assert.equal(anonymous.status, 413);
 });
 
-test('refuses what is no copy of functions, and callers who may not manage functions', async () => {
-  const { body: copy } = await call('GET', '/api/v1/backup');
-  const [first] = copy.udfs as unknown as [{ identity: object; definition: object }];
+test('refuses what is no backup of functions, and callers who may not manage functions', async () => {
+  const { body: backup } = await call('GET', '/api/v1/backup');
+  const [first] = backup.udfs as unknown as [{ identity: object; definition: object }];
   const wrong: readonly (readonly [unknown, number, RegExp])[] = [
     [5, 1040, /body: it must be a JSON object/],
-    [{ ...copy, udfMagic: 'x' }, 1040, /udfMagic/],
-    [{ ...copy, version: '9' }, 1040, /version/],
-    [{ ...copy, udfs: [5] }, 1040, /udfs\[0\]/],
-    [{ ...copy, udfs: [{ ...first, identity: { type: 'global' } }] }, 1040, /name: it must be a text/],
+    [{ ...backup, udfMagic: 'x' }, 1040, /udfMagic/],
+    [{ ...backup, version: '9' }, 1040, /version/],
+    [{ ...backup, udfs: [5] }, 1040, /udfs\[0\]/],
+    [{ ...backup, udfs: [{ ...first, identity: { type: 'global' } }] }, 1040, /name: it must be a text/],
     [
-      { ...copy, udfs: [{ ...first, definition: { '#language': 'inline', text: 'a +' } }] },
+      { ...backup, udfs: [{ ...first, definition: { '#language': 'inline', text: 'a +' } }] },
       3000,
       /syntax error/,
     ],
-    [{ ...copy, udfs: [{ ...first, definition: { '#language': 'golang' } }] }, 10108, /disabled/],
+    [{ ...backup, udfs: [{ ...first, definition: { '#language': 'golang' } }] }, 10108, /disabled/],
     [
-      { ...copy, udfs: [{ ...first, definition: { '#language': 'javascript' } }] },
+      { ...backup, udfs: [{ ...first, definition: { '#language': 'javascript' } }] },
       1040,
       /library: it must be/,
     ],
     [
-      { ...copy, udfs: [{ ...first, definition: { '#language': 'javascript', library: './a/b' } }] },
+      { ...backup, udfs: [{ ...first, definition: { '#language': 'javascript', library: './a/b' } }] },
       10114,
       /library path/,
     ],
-    [{ ...copy, libraries: [{ name: 'x', bucket: 'shop', scope: '', code: 'x' }] }, 1040, /bucket and scope/],
-    [{ ...copy, libraries: [{ name: 'x', bucket: '', scope: '', code: 'x(' }] }, 1040, /x: SyntaxError/],
-    [{ ...copy, libraries: [{ name: '', bucket: '', scope: '', code: 'x' }] }, 1040, /name: it must be/],
-    [{ ...copy, libraries: [{ name: 'x', bucket: '', scope: '' }] }, 1040, /code: it must be/],
+    [
+      { ...backup, libraries: [{ name: 'x', bucket: 'shop', scope: '', code: 'x' }] },
+      1040,
+      /bucket and scope/,
+    ],
+    [{ ...backup, libraries: [{ name: 'x', bucket: '', scope: '', code: 'x(' }] }, 1040, /x: SyntaxError/],
+    [{ ...backup, libraries: [{ name: '', bucket: '', scope: '', code: 'x' }] }, 1040, /name: it must be/],
+    [{ ...backup, libraries: [{ name: 'x', bucket: '', scope: '' }] }, 1040, /code: it must be/],
   ];
   for (const [body, code, text] of wrong) {
     const { body: answer } = await call('POST', '/api/v1/backup', body);
@@ -141,8 +145,8 @@ test('refuses what is no copy of functions, and callers who may not manage funct
     assert.match(answer.errors?.[0]?.msg ?? '', text);
   }
   for (const path of ['/api/v1/backup', '/api/v1/bucket/shop/backup'])
-    for (const [method, body] of [['GET'], ['POST', copy]] as const) {
-      if (method === 'POST' && path.includes('bucket')) continue; // this copy has nothing of the bucket
+    for (const [method, body] of [['GET'], ['POST', backup]] as const) {
+      if (method === 'POST' && path.includes('bucket')) continue; // this backup has nothing of the bucket
       const { status, body: answer } = await call(method, path, body, cataloguer);
       assert.deepEqual([status, answer.errors?.[0]?.code], [401, 13014], `${method} ${path}`);
     }

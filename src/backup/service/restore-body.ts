@@ -1,4 +1,4 @@
-// The body of a restore request, as the job that it leads to.
+// Reads the body of a restore request: from which backup to restore what, and into which cluster.
 import { hostAndPortOf } from '#base/host-and-port.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 import type { SelectionRequest } from '../restore/document-selection.ts';
@@ -43,7 +43,7 @@ export interface RestoreTarget extends Pick<NodeAccess, 'host' | 'port' | 'usern
 }
 
 export interface RestoreOrder {
-  /** Null: this cluster, by the account of the service. */
+  /** Null: this cluster, with the account of the service. */
   readonly target: RestoreTarget | null;
   readonly request: Omit<RestoreRequest, 'folder'>;
 }

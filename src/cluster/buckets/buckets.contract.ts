@@ -158,7 +158,7 @@ export const BucketNodeStats = defineRoute({
   doc: 'Sample series of a bucket on one node over a `zoom`.',
 });
 
-/** Bucket records name the second path. */
+/** The names of the series are served at two paths; bucket records name that of `NamedStatsDirectory`. */
 export const StatsDirectory = defineRoute({
   id: 'buckets.stats_directory',
   method: 'GET',

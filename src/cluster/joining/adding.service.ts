@@ -65,7 +65,7 @@ const callTimeoutMs = 15_000;
 /** How long the added node may take to start as a member. */
 const startTimeoutMs = 60_000;
 const pingTimeoutMs = 5_000;
-/** How long its port between nodes may refuse connections then. */
+/** How long the port between nodes of the added node may refuse connections after that start. */
 const reachTimeoutMs = 15_000;
 const reachRetryMs = 200;
 
@@ -171,7 +171,7 @@ export class AddingService {
     const { certificates, view } = this.#deps;
     const { request, target, exchange, engaged, host, answer } = join;
     const { nodeId } = engaged;
-    this.#natsSource();
+    this.#natsSource(); // throws the refusal, if there is one, before anything is written
     await certificates.prepare();
     const credentials = await certificates.issueFor(nodeId);
     await this.#deps.deleteFilesRecord(nodeId);

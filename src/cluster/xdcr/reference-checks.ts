@@ -128,7 +128,7 @@ export class ReferenceChecks {
     const node = account.hostname;
     try {
       const found = await findCluster(this.#deps.callTarget, account);
-      // Another cluster has this address now.
+      // Another uuid: the address is that of another cluster now.
       return { node, found: found.uuid === reference.uuid ? found : null, isLoginRefused: false };
     } catch (error) {
       if (!(error instanceof TargetError)) throw error;
@@ -136,7 +136,7 @@ export class ReferenceChecks {
     }
   }
 
-  /** Unless the reference was changed meanwhile. */
+  /** Stores the nodes, unless what decides how the cluster is reached was changed meanwhile. */
   async #store(checked: StoredReference, nodes: readonly string[]): Promise<void> {
     await this.#deps.state.change((state) => ({
       ...state,

@@ -80,7 +80,7 @@ test('documents in memory are not read from disk; later changes are', async () =
   assert.deepEqual([...copy.keys()], ['c']);
 });
 
-test('a vbucket with a durable write that waits is read from disk, up to before it', async () => {
+test('a vbucket with a durable write that waits is read from disk, up to the change before that write', async () => {
   const { b, disk, persisted, changes } = await aBucket();
   b.store('a');
   await persisted();

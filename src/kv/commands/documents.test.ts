@@ -278,7 +278,7 @@ test('lists the highest seqnos of a collection, after a restart too', async () =
   assert.equal(await seqnos(plain), seqnoOf(later));
 });
 
-test('lists seqnos only of collections that are visible to the user', async () => {
+test('lists the seqnos of an existing collection, and refuses an unknown one', async () => {
   await using service = await startService();
   const client = await service.ready();
   assert.equal((await client.ask({ opcode: 0x48, extras: u32(1, 8) })).status, Status.success);

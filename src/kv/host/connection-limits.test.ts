@@ -112,7 +112,7 @@ it('connections are logged when they open and close, if that is configured', asy
 describe('clients that have not logged in', () => {
   const handles = { data: 16, rest: 16 };
 
-  it('leave half of the connections, and most of those of their address, to others', async () => {
+  it('have a limit on their number per address, which leaves connections to other addresses and to authenticated clients', async () => {
     await using started = await startService(undefined, { handles });
     const unauthenticated = await Promise.all(Array.from({ length: 4 }, () => started.connect()));
     for (const client of unauthenticated) await client.ask(noop);

@@ -1,5 +1,5 @@
 // 31-bit hash of a key (MurmurHash3, public domain), seeded per bucket so that colliding keys cannot be precomputed.
-// With one more bit, V8 would allocate every other hash on the heap.
+// With one more bit, V8 would allocate half of the hashes on the heap.
 
 export function hashKey(bytes: Buffer, start: number, end: number, seed: number): number {
   let hash = seed;

@@ -218,7 +218,7 @@ export class BucketReplication {
     this.checks.followWaits(this.actives.values());
   }
 
-  /** The confirmations of shards that are prepared; the others begin to be. */
+  /** The confirmations of shards that are prepared; begins to prepare the others. */
   private confirmations(): readonly ShardChange[] {
     const { boots, drops, earlier, options } = this;
     const due = this.specs.flatMap((spec, shard) => {
@@ -254,7 +254,7 @@ export class BucketReplication {
     this.isMapUnknown = outcome.kind === 'unknown';
     if (outcome.kind === 'unknown') return;
     if (outcome.kind === 'done') this.epochWrites.made(changes);
-    // First the map, so that a shard that has stopped is not served again before `changed`.
+    // First the map: an active shard that the new map gives to another node is not served again by `active.changed`.
     this.follow(outcome.shards, outcome.revision);
     for (const active of this.actives.values()) active.changed();
     for (const shard of outcome.kind === 'done' && this.drops.areDue ? this.leftovers() : [])

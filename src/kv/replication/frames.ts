@@ -125,6 +125,7 @@ export interface SentVersions extends ShardRef {
   readonly answered: number;
   /** The highest seqno of those answered keys whose version is above `upTo`, which comes with the feed; 0: there is none. */
   readonly newest: number;
+  /** As in `ActiveHistory`. */
   readonly purge: number;
 }
 

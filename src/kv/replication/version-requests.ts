@@ -19,6 +19,7 @@ export interface VersionRequestsOptions {
 
 export interface WantedKeys {
   readonly vb: number;
+  /** The versions at or below this seqno are requested. */
   readonly upTo: number;
   readonly keys: readonly Buffer[];
 }
@@ -26,6 +27,7 @@ export interface WantedKeys {
 export interface FoundVersions {
   /** The versions, encoded as cuts; each buffer owns its memory. */
   readonly batches: readonly Buffer[];
+  /** The highest seqno of the keys whose version is above `upTo`; 0: there is none. */
   readonly newest: number;
   readonly documents: number;
 }

@@ -9,17 +9,17 @@ const udf = {
   identity: { type: 'global', name: 'f' },
   definition: { '#language': 'javascript', parameters: [], library: 'l', object: 'f' },
 };
-const copyOf = (parts: object): string =>
+const backupOf = (parts: object): string =>
   JSON.stringify({ udfMagic: '4D6172636F2072756C6573', version: '0x01', udfs: [], ...parts });
 
-test('the community edition refuses libraries and copies of functions in JavaScript', async () => {
+test('the community edition refuses libraries and backups of functions in JavaScript', async () => {
   const { service } = aQueryService({}, 'community');
   const post = (path: string, body: string) =>
     answerAdmin(service, { method: 'POST', path, body }, originOf('admin', 'password'));
   for (const [path, body] of [
     ['/evaluator/v1/libraries/l', library.code],
-    ['/api/v1/backup', copyOf({ udfs: [udf] })],
-    ['/api/v1/backup', copyOf({ libraries: [library] })],
+    ['/api/v1/backup', backupOf({ udfs: [udf] })],
+    ['/api/v1/backup', backupOf({ libraries: [library] })],
   ] as const) {
     const { text } = await post(path, body);
     assert.match(
@@ -28,5 +28,5 @@ test('the community edition refuses libraries and copies of functions in JavaScr
       `${path} ${body}`,
     );
   }
-  assert.equal((await post('/api/v1/backup', copyOf({}))).status, 200);
+  assert.equal((await post('/api/v1/backup', backupOf({}))).status, 200);
 });

@@ -28,9 +28,9 @@ export function backUpFunctions(
   { bucket, parameters }: BackupSelection,
 ): object {
   const isChosen = choiceOf(bucket, parameters);
-  const isCopied = (item: Scoped): boolean => isChosen(item) && (item.scope?.bucket ?? null) === bucket;
-  const functions = service.deps.functions.all().filter(isCopied);
-  const libraries = service.deps.libraries.all().filter(isCopied);
+  const isBackedUp = (item: Scoped): boolean => isChosen(item) && (item.scope?.bucket ?? null) === bucket;
+  const functions = service.deps.functions.all().filter(isBackedUp);
+  const libraries = service.deps.libraries.all().filter(isBackedUp);
   checkAccess(session, bucket, functions);
   for (const { scope } of libraries) checkRight(session, scope);
   return {
@@ -41,22 +41,25 @@ export function backUpFunctions(
   };
 }
 
-/** Functions and libraries of another kind than the request's are skipped; existing ones are replaced. */
+/**
+ * Replaces existing functions and libraries. A request without a bucket skips those of scopes in the backup; one with a bucket skips
+ * global ones.
+ */
 export async function restoreFunctions(
   service: QueryParts,
   session: Session,
   { bucket, parameters }: BackupSelection,
   body: string,
 ): Promise<void> {
-  const copy = copyOf(body);
+  const backup = backupOf(body);
   const isChosen = choiceOf(bucket, parameters);
   const renamed = renames(parameters);
   const targetScopeOf = ({ scope }: Scoped): FunctionScope =>
     scope === null || bucket === null ? null : { bucket, scope: renamed.get(scope.scope) ?? scope.scope };
-  const functions = definitionsOf(copy)
+  const functions = definitionsOf(backup)
     .filter(isChosen)
     .map((definition) => inScope(definition, targetScopeOf(definition)));
-  const libraries = librariesOf(copy)
+  const libraries = librariesOf(backup)
     .filter(isChosen)
     .map((library) => ({ ...library, scope: targetScopeOf(library) }));
   checkAccess(session, bucket, functions);
@@ -109,7 +112,7 @@ interface Scoped {
   readonly scope: FunctionScope;
 }
 
-/** Selects global functions and libraries; for a bucket, those in the scopes that `include` and `exclude` leave: in all without either. */
+/** Without a bucket selects global functions and libraries; for a bucket those of its scopes, of which `include` and `exclude` select some. */
 function choiceOf(bucket: string | null, parameters: URLSearchParams): (item: Scoped) => boolean {
   const isWanted = scopeFilter(parameters);
   return ({ scope }) => (scope === null) === (bucket === null) && (scope === null || isWanted(scope.scope));
@@ -135,18 +138,19 @@ function renames(parameters: URLSearchParams): ReadonlyMap<string, string> {
   );
 }
 
-function copyOf(body: string): Readonly<Record<string, unknown>> {
-  const copy = objectOf(parsed(body), 'body');
-  if (copy['udfMagic'] !== magic) throw wrongField('udfMagic', `"${magic}", which marks a copy of functions`);
-  if (copy['version'] !== version) throw wrongField('version', `"${version}"`);
-  return copy;
+function backupOf(body: string): Readonly<Record<string, unknown>> {
+  const backup = objectOf(parsed(body), 'body');
+  if (backup['udfMagic'] !== magic)
+    throw wrongField('udfMagic', `"${magic}", which marks a backup of functions`);
+  if (backup['version'] !== version) throw wrongField('version', `"${version}"`);
+  return backup;
 }
 
 function definitionsOf({ udfs }: Readonly<Record<string, unknown>>): FunctionDefinition[] {
   return listOf(udfs, 'udfs').map((item, at) => definitionOf(objectOf(item, `udfs[${at}]`), `udfs[${at}]`));
 }
 
-/** Copies of published servers have no libraries. */
+/** Backups by published servers have no libraries. */
 function librariesOf({ libraries = [] }: Readonly<Record<string, unknown>>): FunctionLibrary[] {
   return listOf(libraries, 'libraries').map((item, at) => {
     const { name, bucket, scope, code } = objectOf(item, `libraries[${at}]`);

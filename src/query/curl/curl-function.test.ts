@@ -73,7 +73,7 @@ interface Rules extends Partial<Omit<HttpCallOptions, 'take'>> {
   readonly resolve?: Resolve;
 }
 
-/** Without `refuses` the rule of a node. */
+/** Without `refuses`, calls follow the rule about addresses that a node has. */
 function aFunction(
   { allowed, disallowed = [], resolve, ...options }: Rules = { refuses: () => false },
 ): CurlFunction {
@@ -195,7 +195,7 @@ test('no call reaches this machine, by its addresses or by a name that resolves 
       host,
     );
   let lookups = 0;
-  // A name that another address answers for at the second time.
+  // A name that resolves to an address of this machine the second time.
   const resolve: Resolve = (_name, _options, done) => {
     lookups++;
     const address = lookups === 1 ? '203.0.113.1' : '127.0.0.1';

@@ -98,7 +98,7 @@ const plain = ({ id, bytes, isJson, cas, expiration, flags, xattrs }: StoredDocu
   flags,
   xattrs,
 });
-/** The value may be 0 where it was not requested. */
+/** For reads that did not request the expiry: batches may then have 0. */
 const withoutExpiry = (found: readonly (ReturnType<typeof plain> | undefined)[]) =>
   found.map((result) => result && { ...result, expiration: 0 });
 

@@ -27,7 +27,7 @@ const ofNumbers =
   ([value, other]) =>
     isNumber(value) && isNumber(other) ? of(Number(value), Number(other)) : null;
 
-/** Integers beyond the precision of doubles are rounded. */
+/** With a negative precision, integers are computed as doubles: those beyond 2^53 are inexact. */
 const rounding =
   (of: (value: number, precision: number) => number): Implementation =>
   ([value, precision = 0]) => {
