@@ -17,12 +17,17 @@ export class FieldTree {
   readonly within: readonly (FieldTree | undefined)[];
   /** 1 for each length of a wanted name; longer ones share the last. This check alone skips most names of a document. */
   readonly lengths: Uint8Array;
+  /** How many objects were scanned. */
+  scans = 0;
+  /** For each member the number of the last scan that found it. */
+  readonly foundIn: Float64Array;
 
   constructor(paths: readonly FieldPath[]) {
     const byName = Map.groupBy(paths, ({ names: [name = ''] }) => name);
     this.names = [...byName.keys()].map(nameBytes);
     this.lengths = new Uint8Array(lengthMax + 1);
     for (const name of this.names) this.lengths[Math.min(name.length, lengthMax)] = 1;
+    this.foundIn = new Float64Array(this.names.length);
     const lists = [...byName.values()];
     this.slots = lists.map((list) => list.find(({ names }) => names.length === 1)?.slot);
     this.within = lists.map((list) => {
@@ -63,10 +68,9 @@ function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree,
   let at = skipSpace(bytes, start, end);
   if (bytes[at] !== 0x7b) return;
   at++;
-  const { lengths } = tree;
+  const { lengths, foundIn } = tree;
   const { length: count } = tree.names;
-  // A bit for each of the first 31 found members: of duplicates the first counts.
-  let found = 0;
+  const scan = ++tree.scans;
   for (let missing = count; missing > 0; ) {
     if (bytes[at] === comma) at++;
     if (bytes[at] !== quote) at = nextName(bytes, at, end);
@@ -87,10 +91,10 @@ function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree,
     at = isCompact ? at + 1 : valueStart(bytes, at, end);
     const isWanted = escapes || lengths[Math.min(nameEnd - nameStart, lengthMax)] === 1;
     const which = isWanted ? memberIndex(bytes, nameStart, nameEnd, tree, escapes) : -1;
-    if (which >= 0 && (which >= 31 || (found & (1 << which)) === 0)) {
+    // The first of duplicate members counts.
+    if (which >= 0 && foundIn[which] !== scan) {
       at = extractMember(tree, which, bytes, at, end, row);
-      if (which >= 31) continue;
-      found |= 1 << which;
+      foundIn[which] = scan;
       missing--;
     } else at = valueEnd(bytes, at, end);
   }
@@ -134,11 +138,11 @@ function extractMember(
     const plainEnd = plainStringEnd(bytes, start, end);
     const next = plainEnd < 0 ? valueEnd(bytes, start, end) : plainEnd;
     if (slot !== undefined)
-      row[slot] ??= plainEnd < 0 ? parseString(bytes, start, next) : asciiString(bytes, start + 1, next - 1);
+      row[slot] = plainEnd < 0 ? parseString(bytes, start, next) : asciiString(bytes, start + 1, next - 1);
     return next;
   }
   const next = valueEnd(bytes, start, end);
-  if (slot !== undefined) row[slot] ??= valueWithin(bytes, start, next);
+  if (slot !== undefined) row[slot] = valueWithin(bytes, start, next);
   const within = tree.within[which];
   if (within !== undefined) extract(bytes, start, next, within, row);
   return next;

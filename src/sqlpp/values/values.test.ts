@@ -355,6 +355,24 @@ test('one scan for several fields finds the same as a scan for each', () => {
   assert.deepEqual(row, [1, 3]);
 });
 
+test('of duplicate members the first counts, however many members are wanted', () => {
+  const names = Array.from({ length: 40 }, (_, at) => `f${at}`);
+  const wanted = names.flatMap((name) => [[name], [name, 'x'], [name, 'y']]);
+  const tree = fieldTree(wanted.map((path, slot) => ({ names: path, slot })));
+  const firsts = ['null', '{"x":1}', '{"x":null}', '1', '"a"', '"\\u0061"'];
+  for (const first of firsts) {
+    const members = [first, '{"x":2,"y":3}', '"b"'].flatMap((value) =>
+      names.map((name) => `"${name}":${value}`),
+    );
+    const row: Value[] = [];
+    extractFields(rawOf(`{${members.join()}}`), tree, row);
+    const single: Value[] = [];
+    extractFields(rawOf(`{"f0":${first}}`), tree, single);
+    const expected = names.flatMap(() => single.slice(0, 3));
+    assert.deepEqual(row.map(plain), expected.map(plain), first);
+  }
+});
+
 test('a part of a document keeps no buffer with many documents in memory', () => {
   const shared = Buffer.alloc(1 << 20, ' ');
   const text = '{"a":{"b":[1,2]},"c":"x"}';
