@@ -2,6 +2,7 @@
 import { globSync } from 'node:fs';
 import { fieldText } from '#contract/field-text.ts';
 import type { Refusal, RefusalDeclaration } from '#contract/refusal.ts';
+import { codeSpan } from './code-span.ts';
 
 const catalogueFiles = 'src/**/*.refusals.ts';
 
@@ -36,7 +37,7 @@ export async function errorsPage(): Promise<string> {
   lines.push('\n## Texts of fields\n', 'The default texts for wrong fields of forms (published):\n');
   lines.push(
     ...Object.values(fieldText).map(
-      (text) => `- ${inCode(typeof text === 'string' ? text : exampleOf(text))}`,
+      (text) => `- ${codeSpan(typeof text === 'string' ? text : exampleOf(text))}`,
     ),
   );
   return `${lines.join('\n')}\n`;
@@ -50,27 +51,27 @@ function row({ id, declaration }: Refusal<RefusalDeclaration>): string {
 }
 
 function bodyText(declaration: RefusalDeclaration): string {
-  if ('value' in declaration) return inCode(declaration.sample);
+  if ('value' in declaration) return codeSpan(declaration.sample);
   const text = declaration.text?.trimEnd();
   switch (declaration.as) {
     case 'empty':
       return '';
     case 'text':
-      return inCode(text ?? '{text}');
+      return codeSpan(text ?? '{text}');
     case 'json':
-      return inCode(JSON.stringify(text));
+      return codeSpan(JSON.stringify(text));
     case 'list':
-      return inCode(JSON.stringify([text ?? '{text}']));
+      return codeSpan(JSON.stringify([text ?? '{text}']));
     case 'errorList':
-      return inCode(JSON.stringify({ errors: [text ?? '{text}'] }));
+      return codeSpan(JSON.stringify({ errors: [text ?? '{text}'] }));
     case 'code':
-      return inCode(JSON.stringify({ error: declaration.error, reason: text }));
+      return codeSpan(JSON.stringify({ error: declaration.error, reason: text }));
     case 'bare':
-      return inCode(JSON.stringify(fieldOf(declaration)));
+      return codeSpan(JSON.stringify(fieldOf(declaration)));
     case 'fields':
-      return inCode(JSON.stringify({ errors: fieldOf(declaration) }));
+      return codeSpan(JSON.stringify({ errors: fieldOf(declaration) }));
     case 'bucketFields':
-      return inCode('{"{field}":"{text}","errors":{"{field}":"{text}"},"summaries":{…}}');
+      return codeSpan('{"{field}":"{text}","errors":{"{field}":"{text}"},"summaries":{…}}');
   }
 }
 
@@ -79,6 +80,3 @@ const fieldOf = ({ text, ...declaration }: { text?: string | undefined; field?: 
 
 const exampleOf = (text: (typeof fieldText)['oneOf'] | (typeof fieldText)['range']): string =>
   text === fieldText.range ? fieldText.range(0, 100) : fieldText.oneOf(['a', 'b']);
-
-/** Text without backticks, which would end the code span. */
-const inCode = (text: string): string => `\`${text.replaceAll('|', '\\|')}\``;

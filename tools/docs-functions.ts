@@ -10,6 +10,7 @@ import { parseExpression } from '../src/sqlpp/text/parser.ts';
 import type { Call, Expression } from '../src/sqlpp/tree/query.ts';
 import { jsonText } from '../src/sqlpp/values/json-text.ts';
 import type { Value } from '../src/sqlpp/values/value.ts';
+import { codeSpan } from './code-span.ts';
 
 const titles: Record<FunctionGroup, string> = {
   array: 'Arrays',
@@ -144,6 +145,5 @@ function answer(call: Call): string {
 
 function code(text: string): string {
   const bare = text.length > 60 ? `${text.slice(0, 57)}…` : text;
-  const shown = bare.replaceAll('|', '\\|').replaceAll('\u0000', '\\u0000');
-  return shown.includes('`') ? `\`\` ${shown} \`\`` : `\`${shown}\``;
+  return codeSpan(bare.replaceAll('\u0000', '\\u0000'));
 }

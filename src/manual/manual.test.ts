@@ -77,6 +77,14 @@ test('every picture of docs/images is in a page and small, and pages have no oth
   for (const file of files) assert.ok(statSync(file).size < 60_000, `${file}: ${statSync(file).size} bytes`);
 });
 
+test('shows the body of every error as one piece of code', async () => {
+  const file = 'docs/reference/errors.md';
+  const html = await renderPage(readFileSync(file, 'utf8'), file, realClock);
+  const bodies = [...html.matchAll(/<tr>\n<td>([^<]*)<\/td>\n<td>\d+<\/td>\n<td>(.*)<\/td>/g)];
+  assert.ok(bodies.length > 250, `${bodies.length} errors`);
+  for (const [, name, body] of bodies) assert.match(body as string, /^(<code>[^<]+<\/code>)?$/, name);
+});
+
 test('shows pictures of the manual, and no other images', async () => {
   const images =
     '![A list](../images/a-list.webp) ![](../images/x.svg) ![](https://example.com/a.webp) ![](../../a.webp)';
