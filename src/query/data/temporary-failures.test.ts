@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StoreReply } from '#client/bucket-client.ts';
+import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { Status } from '#wire/status.ts';
 import { advanceUntilDone } from '../../../test/support/advance-clock.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -8,6 +8,9 @@ import { retryWrites } from './temporary-failures.ts';
 
 const { signal } = new AbortController();
 const reply = (status: number): StoreReply => ({ status, cas: 1n, token: null, failedPart: 0 });
+
+type Write = Pick<StoreRequest, 'key' | 'kind'> & { text: string };
+const aWrite = (key: string, kind: Write['kind'] = 'set', text = key): Write => ({ key, kind, text });
 
 /** Sends writes that get their statuses one after the other, the last one from then on; returns the final statuses. */
 async function sent(statuses: Readonly<Record<string, readonly number[]>>) {
@@ -17,15 +20,19 @@ async function sent(statuses: Readonly<Record<string, readonly number[]>>) {
   const startedMs = clock.monotonicMs();
   const replies = await advanceUntilDone(
     clock,
-    retryWrites({ clock, signal }, Object.keys(statuses), async (some) => {
-      sends.push([...some]);
-      return some.map((id) => {
-        const time = times.get(id) ?? 0;
-        times.set(id, time + 1);
-        const all = statuses[id] as readonly number[];
-        return reply(all[Math.min(time, all.length - 1)] as number);
-      });
-    }),
+    retryWrites(
+      { clock, signal },
+      Object.keys(statuses).map((id) => aWrite(id)),
+      async (some) => {
+        sends.push(some.map(({ key }) => key));
+        return some.map(({ key: id }) => {
+          const time = times.get(id) ?? 0;
+          times.set(id, time + 1);
+          const all = statuses[id] as readonly number[];
+          return reply(all[Math.min(time, all.length - 1)] as number);
+        });
+      },
+    ),
   );
   return { sends, finals: replies.map(({ status }) => status), tookMs: clock.monotonicMs() - startedMs };
 }
@@ -42,6 +49,30 @@ test('writes are sent again while the data service refuses them for the moment, 
   assert.deepEqual(finals, [success, success, keyExists, keyExists]);
 });
 
+test('of several writes of one key the last one remains, also when an earlier one was refused', async () => {
+  for (const [kind, sent, remains] of [
+    ['set', ['first', 'other', 'last', 'first', 'last'], 'last'],
+    ['add', ['first', 'other', 'last', 'first'], 'last'],
+  ] as const) {
+    const clock = new ManualClock();
+    const sends: string[] = [];
+    const stored = new Map<string, string>();
+    const writes = [aWrite('a', kind, 'first'), aWrite('b', kind, 'other'), aWrite('a', kind, 'last')];
+    const writing = retryWrites({ clock, signal }, writes, async (some) =>
+      some.map(({ key, text }) => {
+        sends.push(text);
+        if (sends.length === 1) return reply(Status.syncWriteInProgress);
+        if (kind === 'add' && stored.has(key)) return reply(Status.keyExists);
+        stored.set(key, text);
+        return reply(Status.success);
+      }),
+    );
+    await advanceUntilDone(clock, writing);
+    assert.deepEqual(sends, sent);
+    assert.equal(stored.get('a'), remains);
+  }
+});
+
 test('writes that the data service refuses for ten seconds fail', async () => {
   const { finals, tookMs, sends } = await sent({ a: [Status.success], b: [Status.syncWriteInProgress] });
   assert.deepEqual(finals, [Status.success, Status.syncWriteInProgress]);
@@ -53,7 +84,7 @@ test('nothing is sent again after an abort', async () => {
   const aborting = new AbortController();
   const clock = new ManualClock();
   let sends = 0;
-  const writing = retryWrites({ clock, signal: aborting.signal }, ['a'], async () => {
+  const writing = retryWrites({ clock, signal: aborting.signal }, [aWrite('a')], async () => {
     sends++;
     return [reply(Status.busy)];
   });

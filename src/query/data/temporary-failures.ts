@@ -1,6 +1,6 @@
 // Retries reads and writes after temporary failures of the data service: a bucket that is flushed or loads, a durable write of the same
 // document, for reads also a lost connection.
-import type { StoreReply } from '#client/bucket-client.ts';
+import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 
@@ -27,11 +27,13 @@ export async function retryTemporary<T>({ clock, signal }: RetryOptions, read: (
   }
 }
 
+type Write = Pick<StoreRequest, 'key' | 'kind'>;
+
 /**
  * Sends writes, and for `limitMs` those again that were not made for a temporary reason. Nothing is sent again whose outcome is unknown, as after a
  * lost connection.
  */
-export async function retryWrites<T>(
+export async function retryWrites<T extends Write>(
   { clock, signal }: RetryOptions,
   writes: readonly T[],
   send: (some: readonly T[]) => Promise<StoreReply[]>,
@@ -40,12 +42,22 @@ export async function retryWrites<T>(
   const endMs = clock.monotonicMs() + limitMs;
   const replies = await send(writes);
   for (let delayMs: number = pauseMs.first; ; delayMs = Math.min(2 * delayMs, pauseMs.mostForWrites)) {
-    const refused = replies.flatMap(({ status }, at) => (isTransient(status) ? [at] : []));
+    const refused = replies.some(({ status }) => isTransient(status)) ? refusedOf(writes, replies) : [];
     if (refused.length === 0 || clock.monotonicMs() + delayMs > endMs) return replies;
     await clock.sleep(delayMs, signal);
     const again = await send(refused.map((at) => writes[at] as T));
     for (const [index, at] of refused.entries()) replies[at] = again[index] as StoreReply;
   }
+}
+
+/** The refused writes, and those that replaced the document of one of them: the last write of a key remains the last one. */
+function refusedOf(writes: readonly Write[], replies: readonly StoreReply[]): number[] {
+  const keys = new Set<string>();
+  return replies.flatMap(({ status }, at) => {
+    const { key, kind } = writes[at] as Write;
+    if (isTransient(status)) keys.add(key);
+    return isTransient(status) || (kind === 'set' && keys.has(key)) ? [at] : [];
+  });
 }
 
 const isTemporary = (error: unknown): boolean =>
