@@ -108,3 +108,37 @@ for (const hasSpace of [false, true])
     assert.deepEqual([second.find('waiting'), second.find('later')], [Status.success, Status.success]);
     await second.bucket.stop();
   });
+
+test('a bucket that is flushed while its disk is full writes nothing of a state write that had begun', async () => {
+  const disk = new MemoryDisk();
+  const engine = disk.engine();
+  const commit = engine.commit.bind(engine);
+  const gate = Promise.withResolvers<void>();
+  let commits = 0;
+  const b = await new BucketUnderTest({ storage: { disk: engine, files } }).start();
+  await runBackground(b, 100);
+  engine.commit = async (...batch) => {
+    if (commits++ === 0) await gate.promise;
+    await commit(...batch);
+  };
+  b.store('waiting');
+  await runBackground(b);
+  assert.equal(commits, 1);
+  for (let i = 0; i < 4; i++) b.store(`before ${i}`, { vb: 4, value: 'v'.repeat(100_000) });
+  const written = b.bucket.writeStates([4]);
+  disk.isFull = true;
+  gate.resolve();
+  await runBackground(b);
+  assert.deepEqual(await written, []);
+  disk.isFull = false;
+  await b.bucket.flush(2);
+  assert.equal(b.store('after'), Status.success);
+  await runBackground(b, 100);
+  await b.bucket.stop();
+  const second = await new BucketUnderTest({
+    storage: { disk: disk.engine(), files: { ...files, incarnation: 2 } },
+  }).start();
+  assert.equal(second.find('after'), Status.success);
+  assert.equal(second.bucket.stats().items, 1);
+  await second.bucket.stop();
+});

@@ -333,3 +333,26 @@ test('a flush that ends while the states of vbuckets are encoded leaves their ch
   assert.deepEqual(await written, [vb]);
   assert.equal(persisted(b), 2);
 });
+
+test('a bucket that stops writes what a write of states has encoded meanwhile', async () => {
+  const disk = new MemoryDisk();
+  const engine = disk.engine();
+  const b = new BucketUnderTest({ storage: { disk: engine, files }, priority: 'low' });
+  await b.start();
+  await advance(b, 1000);
+  const inSameFile = vb + files.fileCount;
+  for (let i = 0; i < 11; i++) b.store(`first ${i}`, { vb, value: 'v'.repeat(100_000) });
+  b.store('second', { vb: inSameFile, value: 'v'.repeat(300_000) });
+  const commit = engine.commit.bind(engine);
+  let written: Promise<unknown> | null = null;
+  engine.commit = (...batch) => {
+    written ??= b.bucket.writeStates([inSameFile]);
+    return commit(...batch);
+  };
+  await b.bucket.stop();
+  assert.ok(written);
+  const again = new BucketUnderTest({ storage: { disk: disk.engine(), files } });
+  await again.start();
+  assert.equal(again.bucket.stats().items, 12);
+  await again.bucket.stop();
+});

@@ -181,7 +181,7 @@ export class Flusher {
   private async drainFile(file: FileState): Promise<void> {
     file.leavesShared = false;
     do await this.commitNext(file, false);
-    while (file.failure === null && !file.isFull && this.hasDirty(file));
+    while (file.failure === null && !file.isFull && (this.hasDirty(file) || file.ends.length > 0));
     // States that another caller writes, with what was dirty, are a batch of their own.
     await file.writing;
   }
@@ -363,6 +363,9 @@ export class Flusher {
   private dropBatches(file: FileState): void {
     for (const { byteLength } of file.batches) this.inFlightBytes -= byteLength;
     file.batches.length = 0;
+    // A write of states that met a full disk leaves what it has encoded for a later batch.
+    file.ends = [];
+    file.writer.discard();
     file.isFull = false;
     file.statesDue.clear();
   }
