@@ -30,7 +30,7 @@ export class KvClient {
     return new KvClient(await WireConnection.open({ host, port, timeoutMs, localAddress }));
   }
 
-  /** HELLO with collections, then SASL PLAIN. */
+  /** Sends HELLO with collections, then SASL PLAIN. */
   async login(username: string, password: string): Promise<void> {
     await this.connection.hello(features);
     await this.connection.authenticate({ username, password });

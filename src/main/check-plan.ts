@@ -125,7 +125,7 @@ class PlanCheck {
     }
   }
 
-  /** The code for that is loaded only if there are any. */
+  /** Checks the replications. The code that does so is loaded only if the plan has some. */
   async checkReplications(): Promise<void> {
     const { remoteClusters, replications } = this.plan;
     if (remoteClusters.length + replications.length === 0) return;

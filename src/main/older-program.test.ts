@@ -6,7 +6,7 @@ import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster, nodeNamed } from '../../test/support/cluster.ts';
 import { refuseOlderProgram } from './older-program.ts';
 
-it('refuses a program that is older than what all nodes of the cluster know', async () => {
+it('refuses a program that is older than the version of its cluster', async () => {
   const start = async (...versions: number[]) => {
     const store = new MemoryConfigStore();
     const nodes = versions.map((version) => nodeNamed(`${version}`, { version }));

@@ -271,7 +271,7 @@ async function becomeReady(started: StartedNode): Promise<void> {
   flushCompileCache();
 }
 
-/** Before the administrator is set: a password kept later, or left by an earlier start, could be another than the administrator's. */
+/** Call before the administrator is set: a password kept later, or left by an earlier start, could be another than the administrator's. */
 function keepGenerated(folder: DataFolder, credentials: Credentials | null): void {
   if (credentials === null) folder.removeAdministrator();
   else folder.keepAdministrator(credentials);

@@ -17,7 +17,7 @@ export class MetricsRegistry {
     this.sources.set(name, source);
   }
 
-  /** From now on failures are not logged: a node that stops ends its sources one after the other, and one that is being asked fails. */
+  /** From now on failures are not logged: a node that stops ends its sources one after the other, and a source that is being asked then fails. */
   ignoreFailures(): void {
     this.logsFailures = false;
   }

@@ -101,7 +101,7 @@ export class BucketModel {
     }
   }
 
-  /** A restart: changes after `seqno` are lost, and locks. */
+  /** A restart loses the changes after `seqno` and all locks. */
   cutBack(vb: number, seqno: number): void {
     const remaining = (this.history[vb] ?? []).filter(({ doc }) => doc.seqno <= seqno);
     remaining.sort((a, b) => a.doc.seqno - b.doc.seqno);

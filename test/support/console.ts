@@ -18,7 +18,7 @@ const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const waitMs = 120_000;
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-/** `npm ci` builds the console; here only after a change of it. */
+/** Builds the console, which `npm ci` has built before, only after a change of it. */
 function buildConsole(): void {
   execFileSync(process.execPath, [`${checkout}tools/build-console.ts`], { stdio: 'inherit' });
 }

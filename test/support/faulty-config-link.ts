@@ -161,7 +161,7 @@ export class FaultyConfigLink implements ConfigLink {
     return new Promise(() => {});
   }
 
-  /** The delay of a request or an answer between the node and the servers. */
+  /** Waits for as long as a request or an answer takes between the node and the servers. */
   async #transmit(): Promise<void> {
     await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
     if (this.isDown) throw new NotSentError('there is no connection');

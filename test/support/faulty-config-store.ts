@@ -139,7 +139,7 @@ export class FaultyConfigStore implements ConfigStore {
     return outcome;
   }
 
-  /** The delay of a request or an answer between the node and the store. */
+  /** Waits for as long as a request or an answer takes between the node and the store. */
   async #transmit(): Promise<void> {
     await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
     if (this.isDown) throw new UnavailableError('Nothing was changed: the store cannot be reached.');

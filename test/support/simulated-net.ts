@@ -40,7 +40,7 @@ export class SimulatedNet<M> {
     this.#nodes.delete(name);
   }
 
-  /** In this direction only. */
+  /** Drops messages in this direction only. */
   cut(from: string, to: string): void {
     this.#cut.add(linkOf(from, to));
   }

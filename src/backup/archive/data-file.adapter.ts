@@ -84,7 +84,7 @@ export class DataWriter {
     this.bytes += bytes.length;
   }
 
-  /** The bytes from `written` on. A system call may write fewer than it should. */
+  /** Writes the bytes from `written` on. A system call may write fewer than it is given. */
   private writeAt(bytes: Buffer, offset: number, written: number): void {
     for (let at = written; at < bytes.length; )
       at += writeSync(this.file, bytes, at, bytes.length - at, offset + at);

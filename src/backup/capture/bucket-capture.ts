@@ -206,7 +206,7 @@ class NodeCapture implements ChangeHandler {
     throw new ArchiveError(`vbucket ${vb} has no stream from its start`);
   }
 
-  /** Without a stream, since the vbucket has no changes after `from`. */
+  /** Records the vbucket without opening a stream: it has no changes after `from`. */
   private recordUnchanged(vb: number, from: number, frames: FrameBuffer): void {
     const capture = new VbucketCapture(vb, { from, target: from }, this.options.writer, frames);
     capture.opened(this.logs.get(vb) as FailoverEntry[]);

@@ -142,7 +142,7 @@ async function merge(
   return { backup: manifest.name, merged: backups, size: readUnlocked(folder, repositoryInfo).size };
 }
 
-/** Under the lock, so that no task of another node writes there. */
+/** Removes the repository under its lock, so that no task of another node writes there. */
 function removeRepository(folder: string): void {
   const { path } = Repository.open(folder);
   const lock = Repository.lock(path);

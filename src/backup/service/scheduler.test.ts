@@ -32,7 +32,7 @@ async function untilJobs(planning: BackupPlanning, count: number): Promise<void>
   });
 }
 
-/** Nothing runs any more. */
+/** Resolves when no task runs any more. */
 const untilIdle = (planning: BackupPlanning): Promise<void> =>
   eventually(() => assert.deepEqual(planning.service.running.all(), []));
 

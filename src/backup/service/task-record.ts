@@ -18,6 +18,7 @@ export interface TaskRecord {
   readonly status: TaskStatus;
   /** Percent. */
   readonly progress: number;
+  /** What the task does, as a text. */
   readonly about: string;
   readonly error: string;
   readonly notes: readonly string[];

@@ -113,7 +113,7 @@ export class AllowlistService {
     }
   }
 
-  /** In parallel, so that an unresponsive node does not delay other clusters. */
+  /** Applies the lists that are due, in parallel, so that an unresponsive node does not delay other clusters. */
   private async catchUp(): Promise<void> {
     const due = await this.options.entries.clustersDue(this.options.home);
     const ids = new Set(due.map(({ id }) => id));

@@ -118,7 +118,7 @@ export class DatabaseUsersService {
     });
   }
 
-  /** Without access to buckets that the node has no longer: it refuses them. */
+  /** Sends the stored user without access to buckets that the node no longer has: the node would refuse them. */
   private async putStored(cluster: ReadyCluster, user: DatabaseUserRow): Promise<void> {
     const { username } = user;
     const access = accessIn(user);

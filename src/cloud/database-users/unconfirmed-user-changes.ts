@@ -123,7 +123,7 @@ export class UnconfirmedUserChanges {
     return false;
   }
 
-  /** One that was noted again since the node confirmed it stays. */
+  /** Removes a confirmed change, unless it was noted again since. */
   private async remove({ cluster_id, username, told_at }: UnconfirmedUserChangeRow): Promise<void> {
     await this.options.store
       .deleteFrom('user_doubts')

@@ -93,7 +93,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   return app;
 }
 
-/** Built on first use. */
+/** Serves the OpenAPI document, which is built on first use. */
 function addDescription(app: FastifyInstance, operations: readonly Operation[]): void {
   let apiDocument: Promise<ApiDocument> | null = null;
   const document = (): Promise<ApiDocument> =>

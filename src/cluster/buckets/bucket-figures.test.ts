@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 import { bucketFigures } from './bucket-figures.ts';
 
-const bucketNames = [
+const wholeBucketNames = [
   'ep_mem_high_wat',
   'ep_mem_low_wat',
   'ep_max_size',
@@ -35,7 +35,7 @@ const vbucketNames = ['num', 'curr_items', 'num_non_resident', 'eject', 'itm_mem
 const queueNames = ['queue_items', 'queue_size', 'queue_fill', 'queue_drain', 'resident_items_ratio'];
 const streamNames = ['count', 'producer_count', 'items_remaining', 'items_sent', 'total_bytes', 'backoff'];
 const published = [
-  ...bucketNames,
+  ...wholeBucketNames,
   ...otherZeroFigures,
   ...['active', 'replica', 'pending'].flatMap((state) =>
     [...vbucketNames, ...queueNames].map((name) => `vb_${state}_${name}`),

@@ -73,7 +73,7 @@ test('of four nodes, one with a server cannot leave while the fourth may still r
   }
 });
 
-test('once no node was started for servers, the first that runs one becomes the founder, and removes its server', async () => {
+test('once no node is configured to run a server, the first that runs one becomes the founder, and removes its server', async () => {
   const none = { b: wants(false), c: wants(false) };
   const settings = { nodes: three, servers, wantsServers: false, runsServer: true };
   const fixture = await aNode({ ...settings, answers: none });
@@ -100,7 +100,7 @@ test('once no node was started for servers, the first that runs one becomes the 
   }
 });
 
-test('two nodes that are left with servers go back, as after a rebalance that removed a lost one', async () => {
+test('where two nodes with servers are left, as after a rebalance that removed a lost one, a founder takes the configuration', async () => {
   const nodes: NodeState[] = [node('a'), node('b')];
   const fixture = await aNode({ nodes, servers, answers: { b: asked } });
   await fixture.clock.run(3_000);

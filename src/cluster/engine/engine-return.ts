@@ -85,7 +85,7 @@ export class EngineReturn {
     }
   }
 
-  /** Call it from time to time. */
+  /** Call it at intervals. */
   async check(): Promise<void> {
     const { membership, store, view, clock } = this.#deps;
     if (membership.natsSource() === null) {

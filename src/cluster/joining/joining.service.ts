@@ -34,7 +34,7 @@ export interface JoiningDeps {
   memoryBytes: () => number;
   startedServices?: readonly string[] | undefined;
   compatibility: number;
-  /** The version that this node knows. */
+  /** The version that this node publishes: `ownVersion`, but for tests. */
   version: number;
   clock: Clock;
   random: Random;
@@ -106,7 +106,7 @@ export class JoiningService {
     this.#joined.resolve();
   }
 
-  /** The configuration of the cluster can be read from here. */
+  /** Checks that the configuration of the cluster can be read from here. */
   async #checkStore(parameters: JoinParameters): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const link = await this.#linkOf(parameters);

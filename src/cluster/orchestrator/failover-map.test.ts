@@ -48,7 +48,7 @@ describe('failover of a map', () => {
     assert.deepEqual(failedOver(placement, 'a', { positions: { c: at(1, 1) } }).shard.chain, [2, 1, -1]);
   });
 
-  it('keeps the last node that confirmed as the active, where the one that was promoted in its place fails before it confirms', () => {
+  it('keeps `lastActive`, the last node that confirmed that it is active, where the node promoted in its place fails before it confirms', () => {
     const { shard } = failedOver(placement, 'a');
     assert.deepEqual(failedOver(shard, 'b').shard.lastActive, { node: 'a', epoch: 5 });
     const confirmed = { ...shard, confirmed: 'boot b' };
@@ -87,7 +87,7 @@ describe('failover of a map', () => {
     ]);
   });
 
-  it('removes failed members that a restarted active waits for from the in-sync set only where that is allowed', () => {
+  it('leaves failed members in the in-sync set while a restarted active waits for them, unless their removal is allowed', () => {
     const restarted = 'a c';
     const refused = failedOver(placement, 'b', { restarted });
     assert.deepEqual([refused.shard, refused.unsafe], [placement, [0]]);

@@ -160,7 +160,7 @@ function stablePool(
   };
 }
 
-/** A node that waits for a rebalance makes it unbalanced, and so do changes of groups and of numbers of replicas. */
+/** A node that waits for a rebalance makes the cluster unbalanced, and so do changes of groups and of numbers of replicas. */
 export function isBalanced(view: ClusterView): boolean {
   const { balance, needsRebalance, nodes } = view.cluster;
   if (balance !== undefined || needsRebalance) return false;

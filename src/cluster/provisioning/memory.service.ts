@@ -86,7 +86,7 @@ export class MemoryService {
     }));
   }
 
-  /** The defaults for a cluster without chosen quotas. */
+  /** Applies the defaults, for a cluster without chosen quotas. */
   async applyDefaults(): Promise<void> {
     await this.apply({ quotas: defaultQuotasMb(this.#deps.memoryBytes()) });
   }

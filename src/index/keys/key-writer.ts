@@ -90,7 +90,7 @@ export class KeyWriter {
     this.checkLimit();
   }
 
-  /** Negative numbers inverted, positive ones with the sign set; NaN before everything. */
+  /** Writes negative numbers inverted, positive ones with the sign bit set, and NaN as zeros, so that it comes first. */
   private double(value: number): void {
     if (Number.isNaN(value)) {
       this.bytes.fill(0, this.at, this.at + 8);
@@ -140,7 +140,7 @@ export class KeyWriter {
     this.checkLimit();
   }
 
-  /** The bytes of a string or a binary value, escaped, between their type and the end. */
+  /** Writes the type, the escaped bytes of a string or a binary value, and the end. */
   private escapedBytes(unescaped: Uint8Array, type: number): void {
     this.reserve(2 * unescaped.length + 2);
     const { bytes } = this;

@@ -287,7 +287,7 @@ export class Bucket {
     warmUp?.readValues();
   }
 
-  /** A copy gets its history from the active. */
+  /** Begins a history of each active vbucket; a copy gets its history from the active. */
   private beginHistories(): void {
     const { vbuckets } = this.parts;
     for (const vb of this.shards.active(this.readable)) addFailoverEntry(vbuckets, vb, this.options.random);

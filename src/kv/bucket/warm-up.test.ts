@@ -13,7 +13,7 @@ const large = 'L'.repeat(5000);
 
 const aBucketOn = (disk: DiskEngine): BucketUnderTest => new BucketUnderTest({ storage: { disk, files } });
 
-/** Forty documents, every other one large, and a tombstone. */
+/** Stores forty documents, every second one large, and a tombstone. */
 async function fill(disk: MemoryDisk): Promise<void> {
   const b = await aBucketOn(disk.engine()).start();
   for (let i = 0; i < 40; i++) b.store(`k${i}`, { vb: i, value: i % 2 ? large : 'small' });

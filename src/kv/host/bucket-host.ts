@@ -178,7 +178,7 @@ export class BucketHost {
       this.options.replication?.()?.failed(served.uuid, bucket.stoppedBoots);
   }
 
-  /** Before the documents are loaded. A process that stopped cleanly is continued by this one, which then serves the same shards. */
+  /** Called before the documents are loaded. A process that stopped cleanly is continued by this one, which then serves the same shards. */
   private filesOpened(stoppedBoots: readonly string[]): void {
     const { mapRevision = 0, shards = [] } = this.served.spec;
     if (stoppedBoots.length > 0) return;

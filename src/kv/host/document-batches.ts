@@ -169,7 +169,7 @@ export class DocumentBatches {
     return vbuckets.length;
   }
 
-  /** The document in the view. Compressed values stay so; extended attributes are left out. */
+  /** Writes the document in the view. Compressed values stay so; extended attributes are left out. */
   private document(keyStart: number, keyBytes: number, keysOnly: boolean): void {
     const { view } = this;
     let { buffer, valueStart: start, valueEnd: end, datatype } = view;

@@ -70,7 +70,7 @@ export class MemoryGrants {
     };
   }
 
-  /** One message for all changes of a turn. */
+  /** Sends one message for all changes of a turn. */
   private readonly noteChange = (): void => {
     if (this.isChangeNoted) return;
     this.isChangeNoted = true;

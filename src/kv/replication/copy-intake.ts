@@ -78,7 +78,7 @@ export class CopyIntake {
     return bytes;
   }
 
-  /** Without a promise for each batch: nearly all are applied at once. */
+  /** Applies queued batches, without a promise for each: nearly all are applied at once. */
   private run(): void {
     for (let first = this.queue[0]; first !== undefined && !this.isClosed; first = this.queue[0]) {
       if (!this.isDone(first)) return;

@@ -46,7 +46,7 @@ export class CopyReports {
     this.sendLater(node, report, isAwaited);
     report.bytes += bytes;
     const [received, persisted] = [highSeqno[vb] as number, persistedSeqno[vb] as number];
-    // Inside of a snapshot it lacks keys whose versions come later.
+    // Inside of a snapshot the copy lacks keys whose versions come later.
     const follows = copy[vb] === CopyPhase.following && (snapEnd[vb] as number) <= received;
     report.rows.set(shard, epoch, vb, received, persisted, follows);
   }

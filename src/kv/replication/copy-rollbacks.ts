@@ -87,7 +87,7 @@ export class CopyRollbacks {
       sendVersions(node, message, body, { bucket, isActive, log, peers });
   }
 
-  /** From a node of an earlier version. */
+  /** Only nodes of an earlier version send this message. */
   private empty(node: string, { epoch, shard, vbs }: Empty): void {
     if (!this.isExpected(shard, epoch)) return;
     const emptied = this.options.vbsOf(shard).filter((vb) => vbs.includes(vb));

@@ -9,7 +9,7 @@ import type { Clock } from '#ports/clock.ts';
 export const delayMs = { quiet: 2, busy: 8 } as const;
 /** Pieces of work in a millisecond from which on the next delay is the busy one. */
 export const busyPerMs = 4;
-/** The most pieces of work in one turn of the event loop. Two thousand held the thread for up to ten milliseconds, and more memory was sent at once. */
+/** The most pieces of work in one turn of the event loop. Two thousand would hold the thread for up to ten milliseconds. */
 export const perTurn = 64;
 
 export class DelayedWork {

@@ -22,7 +22,7 @@ async function writeFor(cluster: ReplicatedCluster, node: Node, ms: number): Pro
 const membersOf = async (cluster: ReplicatedCluster): Promise<number[]> =>
   ((await cluster.map.shards())[0]?.inSync ?? []).map(([position]) => position).toSorted();
 
-test('a copy of a shard that is written all the time joins its only member', async (t) => {
+test('a copy of a shard that is written all the time joins the in-sync set, which only the active was in', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
   const a = await cluster.start('a');
   await cluster.clock.run(14_000);

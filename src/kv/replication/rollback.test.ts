@@ -59,7 +59,7 @@ const keys = [...Array.from({ length: 100 }, (_, i) => keyOf(i)), 'lost', 'new']
 const isMember = async ({ map }: ReplicatedCluster, at = 2): Promise<boolean> =>
   (await map.shards())[0]?.inSync?.some(([position]) => position === at) ?? false;
 
-/** Until the copy has left the set, was rolled back or emptied, and has joined again. */
+/** Resolves once the copy has left the set, was rolled back or emptied, and has joined again. */
 async function untilJoinedAgain(cluster: ReplicatedCluster): Promise<void> {
   const { clock, log } = cluster;
   const isDone = async (): Promise<boolean> =>

@@ -224,7 +224,7 @@ export class MessageWriter {
   }
 }
 
-/** A number below 2^53 as eight bytes. */
+/** Writes a number below 2^53 as eight bytes. */
 function writeU64(buffer: Buffer, at: number, value: number): void {
   writeU32(buffer, at, Math.floor(value / 2 ** 32));
   writeU32(buffer, at + 4, value % 2 ** 32);

@@ -42,7 +42,7 @@ export function checkDisk(dataDir: string): Finding[] {
   return [checkHolder(folder, place), checkRoom(existing), checkKind(existing), checkSync(existing)];
 }
 
-/** The process that has locked the folder; null if there is none. */
+/** The id of the process that has locked the folder; 0: a process of another user; null: there is none. */
 export function holderOf(dataDir: string): number | null {
   try {
     const pid = Number(readFileSync(join(resolve(dataDir), 'lock.pid'), 'utf8'));

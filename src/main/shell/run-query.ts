@@ -67,7 +67,7 @@ class Shell {
     for (const statement of [...this.reader.add(text), ...this.reader.end()]) await this.run(statement);
   }
 
-  /** From standard input: at a terminal with a prompt and history, and it continues after errors. */
+  /** Runs statements of standard input. A terminal has a prompt and history, and the session continues after errors. */
   async read(): Promise<void> {
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
     const lines = createInterface({

@@ -32,7 +32,7 @@ const seenOf = ({ line, content, problem }: SourceRecord): Seen => [
   problem ?? (Buffer.isBuffer(content) ? content.toString() : content),
 ];
 
-/** In chunks of every size, and from the end of every record on, the records are the same. */
+/** Checks that the records are the same in chunks of every size, and from the end of every record on. */
 function check(make: Make, text: string, expected: Seen[]): void {
   const bytes = Buffer.from(text);
   const whole = recordsIn(make, bytes, bytes.length || 1);

@@ -6,7 +6,7 @@ export class BitWriter {
   #bytes: Uint8Array = new Uint8Array(firstBytes);
   #bits = 0;
 
-  /** The lowest `count` bits of the number, at most 32. */
+  /** Writes the lowest `count` bits of the number, at most 32. */
   write(value: number, count: number): void {
     if (this.#bits + count > this.#bytes.length * 8) this.#grow();
     const bytes = this.#bytes;

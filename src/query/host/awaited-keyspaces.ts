@@ -39,7 +39,7 @@ export class AwaitedKeyspaces {
     if (this.planned.every((planned) => exists(planned, buckets))) this.end();
   }
 
-  /** Until buckets are expected again: what is dropped later does not exist. */
+  /** Lets requests run until buckets are expected again. A collection that is dropped later is missing, and no longer awaited. */
   end(): void {
     this.planned = [];
     this.waiting?.timer.cancel();

@@ -54,7 +54,7 @@ export class SavedState {
     this.#saveAfter(saveMs);
   }
 
-  /** The copy first: one that is older than the newest state seen is never used. */
+  /** Saves the copy before the newest state seen: a copy that is older than that state is never used. */
   now(): void {
     this.#timer?.cancel();
     this.#timer = null;

@@ -69,6 +69,7 @@ describe('configuration on one NATS server', { skip }, () => {
     const { content, end } = await store.ended;
     assert.deepEqual([end.founder, content?.records.map(({ key }) => key)], [founder, ['k', 'l']]);
     await eventually(() => assert.equal(other.revision(), 3));
+    // `other` was opened without `mayEnd`: for it, the end is a key like any other.
     assert.equal(await other.put('k', 2, 1), 4);
     assert.equal((await store.get('k'))?.value, 1);
     await assert.rejects(store.put('l', 2, 2), /the configuration has just moved to another node/);
@@ -169,7 +170,7 @@ describe('configuration on one NATS server', { skip }, () => {
     await connection.close();
   });
 
-  it('refuses a value above the payload limit of the servers by its key, and stays usable', async () => {
+  it('refuses a value above the payload limit of the servers with a text that names the key, and stays usable', async () => {
     await using servers = await NatsCluster.start({ extra: 'max_payload: 64KB' });
     await using store = await natsStore(servers.url);
     await assert.rejects(

@@ -106,7 +106,7 @@ export class Checkpoints {
     this.changed.add(vb % shardCount);
   }
 
-  /** For a change of the skipped routes, which are stored with each shard. */
+  /** Call when the skipped routes change: they are stored with each shard. */
   setChanged(vbuckets: readonly number[]): void {
     for (const vb of vbuckets) if (this.positions.has(vb)) this.changed.add(vb % shardCount);
   }

@@ -219,7 +219,7 @@ export class OutboundPipeline implements FollowerHandler {
     }
   }
 
-  /** Null: the collection of the source is not known yet. */
+  /** `route`: null while the collection of the source is not known. */
   private begin(outgoing: OutgoingVersion, route: Route | null): void {
     this.count(outgoing, 1);
     if (route === null) {

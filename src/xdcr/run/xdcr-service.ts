@@ -34,7 +34,7 @@ export class XdcrService {
     await this.work;
   }
 
-  /** Null: this node has all vbuckets. */
+  /** `layout`: null where this node has all vbuckets. */
   followCluster(layout: ClusterLayout | null): void {
     this.layout = layout;
     this.scheduleApply();

@@ -20,7 +20,7 @@ function backendProblem(sent: string, input: RuleInput): string {
 
 const previewText = 'Point in time recovery is only supported in developer preview mode';
 
-/** Enabling it is refused; its actual values are accepted. */
+/** Point-in-time recovery cannot be enabled; its parameters are accepted with the values that bucket records show. */
 export function pointInTimeRecovery(input: RuleInput): void {
   const { pitrEnabled, pitrGranularity, pitrMaxHistoryAge } = input.form;
   if (pitrEnabled !== undefined && pitrEnabled !== 'false') {

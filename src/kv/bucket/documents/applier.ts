@@ -73,7 +73,7 @@ export class Applier {
     if (end < start || start !== high + 1) return Status.outOfRange;
     // Files of earlier versions may have the start of a snapshot whose first changes were lost with a process.
     if (high >= before || start < (columns.snapStart[vb] as number)) columns.snapStart[vb] = start;
-    // A page of rows may end before what the copy lacks of the snapshot: the rows with later seqnos may not be on disk yet.
+    // A page of rows may end below the end of a snapshot that was announced before: the rows with later seqnos may not be on disk yet.
     columns.snapEnd[vb] = Math.max(before, end);
     return Status.success;
   }

@@ -238,7 +238,7 @@ export class DataFile {
     this.closeFiles();
   }
 
-  /** `clean`: the caller has nothing left to commit. A file that found the disk full may lack changes, and is not marked so. */
+  /** `clean`: the caller has nothing left to commit. A file that found the disk full may lack changes, and is not marked as clean. */
   close(clean: boolean, by = ''): void {
     if (this.failure !== null) return;
     try {

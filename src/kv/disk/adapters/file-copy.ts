@@ -237,7 +237,7 @@ export class FileCopy {
     return true;
   }
 
-  /** Not further than `high`: a pass over a vbucket that is written steadily would not end. */
+  /** Copies no seqno above `high`: a pass over a vbucket that is written steadily would not end. */
   private copyBySeqno(vb: number, high: number): void {
     const after = this.positions.get(vb) ?? 0;
     const bound = this.value('seqnoBound', vb, after, this.pageRows - 1) as number | undefined;

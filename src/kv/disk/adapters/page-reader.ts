@@ -150,7 +150,7 @@ function toRecord(row: readonly unknown[]): VbucketRecord {
   return record;
 }
 
-/** A copy, since the key is part of a buffer that holds all the rows. */
+/** Keeps a copy of the key, which is part of a buffer that holds all the rows. */
 function moveTo(at: LoadCursor, key: Uint8Array): void {
   if (Buffer.compare(key, at.afterKey) <= 0) throw new Error(`vbucket ${at.vb} is out of order`);
   at.afterKey = Uint8Array.from(key);

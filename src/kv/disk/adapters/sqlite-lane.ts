@@ -117,7 +117,7 @@ export class SqliteLane {
     return isDone;
   }
 
-  /** Work after a commit for which its caller need not wait. */
+  /** Does the work after commits for which their callers need not wait. */
   checkpoint(): void {
     for (const data of this.uncheckpointed) data.checkpoint();
     this.uncheckpointed.clear();
