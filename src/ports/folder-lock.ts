@@ -55,7 +55,7 @@ export function lockFolder(folder: string): FolderLock {
     const isShared = isBusy(error) && holdsShared(db);
     db.close();
     if (!isBusy(error)) throw lockError(error);
-    const pid = isShared ? (readersOf(folder).find(isRunning) ?? null) : readPid(pidPath);
+    const pid = isShared ? (readersOf(folder).find(processExists) ?? null) : readPid(pidPath);
     throw new FolderInUseError(folder, { pid, isShared });
   }
   // Readers that were killed left them.
@@ -110,7 +110,8 @@ function readersOf(folder: string): number[] {
   return pids.filter((pid) => pid !== undefined).map(Number);
 }
 
-function isRunning(pid: number): boolean {
+/** EPERM: it is a process of another user. */
+export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,6 +1,8 @@
 // `divan load`, `divan sample` and `divan doctor` with a real node.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import { prng } from '../../src/base/prng.ts';
 import { travelData } from '../../src/main/sample/travel-data.ts';
 import { runCommand, startCommand } from '../support/command.ts';
-import { eventuallyWithin, NodeProcess, portFlags } from '../support/node-process.ts';
+import { eventuallyWithin, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
 import { commandsOn, nodeEnvironment } from '../support/remote-command.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'divan-load-'));
@@ -204,6 +206,53 @@ describe('divan doctor', () => {
     const wrong = await findings('doctor', '--data-dir', join(scratch, 'x'), '--host', '192.0.2.1');
     assert.ok(wrong.problems.every(({ text }) => /has no address 192\.0\.2\.1/.test(text)));
     assert.ok(wrong.problems.length > 0);
+  });
+
+  const otherUser = 65_534;
+  const privileged = { skip: process.getuid?.() === 0 ? false : 'needs root, to run it as another user' };
+  /** What a user without rights finds in the own folder, in which a process of root has written the file. */
+  const findingsOfUser = (file: string, folder: string, restPort: number) => {
+    chmodSync(scratch, 0o755);
+    mkdirSync(folder);
+    chownSync(folder, otherUser, otherUser);
+    writeFileSync(join(folder, file), `${process.pid}\n`, { mode: file === 'lock.pid' ? 0o644 : 0o600 });
+    const ports = portFlags.map((arg, index, all) =>
+      all[index - 1] === '--rest-port' ? String(restPort) : arg,
+    );
+    const command = [launcher, 'doctor', '--data-dir', folder, ...ports, '--json'];
+    const options = { encoding: 'utf8', timeout: 120_000, uid: otherUser, gid: otherUser } as const;
+    const { stdout, stderr } = spawnSync(process.execPath, command, options);
+    assert.equal(stderr, '');
+    return JSON.parse(stdout) as Finding[];
+  };
+
+  it(
+    'names the process of another user that runs in the data folder, and may have a port',
+    privileged,
+    async (t) => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      t.after(() => server.close());
+      const { port } = server.address() as { port: number };
+      const all = findingsOfUser('lock.pid', join(scratch, 'used'), port);
+      const used = all.find(({ check }) => check === 'data folder');
+      assert.match(used?.text ?? '', new RegExp(`; process ${process.pid} runs in it$`));
+      const { state, text, advice } = all.find(({ text }) => text.includes('--rest-port')) as Finding;
+      assert.deepEqual(
+        [state, text, advice?.replace(/, or .*/, '')],
+        [
+          'warning',
+          `port ${port} (--rest-port): in use, perhaps by process ${process.pid}, which runs in the data folder`,
+          'if another process has it, end that one',
+        ],
+      );
+    },
+  );
+
+  it('names a file of the data folder that another user owns', privileged, () => {
+    const folder = join(scratch, 'foreign');
+    const [problem] = findingsOfUser('lock.db', folder, 0).filter(({ state }) => state === 'problem');
+    assert.equal(problem?.text, `this user may not write to ${join(folder, 'lock.db')}`);
   });
 
   it('names a folder that this user may not write to', async (t) => {

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { realClock } from '#ports/clock.ts';
+import { processExists } from '#ports/folder-lock.ts';
 import { sizeText } from '../terminal.ts';
 import { type Finding, good, problem, warning } from './finding.ts';
 
@@ -33,32 +34,45 @@ export function checkDisk(dataDir: string): Finding[] {
   const place = existing === folder ? folder : `${folder} (it will be created in ${existing})`;
   if (!statSync(existing).isDirectory())
     return [problem('data folder', `${existing} is no folder`, 'give another one: --data-dir PATH')];
-  try {
-    accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch {
-    const advice = `give it to this user (chown ${userName()} ${existing}), or give another one: --data-dir PATH`;
-    return [problem('data folder', `this user may not write to ${place}`, advice)];
-  }
+  if (!isAllowed(existing, constants.R_OK | constants.W_OK | constants.X_OK))
+    return [problem('data folder', `this user may not write to ${place}`, ownFolder(existing))];
+  // The first file that a node opens in its folder.
+  const lockFile = join(folder, 'lock.db');
+  if (existsSync(lockFile) && !isAllowed(lockFile, constants.R_OK | constants.W_OK))
+    return [problem('data folder', `this user may not write to ${lockFile}`, ownFolder(existing))];
   return [checkHolder(folder, place), checkRoom(existing), checkKind(existing), checkSync(existing)];
 }
 
-/** The id of the process that has locked the folder; 0: a process of another user; null: there is none. */
-export function holderOf(dataDir: string): number | null {
+function isAllowed(path: string, access: number): boolean {
   try {
-    const pid = Number(readFileSync(join(resolve(dataDir), 'lock.pid'), 'utf8'));
-    // Signals to 0 and below go to groups of processes.
-    if (!(pid > 0)) return null;
-    process.kill(pid, 0);
-    return pid;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' ? 0 : null;
+    accessSync(path, access);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const ownFolder = (folder: string): string =>
+  `give it to this user (chown -R ${userName()} ${folder}), or give another one: --data-dir PATH`;
+
+/** The id of the process that has locked the folder; null if there is none. */
+export function holderOf(dataDir: string): number | null {
+  const pid = lockedBy(resolve(dataDir));
+  // Signals to 0 and below go to groups of processes.
+  return pid > 0 && processExists(pid) ? pid : null;
+}
+
+function lockedBy(folder: string): number {
+  try {
+    return Number(readFileSync(join(folder, 'lock.pid'), 'utf8'));
+  } catch {
+    return Number.NaN;
   }
 }
 
 function checkHolder(folder: string, place: string): Finding {
   const pid = holderOf(folder);
-  if (pid === null) return good('data folder', place);
-  return good('data folder', `${place}; process ${pid === 0 ? 'of another user' : pid} runs in it`);
+  return good('data folder', pid === null ? place : `${place}; process ${pid} runs in it`);
 }
 
 function checkRoom(folder: string): Finding {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { environmentName } from '../options.ts';
-import { type Finding, good, problem } from './finding.ts';
+import { type Finding, good, problem, warning } from './finding.ts';
 
 export interface WantedPort {
   /** The option of the port: `rest-port`. */
@@ -43,6 +43,12 @@ async function checkPort(
   const owner = ownerOf(port);
   if (owner !== null && owner.pid === holder)
     return good('ports', `${name}: used by the node of the data folder`);
+  if (owner === null && holder !== null)
+    return warning(
+      'ports',
+      `${name}: in use, perhaps by process ${holder}, which runs in the data folder`,
+      `if another process has it, end that one, or ${other}`,
+    );
   const user = owner === null ? 'another process' : `process ${owner.pid} (${owner.program})`;
   return problem('ports', `${name}: in use by ${user}`, `end that process, or ${other}`);
 }
