@@ -88,7 +88,7 @@ describe('the schedule of a repository', () => {
     await planning.end();
   });
 
-  it('runs what was missed once after a restart', async () => {
+  it('after a restart, runs a task only once that was due several times meanwhile', async () => {
     using planning = new BackupPlanning(start);
     await planning.begin([minutely('backup', 60)]);
     await planning.end();

@@ -43,7 +43,7 @@ export async function balanceNodes(
 export async function removeLeaving(parts: PlanParts, cluster: ClusterRow): Promise<void> {
   for (const { id, state } of await parts.nodes.rowsOf(cluster.id)) {
     if (state !== 'leaving') continue;
-    // A cloud that is killed between the next two steps starts no node without an address again.
+    // Without an address the node is not started again if the cloud is killed before the removal of its data.
     await changeNode(parts, id, noAddress);
     await parts.provisioner.remove(id);
     await parts.store.deleteFrom('nodes').where('id', '=', id).execute();

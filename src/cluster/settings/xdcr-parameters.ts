@@ -63,7 +63,7 @@ const settings = [
     '`Fatal`, `Error`, `Warn`, `Info`, `Debug`, `Trace`',
     'live',
     'effective',
-    'lines of the replication that are logged, if the log of the node has them',
+    'lowest level of lines that the replication logs; the log of the node has a level of its own, too',
   ),
   setting(
     'compressionType',

@@ -97,7 +97,7 @@ export function requestStream(request: Request): CommandResult {
   return beginStream(request, producer, source, value);
 }
 
-/** Replicas are streamed to clients that do not request active vbuckets only. */
+/** Replicas are streamed, except to requests for active vbuckets only. */
 function isStreamable({ frame }: Request, source: ChangeSource): boolean {
   const state = source.servedState(frame.vb);
   const flags = frame.buffer.readUInt32BE(frame.extrasStart);

@@ -66,7 +66,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     assert.deepEqual([shownState.key.toString(), shownState.value.toString()], ['vb_1', 'replica']);
   });
 
-  test(`${type}: streams replicas to clients that do not request active vbuckets only`, async () => {
+  test(`${type}: streams replicas, except to requests for active vbuckets only`, async () => {
     await using service = await startService(desired(type));
     const kv = await service.ready();
     await kv.ask({ opcode: 0x01, vb: 1, key, extras: Buffer.alloc(8), value: Buffer.from('1') });

@@ -56,8 +56,8 @@ export class MutationRun {
   }
 
   /**
-   * The checksum of the new body is known only after all operations, so the operations on xattrs are run again from the start. Its
-   * text has the same length as the placeholder of the first run, so nothing else changes.
+   * The checksum of the new body is known only after all operations, so the operations on xattrs are run again from the start. The
+   * text of the checksum has the same length as the placeholder of the first run, so nothing else changes.
    */
   private writeChecksum(): void {
     const checksum = crc32c(this.body, 0, this.body.length);

@@ -37,9 +37,9 @@ export const secondsUpTo = (daysMax: number): OptionKind<number> => ({
 /** Fifty years. The data service stores times up to 2106. */
 export const expirySeconds = secondsUpTo(18_250);
 
-/** Up to 30 days the data service takes the time from now, beyond it seconds since 1970. */
+/** The data service takes an expiry of up to 30 days as seconds from now, a higher one as seconds since 1970. */
 const relativeExpiryMax = 30 * daySeconds;
 
-/** The expiry for the data service of a document that expires after these seconds. */
+/** The expiry to send to the data service, for a document that expires after these seconds. */
 export const expiryAfter = (fromNow: number): number =>
   fromNow <= relativeExpiryMax ? fromNow : Math.floor(realClock.wallMs() / 1_000) + fromNow;

@@ -1,4 +1,4 @@
-// Long statements are parsed and planned one at a time, in steps, since planning one takes up to tenths of a second. After each, other requests
+// Long statements are parsed and planned one at a time, in steps, since planning one takes up to tenths of a second. After each statement, other requests
 // have the thread for as long as it took. A statement that waits for its turn holds no place of the service, and users take turns.
 import { type Deferred, deferred, turnOf } from '#base/deferred.ts';
 import { type PlaceLimits, UserPlaces } from '#base/user-places.ts';

@@ -46,7 +46,7 @@ export class CollectionRoutes {
     for (const [name, id] of collectionsIn(manifest)) this.targets.set(name, id);
   }
 
-  /** None: the mapping excludes the collection. Undefined: it is not known; the source's manifest must be read again. */
+  /** Empty: the mapping excludes the collection. Undefined: the collection is not known; the source's manifest must be read again. */
   routesOf(sourceId: number): readonly Route[] | undefined {
     const found = this.found.get(sourceId);
     if (found !== undefined) return found;
