@@ -1,5 +1,5 @@
-// Shared memory whose size the garbage collector knows. The engine counts ordinary buffers and collects them when many are unused. It
-// does not count shared ones, since several threads refer to the same, so a thread with few other objects would keep gigabytes of
+// Shared memory whose size the garbage collector knows. V8 counts ordinary buffers and collects them when many are unused. It
+// does not count shared ones, since several threads may refer to one, so a thread with few other objects would keep gigabytes of
 // unused ones. To each shared one this file attaches ordinary buffers of the same size, which live as long and are counted. Nothing is ever
 // written to those, so they take addresses and no memory.
 
@@ -19,7 +19,7 @@ export const sharedMemory = (bytes: number): SharedArrayBuffer | null =>
 
 /**
  * Memory of the system's own pages, which are taken only when they are written to, and return to the system. Memory that cannot grow
- * comes from the process's allocator, which clears it at once and never returns freed buffers of some size.
+ * comes from the process's allocator, which clears it at once and never returns freed buffers of some sizes.
  */
 export const pagedMemory = (bytes: number): SharedArrayBuffer | null =>
   attempt(() => new SharedArrayBuffer(bytes, { maxByteLength: bytes }));

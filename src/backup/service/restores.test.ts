@@ -51,7 +51,7 @@ describe('restores at the same time', () => {
     await planning.end();
   });
 
-  it('go to one address at a time where the target does not say which cluster it is', async () => {
+  it('run one at a time for each address whose cluster is not known', async () => {
     using planning = await begin(['second', 'third']);
     const silent = { ...target('http://silent:8091'), map_data: 'travel=a' };
     await restore(planning, 'travel', silent);

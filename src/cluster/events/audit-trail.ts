@@ -44,7 +44,7 @@ export class AuditTrail implements Audit {
     });
   }
 
-  /** Logins at the data port. */
+  /** Records a refused login at the data port. */
   loginRefused({ user, from }: { user: string | null; from: string }): void {
     this.#deps.denials.add('login_failed', { user, from, service: 'data' });
     this.#refusedUser(loginFailed, user, from, { service: 'data' });

@@ -1,4 +1,4 @@
-// Maps requests about security settings to the service. A path names a node of the tree; a body is a form of keys, or
+// Maps requests about security settings to the service. A path names a part of the settings or one key; a body is a form of keys, or
 // the value itself if the path names a single key.
 
 import { type BoundRoute, bind, type Form, type Params, reply } from '#contract/route.ts';

@@ -1,4 +1,4 @@
-// A document in the memory of the data service, as the engine reads it there.
+// A document in the memory of the data service, as the query engine reads it there.
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { MemoryDocument } from '#wire/document-batch.ts';
 import { Datatype } from '#wire/status.ts';
