@@ -97,6 +97,9 @@ export interface StoreReply {
   failedPart: number;
 }
 
+/** By the positions of the writes. After a failure it has the replies that arrived before. */
+export type PartialReplies = (StoreReply | undefined)[];
+
 /** A connection that has selected the bucket. */
 export function openOnBucket({ address, account, bucket }: BucketClientOptions): Promise<WireConnection> {
   return WireConnection.openOnBucket(address, { features, account, bucket });
@@ -184,8 +187,8 @@ export class BucketClient {
     collectionId: number,
     requests: readonly StoreRequest[],
     signal?: AbortSignal,
+    replies: PartialReplies = new Array(requests.length),
   ): Promise<StoreReply[]> {
-    const replies = new Array<StoreReply>(requests.length);
     await pipelined(this.connection, {
       count: requests.length,
       signal,
@@ -194,7 +197,7 @@ export class BucketClient {
         replies[index] = storeReply(frame, vbucketOf((requests[index] as StoreRequest).key));
       },
     });
-    return replies;
+    return replies as StoreReply[];
   }
 
   /** The latest seqno of every vbucket, of one collection when it is named; 0 where there is none. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
+import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
+import { DataPortError } from '#client/data-port-error.ts';
 import { Status } from '#wire/status.ts';
 import { advanceUntilDone } from '../../../test/support/advance-clock.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -23,14 +24,14 @@ async function sent(statuses: Readonly<Record<string, readonly number[]>>) {
     retryWrites(
       { clock, signal },
       Object.keys(statuses).map((id) => aWrite(id)),
-      async (some) => {
+      async (some, replies) => {
         sends.push(some.map(({ key }) => key));
-        return some.map(({ key: id }) => {
+        for (const { key: id } of some) {
           const time = times.get(id) ?? 0;
           times.set(id, time + 1);
           const all = statuses[id] as readonly number[];
-          return reply(all[Math.min(time, all.length - 1)] as number);
-        });
+          replies.push(reply(all[Math.min(time, all.length - 1)] as number));
+        }
       },
     ),
   );
@@ -58,15 +59,16 @@ test('of several writes of one key the last one remains, also when an earlier on
     const sends: string[] = [];
     const stored = new Map<string, string>();
     const writes = [aWrite('a', kind, 'first'), aWrite('b', kind, 'other'), aWrite('a', kind, 'last')];
-    const writing = retryWrites({ clock, signal }, writes, async (some) =>
-      some.map(({ key, text }) => {
-        sends.push(text);
-        if (sends.length === 1) return reply(Status.syncWriteInProgress);
-        if (kind === 'add' && stored.has(key)) return reply(Status.keyExists);
-        stored.set(key, text);
-        return reply(Status.success);
-      }),
-    );
+    const statusOf = ({ key, text }: Write): number => {
+      sends.push(text);
+      if (sends.length === 1) return Status.syncWriteInProgress;
+      if (kind === 'add' && stored.has(key)) return Status.keyExists;
+      stored.set(key, text);
+      return Status.success;
+    };
+    const writing = retryWrites({ clock, signal }, writes, async (some, replies) => {
+      for (const write of some) replies.push(reply(statusOf(write)));
+    });
     await advanceUntilDone(clock, writing);
     assert.deepEqual(sends, sent);
     assert.equal(stored.get('a'), remains);
@@ -84,11 +86,33 @@ test('nothing is sent again after an abort', async () => {
   const aborting = new AbortController();
   const clock = new ManualClock();
   let sends = 0;
-  const writing = retryWrites({ clock, signal: aborting.signal }, [aWrite('a')], async () => {
+  const writing = retryWrites({ clock, signal: aborting.signal }, [aWrite('a')], async (_some, replies) => {
     sends++;
-    return [reply(Status.busy)];
+    replies.push(reply(Status.busy));
   });
   setImmediate(() => aborting.abort(new Error('ended')));
   await assert.rejects(writing, /ended/);
   assert.equal(sends, 1);
+});
+
+test('the replies to other writes are known after the connection was lost while refused ones were sent again', async () => {
+  const clock = new ManualClock();
+  const replies: PartialReplies = [];
+  const statuses = [Status.success, Status.busy, Status.keyExists, Status.busy, Status.busy, Status.success];
+  const writing = retryWrites(
+    { clock, signal },
+    ['a', 'b', 'c', 'd', 'e'].map((key) => aWrite(key)),
+    async (some, answered) => {
+      for (const _ of some) {
+        if (statuses.length === 0) throw new DataPortError('lost');
+        answered.push(reply(statuses.shift() as number));
+      }
+    },
+    { replies },
+  );
+  await advanceUntilDone(clock, assert.rejects(writing, /lost/));
+  assert.deepEqual(
+    replies.map((known) => known?.status),
+    [Status.success, Status.success, Status.keyExists, undefined, undefined],
+  );
 });

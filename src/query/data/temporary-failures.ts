@@ -1,6 +1,6 @@
 // Retries reads and writes after temporary failures of the data service: a bucket that is flushed or loads, a durable write of the same
 // document, for reads also a lost connection.
-import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
+import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 
@@ -31,22 +31,32 @@ type Write = Pick<StoreRequest, 'key' | 'kind'>;
 
 /**
  * Sends writes, and for `limitMs` those again that were not made for a temporary reason. Nothing is sent again whose outcome is unknown, as after a
- * lost connection.
+ * lost connection: then `replies` has those of the other writes.
  */
 export async function retryWrites<T extends Write>(
   { clock, signal }: RetryOptions,
   writes: readonly T[],
-  send: (some: readonly T[]) => Promise<StoreReply[]>,
-  limitMs: number = totalMs,
+  send: (some: readonly T[], replies: PartialReplies) => Promise<unknown>,
+  { limitMs = totalMs, replies = [] }: { limitMs?: number; replies?: PartialReplies } = {},
 ): Promise<StoreReply[]> {
   const endMs = clock.monotonicMs() + limitMs;
-  const replies = await send(writes);
+  await send(writes, replies);
   for (let delayMs: number = pauseMs.first; ; delayMs = Math.min(2 * delayMs, pauseMs.mostForWrites)) {
-    const refused = replies.some(({ status }) => isTransient(status)) ? refusedOf(writes, replies) : [];
-    if (refused.length === 0 || clock.monotonicMs() + delayMs > endMs) return replies;
+    const all = replies as StoreReply[];
+    const refused = all.some(({ status }) => isTransient(status)) ? refusedOf(writes, all) : [];
+    if (refused.length === 0 || clock.monotonicMs() + delayMs > endMs) return all;
+    // Unknown until they are answered again.
+    for (const at of refused) replies[at] = undefined;
     await clock.sleep(delayMs, signal);
-    const again = await send(refused.map((at) => writes[at] as T));
-    for (const [index, at] of refused.entries()) replies[at] = again[index] as StoreReply;
+    const again: PartialReplies = [];
+    try {
+      await send(
+        refused.map((at) => writes[at] as T),
+        again,
+      );
+    } finally {
+      for (const [index, at] of refused.entries()) replies[at] = again[index];
+    }
   }
 }
 

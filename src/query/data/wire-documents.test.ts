@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DataPortError } from '#client/data-port-error.ts';
 import { realClock } from '#ports/clock.ts';
 import type { DocumentWrite, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
@@ -211,4 +212,23 @@ test('ending a scan early cancels it in the data service', () =>
     }
     const client = await clients.clientOf('b');
     assert.equal((await client.getMany(8, ['k1'])).length, 1);
+  }));
+
+test('writes that were made are known after the connection was lost before others were answered', () =>
+  withDocuments(async (documents, clients) => {
+    const client = await clients.clientOf('b');
+    const storeMany = client.storeMany.bind(client);
+    const writes = ['a', 'b', 'c'].map((id) => write('upsert', id, '{}'));
+    client.storeMany = async (collectionId, requests, _signal, replies) => {
+      await storeMany(collectionId, requests.slice(0, 1), signal, replies);
+      throw new DataPortError('lost');
+    };
+    const [made, ...others] = await documents.write(orders, writes, withoutDurability);
+    assert.equal(made?.status, 'done');
+    for (const outcome of others) {
+      assert.ok(outcome.status === 'unknown' && outcome.error instanceof SqlError);
+      assert.equal(outcome.error.code, 12008);
+    }
+    client.storeMany = () => Promise.reject(new DataPortError('lost'));
+    await assert.rejects(documents.write(orders, writes, withoutDurability), { code: 12008 });
   }));

@@ -1,5 +1,5 @@
 // Documents of the engine over the data port: pipelined reads, writes with CAS and durability, scans by vbucket.
-import type { BucketClient, StoreRequest } from '#client/bucket-client.ts';
+import type { BucketClient, PartialReplies, StoreRequest } from '#client/bucket-client.ts';
 import { attributeNameRule, isAttributeName, type PathWrite } from '#client/subdoc.ts';
 import { isTransactionRecordKey } from '#client/transaction-record.ts';
 import type {
@@ -162,13 +162,36 @@ export class WireDocuments implements Documents {
     return this.withClient(keyspace, async (client) => {
       const outcomes = writes.map(refusalOf);
       const sent = writes.filter((_, index) => outcomes[index] === null);
-      const requests = sent.map((write) => storeRequest(write, options));
-      const { signal } = options;
-      const replies = await retryWrites({ clock: this.clients.clock, signal }, requests, (some) =>
-        client.storeMany(keyspace.collectionId, some, signal),
-      );
-      const answered = replies.map((reply, index) => outcomeOf(reply, sent[index] as DocumentWrite)).values();
+      const answered = (await this.send(client, keyspace, sent, options)).values();
       return outcomes.map((outcome) => outcome ?? (answered.next().value as WriteOutcome));
+    });
+  }
+
+  /** Rejects if no write was answered. */
+  private async send(
+    client: BucketClient,
+    { name, collectionId }: Keyspace,
+    writes: readonly DocumentWrite[],
+    options: WriteOptions,
+  ): Promise<WriteOutcome[]> {
+    const { signal } = options;
+    const requests = writes.map((write) => storeRequest(write, options));
+    const replies: PartialReplies = [];
+    let failure: Error | undefined;
+    try {
+      await retryWrites(
+        { clock: this.clients.clock, signal },
+        requests,
+        (some, answered) => client.storeMany(collectionId, some, signal, answered),
+        { replies },
+      );
+    } catch (error) {
+      if (replies.every((reply) => reply === undefined)) throw error;
+      failure = dataFailure(error, { name });
+    }
+    return writes.map((write, index) => {
+      const reply = replies[index];
+      return reply === undefined ? { status: 'unknown', error: failure as Error } : outcomeOf(reply, write);
     });
   }
 

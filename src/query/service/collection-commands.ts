@@ -93,6 +93,7 @@ async function flush(
       expiration: 0,
     }));
     const outcomes = await documents.write(keyspace, deletions, { durability: 'none', signal });
+    for (const outcome of outcomes) if (outcome.status === 'unknown') throw outcome.error;
     const failed = outcomes.find(({ status }) => status === 'failed' || status === 'locked');
     if (failed !== undefined) throw sqlError(12029, `${name.bucket}.${name.scope}.${name.collection}`);
   }

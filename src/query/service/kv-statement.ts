@@ -106,6 +106,7 @@ async function write(
   const change: DocumentWrite = { kind, id, bytes, cas, expiration: kind === 'replace' ? 'keep' : 0 };
   const [outcome] = await documents.write(keyspace, [change], { durability, signal });
   const written = outcome as WriteOutcome;
+  if (written.status === 'unknown') throw written.error;
   if (written.status === 'not found') throw sqlError(17014, '', id);
   if (written.status === 'exists') throw sqlError(17012, '', id);
   if (written.status !== 'done') throw sqlError(17015, kind, '', String(cas), id);

@@ -107,9 +107,9 @@ export class TransactionData {
       retryWrites(
         { clock: this.clock, signal },
         durable,
-        (some) => client.storeMany(keyspace.collectionId, some, signal),
+        (some, replies) => client.storeMany(keyspace.collectionId, some, signal, replies),
         // Well before the timeout, after which nobody knows whether the writes were made.
-        limits.kvTimeoutMs / 2,
+        { limitMs: limits.kvTimeoutMs / 2 },
       ),
     );
   }

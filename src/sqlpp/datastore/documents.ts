@@ -58,7 +58,9 @@ export type WriteOutcome =
   | { readonly status: 'done'; readonly cas: bigint }
   | { readonly status: 'exists' | 'not found' | 'cas mismatch' | 'locked' }
   /** `reason` is a sentence; `retryable`: the same write may succeed later. */
-  | { readonly status: 'failed'; readonly reason: string; readonly retryable: boolean };
+  | { readonly status: 'failed'; readonly reason: string; readonly retryable: boolean }
+  /** The data service did not answer, so the write may have been made or not; the error ends the statement. */
+  | { readonly status: 'unknown'; readonly error: Error };
 
 /** By the position of the id; undefined for a missing document. */
 export type FoundDocuments = (StoredDocument | undefined)[];
@@ -87,5 +89,6 @@ export interface Documents {
   /** All documents that exist at the call, unordered, in batches. Leaving the loop early frees all resources. */
   scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]>;
   count(keyspace: Keyspace, signal: AbortSignal): Promise<number>;
+  /** Rejects if no write was answered. */
   write(keyspace: Keyspace, writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]>;
 }

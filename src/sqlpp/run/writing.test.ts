@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { query } from '../../../test/support/engine-run.ts';
+import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 
 test('a document with an expiration that the data service cannot store is not written, others are', async () => {
@@ -40,4 +40,23 @@ test('a MERGE ends at a key that is no text, after the changes before it', async
   await assert.rejects(merge('WHEN MATCHED THEN UPDATE SET t.seen = 1'), isWrongKey);
   await assert.rejects(merge('WHEN NOT MATCHED THEN INSERT {"seen": 1}'), isWrongKey);
   assert.deepEqual(await query(datastore, 'SELECT RAW META().id FROM t WHERE seen = 1'), ['first']);
+});
+
+test('writes that were made before the data service was lost are counted', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (const id of ['a', 'b', 'c']) datastore.put(t, id, {});
+  const lost = new Error('lost');
+  const { documents } = datastore;
+  const write = documents.write.bind(documents);
+  documents.write = async (keyspace, writes, options) => {
+    const made = await write(keyspace, writes.slice(0, 2), options);
+    return [...made, ...writes.slice(2).map(() => ({ status: 'unknown', error: lost }) as const)];
+  };
+  const statement = prepareOn(datastore, 'UPDATE t SET n = 1 RETURNING n');
+  const { rows, outcome } = statement.program.run(statement, contextOf(datastore));
+  await assert.rejects(async () => {
+    for await (const _ of rows);
+  }, lost);
+  assert.equal(outcome.mutations, 2);
 });

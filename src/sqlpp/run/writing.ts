@@ -18,6 +18,8 @@ import type { RowWrite, Statement } from './statement.ts';
 /** The changes of a statement, in batches. */
 type Changes = (run: Run) => AsyncIterable<readonly RowWrite[]>;
 
+type FailedWrite = Exclude<WriteOutcome, { status: 'done' | 'unknown' }>;
+
 export class Writer {
   readonly #source: Source;
   readonly #keyspace: Keyspace;
@@ -70,8 +72,13 @@ export class Writer {
       { durability, signal },
     );
     const done: Row[] = [];
+    let failure: Error | undefined;
     for (const [at, outcome] of outcomes.entries()) {
       const { row, write, value } = writes[at] as RowWrite;
+      if (outcome.status === 'unknown') {
+        failure = outcome.error;
+        continue;
+      }
       if (outcome.status !== 'done') {
         this.#fail(run, write, outcome);
         continue;
@@ -86,6 +93,7 @@ export class Writer {
       );
       done.push(row);
     }
+    if (failure) throw failure;
     return this.#results(run, done);
   }
 
@@ -105,13 +113,13 @@ export class Writer {
     return results;
   }
 
-  #fail(run: Run, write: DocumentWrite, outcome: Exclude<WriteOutcome, { status: 'done' }>): void {
+  #fail(run: Run, write: DocumentWrite, outcome: FailedWrite): void {
     // DELETE succeeds for a document that is deleted already.
     if (write.kind === 'delete' && outcome.status === 'not found') return;
     failRow(run, this.#errorOf(write, outcome));
   }
 
-  #errorOf(write: DocumentWrite, outcome: Exclude<WriteOutcome, { status: 'done' }>): SqlError {
+  #errorOf(write: DocumentWrite, outcome: FailedWrite): SqlError {
     const operation = write.kind === 'replace' ? 'update' : write.kind;
     const failed = `Failed to perform ${operation} on key ${write.id}`;
     const target = { keyspace: keyspaceText(this.#keyspace.name), document_key: write.id };
