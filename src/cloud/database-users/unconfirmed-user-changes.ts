@@ -123,7 +123,7 @@ export class UnconfirmedUserChanges {
     return false;
   }
 
-  /** Removes a confirmed change, unless it was noted again since. */
+  /** Removes a change that was confirmed or is given up, unless it was noted again since. */
   private async remove({ cluster_id, username, told_at }: UnconfirmedUserChangeRow): Promise<void> {
     await this.options.store
       .deleteFrom('user_doubts')

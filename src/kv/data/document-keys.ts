@@ -1,4 +1,4 @@
-// The keys of a fetch in one buffer, so that they are sent to a disk thread in one piece: for each u16 vb, u16 key length,
+// Document keys in one buffer, so that they are sent to another thread or node in one piece. Each key: u16 vb, u16 length of the key, the
 // key.
 
 const headBytes = 4;

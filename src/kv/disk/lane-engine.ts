@@ -257,7 +257,7 @@ export class LaneEngine implements DiskEngine {
     return { opened: opened.sort((a, b) => a.file - b.file), damaged, ...(noSpace && { noSpace }) };
   }
 
-  /** For the files of a bucket that is new, or was flushed while it was not open. */
+  /** Notes that the disk had no space for the files of a bucket that is new, or was flushed while it was not open. */
   private noteNoSpace({ bucketUuid, folder }: BucketFiles, reason: string): OpenResult {
     const opened = this.incomplete.get(bucketUuid) ?? [];
     this.incomplete.set(bucketUuid, opened);
@@ -306,7 +306,7 @@ export class LaneEngine implements DiskEngine {
     return await turns.next();
   }
 
-  /** Counts a commit. */
+  /** Whether commits of the file alternate with reads of the disk. Counts this commit. */
   private isReadOften(key: string): boolean {
     const left = this.unloggedLeft.get(key) ?? 0;
     if (left > 1) this.unloggedLeft.set(key, left - 1);

@@ -54,8 +54,8 @@ export class BucketPositions {
   }
 
   /**
-   * Reads the digest first: the later comparison then detects uuids of a newer history. Uuids of an older one than the digest's would be
-   * taken for the newest without end. In a cluster requests at the same time have no order.
+   * Reads the digest first: the later comparison then detects uuids of a newer history. In the other order, uuids that are older than the
+   * digest would pass every later comparison. Not both at once: requests to several nodes of a cluster have no order.
    */
   private async read(): Promise<Histories> {
     const digest = await this.source.histories();
