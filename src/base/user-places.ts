@@ -2,7 +2,7 @@
 // have none, so that one user cannot keep out others.
 
 export interface PlaceLimits {
-  /** For everybody. */
+  /** For all users together. */
   readonly places: number;
   /** Beyond them, for users who have no place. */
   readonly spare: number;

@@ -15,7 +15,7 @@ export interface ProxiedService {
 
 export interface ProxiedRequest {
   readonly method: Method;
-  /** With the query. */
+  /** The path with its query. */
   readonly path: string;
   readonly body: Buffer;
   readonly context: Context;

@@ -24,7 +24,7 @@ export interface FounderParts {
   clusterKey: Uint8Array;
   localAddress: string | undefined;
   log: Log;
-  /** Differs in tests. */
+  /** Replaced in tests. */
   connect?: typeof connectToNode;
 }
 

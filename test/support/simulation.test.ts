@@ -140,7 +140,7 @@ describe('configuration store with faults', () => {
     assert.notEqual((await counting(8, faults)).trace, first.trace);
   });
 
-  it('gives an update up after ten seconds in which others changed the key before each of its attempts', async () => {
+  it('lets an update fail after ten seconds in which others changed the key before each of its attempts', async () => {
     const clock = new SimulatedClock();
     const server = new MemoryConfigStore();
     const random = randomFrom(3);

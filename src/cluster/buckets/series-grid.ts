@@ -29,8 +29,8 @@ export class SeriesGrid {
     );
     for (const oneSeries of series) {
       const name = oneSeries.labels['__name__'] ?? '';
-      const cached = this.#byName.get(name);
-      if (cached) cached.push(oneSeries);
+      const existing = this.#byName.get(name);
+      if (existing) existing.push(oneSeries);
       else this.#byName.set(name, [oneSeries]);
     }
   }

@@ -77,7 +77,7 @@ export class AddingService {
     this.#deps = deps;
   }
 
-  /** Resolves with the name of the added node. One at a time. */
+  /** Resolves with the name of the added node. Refuses a second addition while one runs. */
   async add(request: AddRequest): Promise<string> {
     if (!this.#deps.provisioned()) throw joiningRefusals.notProvisioned();
     this.#checkGroup(request);

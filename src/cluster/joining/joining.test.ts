@@ -178,7 +178,7 @@ describe('addNode', () => {
     assert.deepEqual(await first, [400, [wrong]]);
   });
 
-  it('repeats why the node cannot be reached or refuses', async () => {
+  it('answers with the reason why the node cannot be reached, or with that of its refusal', async () => {
     for (const [reply, text] of [
       [new RemoteError('Failed to connect to https://h:1.'), 'Failed to connect to https://h:1.'],
       [answer(400, '["This","and that"]'), 'This and that'],

@@ -15,7 +15,7 @@ export interface LdapOptions {
   clock: Pick<Clock, 'after'>;
 }
 
-/** The time limit of a call to a host, such as a search for nested groups, in time limits of a request. */
+/** The time limit of a call to a host, such as a search for nested groups, as a multiple of the limit of one request. */
 export const callRequestsMax = 10;
 
 export class LdapServer implements DirectoryServer {

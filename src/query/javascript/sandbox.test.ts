@@ -117,7 +117,7 @@ test('a library that changes built-in objects harms only itself', () => {
   assert.equal(returned(call('function f() { return 1; }')), 1);
 });
 
-test('global variables last for calls without a library in between, and not after a failure', () => {
+test('global variables last until a call brings a library again, or fails', () => {
   const next = 'let n = 0; function f(end) { if (end) throw end; return ++n; }';
   assert.equal(returned(call(next)), 1);
   const again = { kind: 'call', library: null, name: 'f', arguments: '[]', undefinedAt: [] } as const;

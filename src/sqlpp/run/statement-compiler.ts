@@ -29,7 +29,7 @@ export class StatementCompiler {
   readonly programs = new Map<object, SubqueryProgram>();
   /** User-defined SQL++ functions by name. */
   readonly functions = new Map<string, FunctionProgram>();
-  /** Functions that call out. */
+  /** Functions that call CURL() or a function in another language. */
   readonly #callers = new Set<string>();
   /** Whether the query or function that is compiled calls CURL() or a function in another language. */
   #callsOut = false;

@@ -21,7 +21,7 @@ export class HeavyThread implements HeavyPerformer {
     this.clock = clock;
   }
 
-  /** One at a time. */
+  /** Performs one job at a time: call it again only after the last job has ended, as `HeavyQueue` does. */
   perform(job: HeavyJob): Promise<HeavyResult> {
     if (this.isStopped) return Promise.reject(new Error('the data service is stopping'));
     this.idle?.cancel();
