@@ -55,7 +55,7 @@ export class ClusterFollower implements ChangesFollower {
     for (const { follower } of this.byNode.values()) follower.resume();
   }
 
-  /** One change of the followers at a time, in order. */
+  /** Gives each node the follower that the newest map wants, after the earlier calls have ended. */
   private updateFollowers(): void {
     this.work = this.work.then(() => this.updateFollowersNow());
   }

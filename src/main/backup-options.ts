@@ -52,7 +52,7 @@ export const restoreOptions = {
     kind: kinds.text,
     doc: 'name of the first backup whose changes are restored; by default everything that the backup has',
   },
-  end: { kind: kinds.text, doc: 'name of the last backup whose changes are restored, as --backup' },
+  end: { kind: kinds.text, doc: 'another name of --backup, for a command line with --start' },
   bucket: { kind: kinds.text, repeat: true, doc: 'bucket of the backup; all by default' },
   'filter-keys': {
     kind: kinds.text,

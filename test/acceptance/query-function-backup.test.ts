@@ -1,4 +1,4 @@
-// Copies of user-defined functions over the administration paths of the query port, and paths that only answer a reason.
+// Backups of user-defined functions over the administration paths of the query port, and paths that are always refused with a reason.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { administrator, eventually } from '../support/node-process.ts';
@@ -36,17 +36,17 @@ async function call(
   });
   return {
     status: response.status,
-    body: (await response.json()) as Copy & { errors?: [{ code: number; msg: string }] },
+    body: (await response.json()) as FunctionBackup & { errors?: [{ code: number; msg: string }] },
   };
 }
 
-interface Copy {
+interface FunctionBackup {
   udfMagic: string;
   version: string;
   udfs: { identity: { name: string; scope?: string } }[];
 }
 
-const names = ({ udfs }: Copy) =>
+const names = ({ udfs }: FunctionBackup) =>
   udfs.map(({ identity }) => `${identity.scope ?? ''} ${identity.name}`).sort();
 
 test('a backup of the global functions restores them', async () => {
@@ -152,7 +152,7 @@ test('refuses what is no backup of functions, and callers who may not manage fun
     }
 });
 
-test('paths for which a node has another way answer the reason', async () => {
+test('paths for what the administration port or the cluster manager does are refused with that reason', async () => {
   const certificate = await call('POST', '/admin/ssl_cert');
   assert.match(certificate.body.errors?.[0]?.msg ?? '', /reloadCertificate of the administration port/);
   assert.equal((await call('POST', '/admin/ssl_cert', undefined, cataloguer)).status, 401);

@@ -32,7 +32,7 @@ interface Prepared {
 
 /** Clients of one bucket that reach this node at different addresses get different records. */
 const addressesMax = 16;
-/** The fields whose prepared value is null, which each answer replaces. No text of the record contains `"nodes":null`: its quotes are escaped. */
+/** The fields whose prepared value is null, which each answer replaces. No string in the record contains `"nodes":null`, as quotes in strings are escaped. */
 const gaps: Readonly<Record<Kind, readonly string[]>> = {
   streamed: ['nodes'],
   full: ['nodes', 'basicStats', 'fragmentationPercentage'],

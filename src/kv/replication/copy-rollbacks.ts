@@ -36,7 +36,7 @@ export interface CopyRollbacksOptions {
   /** The shards that this node serves. */
   actives: ReadonlyMap<number, { readonly epoch: number }>;
   vbsOf: (shard: number) => readonly number[];
-  /** The copy takes no more changes. */
+  /** Stops the intake of the shard: its copy takes no more changes from the active. */
   endIntake: (shard: number) => void;
   rollbackLimits?: RollbackLimits | undefined;
   clock: Clock;
@@ -54,7 +54,7 @@ export class CopyRollbacks {
   private readonly requests: VersionRequests;
   /** By shard: attempts that failed since the last one that succeeded. */
   private readonly failures = new Map<number, number>();
-  /** One at a time in a bucket, so that the versions of one vbucket only are in memory. */
+  /** Rollbacks of a bucket run one after another, so that the versions of only one vbucket are in memory. This one began last. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(options: CopyRollbacksOptions) {
@@ -63,7 +63,7 @@ export class CopyRollbacks {
     this.requests = new VersionRequests({ ...options, limits: this.limits });
   }
 
-  /** Other messages are ignored. */
+  /** Handles the messages of rollbacks; messages of other kinds are ignored. */
   received(node: string, message: PeerMessage, body: Buffer): void {
     if (message.kind === 'empty') this.empty(node, message);
     else if (message.kind === 'rollBack') this.rollBack(node, message);

@@ -101,7 +101,7 @@ test('a copy that does not answer leaves the set, and durable writes are impossi
   for (const node of nodes) node.crash();
 });
 
-test('a stop acknowledges no majority write that the members have not received', async (t) => {
+test('closing the replication acknowledges no majority write that the members have not received', async (t) => {
   const cluster = new Cluster(aSeed(t), ['a', 'b']);
   const nodes = [await cluster.start('a'), await cluster.start('b')];
   await cluster.clock.run(3_000);

@@ -133,7 +133,7 @@ export class QueryHost {
     return { port: this.plain.port, tlsPort: this.secure?.port ?? 0 };
   }
 
-  /** Not async, as what it calls for each request: every promise takes processor time. */
+  /** This method, and those that it calls for each request, are not async: every promise takes processor time. */
   private serve(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
     if (request.url === '/admin/ping') {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': ping.length });

@@ -53,7 +53,7 @@ export class SubqueryResults {
     if (key !== '') this.#correlated++;
   }
 
-  /** Takes the results of a row that is done. A row needs them until then, so they are limited only here. */
+  /** Takes the results of a row that is done. A row needs all its results until it is done, so only this method limits their number. */
   takeFrom(row: SubqueryResults): void {
     if (row.#results.size === 0) return;
     if (this.#correlated + row.#correlated > cachedMax) this.#discardCorrelated();
@@ -70,7 +70,7 @@ export class SubqueryResults {
     row.#bytes = 0;
   }
 
-  /** Results that do not depend on the row are one entry for each subquery. */
+  /** Keeps the results that do not depend on a row: they are only one entry for each subquery. */
   #discardCorrelated(): void {
     for (const results of this.#results.values()) {
       for (const [key, value] of results) {

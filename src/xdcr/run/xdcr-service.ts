@@ -56,7 +56,7 @@ export class XdcrService {
     await this.work;
   }
 
-  /** One change at a time, always to the newest wanted state. */
+  /** Applies the newest wanted state after the earlier calls have ended. */
   private scheduleApply(): void {
     this.work = this.work.then(() => this.applyNewest());
   }

@@ -1,5 +1,5 @@
 // Walks through the keys of a vbucket over several turns. Entries of the index move when others are removed, but the home of each, the
-// slot where the search for it begins, stays while its table does. So each slice visits the entries of some homes, and a key
+// slot where the search for it begins, stays the same until the table grows. So each slice visits the entries of some homes, and a key
 // that is in the index during the whole walk is visited, whatever changes in between.
 import type { KeyIndex } from '../../memory/key-index.ts';
 
