@@ -25,6 +25,7 @@ import { readerOf, type Storage } from './keys/read-rows.ts';
 import { MemoryKeeper } from './quota/memory-keeper.ts';
 import { VbucketRollbacks } from './rollback/vbucket-rollbacks.ts';
 import type { BucketRules } from './rules.ts';
+import { RunningRemovals } from './running-removals.ts';
 import { Timings } from './timings.ts';
 import { BackgroundWork } from './upkeep/background-work.ts';
 import { WarmUp } from './warm-up.ts';
@@ -88,6 +89,7 @@ export class BucketParts {
   readonly warmUp: WarmUp | null;
   readonly background: BackgroundWork;
   readonly rollbacks: VbucketRollbacks;
+  readonly removals = new RunningRemovals();
   readonly collections = new LiveCollections();
   readonly timings = new Timings();
   private readonly filesWithDamagedRows = new Set<number>();

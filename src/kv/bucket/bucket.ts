@@ -117,17 +117,19 @@ export class Bucket {
 
   /** Removes every document, in memory and on disk. */
   async flush(incarnation: number): Promise<void> {
+    // Clients of other buckets are served between steps over all vbuckets, each of which takes milliseconds.
+    const { clock } = this.options;
     await this.halt();
     this.parts.failWaiters();
-    await this.nextTurn();
+    await nextTurn(clock);
     this.parts.vbuckets.clear();
     this.parts.events.clear();
     this.parts.collections.clearCounts();
     await this.resetFiles(incarnation);
-    await this.nextTurn();
+    await nextTurn(clock);
     this.readable = this.allVbuckets();
     this.beginHistories();
-    await this.nextTurn();
+    await nextTurn(clock);
     this.serve();
   }
 
@@ -258,10 +260,11 @@ export class Bucket {
     return written.length === vbs.length;
   }
 
-  /** Resolves with the vbuckets of the list whose states and epochs are on disk; with all where the bucket has no disk. */
+  /** Resolves with the vbuckets whose states and epochs are on disk, or with all where there is no disk. Begins after rollbacks and removals. */
   async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
-    while (this.rollbacks.ended !== null) await this.rollbacks.ended;
-    const { flusher } = this.parts;
+    const { flusher, removals } = this.parts;
+    const change = (): Promise<unknown> | null => this.rollbacks.ended ?? removals.endOf(vbs);
+    while (change() !== null) await change();
     return flusher ? await this.untilEnded(flusher.writeStatesNow(vbs, withChanges)) : vbs;
   }
 
@@ -319,11 +322,6 @@ export class Bucket {
     this.parts.background.start();
     this.state = this.readable.length === 0 ? 'failed' : 'ready';
     this.isServing = this.state === 'ready';
-  }
-
-  /** Lets clients of other buckets be served between steps over all vbuckets, each of which takes milliseconds. */
-  private nextTurn(): Promise<void> {
-    return nextTurn(this.options.clock);
   }
 
   private allVbuckets(): number[] {

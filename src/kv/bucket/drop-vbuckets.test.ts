@@ -153,7 +153,7 @@ test('a vbucket is not removed while its last changes wait for disk space, and d
   await again.bucket.stop();
 });
 
-test('a bucket that stops ends its removals first, so that none of them uses the disk engine afterwards', async () => {
+test('a bucket that stops ends its removals first, and what waits for them: none of them uses the disk engine afterwards', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
   const b = await start(engine, 'active');
@@ -169,6 +169,7 @@ test('a bucket that stops ends its removals first, so that none of them uses the
   };
   const dropping = assert.rejects(b.bucket.drop([droppedVbucket, 6]), { message: 'the bucket stops' });
   await untilIdle(b);
+  const written = b.bucket.writeStates([6]);
   let isStopped = false;
   const stopping = b.bucket.stop().then(() => {
     isStopped = true;
@@ -178,6 +179,7 @@ test('a bucket that stops ends its removals first, so that none of them uses the
   gate.resolve();
   await Promise.all([dropping, stopping]);
   assert.deepEqual(dropped, [droppedVbucket]);
+  assert.deepEqual(await written, [6]);
 });
 
 test('a removal begins after the state writes under way: their states would bring the vbucket back without documents', async () => {
@@ -210,4 +212,32 @@ test('a removal begins after the state writes under way: their states would brin
   await dropping;
   assert.deepEqual(await written, [inSameFile, droppedVbucket]);
   await b.bucket.stop();
+});
+
+test('states are written after the removal of their vbucket: a crash after it would bring the vbucket back without documents', async () => {
+  const disk = new MemoryDisk();
+  const engine = disk.engine();
+  const b = await start(engine, 'active');
+  fill(b, 'v');
+  await untilIdle(b);
+  await b.bucket.followShards(shards('dead', 2));
+  const [removed, gate] = [deferred<void>(), deferred<void>()];
+  const drop = engine.drop.bind(engine);
+  engine.drop = async (...request) => {
+    await drop(...request);
+    removed.resolve();
+    await gate.promise;
+  };
+  const dropping = b.bucket.drop([droppedVbucket]);
+  await Promise.all([removed.promise, untilIdle(b)]);
+  const written = b.bucket.writeStates([droppedVbucket]);
+  const others = await Promise.all([b.bucket.writeStates([6]), untilIdle(b)]);
+  assert.deepEqual(others[0], [6]);
+  disk.crash();
+  const again = await start(disk.engine(), 'dead');
+  await untilIdle(again);
+  assert.equal(again.bucket.columns.highSeqno[droppedVbucket], 0);
+  gate.resolve();
+  await Promise.all([dropping, untilIdle(b)]).catch(() => {});
+  await written;
 });

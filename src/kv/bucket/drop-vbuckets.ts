@@ -8,7 +8,7 @@ import type { BucketParts } from './bucket-parts.ts';
 const rowsAtOnce = 2_000;
 
 export interface DropOptions {
-  parts: Pick<BucketParts, 'events' | 'flusher' | 'residency' | 'vbuckets'>;
+  parts: Pick<BucketParts, 'events' | 'flusher' | 'removals' | 'residency' | 'vbuckets'>;
   /** Null and undefined where there is no disk. */
   files: BucketFiles | null;
   disk: DiskEngine | undefined;
@@ -20,7 +20,11 @@ export interface DropOptions {
  * Nothing may change the vbuckets meanwhile, and none of them is active.
  * @throws Error when the disk does not remove them: the remaining ones are unchanged.
  */
-export async function dropVbuckets(vbs: readonly number[], options: DropOptions): Promise<void> {
+export function dropVbuckets(vbs: readonly number[], options: DropOptions): Promise<void> {
+  return options.parts.removals.note(vbs, remove(vbs, options));
+}
+
+async function remove(vbs: readonly number[], options: DropOptions): Promise<void> {
   const { isServing, parts } = options;
   const { events, flusher, residency, vbuckets } = parts;
   await flusher?.pause();
