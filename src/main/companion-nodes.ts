@@ -24,7 +24,7 @@ export class CompanionNodes {
     this.#options = options;
   }
 
-  /** Starts them one after the other: one node is added at a time. */
+  /** Starts the nodes one after another, since a cluster adds one node at a time. */
   async start(first: ReadyFile): Promise<void> {
     for (let number = 2; number <= this.#options.nodes; number++) {
       const child = this.#spawn(number, first);

@@ -70,7 +70,7 @@ async function replicate({ rest: target, plan, file }: FirstStart): Promise<void
   await makeReplications(target, plan, fail);
 }
 
-/** Runs one at a time and records each, so that a resumed first start repeats none. */
+/** Runs the statements one after another and records each, so that a resumed first start repeats none. */
 async function runStatements(start: FirstStart): Promise<void> {
   const { plan, statements, query, file } = start;
   if (plan.statements.length > 0) await start.configurationApplied();

@@ -1,5 +1,5 @@
-// Timers of requests. Almost all are cancelled within a millisecond, and one of the operating system's clock for each request costs
-// more than its other bookkeeping: those with the same delay share one, which stays armed for a moment after the last was cancelled.
+// Timers of requests. Almost all are cancelled within a millisecond, and a timer of the event loop for each request would cost more than
+// the request's other bookkeeping. So requests with the same delay share one, which stays armed for a moment after the last is cancelled.
 import type { Clock, Timer } from './clock.ts';
 
 /** Delays with a shared timer at a time: clients choose their timeouts. Others have a timer each. */

@@ -283,7 +283,7 @@ describe('creating a bucket', () => {
     assert.deepEqual((await service.validateNew({}, false)).fields, fields(error));
   });
 
-  it('grants name and memory to one of two concurrent creations', async () => {
+  it('grants name and memory to one of several concurrent creations', async () => {
     const { service } = await aService({ memoryQuotaMb: 150 });
     const results = await Promise.allSettled([
       service.create(values, true),

@@ -61,7 +61,7 @@ function namedBits(...numbers: readonly number[]): Buffer {
   return element(tags.bitString, Buffer.from([unused, byte]));
 }
 
-/** `1.2.840.10045.4.3.2`. */
+/** An object identifier, from a text such as `1.2.840.10045.4.3.2`. */
 function identifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...others] = dotted.split('.').map(Number);
   const bytes = [first * 40 + second, ...others].flatMap((arc) => {

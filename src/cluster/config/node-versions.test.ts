@@ -43,7 +43,7 @@ it('shows the lowest version of the published protocol, and that of each node', 
   assert.equal(clusterCompatVersion, '7.0');
 });
 
-it('refuses calls that need all nodes to be newer, by their names, until they are', async (t) => {
+it('refuses a call that needs a newer version on all nodes, and names the older nodes', async (t) => {
   const { request, manager, change } = await managedCluster([ofEarlierVersion('b')]);
   t.after(() => manager.stop());
   const create = async () => {

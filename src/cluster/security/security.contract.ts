@@ -107,7 +107,7 @@ export interface CertificateUpload {
 
 export type SecurityRecord = Readonly<Record<string, unknown>>;
 
-/** A service without its own choice shows the effective value. */
+/** The answer with all settings; where a service has no setting of its own, its part shows the effective value. */
 export function securityRecord(
   { state, encryptionLevel, supportedCipherSuites }: SecurityView,
   allowNonLocalCACertUpload: boolean,

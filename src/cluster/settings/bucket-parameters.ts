@@ -71,7 +71,7 @@ export const bucketParameters: SettingGroup = {
       '`none`, `majority`, `majorityAndPersistActive`, `persistToMajority`; ephemeral `none`, `majority`; cache `none`',
       'live',
       'effective',
-      'refused with 3 replicas, and with any replica while one node runs: no write could reach it',
+      'a level other than `none` is refused with 3 replicas, and with 1 or 2 while the cluster has one data node: no write could reach the level',
     ),
     setting(
       'replicaNumber',

@@ -26,7 +26,7 @@ const batchBytes = 2 * 1024 * 1024;
 const batchMs = 5;
 /** Documents that are read from disk together. */
 const readAheadMax = 64;
-/** What listing counts as, in bytes of requests: so much that the clock of the turn is read after it. */
+/** Work of listing the keys, in bytes: so much that the turn reads its clock afterwards. */
 const listWorkBytes = 64 * 1024;
 
 /** RANGE_SCAN_CREATE. */

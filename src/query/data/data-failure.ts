@@ -13,7 +13,7 @@ const missingStatuses: ReadonlySet<number> = new Set([
   Status.keyNotFound,
 ]);
 
-/** Returns other errors unchanged. */
+/** The error of a statement for a failure of the data service; other errors are returned unchanged. */
 export function dataFailure(error: unknown, { name }: Pick<Keyspace, 'name'>): Error {
   if (error instanceof StatusError) return statusFailure(error.status, name);
   if (!(error instanceof DataPortError)) return error as Error;

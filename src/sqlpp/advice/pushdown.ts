@@ -79,7 +79,7 @@ function groupKeys({ body, source, set, isComplete }: PushdownRequest): readonly
   return keys;
 }
 
-/** Undefined if the index has another order, or the statement needs none. */
+/** The keys of ORDER BY; empty without ORDER BY, undefined if the index cannot provide the order. */
 function orderKeys(
   { select, body, source, set, ordersById }: PushdownRequest,
   groups: readonly KeyUse[],
