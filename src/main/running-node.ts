@@ -12,7 +12,7 @@ import type {
   NatsSource,
   NodeMembership,
 } from '#cluster/joining/join-messages.ts';
-import { realClock } from '#ports/clock.ts';
+import { realClock, type Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import type { StoreContent } from '#replog/mirror/config-link.ts';
@@ -69,6 +69,8 @@ export interface RunningNodeDeps {
 
 /** Time for the answer to the call that made this node join; the listeners then drain. */
 const beforeRestartMs = 50;
+/** A removed node whose disk takes no changes tries again to record that. */
+const leaveAgainMs = 1_000;
 
 export class RunningNode {
   readonly #deps: RunningNodeDeps;
@@ -80,6 +82,8 @@ export class RunningNode {
   #isStopped = false;
   #hasHandedOver = false;
   #leaving: Promise<void> | null = null;
+  /** Until this node tries again to leave the cluster. */
+  #leavingAgain: Timer | null = null;
   /** The membership file names a founder that this node does not use yet. */
   #isBetween = false;
 
@@ -109,6 +113,7 @@ export class RunningNode {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#leavingAgain?.cancel();
     await this.#current?.node.stop();
   }
 
@@ -152,8 +157,19 @@ export class RunningNode {
   }
 
   /** Restarts the node as a new one, with its configuration in its data folder. */
-  #leaveCluster(): void {
-    this.#file.write({ state: 'leaving' });
+  #leaveCluster(isAgain = false): void {
+    if (this.#leavingAgain !== null) return;
+    try {
+      this.#file.write({ state: 'leaving' });
+    } catch (error) {
+      // The members refuse this node: nothing else would make it leave before its next start.
+      if (!isAgain) this.#deps.log.warn('node.not_left', { reason: (error as Error).message });
+      this.#leavingAgain = realClock.after(leaveAgainMs, () => {
+        this.#leavingAgain = null;
+        this.#leaveCluster(true);
+      });
+      return;
+    }
     const engine = this.#options.engine === ownServers ? ownServers : 'embedded';
     this.#options = { ...this.#options, engine };
     this.#restartSoon();

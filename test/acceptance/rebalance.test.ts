@@ -1,5 +1,7 @@
 // Two processes: the added one is rebalanced in, serves, and is rebalanced out again.
 import assert from 'node:assert/strict';
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { addNode } from '../support/join-nodes.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
@@ -71,6 +73,27 @@ describe('a rebalance of two processes', () => {
     await eventuallyWithin(waitLimitMs, async () => {
       const pools = (await (await fetch(`${second.ready.node.rest}/pools`)).json()) as { pools: unknown[] };
       assert.deepEqual(pools.pools, [], 'the removed node is a new one');
+    });
+  });
+
+  it('removes a node whose disk takes no changes, which leaves once it does', async () => {
+    await using first = await started();
+    await using second = await unprovisioned();
+    await addNode(first, second);
+    assert.equal((await rebalance(first, names)).status, 200);
+    await ended(first);
+    // In place of a full disk.
+    const obstacle = join(second.dataDir, 'member.json.tmp');
+    mkdirSync(obstacle);
+    assert.equal((await rebalance(first, names, names.slice(1))).status, 200);
+    await eventuallyWithin(waitLimitMs, async () =>
+      assert.deepEqual(await members(first), [`${names[0]} active`]),
+    );
+    await eventuallyWithin(waitLimitMs, () => assert.match(second.output, /node\.not_left/));
+    rmdirSync(obstacle);
+    await eventuallyWithin(waitLimitMs, async () => {
+      const pools = (await (await fetch(`${second.ready.node.rest}/pools`)).json()) as { pools: unknown[] };
+      assert.deepEqual(pools.pools, []);
     });
   });
 
