@@ -214,6 +214,31 @@ test('a removal begins after the state writes under way: their states would brin
   await b.bucket.stop();
 });
 
+test('a removal that waits for a write of states under way delays no client that waits for the disk', async () => {
+  const engine = new MemoryDisk().engine();
+  const b = await start(engine, 'active');
+  await untilIdle(b);
+  await b.bucket.followShards(shards('dead', 2));
+  const gate = deferred<void>();
+  const inSameFile = droppedVbucket + files.fileCount;
+  const commit = engine.commit.bind(engine);
+  engine.commit = async (bucketUuid, file, ...batch) => {
+    if (file === inSameFile % files.fileCount) await gate.promise;
+    await commit(bucketUuid, file, ...batch);
+  };
+  const value = 'v'.repeat(100_000);
+  for (let i = 0; i < 20; i++) b.store(`large ${i}`, { vb: inSameFile, value });
+  const written = b.bucket.writeStates([inSameFile]);
+  const dropping = b.bucket.drop([droppedVbucket]);
+  b.store('durable', { vb: 6, durability: DurabilityLevel.persistToMajority });
+  const token = b.result.pending;
+  await untilIdle(b);
+  assert.equal(b.resolved.get(token), Status.success);
+  gate.resolve();
+  await Promise.all([dropping, written, untilIdle(b)]);
+  await b.bucket.stop();
+});
+
 test('states are written after the removal of their vbucket: a crash after it would bring the vbucket back without documents', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
