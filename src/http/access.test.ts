@@ -31,9 +31,9 @@ test('only a port that forbids users without roles answers them with another sta
   assert.equal(await decide(true, { kind: 'authenticated' }, 'right'), 'passed');
   for (const access of [settings, { kind: 'authenticated' } as const]) {
     assert.equal(await decide(false, access, 'right'), 'unauthenticated');
-    for (const isKnown of [true, false]) {
-      assert.equal(await decide(isKnown, access, 'wrong'), 'unauthenticated');
-      assert.equal(await decide(isKnown, access, null), 'unauthenticated');
+    for (const forbidsRoleless of [true, false]) {
+      assert.equal(await decide(forbidsRoleless, access, 'wrong'), 'unauthenticated');
+      assert.equal(await decide(forbidsRoleless, access, null), 'unauthenticated');
     }
   }
 });

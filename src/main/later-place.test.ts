@@ -135,7 +135,7 @@ test('a founder that the cluster has removed gets the answer that it was removed
   assert.equal(await found({ b, c: { cluster: { nodes, revEpoch: 3 }, founderNotice } }), 'removed');
 });
 
-test('the answer of the highest epoch counts, and of one epoch a place rather than a removal', async () => {
+test('of several answers that of the highest epoch counts, and of two with the same epoch a place rather than a removal', async () => {
   const b = { cluster: { ...removed, revEpoch: 4 }, isOnServers: true };
   const founderNotice = { epoch: 5, founder: { nodeId: 'c', host: 'c', port: 1 } };
   const c = { cluster: member, founderNotice };

@@ -22,7 +22,7 @@ export class PeriodicTask {
   /** May be called again after `stop`. The first run starts after `everyMs`. */
   start(task: () => Promise<void>): void {
     this.#task = task;
-    // After a run that is still under way since before `stop`, so that two never run at once.
+    // A run that began before `stop` may still be under way: it schedules the next one when it ends, so that two never run at once.
     if (this.#run === null) this.#schedule();
   }
 

@@ -62,7 +62,7 @@ async function aService() {
   };
 }
 
-test('starts once, with its data, and sends it the state', async () => {
+test('starts the thread once, with its data, and sends the state to it', async () => {
   await using service = await aService();
   const { thread, received } = service;
   thread.send({ kind: 'number', value: 1 });

@@ -84,7 +84,7 @@ test('the start of a node and its threads load few files of the bundles', () => 
     assert.ok(loadedBy([`${thread}.js`], text).size <= 4, thread);
 });
 
-test('no bundle imports the entry of a process, which waits for it', () => {
+test('no bundle imports the entry of a process, since the entry waits for its bundles', () => {
   const folder = join(checkout, 'built/node');
   const files = readdirSync(folder).filter((name) => name.endsWith('.js'));
   assert.ok(files.includes('divan.js'));

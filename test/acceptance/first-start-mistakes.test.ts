@@ -89,7 +89,7 @@ describe('an init file with', () => {
   }
 });
 
-test('a bucket of the command line is named by its option', () => {
+test('a mistake in a bucket of the command line names the option', () => {
   const folder = join(scratch, 'flag');
   const { status, stderr } = run(
     'node',

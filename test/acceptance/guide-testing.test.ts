@@ -1,4 +1,4 @@
-// The examples of the guide for tests run as they are written there, in a project beside others.
+// The examples of the guide for tests run as they are written there, in a project that has this checkout as a dependency.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -43,7 +43,7 @@ test('UPDATE sets and removes attributes of documents', async () => {
   await rows('UPDATE shop USE KEYS "x" UNSET META().xattrs.b');
 });
 
-test('other metadata cannot be changed', async () => {
+test('metadata other than the expiration and single attributes cannot be changed', async () => {
   const update = 'UPDATE shop USE KEYS "x"';
   for (const path of [
     'META().cas',

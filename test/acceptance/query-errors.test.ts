@@ -79,7 +79,7 @@ test('each declared code is provoked by its request', async (t) => {
   }
 });
 
-test('each other code is named in the test that provokes it', () => {
+test('each code that another test provokes is named in that test', () => {
   for (const [number, provocation] of Object.entries(provocations)) {
     if (!isProvokedByTest(provocation)) continue;
     const text = readFileSync(new URL(`../../${provocation.test}`, import.meta.url), 'utf8');

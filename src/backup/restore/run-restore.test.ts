@@ -177,7 +177,7 @@ describe('a restore that replaces the documents of buckets', () => {
     assert.deepEqual(node.calls, all);
   });
 
-  it('is resumed by another address of the same cluster', async () => {
+  it('is resumed through another address of the same cluster', async () => {
     interrupt('b');
     await assert.rejects(restore({ replaces: true }));
     const { calls } = node;

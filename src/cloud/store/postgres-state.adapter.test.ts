@@ -40,7 +40,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     };
   }
 
-  test('differs after each acknowledged write, and stays the same until then', async (t) => {
+  test('differs after each acknowledged write, and stays the same between writes', async (t) => {
     const { state, write } = await aState(t);
     const stopReaders = startReaders(state);
     const seen = new Set<string>();

@@ -48,7 +48,7 @@ test('keeps nothing of a transaction that was rolled back', async (t) => {
   assert.deepEqual(await names(), []);
 });
 
-test('the state that the store reports differs after each write of any process, and stays the same until then', async (t) => {
+test('the state that the store reports differs after each write of any process, and stays the same between writes', async (t) => {
   const { store, state, path, names } = await aStore(t);
   const other = new DatabaseSync(path);
   const seen = new Set<unknown>();

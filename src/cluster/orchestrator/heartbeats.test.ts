@@ -34,7 +34,7 @@ describe('heartbeats between managers', () => {
     assert.ok(of('a').receivesFrom('b') && of('a').receivesFrom('a'));
   });
 
-  it('detect a failed node within seconds, and again its return', async () => {
+  it('detect a failed node, and later its return, within seconds', async () => {
     const { clock, net, of, downFor } = nodes('a b c');
     await clock.run(10_000);
     of('c').stop();

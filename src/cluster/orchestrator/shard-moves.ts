@@ -68,7 +68,7 @@ export function advance(map: BucketMap, movesPerNode: number): BucketMap | null 
   return shards.every((shard, index) => shard === map.shards[index]) ? null : { ...map, shards };
 }
 
-/** How many of the shards that a node has or is to have are on their planned nodes. */
+/** How many shards are on their planned nodes: of all shards, or of those that a node has or is to have. */
 export interface Progress {
   readonly done: number;
   readonly total: number;
@@ -116,7 +116,7 @@ function nextActive(shard: ShardPlacement, wanted: number): number {
   return candidates.find((node) => node !== active && isInSync(shard, node)) ?? active;
 }
 
-/** The active then removes the other nodes from the in-sync set. */
+/** The shard with its planned nodes only. Its active then removes the other nodes from the in-sync set. */
 function atGoal(shard: ShardPlacement, goal: Chain): ShardPlacement {
   const { incoming: _, successor: __, ...rest } = shard;
   return { ...rest, chain: goal };

@@ -14,7 +14,7 @@ export const failoverRefusals = defineRefusals('failover', {
     status: 504,
     as: 'text',
     text: 'Cannot safely perform a failover at the moment',
-    when: 'This node reaches no majority of the active nodes, or only two nodes have documents and the other may still serve: `allowUnsafe=true` does it all the same, for a node that is certainly stopped.',
+    when: 'This node reaches no majority of the active nodes, or only two nodes have documents and the other may still serve. `allowUnsafe=true` fails the node over nevertheless; it is for a node that is certainly stopped.',
     published,
   },
   founderAway: {

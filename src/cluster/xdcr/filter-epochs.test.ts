@@ -9,7 +9,7 @@ test('the same filter has the same first epoch, and none the empty one', () => {
   assert.notDeepEqual(firstEpochs('EXISTS(a)'), firstEpochs('EXISTS(b)'));
 });
 
-test('a changed filter continues the checkpoints of the former ones, or none', () => {
+test('a changed filter continues the checkpoints of all former filters, or of none', () => {
   const first = firstEpochs('EXISTS(a)');
   const second = nextEpochs(first, true, realRandom);
   const third = nextEpochs(second, true, realRandom);

@@ -8,7 +8,7 @@ import {
   replication,
 } from '../../../test/support/xdcr-manager.ts';
 
-test('the expression is applied to removals only where they are left out otherwise, and if it reads only keys', async () => {
+test('applying the expression to deletions or expirations requires the filter that leaves these out, and an expression that reads only keys', async () => {
   const { post, request } = await aNodeWithTarget();
   await post(referencesPath, reference);
   for (const [name, base] of [

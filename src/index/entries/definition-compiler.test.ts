@@ -53,7 +53,7 @@ test('compiled fields give the same rows as the language', async (t) => {
   assert.ok(rows > 500);
 });
 
-test('other keys are compiled by the query language once it is loaded', async () => {
+test('keys other than plain fields are compiled by the query language once it is loaded', async () => {
   const others = [
     aDefinition(['LOWER(`a`)']),
     aDefinition(['`a`'], { condition: '(`b` = 1)' }),

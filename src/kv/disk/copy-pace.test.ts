@@ -49,7 +49,7 @@ describe('the pace at which a compaction copies a file', () => {
     for (const commit of commits) await commit.end();
   });
 
-  it('adds short rests up', async () => {
+  it('adds up rests that are too short, and takes them together', async () => {
     const { clock, page, aCommit, isDone } = aPace();
     const commit = aCommit();
     await page(6);

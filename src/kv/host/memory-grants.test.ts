@@ -250,7 +250,7 @@ test('nothing is read of a collection that was dropped, or of a bucket that was 
   assert.equal(await s.read('a'), null);
 });
 
-test('tables that grew and pages with other memory are requested anew', async () => {
+test('tables that have grown and pages that got other memory are requested again', async () => {
   const s = await started();
   const names = Array.from({ length: 2_000 }, (_, at) => `document ${at}`);
   const { heap, index } = s.b.bucket.memory;

@@ -109,7 +109,7 @@ test('sockets that become writable again in one turn share its time', async () =
   }
 });
 
-test('sends outputs that are written while a large one waits after that one, in order and complete', async () => {
+test('outputs that are written while a large one waits are sent after it, in order and complete', async () => {
   const { clock, peers } = aThread(1);
   const peer = peers[0] as Peer;
   const outputs = [10, 3 * pieceBytes + 7, 20, pieceBytes, 2 * pieceBytes].map((bytes, at) =>

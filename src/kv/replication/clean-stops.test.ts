@@ -90,7 +90,7 @@ test('an active that waits for a lost member serves once that one is failed over
   all.end();
 });
 
-test('an active that was killed continues where the bucket does not start on a member that was killed too', async (t) => {
+test('an active that was killed continues if the bucket cannot start on another member that was killed too', async (t) => {
   const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
   const { clock } = all.cluster;
   await all.begin();

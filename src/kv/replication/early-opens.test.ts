@@ -29,7 +29,7 @@ test('early requests of a bucket are returned once, except those that were answe
   assert.deepEqual([shardsIn(early), shardsIn(early, 'other')], [[], []]);
 });
 
-test('a request is not returned after a second, when its active asks again, even if it was put back meanwhile', async () => {
+test('a request that was put back keeps its age: after a second it is not returned, since its active asks again', async () => {
   const clock = new SimulatedClock();
   const early = new EarlyOpens(clock);
   early.add('a', anOpen(0));

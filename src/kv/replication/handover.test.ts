@@ -242,7 +242,7 @@ for (const { goal, moved, names, replicas } of [
   { moved: 'a single copy that moves', names: ['a', 'b'], replicas: 0, goal: [1] },
   { moved: 'a shard that moves to two new nodes', names: ['a', 'b', 'c', 'd'], replicas: 1, goal: [2, 3] },
 ])
-  test(`${moved} is on the next disk before the nodes that had it leave`, async (t) => {
+  test(`${moved} is on the disk of the next active before the nodes that had it leave`, async (t) => {
     const cluster = new ReplicatedCluster(aSeed(t), names, replicas);
     const { clock, map } = cluster;
     const disks = names.map(() => new MemoryDisk());
@@ -273,7 +273,7 @@ for (const { goal, moved, names, replicas } of [
     for (const node of again) node.crash();
   });
 
-test('requests wait for a handover only once the next disk has what the copy was filled with', async (t) => {
+test('requests wait for a handover only once the disk of the next active has what the copy was filled with', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 0);
   const { clock, map } = cluster;
   const disk = new MemoryDisk({ sync: () => clock.sleep(100) });

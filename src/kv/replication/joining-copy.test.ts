@@ -74,7 +74,7 @@ test('commits wait for a copy only once it has what the shard had shortly before
   assert.deepEqual(joining.complete([copy]), copy);
 });
 
-test('commits wait half a second for a copy, and two seconds later again', () => {
+test('commits wait half a second for a copy that joins, and again only two seconds later', () => {
   const { clock, joining, state } = aShard();
   const write = (): void => {
     state.received = state.high;

@@ -71,7 +71,7 @@ async function untilJoinedAgain(cluster: ReplicatedCluster): Promise<void> {
   await clock.run(2_000);
 }
 
-test('a copy with writes that a failover took back gets the earlier versions of their keys only', async (t) => {
+test('a copy with writes that a failover took back receives the earlier versions of these keys and nothing else', async (t) => {
   const { cluster, b, c } = await aDivergedCopy(t, (a) => {
     a.store('lost', 0);
     a.store('k1', 0, { value: 'lost' });

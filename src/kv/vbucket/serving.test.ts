@@ -28,7 +28,7 @@ test('serves a vbucket until its time is over', () => {
   assert.equal(checkState(columns, 1, now, VbucketState.active), success);
 });
 
-test('each state answers its own requests', () => {
+test('a vbucket accepts only the requests that are for its state', () => {
   const now = new Now();
   const columns = new VbucketColumns(1);
   columns.servedUntilMs.fill(Infinity);

@@ -26,7 +26,7 @@ test('the average of a minute falls sooner than that of fifteen', () => {
   near(rates.perSecond(1, nowMs + 86_400_000), 0);
 });
 
-test('a higher rate after an idle time counts by its age', () => {
+test('after an idle time each average rises towards a higher rate, a short one sooner', () => {
   const rates = new RequestRates(0);
   near(rates.perSecond(5, 600_000), 0);
   const nowMs = load(rates, 600_000, 300, 10);

@@ -43,7 +43,7 @@ function searches(
   return { clock, lost, atMs };
 }
 
-test('a node that does not have the bucket yet searches it once it does', async () => {
+test('a bucket that the node does not have yet is searched once the node has it', async () => {
   let found: ReturnType<TransactionData['find']> = 'no bucket';
   const { clock, lost, atMs } = searches([name], () => found);
   for (let minute = 0; minute < 3; minute++) {

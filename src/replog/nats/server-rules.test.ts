@@ -42,7 +42,7 @@ describe('rules for NATS servers', () => {
     t.assert.equal(await probe({ host: '127.0.0.1', port: 1 }), null);
   });
 
-  it('waits a second for that line, also from a server that sends a byte of it now and then', async () => {
+  it('waits a second for the first line of a server, also of one that sends a byte of it now and then', async () => {
     const listening = createServer((socket) => {
       const timer = setInterval(() => socket.write('I'), 100);
       socket.on('error', () => {}).on('close', () => clearInterval(timer));

@@ -93,7 +93,7 @@ test('RETURNING, attributes and expirations are those of changes that were writt
   for (const answer of answers) assert.deepEqual(answer, answers[0]);
 });
 
-test('a row of the source that matches a document of its own MERGE is a second insertion', async () => {
+test('a row of the source that matches a document which the same MERGE inserts is refused as a second insertion', async () => {
   const datastore = chain();
   const merge = `MERGE INTO t USING (SELECT o.n % 400 AS k FROM other o ORDER BY o.n) s ON KEY "m" || TO_STRING(s.k)
     WHEN MATCHED THEN UPDATE SET t.g = 5 WHEN NOT MATCHED THEN INSERT {"k": s.k}`;

@@ -50,7 +50,7 @@ test('infer_timeout ends the sample, with a warning', async () => {
   assert.equal(none.seen, 100);
 });
 
-test('the sample has a place in the memory quota', async () => {
+test('the documents of the sample count towards the memory quota', async () => {
   await assert.rejects(infer(plain, {}, 0, 500_000), { code: 5500 });
   assert.equal((await infer(plain, { sample_size: 400 }, 0, 500_000)).seen, 400);
   assert.equal((await infer(plain, { sample_size: 5000 })).seen, 1000);

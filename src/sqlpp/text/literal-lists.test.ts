@@ -139,7 +139,7 @@ test('a long list is accepted wherever a list in brackets is', async () => {
   assert.deepEqual(await query(datastore, `SELECT RAW -${listOf(list)}[2]`), [-2]);
 });
 
-test('in very many comparisons, each path of more than a few becomes a list, and each has its index', async () => {
+test('of very many comparisons those with the same path become a list, and each list uses its own index', async () => {
   const terms = numbers(1500).map((n) => `${n % 2 === 0 ? 'a' : 'b'} = ${n}`);
   const condition = [...terms, 'c = 1'].join(' OR ');
   const or = parseExpression(condition);

@@ -41,7 +41,7 @@ const retriedStatuses: ReadonlySet<number> = new Set([
   Status.rateLimitedIngress,
   Status.rateLimitedEgress,
 ]);
-/** The target refuses writes because of a limit of its bucket; each has a counter. */
+/** Statuses of writes that the target refuses because of a limit of its bucket, with the counter of each. */
 const guardrailCounters: ReadonlyMap<number, string> = new Map([
   [0x36, 'guardrail_resident_ratio'],
   [0x37, 'guardrail_data_size'],

@@ -67,7 +67,7 @@ test('under load changes are written together after 500 ms, and 20 ms after the 
   assert.equal(persisted(b), 1600 + 48 * 16);
 });
 
-test('under load each fourth flush writes the changes that other nodes have, and one that a client waits for does so at once', async () => {
+test('under load each fourth flush writes the changes that other nodes have, and so does a flush that a client waits for', async () => {
   const b = await aBucket();
   const [copy, other, copied] = [vb + 4, vb + 8, vb + 12];
   b.bucket.columns.state[copy] = VbucketState.replica;
@@ -151,7 +151,7 @@ test('changes that other nodes have are written within two seconds, even more th
   assert.ok(longestMs > 1_500 && longestMs <= 2_000, `${longestMs} ms`);
 });
 
-test('changes that no other node has are written no more often while more than a batch of other changes waits', async () => {
+test('changes that no other node has are not written more often while more than a batch of other changes waits', async () => {
   const b = await aBucket();
   const copied = vb + 4;
   addMember(b, copied);
