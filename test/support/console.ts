@@ -9,6 +9,7 @@ import {
   chromium as engine,
   type Locator,
   type Page,
+  type Request,
 } from 'playwright-core';
 import { chromium } from './needs.ts';
 import { administrator } from './node-process.ts';
@@ -50,8 +51,30 @@ export async function openPage(
     if (line.type() === 'error' && !isRefusal) problems.push(line.text());
   });
   page.on('pageerror', (error) => problems.push(error.message));
-  await page.goto(url);
+  await load(page, url);
   return { page, problems, [Symbol.asyncDispose]: () => context.close() };
+}
+
+const networkChanged = 'net::ERR_NETWORK_CHANGED';
+
+/**
+ * Loads the page again until no change of the network has interrupted it: when the machine gets or loses an address, as in tests with network
+ * namespaces, Chromium ends connections that it is opening, and a page whose script it did not get stays empty.
+ */
+async function load(page: Page, url: string): Promise<void> {
+  let isInterrupted: boolean;
+  const note = (request: Request): void => {
+    isInterrupted ||= request.failure()?.errorText === networkChanged;
+  };
+  page.on('requestfailed', note);
+  do {
+    isInterrupted = false;
+    await page.goto(url).catch((error: Error) => {
+      if (!error.message.includes(networkChanged)) throw error;
+      isInterrupted = true;
+    });
+  } while (isInterrupted);
+  page.off('requestfailed', note);
 }
 
 export async function signIn(
