@@ -24,7 +24,7 @@ export interface ForwardedResponse {
   readonly source: AsyncIterable<Uint8Array>;
 }
 
-/** A connection without a byte for so long is closed. */
+/** A connection without a byte for this long is closed. */
 const idleTimeoutMs = 600_000;
 
 export function forward(

@@ -1,4 +1,4 @@
-// What the earlier store changes when a move fails before and after its last change.
+// Where the changes are made that wait during a move: in the new store, or in the earlier one if the move fails before its last change.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { engineKey } from '#cluster/engine/engine-record.ts';

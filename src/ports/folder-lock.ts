@@ -58,7 +58,7 @@ export function lockFolder(folder: string): FolderLock {
     const pid = isShared ? (readersOf(folder).find(processExists) ?? null) : readPid(pidPath);
     throw new FolderInUseError(folder, { pid, isShared });
   }
-  // Readers that were killed left them.
+  // Readers that were killed left their files.
   for (const pid of readersOf(folder)) rmSync(readerPath(folder, pid), { force: true });
   writeAnew(pidPath, `${process.pid}\n`);
   return {

@@ -20,7 +20,7 @@ class Exit extends Error {}
 
 const emitters: readonly EventEmitter[] = [process, process.stdout, process.stderr];
 const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
-/** What an exit would have ended may end by itself for so long. */
+/** What an exit would have ended may end by itself for this long. */
 const roundsAfterExit = 20;
 let runs = 0;
 let entry = '../../built/node/divan.js';

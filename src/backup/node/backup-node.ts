@@ -24,7 +24,7 @@ export interface NodeAccess {
   username: string;
   password: string;
   localAddress?: string | undefined;
-  /** All ports are those with TLS, with certificates that this authority (PEM) issued; null: one that the machine trusts. */
+  /** If set, all ports are those with TLS, with certificates that this authority (PEM) issued; null: an authority that the machine trusts. */
   authority?: string | null | undefined;
   /** For a service of this node: how it reaches the data ports of the cluster, where its account exists on its own node only. */
   ownCluster?: OwnCluster | undefined;
@@ -34,7 +34,7 @@ export interface OwnCluster {
   readonly address: WireAddress;
   /** Null: this node is the only one. */
   readonly layout: ClusterLayout | null;
-  /** Resolves with the newest layout, for a bucket that was just created only when it has vbuckets. Absent: `layout`. */
+  /** Resolves with the newest layout: for a bucket that was just created, once it has the bucket's vbuckets. Absent: `layout` is used. */
   readonly layoutWith?: (bucket: string) => Promise<ClusterLayout | null>;
 }
 
@@ -142,7 +142,7 @@ export class BackupNode {
     if (changed.length > 0) await this.send('POST', bucketPath(name), Object.fromEntries(changed));
   }
 
-  /** Does nothing where there is none. */
+  /** Drops the scope, if there is one of this name. */
   async dropScope({ bucket, scope }: { bucket: string; scope: string }): Promise<void> {
     await this.drop(`${bucketPath(bucket)}/scopes/${encodeURIComponent(scope)}`);
   }
@@ -251,7 +251,7 @@ export class BackupNode {
     };
   }
 
-  /** What `convert` makes of the answer, which may be of any program. @throws ArchiveError */
+  /** What `convert` makes of the answer, which may come from any program. @throws ArchiveError */
   private async read<T, Raw>(path: string, convert: (answer: Raw) => T): Promise<T> {
     const answer = await this.ask('GET', path);
     return this.understood(path, () => convert(this.json('GET', path, answer) as Raw));

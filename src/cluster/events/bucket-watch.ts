@@ -24,7 +24,7 @@ export class BucketWatch {
     this.#deps = deps;
   }
 
-  /** Records no creation of buckets that exist at the start. */
+  /** Begins to record changes. Buckets that exist at the start are not recorded as created. */
   start(): void {
     const { view, data } = this.#deps;
     for (const { uuid, name } of view.liveBuckets()) this.#known.set(uuid, { name, state: '', problems: [] });

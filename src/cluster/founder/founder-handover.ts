@@ -30,7 +30,7 @@ export interface FounderHandoverDeps {
   log: Log;
 }
 
-/** A next founder that cannot be reached for so long is given up. */
+/** A next founder that cannot be reached for this long is given up. */
 const unknownMs = 30_000;
 /** The next founder writes the whole configuration. */
 const takeMs = 30_000;

@@ -16,7 +16,7 @@ import { shownScope, storedScope } from './stored-scope.ts';
 export const libraryLimits = {
   count: 500,
   nameLength: 100,
-  /** Bytes of one library, and of all: every query thread has all of them in memory. Requests at the same time may exceed the latter. */
+  /** Bytes of one library, and of all: every query thread has all libraries in memory. Concurrent requests may exceed the limit of all. */
   codeBytes: libraryCodeBytesMax,
   bytes: 4 << 20,
 } as const;

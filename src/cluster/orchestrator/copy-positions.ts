@@ -79,7 +79,7 @@ function candidates({ nodes, shards }: BucketMap, failed: readonly string[]): st
   return [...new Set(found)].map((at) => nodes[at] ?? '');
 }
 
-/** A process that started after the one in the in-sync set lacks what the latter had only in memory. */
+/** A process that started after the one in the in-sync set lacks what the earlier one had only in memory. */
 function isUnbroken({ nodes, shards }: BucketMap, node: string, shard: number, boot: string): boolean {
   const { inSync = [] }: Pick<ShardPlacement, 'inSync'> = shards[shard] ?? {};
   const member = inSync.find(([at]) => nodes[at] === node);

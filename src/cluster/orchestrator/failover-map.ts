@@ -15,7 +15,7 @@ export type PositionOf = (node: string, shard: number) => ShardPosition | null;
 
 export interface CopyStates {
   readonly position: PositionOf;
-  /** Whether the process of the node started after the one that the in-sync set names. It then lacks what the latter had only in memory. */
+  /** Whether the process of the node started after the one that the in-sync set names. It then lacks what the named process had only in memory. */
   readonly hasRestarted: (node: string, shard: number) => boolean;
 }
 

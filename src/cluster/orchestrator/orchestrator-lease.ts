@@ -8,7 +8,7 @@ import type { NodeIdentity } from '../config/node-identity.ts';
 export const orchestratorKey = 'orchestrator';
 
 const renewMs = 1_000;
-/** Without a change for so long, the key may be taken over. */
+/** Without a change for this long, the key may be taken over. */
 export const leaseMs = 5_000;
 /** The same, where the key names a node that has left: as published, the orchestrator is unknown for this time. */
 export const vacancyMs = 10_000;

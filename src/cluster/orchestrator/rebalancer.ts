@@ -31,9 +31,9 @@ import { advance, endMoves, isComplete, startMoves, stopMoves } from './shard-mo
 const roundMs = 250;
 /** The shortest pause: changes that data services make together are one round. */
 const changesMs = 10;
-/** A node that does not answer for so long ends the rebalance. */
+/** A node that does not answer for this long ends the rebalance. */
 const goneMs = 20_000;
-/** A stopped rebalance waits so long for shards that are being handed over. */
+/** A stopped rebalance waits this long for shards that are being handed over. */
 const stopMs = 10_000;
 /** Longer than the 2.5 seconds after which SDKs ask for the map again. */
 const clientsMs = 3_000;

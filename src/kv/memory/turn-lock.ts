@@ -1,12 +1,12 @@
 // The sequence lock of a bucket's memory. The data thread takes it with the first change of a turn and releases it when the turn ends:
-// an atomic operation for each change would cost more than the change. While nobody reads it stays locked: a change then only looks
-// at `isHeld`.
+// an atomic operation for each change would cost more than the change. While no thread reads, the lock stays held: a change then only
+// looks at `isHeld`.
 import { SequenceLock } from '#base/sequence-lock.ts';
 
 /** Calls `act` once the calls on the stack have returned, before the thread handles its next input. */
 export type AtTurnEnd = (act: () => void) => void;
 
-/** After a reader has asked, as many turns with changes end with a release. Then it has to ask again. */
+/** After a reader has asked, this many turns with changes end with a release. Then the reader has to ask again. */
 const turnsPerReader = 64;
 
 export class TurnLock {

@@ -23,7 +23,7 @@ export interface RollbackLimits {
 
 const usualLimits: RollbackLimits = { share: 0.1, rows: 20_000, bytes: 32 * 1024 * 1024 };
 
-/** After as many attempts that failed in a row, the vbuckets of a shard begin from nothing. */
+/** After this many attempts that failed in a row, the vbuckets of a shard begin from nothing. */
 const attemptsMax = 2;
 
 export interface CopyRollbacksOptions {

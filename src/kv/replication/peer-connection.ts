@@ -62,7 +62,7 @@ export class PeerConnection {
     this.writeSoon();
   }
 
-  /** The other node applied so many bytes of batches. */
+  /** The other node applied this many bytes of batches. */
   release(bytes: number): void {
     this.inFlight = Math.max(0, this.inFlight - bytes);
   }

@@ -8,7 +8,7 @@ import type { PeerConnections } from './peers.ts';
 
 /** Keys of one request: about 16 KiB. */
 export const keysMax = 512;
-/** An active that does not answer for so long is asked no more. */
+/** An active that does not answer for this long is asked no more. */
 const answerMs = 10_000;
 
 export interface VersionRequestsOptions {

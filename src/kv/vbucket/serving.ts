@@ -20,7 +20,7 @@ export function checkCopy(columns: VbucketColumns, vb: number, now: Now): Status
   return status === Status.success && columns.outOfSync[vb] !== 0 ? Status.temporaryFailure : status;
 }
 
-/** `dead` where there is no such vbucket, and while its documents cannot be read. */
+/** `dead` where there is no such vbucket, and while this node may not serve it. */
 export function servedState(columns: VbucketColumns, vb: number, now: Now): VbucketState {
   const isServed = now.monotonicMs < (columns.servedUntilMs[vb] ?? 0);
   return isServed ? (columns.state[vb] as VbucketState) : VbucketState.dead;

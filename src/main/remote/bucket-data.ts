@@ -83,7 +83,7 @@ export class BucketData {
 
   /**
    * Sends all and waits for the replies; requests that a node could not take for the moment, and those whose outcome is not known since a
-   * connection ended, are sent again. `onLost` is called before the latter.
+   * connection ended, are sent again. `onLost` is called before a request whose outcome is not known is sent again.
    */
   async store(
     collectionId: number,

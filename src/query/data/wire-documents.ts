@@ -27,7 +27,7 @@ import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
 const noBytes = Buffer.alloc(0);
-/** A batch has at least so many documents. Fewer are read in a call that blocks this thread, or with pipelined requests. */
+/** A batch has at least this many documents. Fewer are read in a call that blocks this thread, or with pipelined requests. */
 const batchedFrom = 32;
 /** Documents in one message. */
 const batchKeys = 256;

@@ -31,7 +31,7 @@ export function compileProjection(compiler: BlockCompiler, projection: LogicalPr
   return (run, row) => without(run, evaluate(run, row) as ValueObject);
 }
 
-/** Formats rows that no other operator reads as JSON text, without an object for each. undefined: the terms do not determine the members. */
+/** Formats rows as JSON text, without an object for each; for rows that no other operator reads. undefined: the terms do not determine the members. */
 export function compileAnswerRow(
   compiler: BlockCompiler,
   { terms, isRaw, isDistinct, exclude }: LogicalProjection,

@@ -4,7 +4,7 @@ import { isSameNumber, readAsJson } from './literal-json.ts';
 
 /** In shorter statements objects are nodes. */
 const textFrom = 32 << 10;
-/** After so many objects that are no JSON the others are not tried: a failure takes several times as long as their tokens. */
+/** After this many objects that are no JSON the others are not tried: a failure takes several times as long as their tokens. */
 const failuresMax = 32;
 const depthMax = 100;
 

@@ -39,7 +39,7 @@ test('checkpoints count only for the filter that they were made with, and those 
   }
 });
 
-test('a running replication keeps its positions only under a filter that continues', async () => {
+test('a running replication keeps its positions only if its new filter continues the present one', async () => {
   const checkpoints = aStore()(['a']);
   await checkpoints.load('t', [3]);
   checkpoints.set(3, position);
@@ -51,7 +51,7 @@ test('a running replication keeps its positions only under a filter that continu
 
 const explicit = (target: string): CollectionMapping => ({ mode: 'explicit', rules: { s: target } });
 
-test('checkpoints under a remembered former mapping count, and it is named for the comparison of routes', async () => {
+test('checkpoints under a remembered former mapping count, and that mapping is named for the comparison of routes', async () => {
   const open = aStore();
   const [a, b, c] = [explicit('a'), explicit('b'), explicit('c')];
   const first = open([''], { mapping: a, formerMappings: [] });
@@ -87,7 +87,7 @@ test('a running replication keeps its positions while their mapping is remembere
   assert.equal(checkpoints.get(3), undefined);
 });
 
-test('reads only what is stored of its own vbuckets without a position', async () => {
+test('reads only what is stored for those of its own vbuckets that have no position yet', async () => {
   const open = aStore();
   const first = open(['']);
   await first.load('t', [3, 67]);

@@ -14,7 +14,7 @@ const delaysMax = { low: 4, high: 1 } as const;
  * commit writes the same rows.
  */
 const loadedDelaysMax = { low: 25, high: 1 } as const;
-/** A file is under load from so many changes in one delay on. `shared`: the load from which changes that another node has in memory, too, wait. */
+/** A file is under load from this many changes in one delay on. `shared`: the load from which changes that another node has in memory, too, wait. */
 const loads = { own: 64, shared: 4 } as const;
 /**
  * How old the first shared change of a file gets under load. With low priority such changes are written every two seconds, because the longer they
