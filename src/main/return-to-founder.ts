@@ -1,4 +1,4 @@
-// Moves the configuration from NATS servers of the nodes to this node's folder, and records in any node's folder that it has moved. Loaded only then.
+// Moves the configuration from NATS servers of the nodes to this node's folder, and records such a move in the folder of any node. Loaded only for such a move.
 // The last change on the servers decides. Before it the servers have the configuration, and the copy that the next founder prepared is not used.
 // After it the founder has the configuration, and every node that finds the change records that.
 import { existsSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { configurationPath, type DataFolder } from './data-folder.ts';
 import type { FounderMembership, MembershipFile } from './membership-file.ts';
 import { StartError } from './start-error.ts';
 
-/** Other nodes may change the configuration between the copy and the last change; it is then copied again. Below the time for which changes wait. */
+/** How long the copy is repeated when other nodes change the configuration between the copy and the last change. Below the time for which changes wait. */
 const attemptsMs = 8_000;
 
 export interface ReturningStore {

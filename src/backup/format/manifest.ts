@@ -207,7 +207,7 @@ export function checkBuckets(buckets: readonly BucketRecord[], path: string): vo
   checkNames(buckets, path);
 }
 
-/** A reader of the manifest accepts it. */
+/** Whether a reader of a manifest accepts this record of an index. */
 export function isIndexRecord(json: unknown): boolean {
   try {
     index(json, '');

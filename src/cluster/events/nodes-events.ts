@@ -44,7 +44,7 @@ export class NodesEvents {
     return this.#deps.events.read({ sinceMs, limit, isVisible: visibleTo(seesAll) });
   }
 
-  /** A node of a newer version may have events that this one does not know. */
+  /** The events of another node, without those of a newer version that this node does not know. */
   async #eventsOf(uuid: string, wanted: WantedEvents): Promise<EventRecord[]> {
     const records = await this.#deps.peers.ask<EventRecord[]>(uuid, 'events', wanted, askMs);
     return records.filter(({ name }) => isEventName(name));

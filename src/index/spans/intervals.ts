@@ -95,7 +95,7 @@ function intervalOf(span: Span, directions: KeyDirections): SpanInterval {
 const appended = (prefix: Buffer, bytes: Buffer): Buffer =>
   prefix.length === 0 ? bytes : Buffer.concat([prefix, bytes]);
 
-/** Copies few bytes faster than the runtime's copy. */
+/** Up to this many bytes are copied in a loop: the runtime's copy takes longer for them. */
 const fewBytes = 64;
 
 /** A copy of the first bytes. */

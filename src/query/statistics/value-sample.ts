@@ -71,7 +71,7 @@ function shortened(value: unknown, isArray: boolean): unknown {
   return { count: elements.length, kept: elements.slice(0, elementsMax).map(short) };
 }
 
-/** A long string by its beginning, and a long array or object by an empty one, which lies before it in collation order. */
+/** Replaces a long string by its beginning, and a long array or object by an empty one, which lies before it in collation order. */
 function short(value: unknown): unknown {
   // A copy: a part of a string would keep the whole of it in memory.
   if (typeof value === 'string')
