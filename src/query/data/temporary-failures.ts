@@ -3,14 +3,15 @@
 import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
 
 export interface RetryOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** Between writes the pause stays short: many transactions may wait for the same record. */
-const pauseMs = { first: 10, most: 500, mostForWrites: 100 } as const;
+/** Behind a durable write the pause stays short, since many transactions may wait for the same record. */
+const pauseMs = { first: 10, most: 500, mostBehindWrite: 100 } as const;
 /** How long to retry before the failure is returned. */
 const totalMs = 10_000;
 
@@ -41,13 +42,15 @@ export async function retryWrites<T extends Write>(
 ): Promise<StoreReply[]> {
   const endMs = clock.monotonicMs() + limitMs;
   await send(writes, replies);
-  for (let delayMs: number = pauseMs.first; ; delayMs = Math.min(2 * delayMs, pauseMs.mostForWrites)) {
+  for (let delayMs: number = pauseMs.first; ; ) {
     const all = replies as StoreReply[];
     const refused = all.some(({ status }) => isTransient(status)) ? refusedOf(writes, all) : [];
     if (refused.length === 0 || clock.monotonicMs() + delayMs > endMs) return all;
+    const mostMs = all.some(isBehindWrite) ? pauseMs.mostBehindWrite : pauseMs.most;
     // Unknown until they are answered again.
     for (const at of refused) replies[at] = undefined;
     await clock.sleep(delayMs, signal);
+    delayMs = Math.min(2 * delayMs, mostMs);
     const again: PartialReplies = [];
     try {
       await send(
@@ -69,6 +72,9 @@ function refusedOf(writes: readonly Write[], replies: readonly StoreReply[]): nu
     return isTransient(status) || (kind === 'set' && keys.has(key)) ? [at] : [];
   });
 }
+
+const isBehindWrite = ({ status }: StoreReply): boolean =>
+  status === Status.syncWriteInProgress || status === Status.syncWriteRecommitInProgress;
 
 const isTemporary = (error: unknown): boolean =>
   error instanceof DataPortError || (error instanceof StatusError && isTransient(error.status));
