@@ -54,7 +54,7 @@ export class EngineReturn {
     deps.peers.answer('engine/return', () => this.#return());
   }
 
-  /** Whether the configuration has just come back to this node: it does not move again before the rebalance has begun for which it came. */
+  /** Whether the configuration has just come back to this node: it does not move again before the rebalance for which it came has begun. */
   get isRecent(): boolean {
     return this.#deps.clock.monotonicMs() < this.#returnedMs + retryMs;
   }

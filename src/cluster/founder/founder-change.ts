@@ -1,6 +1,6 @@
 // The change of the founder after it was lost: at an operator's request a member takes over the store of the configuration. The members that it reaches
-// promise it not to follow the earlier founder meanwhile, and give it the newest copy among them; a majority of them must. Nodes that
-// were unreachable get the new founder by heartbeats, and a founder that gets a later one steps down.
+// promise it not to follow the earlier founder meanwhile, and give it the newest copy among them; a majority of all members must do so. Nodes
+// that were unreachable learn the new founder by heartbeats, and a founder that learns of a later one steps down.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type StoreContent, type StoreHead, type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';

@@ -169,7 +169,7 @@ export interface EngineTransfer {
   returnToFounder(own: NodeAddress): Promise<void>;
   /** A member uses the configuration of that founder instead of the servers' from now on, durably. */
   followFounder(founder: NodeAddress, epoch: number): Promise<void>;
-  /** Stores durably that the cluster removed this node while it did not reach the configuration, and starts again as a new node. */
+  /** Stores durably that the cluster removed this node while this node could not reach the configuration, and starts again as a new node. */
   removed(): void;
   /** The name of this node's server among the others; null: it has none. */
   serverName(): string | null;

@@ -45,8 +45,8 @@ export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress
 });
 
 /**
- * Asks where the configuration is, if that is of a later epoch than the asking node knows: of a founder that was lost, or of a node that
- * cannot reach the configuration. A node that the cluster removed may send it too.
+ * A founder that was lost, or a node that cannot reach the configuration, asks where the configuration is, if its epoch is later than the one
+ * that the asking node knows. A node that the cluster removed may ask too.
  */
 export const termRequest = 'founder/term';
 

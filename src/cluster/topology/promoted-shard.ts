@@ -27,7 +27,7 @@ export function lastActiveAfter(shard: ShardPlacement, active?: string): Pick<Sh
 
 /**
  * Null where a node has confirmed, or where it is not known which was the last: a node of an older version keeps the field unchanged when it
- * confirms, stops or promotes, and its epoch does not fit then.
+ * confirms, stops or promotes, and the epoch in the field does not fit then.
  */
 export function lastActiveOf({ confirmed, epoch, lastActive, stopped }: ShardPlacement): LastActive | null {
   const ended = stopped === epoch ? epoch : epoch - 1;

@@ -164,7 +164,7 @@ export class Bucket {
     const { files, options, parts } = this;
     const isServing = (): boolean => this.isServing;
     await this.untilEnded(dropVbuckets(vbs, { parts, files, disk: options.storage?.disk, isServing }));
-    // The dropped rows had the epochs that this node has promised to keep. The states that `dropVbuckets` writes are dropped with them.
+    // Written again, since the removal also drops the states, which have the epochs that this node has promised to keep.
     if ((await this.writeStates(vbs)).length < vbs.length) throw new Error('the disk takes no changes');
   }
 

@@ -64,7 +64,7 @@ export class ActiveShard {
   private readonly diverged: DivergedCopies;
   /** By vbucket: the seqno that all members must have before the shard is served; null once it is. */
   private takeOverSeqnos: ReadonlyMap<number, number> | null = null;
-  /** By member: until when it promised this node to follow no higher epoch, while it accepted this one. */
+  /** By member: until when it has promised this node to follow no higher epoch. Only promises made while it accepted this epoch are noted. */
   private readonly promises = new Map<string, { boot: string; untilMs: number }>();
   /** By member: the seqnos that the shard had at some time (`ms`); the member must have received them `behindMs` later. */
   private readonly marks = new Map<string, { ms: number; seqnos: readonly number[] }>();

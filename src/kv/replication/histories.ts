@@ -1,5 +1,5 @@
-// Prepares shards that this process may confirm as their active: their epochs, and the histories that begin with it, are on disk before the map
-// names the process. Other changes of the map do not wait for that. Documents of a shard that will be handed over are written before that.
+// Prepares shards that this process may confirm as their active: their epochs, and the histories that begin with these epochs, are on disk before
+// the map names the process. Other changes of the map do not wait for that. Documents of a shard are written as soon as its active is to hand it over.
 import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { isConfirmation } from './epoch-writes.ts';

@@ -108,7 +108,7 @@ export class PeerConnections {
     return this.times.get(node)?.answeredMs ?? -Infinity;
   }
 
-  /** Until then the node confirms no higher epoch than those of this one, as its last connected process promised. */
+  /** Until when the node confirms no higher epoch than those of this one, as its last connected process promised. */
   servesUntilMs(node: string): number {
     return this.times.get(node)?.servesUntilMs ?? -Infinity;
   }

@@ -9,15 +9,15 @@ interface ProcessShard {
   /** Whether this process is the shard's active already. */
   readonly isServed: boolean;
   /**
-   * Its vbuckets are being removed here, because the map gave them to other nodes until now, or rolled back: it serves them once that has
-   * ended.
+   * The shard's vbuckets are being rolled back here, or removed because the map gave them to other nodes until now: this process serves the
+   * shard once that has ended.
    */
   readonly isDropping: boolean;
 }
 
 /**
- * It is active only in an epoch that it has confirmed; or while it confirms a shard that no other node has served, since this was the only
- * node or the bucket is new.
+ * The state in which this process serves the shard. It is active only in an epoch that it has confirmed, or while it confirms a shard that no
+ * other node has served: this was the only node, or the bucket is new.
  */
 export function servedShardState(
   spec: ShardSpec,

@@ -5,8 +5,8 @@ import { functionNamed } from '#sqlpp/functions/catalogue.ts';
 /** Escapes, since a name in backticks may be written with them. A prepared statement that is executed may call anything. */
 const mayNameCurl = /curl|\\u|\bexecute\b/i;
 /**
- * A name before a bracket, which may be that of a user-defined function. It is looked for at the begin of a word only: from each character of a
- * long one, as a literal may have it, the search would take minutes.
+ * A name before a bracket, which may be that of a user-defined function. The search begins only at the beginning of a word: if it began at each
+ * character of a long word, which a literal may contain, it would take minutes.
  */
 const called = /(?<![\w.:`])([\w.:`]+)\s*\(/g;
 const wordsBeforeBrackets = new Set(

@@ -31,8 +31,8 @@ export async function retryTemporary<T>({ clock, signal }: RetryOptions, read: (
 type Write = Pick<StoreRequest, 'key' | 'kind'>;
 
 /**
- * Sends writes, and for `limitMs` those again that were not made for a temporary reason. Nothing is sent again whose outcome is unknown, as after a
- * lost connection: then `replies` has those of the other writes.
+ * Sends writes. Those that are refused for a temporary reason are sent again, for `limitMs`. A write whose outcome is unknown, as after a lost
+ * connection, is not sent again: then `replies` has the replies to the other writes.
  */
 export async function retryWrites<T extends Write>(
   { clock, signal }: RetryOptions,

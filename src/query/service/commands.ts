@@ -42,7 +42,7 @@ async function runPlain(
   }
 }
 
-/** Other nodes look a name up that they do not know: they must not keep another statement of this name. */
+/** Other nodes ask for a statement only if they do not know its name, so they must not keep another statement of this name. */
 async function discardOnOtherNodes(name: string, statement: string, scope: CommandScope): Promise<void> {
   const { service, request } = scope;
   const { node, otherNodes } = service.deps;

@@ -254,7 +254,7 @@ export class Run {
       try {
         await this.#runSubquery(each, into);
       } catch {
-        // Discounts the memory of the failed operator, which normally ends its statement and so does not release it.
+        // The memory of the failed operator no longer counts: the operator does not release it, since a failure normally ends the statement.
         this.#heldBytes = bytes + this.#cachedBytes;
         this.context.signal.throwIfAborted();
         return;
