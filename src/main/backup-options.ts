@@ -138,4 +138,5 @@ export type BackupOptions = OptionValues<typeof backupOptions>;
 export type RestoreOptions = OptionValues<typeof restoreOptions>;
 export type ArchiveOptions = OptionValues<typeof archiveOptions>;
 export type MergeOptions = OptionValues<typeof mergeOptions>;
+export type RemoveOptions = OptionValues<typeof removeOptions>;
 export type ExamineOptions = OptionValues<typeof examineOptions>;

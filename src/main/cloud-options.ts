@@ -14,23 +14,24 @@ const share: OptionKind<number> = {
   },
 };
 
-export const httpUrl: OptionKind<string> = {
+/** `example`: an address that would be right. */
+export const httpUrl = (example: string): OptionKind<string> => ({
   placeholder: 'URL',
   show: (value) => value,
   parse(text) {
     const url = URL.canParse(text) ? new URL(text) : null;
     if (url?.protocol.startsWith('http') && url.search === '' && url.hash === '' && url.username === '')
       return text;
-    throw new UsageError(`"${text}" is not an address such as https://cloud.example.com`);
+    throw new UsageError(`"${text}" is not an address such as ${example}`);
   },
-};
+});
 
 export const cloudOptions = {
   'data-dir': { kind: kinds.path, default: './divan-cloud', doc: 'folder of all files of the cloud' },
   host: { kind: kinds.host, default: '127.0.0.1', doc: 'address to listen on' },
   port: { kind: kinds.port, default: 8080, doc: 'hosted management API' },
   'public-url': {
-    kind: httpUrl,
+    kind: httpUrl('https://cloud.example.com'),
     doc: 'base URL of paging links, for clients that reach the API through a proxy',
   },
   database: { kind: kinds.text, doc: 'SQLite file, or postgres://… (default: a file in the data folder)' },

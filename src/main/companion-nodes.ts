@@ -10,8 +10,6 @@ import type { ReadyFile } from './ready.ts';
 import { StartError } from './start-error.ts';
 import type { UpOptions } from './up-options.ts';
 
-/** The maximum of nodes, the same as for a cluster of the hosted management API. */
-export const nodesMax = 27;
 const pauseMinMs = 1_000;
 const pauseMaxMs = 30_000;
 

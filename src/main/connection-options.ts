@@ -8,7 +8,7 @@ import { kinds, UsageError } from './options.ts';
 /** `service`: what listens at the address; `user`: which user the command needs. */
 export const connectionOptions = (address: string, service: string, user: string) =>
   ({
-    url: { kind: httpUrl, default: address, doc: `${service}, with http:// or https://` },
+    url: { kind: httpUrl(address), default: address, doc: `${service}, with http:// or https://` },
     ca: {
       kind: kinds.path,
       doc: 'PEM file of the authorities that may have issued the certificate of the node, for https:// (default: those that the machine trusts)',
@@ -86,7 +86,10 @@ export function passwordOf(given: GivenPassword): string {
   if (password !== undefined)
     throw new UsageError('--password and --password-file are given; give one of them');
   const [line = ''] = contentOf('--password-file', file, passwordBytesMax).split(/\r?\n/);
-  if (line === '') throw new UsageError(`--password-file: the first line of ${file} is empty`);
+  if (line === '')
+    throw new UsageError(
+      `--password-file: the first line of ${file === '-' ? 'standard input' : file} is empty`,
+    );
   return line;
 }
 

@@ -245,8 +245,10 @@ async function verbsHelp(name: string, args: readonly string[]) {
 
 function unknownCommand(name: string): string {
   const names = [...commands.keys()];
-  const near = nearest(name, names);
-  return `unknown command "${name}"${near === null ? `; the commands are ${names.join(', ')}` : `; did you mean "${near}"?`}`;
+  const all = `the commands are ${names.join(', ')}`;
+  if (name.startsWith('-')) return `"${name}" is given before a command: divan COMMAND ${name} …; ${all}`;
+  const near = nearest(name.toLowerCase(), names);
+  return `unknown command "${name}"; ${near === null ? all : `did you mean "${near}"?`}`;
 }
 
 await main(process.argv.slice(2));

@@ -13,7 +13,7 @@ export async function checkFirstStart(
     if (nameReason !== null) throw new UsageError(`--username: ${nameReason}`);
     const { minLength } = defaultPasswordPolicy;
     if ([...credentials.password].length < minLength)
-      throw new UsageError(`--password: at least ${minLength} characters`);
+      throw new UsageError(`--password: needs at least ${minLength} characters`);
     const passwordReason = passwordProblem(credentials.password, defaultPasswordPolicy);
     if (passwordReason !== null) throw new UsageError(`--password: ${passwordReason}`);
   }
@@ -24,7 +24,7 @@ async function checkMemoryQuota(quotaMb: number): Promise<void> {
   const { nodeQuotaMaxMb, quotaMinimaMb } = await import('#cluster/provisioning/quotas.ts');
   const { memoryLimit } = await import('#cluster/nodes/adapters/machine.adapter.ts');
   const maxMb = nodeQuotaMaxMb(memoryLimit());
-  if (quotaMb > maxMb) throw new UsageError(`--memory-quota: at most ${maxMb} MB here`);
+  if (quotaMb > maxMb) throw new UsageError(`--memory-quota: this machine allows at most ${maxMb} MB`);
   const minMb = quotaMinimaMb.memoryQuota;
-  if (quotaMb < minMb) throw new UsageError(`--memory-quota: at least ${minMb} MB`);
+  if (quotaMb < minMb) throw new UsageError(`--memory-quota: needs at least ${minMb} MB`);
 }

@@ -38,12 +38,12 @@ test('collects a repeatable option', () => {
 test('names a wrong option or value and the right form', () => {
   usage(['--rest-prot', '1'], {}, /unknown option --rest-prot; did you mean --rest-port\?/);
   usage(['--rest-port', '70000'], {}, /--rest-port: "70000" is not a port \(0 to 65535/);
-  usage(['--rest-port'], {}, /--rest-port: needs a value: --rest-port PORT/);
-  usage(['--data-dir', '--rest-port', '1'], {}, /--data-dir: needs a value: --data-dir PATH/);
+  usage(['--rest-port'], {}, /--rest-port needs a value: --rest-port PORT/);
+  usage(['--data-dir', '--rest-port', '1'], {}, /--data-dir needs a value: --data-dir PATH/);
   usage(['--rest-port', '1', '--rest-port', '2'], {}, /given twice/);
   usage(['--edition', 'free'], {}, /"free" is not one of enterprise, community/);
   usage([], { DIVAN_REST_PORT: 'x' }, /DIVAN_REST_PORT: "x" is not a port/);
-  usage(['stray'], {}, /unexpected "stray"/);
+  usage(['stray'], {}, /"stray" is not an option/);
 });
 
 test('describes every option', () => {

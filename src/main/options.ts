@@ -105,29 +105,32 @@ export function parseOptions<const S extends OptionSpecs>(
     const spec = specs[name] as OptionSpec;
     const text = inline ?? spec.kind.bare ?? args[++i];
     if (text === undefined || (inline === undefined && isFlag(text, specs)))
-      throw new UsageError(`--${name}: needs a value: --${name} ${spec.kind.placeholder}`);
+      throw new UsageError(`--${name} needs a value: --${name} ${spec.kind.placeholder}`);
     const values = given.get(name) ?? [];
-    if (values.length > 0 && !spec.repeat) throw new UsageError(`--${name}: given twice`);
+    if (values.length > 0 && !spec.repeat) throw new UsageError(`--${name} is given twice; give it once`);
     given.set(name, [...values, parseValue(`--${name}`, spec, text)]);
   }
   const result: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(specs)) {
     const values = given.get(name) ?? fromEnvironment(name, spec, environment);
     if (spec.required && values.length === 0)
-      throw new UsageError(`--${name}: is missing: --${name} ${spec.kind.placeholder}`);
+      throw new UsageError(`--${name} is missing: give --${name} ${spec.kind.placeholder}`);
     result[name] = spec.repeat ? values : (values[0] ?? spec.default);
   }
   return Object.freeze(result) as OptionValues<S>;
 }
 
 function splitFlag(arg: string, specs: OptionSpecs): { name: string; inline: string | undefined } {
-  const match = /^--([a-z-]+)(?:=(.*))?$/s.exec(arg);
-  if (match === null) throw new UsageError(`unexpected "${arg}"; options look like --name VALUE`);
+  const match = /^--(\w[\w-]*)(?:=(.*))?$/s.exec(arg);
+  if (match === null) throw noOption(arg);
   const name = match[1] as string;
   if (Object.hasOwn(specs, name)) return { name, inline: match[2] };
-  const near = nearest(name, Object.keys(specs));
+  const near = nearest(name.toLowerCase(), Object.keys(specs));
   throw new UsageError(`unknown option --${name}${near === null ? '' : `; did you mean --${near}?`}`);
 }
+
+export const noOption = (word: string): UsageError =>
+  new UsageError(`"${word}" is not an option; options look like --name VALUE`);
 
 /** Detects a forgotten value: the next argument is a flag. A value that looks like one must be given as `--name=VALUE`. */
 const isFlag = (text: string, specs: OptionSpecs): boolean =>

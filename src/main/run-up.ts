@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { environmentWithoutOptions, launcher, stopChild } from './child-process.ts';
-import { CompanionNodes, nodesMax } from './companion-nodes.ts';
+import { CompanionNodes } from './companion-nodes.ts';
 import { environmentName, UsageError } from './options.ts';
 import type { ReadyFile } from './ready.ts';
 import { type Companion, runNode } from './run-node.ts';
@@ -15,7 +15,6 @@ import type { UpOptions } from './up-options.ts';
 type CloudReady = NonNullable<ReadyFile['cloud']>;
 
 export async function runUp(options: UpOptions, shutdown: Shutdown): Promise<void> {
-  if (options.nodes > nodesMax) throw new UsageError(`--nodes: at most ${nodesMax}`);
   if (options.nodes > 1 && options['node-name'] !== undefined)
     throw new UsageError('--node-name is for one node: leave it out with --nodes');
   if (options.nodes > 1 && isNatsText(options.engine))

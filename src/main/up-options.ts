@@ -2,11 +2,15 @@
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { kinds, type OptionValues } from './options.ts';
+import { wholeNumber } from './remote/common-options.ts';
+
+/** The same as for a cluster of the hosted management API. */
+const nodesMax = 27;
 
 export const upOptions = {
   ...nodeOptions,
   nodes: {
-    kind: kinds.count,
+    kind: wholeNumber(1, nodesMax),
     default: 1,
     doc: 'nodes of the cluster: the second and later ones run beside the first, on free ports, in folders of its data folder',
   },

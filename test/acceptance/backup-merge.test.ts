@@ -152,7 +152,7 @@ describe('merging and removing backups', () => {
       third,
     );
     await fails(/has no backup "none"/, 'backup', 'remove', copy, '--backup', last, '--backup', 'none');
-    await fails(/--backup: is missing/, 'backup', 'remove', copy);
+    await fails(/--backup is missing/, 'backup', 'remove', copy);
     await fails(/--days-ago: "7-1" is not a number of days/, 'backup', 'merge', copy, '--days-ago', '7-1');
     await fails(/they mean different backups/, 'backup', 'merge', copy, '--days-ago', '1', '--end', last);
     assert.match(await succeeds('backup', 'merge', copy, '--days-ago', '9000'), /nothing to merge/);

@@ -273,11 +273,11 @@ describe('divan backup and restore', () => {
     await fails(/the node has no bucket "none"/, ['backup', folder, '--bucket', 'none']);
     await fails(/"old" is of type cache/, ['backup', folder, '--bucket', 'old']);
     await fails(/unknown option --ful; did you mean --full/, ['backup', folder, '--ful'], 2);
-    await fails(/unexpected "more"/, ['backup', folder, 'more'], 2);
+    await fails(/"more" is one word too many/, ['backup', folder, 'more'], 2);
     await fails(/FOLDER is missing/, ['restore'], 2);
     await fails(/--replace and --resume are given/, ['restore', folder, '--replace', '--resume'], 2);
     await fails(/does not exist/, ['restore', join(scratch, 'none')]);
-    await fails(/--key: is missing/, ['backup', 'examine', folder, '--bucket', 'b'], 2);
+    await fails(/--key is missing/, ['backup', 'examine', folder, '--bucket', 'b'], 2);
     mkdirSync(folder);
     await fails(/is not a repository of backups/, ['restore', folder]);
     writeFileSync(join(folder, 'mine.txt'), '');

@@ -83,7 +83,10 @@ describe('the operator', () => {
 
   test('gets the reason of a refused command, and a note when a command created a cloud', () => {
     const cloud = { dataDir: join(folder, 'new') };
-    refuses(operator(cloud, 'token', 'revoke'), /^divan: token revoke: ID is missing\n/);
+    refuses(
+      operator(cloud, 'token', 'revoke'),
+      /^divan: ID is missing; the form is divan cloud token revoke ID\n/,
+    );
     refuses(operator(cloud, 'user', 'list'), /^divan: --data-dir: there is no cloud in .*new\n$/);
     assert.equal(existsSync(cloud.dataDir), false);
     const first = operator(cloud, 'user', 'add', ada.name, ada.email);

@@ -103,7 +103,7 @@ describe('divan import', () => {
   it('names mistakes in one line and changes nothing', async () => {
     const file = fileOf('good.jsonl', '{"id":1}\n');
     for (const [line, expected, message] of [
-      [`import b ${file}`, 2, /--generate-key: is missing/],
+      [`import b ${file}`, 2, /--generate-key is missing/],
       [`import b ${file} --generate-key %id`, 2, /--generate-key: "%id" should be %FIELD%/],
       [`import b ${at('absent')} --generate-key %id%`, 2, /FILE: cannot read .*absent/],
       [`import b - --generate-key %id% --resume`, 2, /standard input cannot be read again/],

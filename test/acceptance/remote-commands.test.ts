@@ -57,9 +57,13 @@ describe('divan bucket', () => {
   it('refuses with the reason of the node, and names a wrong command line', async () => {
     await failed(1, /name.*already exists/i, 'bucket create b');
     await failed(1, /ramQuotaMB/, 'bucket create small --quota 1');
-    await failed(2, /NAME is missing: divan bucket create NAME/, 'bucket create');
-    await failed(2, /there is no "divan bucket creat"; did you mean "create"\?/, 'bucket creat x');
-    await failed(2, /unexpected "y"/, 'bucket delete x y');
+    await failed(2, /NAME is missing; the form is divan bucket create NAME/, 'bucket create');
+    await failed(
+      2,
+      /there is no "divan bucket creat"; did you mean "divan bucket create"\?/,
+      'bucket creat x',
+    );
+    await failed(2, /"y" is one word too many/, 'bucket delete x y');
     await failed(
       2,
       /--type: "other" is not one of couchbase, ephemeral, memcached/,
@@ -139,7 +143,7 @@ describe('divan doc', () => {
     writeFileSync(file, Buffer.from([0xff, 0x00]));
     await done(`doc set b bytes --file ${file} --expiry 1h`);
     assert.equal((await json('doc get b bytes')).base64, '/wA=');
-    await failed(2, /give VALUE, or --file/, 'doc set b k');
+    await failed(2, /VALUE is missing: give it, or --file/, 'doc set b k');
     await failed(2, /--file: cannot read .*absent/, `doc set b k --file ${scratch}/absent`);
   });
 

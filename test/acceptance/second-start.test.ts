@@ -16,10 +16,10 @@ const run = (...args: string[]) =>
 test('names wrong options of a first start before anything is created', () => {
   const dataDir = join(scratch, 'never');
   const wrong: readonly [string[], RegExp][] = [
-    [['--username', 'A', '--password', 'short'], /^divan: --password: at least 6 characters\n/],
+    [['--username', 'A', '--password', 'short'], /^divan: --password: needs at least 6 characters\n/],
     [['--username', 'a b', '--password', 'password'], /^divan: --username: Username must not contain spaces/],
-    [['--memory-quota', '99999999'], /^divan: --memory-quota: at most \d+ MB here\n/],
-    [['--memory-quota', '10'], /^divan: --memory-quota: at least 256 MB\n/],
+    [['--memory-quota', '99999999'], /^divan: --memory-quota: this machine allows at most \d+ MB\n/],
+    [['--memory-quota', '10'], /^divan: --memory-quota: needs at least 256 MB\n/],
     [['--bucket', 'b', '--bucket', 'B'], /^divan: --bucket: "B" is given twice\n/],
   ];
   for (const [args, text] of wrong) {

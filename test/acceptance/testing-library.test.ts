@@ -143,8 +143,8 @@ const refused: readonly [unknown, RegExp][] = [
   [{ buckets: [{ name: 'a', colour: 1 }] }, /buckets\.0: Unrecognized key: "colour"/],
   [{ users: [{ name: 'u', password: 'password', roles: ['nope'] }] }, /users\.0\.roles\.0: "nope"/],
   [{ statements: ['SELEC 1'] }, /statements\.0: 3000: syntax error/],
-  [{ password: 'x' }, /startNode: password: at least 6 characters/],
-  [{ memoryQuotaMB: 10 }, /memoryQuotaMB: at least 256 MB/],
+  [{ password: 'x' }, /startNode: password: needs at least 6 characters/],
+  [{ memoryQuotaMB: 10 }, /memoryQuotaMB: needs at least 256 MB/],
   [{ services: ['fts'] }, /services: this version does not have the service "fts"/],
   [{ startMs: 1 }, /startMs: the node was not ready in 1 ms/],
 ];

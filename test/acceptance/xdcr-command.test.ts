@@ -86,7 +86,7 @@ test('connects a cluster, replicates to it, changes, pauses and deletes the repl
 });
 
 test('names what is wrong on the command line, and what does not exist', { timeout }, async () => {
-  await failed(2, /CLUSTER is missing: divan xdcr replicate BUCKET CLUSTER/, 'replicate', 'b');
+  await failed(2, /CLUSTER is missing; the form is divan xdcr replicate BUCKET CLUSTER/, 'replicate', 'b');
   await failed(2, /--set: "x" is not of the form NAME=VALUE/, 'replicate', 'b', 'no', '--set', 'x');
   await failed(2, /--rules and --migrate/, 'replicate', 'b', 'no', '--rules', '{}', '--migrate', '{}');
   await failed(2, /--remote-ca: cannot read/, 'connect', 'x', 'h', '--remote-ca', '/nowhere.pem');

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { lockFolder, shareFolder } from '#ports/folder-lock.ts';
 import { addBackup } from '../../../test/support/an-archive.ts';
-import { archiveHelp, archiveVerbs } from './archive-commands.ts';
+import { archiveHelp, runArchiveCommand } from './archive-commands.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'divan-archive-commands-'));
-const run = async (verb: string, ...args: string[]) => archiveVerbs[verb]?.run([folder, ...args]);
+const run = (verb: string, ...args: string[]) => runArchiveCommand(verb, [folder, ...args]);
 const readers: [string, ...string[]][] = [['verify'], ['examine', '--bucket', 'b', '--key', 'k'], ['export']];
 
 before(() => void addBackup(folder, []));

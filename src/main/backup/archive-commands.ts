@@ -17,73 +17,68 @@ import { realRandom } from '#ports/random.ts';
 import {
   type ArchiveOptions,
   archiveOptions,
+  type ExamineOptions,
   examineOptions,
   type MergeOptions,
   mergeOptions,
+  type RemoveOptions,
   removeOptions,
 } from '../backup-options.ts';
 import { interruptible } from '../interruptible.ts';
-import { describeOptions, type OptionSpecs, UsageError } from '../options.ts';
+import { describeOptions, type OptionSpecs, type OptionValues, UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
-import { columns, counted, ProgressLine, print, sizeText } from '../terminal.ts';
+import { columns, counted, ProgressLine, sizeText } from '../terminal.ts';
 import { oneFolder } from './command-line.ts';
 import { backupPassphrase } from './passphrase.ts';
 
 interface Verb {
   readonly doc: string;
   readonly options: OptionSpecs;
-  /** Returns what is printed. */
-  run(args: readonly string[]): Promise<string> | string;
+  readonly run: Run<OptionSpecs>;
 }
 
+/** Returns what is printed. */
+type Run<S extends OptionSpecs> = (folder: string, options: OptionValues<S>) => Promise<string> | string;
+
+const verb = <const S extends OptionSpecs>(doc: string, options: S, run: Run<S>): Verb => ({
+  doc,
+  options,
+  run: run as unknown as Run<OptionSpecs>,
+});
+
 export const archiveVerbs: Readonly<Record<string, Verb>> = {
-  list: { doc: 'the backups of a folder', options: archiveOptions, run: list },
-  info: { doc: 'buckets, sizes and counts of one backup', options: archiveOptions, run: info },
-  verify: {
-    doc: 'reads all of one backup and compares it with its hashes',
-    options: archiveOptions,
-    run: verify,
-  },
-  merge: {
-    doc: 'merges several backups into the last of them and removes the others',
-    options: mergeOptions,
-    run: merge,
-  },
-  remove: {
-    doc: 'removes backups that no other one continues',
-    options: removeOptions,
-    run: remove,
-  },
-  examine: { doc: 'the versions of one document in all backups', options: examineOptions, run: examineKey },
-  export: {
-    doc: 'the documents of a backup as JSON lines, on standard output',
-    options: archiveOptions,
-    run: exportAll,
-  },
+  list: verb('the backups of a folder', archiveOptions, list),
+  info: verb('buckets, sizes and counts of one backup', archiveOptions, info),
+  verify: verb('reads all of one backup and compares it with its hashes', archiveOptions, verify),
+  merge: verb('merges several backups into the last of them and removes the others', mergeOptions, merge),
+  remove: verb('removes backups that no other one continues', removeOptions, remove),
+  examine: verb('the versions of one document in all backups', examineOptions, examineKey),
+  export: verb('the documents of a backup as JSON lines, on standard output', archiveOptions, exportAll),
 };
 
 /** The help of the verb that the words begin with; null if they begin with none. */
-export function archiveHelp([verb = '']: readonly string[]): string | null {
-  if (!Object.hasOwn(archiveVerbs, verb)) return null;
-  const { doc, options } = archiveVerbs[verb] as Verb;
-  return `divan backup ${verb} FOLDER: ${doc}\n\n${describeOptions(options)}\n`;
+export function archiveHelp([name = '']: readonly string[]): string | null {
+  if (!Object.hasOwn(archiveVerbs, name)) return null;
+  const { doc, options } = archiveVerbs[name] as Verb;
+  return `divan backup ${name} FOLDER: ${doc}\n\n${describeOptions(options)}\n`;
 }
 
 export function archiveOverview(): string {
   const rows = Object.entries(archiveVerbs).map(
-    ([verb, { doc }]) => `  ${`divan backup ${verb} FOLDER`.padEnd(29)} ${doc}`,
+    ([name, { doc }]) => `  ${`divan backup ${name} FOLDER`.padEnd(29)} ${doc}`,
   );
   return `Commands that need no node:\n\n${rows.join('\n')}\n\nOptions of a verb: divan backup <verb> --help\n`;
 }
 
-export async function runArchiveCommand(verb: string, args: readonly string[]): Promise<void> {
-  const text = await (archiveVerbs[verb] as Verb).run(args);
-  if (text !== '') print(text);
+/** Returns what is printed. */
+export async function runArchiveCommand(name: string, args: readonly string[]): Promise<string> {
+  const { options: specs, run } = archiveVerbs[name] as Verb;
+  const { words, options } = splitWords(args, specs);
+  return await run(oneFolder(`divan backup ${name} FOLDER`, words), options);
 }
 
-function list(args: readonly string[]): string {
-  const { words, options } = splitWords(args, archiveOptions);
-  const { repository } = found(words, options);
+function list(folder: string, options: ArchiveOptions): string {
+  const { repository } = found(folder, options);
   const backups = summaries(repository);
   if (options.json) return JSON.stringify(backups);
   if (backups.length === 0) return 'no backups';
@@ -115,8 +110,8 @@ async function sharing<T>({ repository }: Found, read: () => T | Promise<T>): Pr
 
 type Found = ReturnType<typeof findBackup>;
 
-const found = (words: readonly string[], options: Pick<ArchiveOptions, 'passphrase-file'>): Found =>
-  findBackup(oneFolder(words, null), backupPassphrase(options['passphrase-file']));
+const found = (folder: string, options: Pick<ArchiveOptions, 'passphrase-file'>): Found =>
+  findBackup(folder, backupPassphrase(options['passphrase-file']));
 
 /** The one backup that the command is about, restricted to the buckets that are named. */
 function chosen({ repository, name }: Found, options: ArchiveOptions): Chosen {
@@ -131,9 +126,8 @@ function chosen({ repository, name }: Found, options: ArchiveOptions): Chosen {
 const isWanted = ({ bucket }: ArchiveOptions, name: string): boolean =>
   bucket.length === 0 || bucket.includes(name);
 
-function info(args: readonly string[]): string {
-  const { words, options } = splitWords(args, archiveOptions);
-  const { chain, manifest } = chosen(found(words, options), options);
+function info(folder: string, options: ArchiveOptions): string {
+  const { chain, manifest } = chosen(found(folder, options), options);
   const summary = summaryOf(manifest);
   const buckets = summary.buckets.filter(({ name }) => isWanted(options, name));
   const continues = chain.slice(1).map(({ name }) => name);
@@ -150,9 +144,8 @@ function info(args: readonly string[]): string {
   ].join('\n');
 }
 
-async function verify(args: readonly string[]): Promise<string> {
-  const { words, options } = splitWords(args, archiveOptions);
-  const archive = found(words, options);
+async function verify(folder: string, options: ArchiveOptions): Promise<string> {
+  const archive = found(folder, options);
   const backups = await interruptible((signal) =>
     sharing(archive, () => verifyChain(chosen(archive, options), options, signal)),
   );
@@ -180,12 +173,11 @@ async function verifyChain(
   return verified;
 }
 
-async function merge(args: readonly string[]): Promise<string> {
-  const { words, options } = splitWords(args, mergeOptions);
+async function merge(folder: string, options: MergeOptions): Promise<string> {
   const line = new ProgressLine();
   try {
     const result = await interruptible((signal) =>
-      mergeChosen(oneFolder(words, null), options, {
+      mergeChosen(folder, options, {
         clock: realClock,
         random: realRandom,
         signal,
@@ -217,11 +209,10 @@ function mergeChosen(
   return mergeInterval({ folder, passphrase, ...intervalOfDays(days, context.clock.wallMs()) }, context);
 }
 
-function remove(args: readonly string[]): string {
-  const { words, options } = splitWords(args, removeOptions);
-  if (options.backup.length === 0) throw new UsageError('--backup: is missing: --backup NAME');
+function remove(folder: string, options: RemoveOptions): string {
+  if (options.backup.length === 0) throw new UsageError('--backup is missing: give --backup NAME');
   const passphrase = backupPassphrase(options['passphrase-file']);
-  const removed = removeBackups(oneFolder(words, null), options.backup, passphrase);
+  const removed = removeBackups(folder, options.backup, passphrase);
   return options.json ? JSON.stringify(removed) : `removed ${removed.join(', ')}`;
 }
 
@@ -232,9 +223,8 @@ function verifiedText(backup: string, bucket: VerifiedBucket): string {
   return `${backup} ${name}: ${counts}, ${sizeText(bytes)}: sound${parts.join('')}`;
 }
 
-async function examineKey(args: readonly string[]): Promise<string> {
-  const { words, options } = splitWords(args, examineOptions);
-  const archive = found(words, options);
+async function examineKey(folder: string, options: ExamineOptions): Promise<string> {
+  const archive = found(folder, options);
   const versions = await sharing(archive, () => [...examine(archive.repository, options)]);
   if (options.json) return JSON.stringify(versions);
   if (versions.length === 0) return 'no backup has this document';
@@ -247,9 +237,8 @@ function versionText({ backup, deleted, value, metadata }: ExaminedVersion): str
   return `${backup}  cas ${cas}, revision ${revseqno}${expiry === 0 ? '' : `, expiry ${expiry}`}: ${what}`;
 }
 
-async function exportAll(args: readonly string[]): Promise<string> {
-  const { words, options } = splitWords(args, archiveOptions);
-  const archive = found(words, options);
+async function exportAll(folder: string, options: ArchiveOptions): Promise<string> {
+  const archive = found(folder, options);
   // The reader of a pipe may end before all lines are written.
   process.stdout.on('error', () => process.exit(0));
   await sharing(archive, () => printDocuments(chosen(archive, options), options));

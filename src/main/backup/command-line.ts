@@ -1,15 +1,15 @@
 // What the commands of backup and restore share: the folder and the node.
 import { BackupNode } from '#backup/node/backup-node.ts';
 import { commandTarget, passwordOf } from '../connection-options.ts';
-import { UsageError } from '../options.ts';
+import { noOption } from '../options.ts';
+import { checkWords } from '../split-words.ts';
 
-/** The only folder of the command line; `missing` where there is none. */
-export function oneFolder(words: readonly string[], missing: string | null): string {
-  if (words.length > 1) throw new UsageError(`unexpected "${words[1]}": one folder is given`);
-  const folder = words[0] ?? missing;
-  if (folder === null) throw new UsageError('FOLDER is missing');
-  if (folder === '') throw new UsageError('FOLDER is empty');
-  return folder;
+/** The only folder of a command: `divan restore FOLDER`. */
+export function oneFolder(usage: string, words: readonly string[]): string {
+  const option = words.find((word) => /^-[^-]/.test(word));
+  if (option !== undefined) throw noOption(option);
+  checkWords(usage, words);
+  return words[0] as string;
 }
 
 interface NodeOptions {

@@ -1,10 +1,12 @@
 // `divan backup [FOLDER]`: backs up a node; `divan backup list|info|verify|merge|remove|examine|export FOLDER` works on archives.
 import { type BackupResult, runBackup } from '#backup/capture/run-backup.adapter.ts';
+import { nearest } from '#base/nearest.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { keepHeapOfNewObjects } from '#ports/spare-memory.ts';
 import { backupOptions } from '../backup-options.ts';
 import { interruptible } from '../interruptible.ts';
+import { UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
 import { counted, ProgressLine, print, sizeText } from '../terminal.ts';
 import { nodeOf, oneFolder } from './command-line.ts';
@@ -16,9 +18,13 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
   keepHeapOfNewObjects();
   const { archiveVerbs, runArchiveCommand } = await import('./archive-commands.ts');
   const verb = args[0];
-  if (verb !== undefined && Object.hasOwn(archiveVerbs, verb)) return runArchiveCommand(verb, args.slice(1));
+  if (verb !== undefined && Object.hasOwn(archiveVerbs, verb)) {
+    const text = await runArchiveCommand(verb, args.slice(1));
+    if (text !== '') print(text);
+    return;
+  }
   const { words, options } = splitWords(args, backupOptions);
-  const folder = oneFolder(words, folderDefault);
+  const folder = folderOf(words, Object.keys(archiveVerbs));
   const line = new ProgressLine();
   const startedMs = realClock.monotonicMs();
   const request = {
@@ -46,6 +52,14 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
   } finally {
     line.end();
   }
+}
+
+/** Two words may be a mistyped verb and its folder. */
+function folderOf(words: readonly string[], verbs: readonly string[]): string {
+  const near = words.length === 2 ? nearest(words[0] as string, verbs) : null;
+  if (near !== null)
+    throw new UsageError(`there is no "divan backup ${words[0]}"; did you mean "divan backup ${near}"?`);
+  return words.length === 0 ? folderDefault : oneFolder('divan backup FOLDER', words);
 }
 
 function asJson(

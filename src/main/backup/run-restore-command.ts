@@ -14,7 +14,7 @@ import { backupPassphrase } from './passphrase.ts';
 export async function runRestoreCommand(args: readonly string[]): Promise<void> {
   keepHeapOfNewObjects();
   const { words, options } = splitWords(args, restoreOptions);
-  const folder = oneFolder(words, null);
+  const folder = oneFolder('divan restore FOLDER', words);
   if (options.replace && options.resume)
     throw new UsageError('--replace and --resume are given; --resume flushes only what was not flushed yet');
   if (options.backup !== undefined && options.end !== undefined)

@@ -27,7 +27,7 @@ export const doctorVerbs = [
       host: nodeOptions.host,
       ...portOptions,
       peer: {
-        kind: httpUrl,
+        kind: httpUrl('http://192.168.0.2:8091'),
         doc: 'another node of the cluster, whose clock is compared with that of this machine',
       },
       json: jsonFlag,

@@ -65,11 +65,9 @@ const cloudAddOptions = {
 } as const;
 const listOptions = { ...storageOptions, json } as const;
 
-type Run<S extends OptionSpecs> = (
-  storage: CloudStorage,
-  options: OptionValues<S>,
-  names: readonly string[],
-) => Promise<Answer>;
+/** Checks the options and names, before a cloud is created for the work. */
+type Prepare<S extends OptionSpecs> = (options: OptionValues<S>, names: readonly string[]) => Work;
+type Work = (storage: CloudStorage) => Promise<Answer>;
 
 /** The output as text and as JSON. */
 interface Answer {
@@ -82,7 +80,7 @@ interface OperatorCommand {
   readonly usage: string;
   readonly doc: string;
   readonly options: OptionSpecs;
-  readonly run: Run<OptionSpecs>;
+  readonly prepare: Prepare<OptionSpecs>;
   /** The command adds something, so it may create the cloud. */
   readonly creates: boolean;
 }
@@ -91,12 +89,12 @@ const command = <const S extends OptionSpecs>(
   usage: string,
   doc: string,
   options: S,
-  run: Run<S>,
+  prepare: Prepare<S>,
 ): OperatorCommand => ({
   usage,
   doc,
   options,
-  run: run as unknown as Run<OptionSpecs>,
+  prepare: prepare as unknown as Prepare<OptionSpecs>,
   creates: /^\w+ (create|add)\b/.test(usage),
 });
 
@@ -108,33 +106,36 @@ export const operatorCommands: readonly OperatorCommand[] = [
     'token create',
     'creates a token; its secret is printed only once',
     tokenOptions,
-    async (storage, { role, project, expires }) => {
-      if (isProjectRole(role) !== (project !== undefined)) {
+    ({ role, project, expires }) => {
+      if (isProjectRole(role) && project === undefined)
+        throw new UsageError(`--project is missing: the role ${role} is for one project, give its id`);
+      if (!isProjectRole(role) && project !== undefined)
         throw new UsageError(
-          `--project: is required with the roles projectOwner and projectViewer, and refused with others`,
+          `--project: the role ${role} is for all projects; leave --project out, or give --role projectOwner or projectViewer`,
         );
-      }
-      if (project !== undefined) await requireProject(storage, project);
-      const expiresAt = expires === undefined ? null : realClock.wallMs() + expires;
-      const issued = await tokensOf(storage).issue({
-        role,
-        projectId: project ?? null,
-        origin: 'operator',
-        expiresAt,
-      });
-      const { id, token, accessKey, secretKey } = issued;
-      return {
-        value: { id, token, accessKey, secretKey },
-        lines: [
-          `id          ${id}`,
-          `token       ${token}`,
-          `access key  ${accessKey}`,
-          `secret key  ${secretKey}`,
-        ],
+      return async (storage) => {
+        if (project !== undefined) await requireProject(storage, project);
+        const expiresAt = expires === undefined ? null : realClock.wallMs() + expires;
+        const issued = await tokensOf(storage).issue({
+          role,
+          projectId: project ?? null,
+          origin: 'operator',
+          expiresAt,
+        });
+        const { id, token, accessKey, secretKey } = issued;
+        return {
+          value: { id, token, accessKey, secretKey },
+          lines: [
+            `id          ${id}`,
+            `token       ${token}`,
+            `access key  ${accessKey}`,
+            `secret key  ${secretKey}`,
+          ],
+        };
       };
     },
   ),
-  command('token list', 'lists tokens without their secrets', listOptions, async (storage) => {
+  command('token list', 'lists tokens without their secrets', listOptions, () => async (storage) => {
     const rows = (await tokensOf(storage).list()).map((row) => ({
       id: row.id,
       role: row.role,
@@ -163,24 +164,26 @@ export const operatorCommands: readonly OperatorCommand[] = [
     'token revoke ID',
     'makes a token invalid at once',
     listOptions,
-    async (storage, _options, [id]) => {
-      if ((await tokensOf(storage).revoke({ id: id as string })) === 0)
-        throw new UsageError(`there is no valid token ${id}`);
-      return { value: { id }, lines: [`${id} is revoked`] };
-    },
+    (_options, [id]) =>
+      async (storage) => {
+        if ((await tokensOf(storage).revoke({ id: id as string })) === 0)
+          throw new UsageError(`there is no valid token ${id}`);
+        return { value: { id }, lines: [`${id} is revoked`] };
+      },
   ),
   command(
     'user add NAME EMAIL',
     'adds a user of the organization',
     listOptions,
-    async (storage, _options, [name, email]) => {
-      const row = await new OrganizationUsersService({ ...ports, store: storage.store }).add(
-        valid(newOrganizationUser, { name, email }),
-      );
-      return { value: { id: row.id }, lines: [row.id] };
+    (_options, [name, email]) => {
+      const user = valid(newOrganizationUser, { name, email }, (field) => field.toUpperCase());
+      return async ({ store }) => {
+        const row = await new OrganizationUsersService({ ...ports, store }).add(user);
+        return { value: { id: row.id }, lines: [row.id] };
+      };
     },
   ),
-  command('user list', 'lists the users of the organization', listOptions, async (storage) => {
+  command('user list', 'lists the users of the organization', listOptions, () => async (storage) => {
     const rows = await new OrganizationUsersService({ ...ports, store: storage.store }).list();
     return {
       value: rows.map(({ id, name, email }) => ({ id, name, email })),
@@ -191,24 +194,25 @@ export const operatorCommands: readonly OperatorCommand[] = [
     'user remove ID',
     'removes a user, by id or address',
     listOptions,
-    async (storage, _options, [which]) => {
-      await new OrganizationUsersService({ ...ports, store: storage.store }).remove(which as string);
-      return { value: {}, lines: [`${which} is removed`] };
-    },
+    (_options, [which]) =>
+      async (storage) => {
+        await new OrganizationUsersService({ ...ports, store: storage.store }).remove(which as string);
+        return { value: {}, lines: [`${which} is removed`] };
+      },
   ),
   command(
     'cloud add',
     'adds a cloud in which v2 clusters can be created',
     cloudAddOptions,
-    async (storage, options) => {
-      const { name, provider, region, cidr } = options;
-      const row = await new CloudsService({ ...ports, store: storage.store }).add(
-        valid(newCloud, { name, provider, region, cidr }),
-      );
-      return { value: { id: row.id }, lines: [row.id] };
+    ({ name, provider, region, cidr }) => {
+      const cloud = valid(newCloud, { name, provider, region, cidr }, (field) => `--${field}`);
+      return async ({ store }) => {
+        const row = await new CloudsService({ ...ports, store }).add(cloud);
+        return { value: { id: row.id }, lines: [row.id] };
+      };
     },
   ),
-  command('cloud list', 'lists clouds', listOptions, async (storage) => {
+  command('cloud list', 'lists clouds', listOptions, () => async (storage) => {
     const rows = await new CloudsService({ ...ports, store: storage.store }).list();
     return {
       value: rows.map(({ id, name, provider, region, cidr, status }) => ({
@@ -235,6 +239,7 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
   const { names, rest } = split(found, args);
   const options = parseOptions(found.options, rest, process.env) as Record<string, unknown> &
     OptionValues<typeof listOptions>;
+  const work = found.prepare(options as OptionValues<OptionSpecs>, names);
   if (!cloudExists(options)) {
     const folder = resolve(options['data-dir']);
     if (!found.creates) throw new StartError(`--data-dir: there is no cloud in ${folder}`);
@@ -242,7 +247,7 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
   }
   const storage = await openStorage(options, silentLog);
   try {
-    const { value, lines } = await found.run(storage, options as OptionValues<OptionSpecs>, names);
+    const { value, lines } = await work(storage);
     return options.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join('');
   } catch (error) {
     if (error instanceof ApiError) throw new StartError(error.message, { cause: error });
@@ -285,15 +290,20 @@ function split({ usage }: OperatorCommand, args: readonly string[]): { names: st
   const missing = words
     .slice(wordsOf(usage).length)
     .find((_word, i) => names[i] === undefined || names[i]?.startsWith('--'));
-  if (missing !== undefined) throw new UsageError(`${wordsOf(usage).join(' ')}: ${missing} is missing`);
+  if (missing !== undefined) throw new UsageError(`${missing} is missing; the form is divan cloud ${usage}`);
   return { names, rest: args.slice(words.length) };
 }
 
-function valid<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+/** `nameOf`: the name of a field on the command line. */
+function valid<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  nameOf: (field: string) => string,
+): z.output<S> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new UsageError(
-    parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '),
+    parsed.error.issues.map(({ path, message }) => `${nameOf(path.join('.'))}: ${message}`).join('; '),
   );
 }
 

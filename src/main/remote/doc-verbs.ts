@@ -59,23 +59,27 @@ export const docVerbs = [
     'set BUCKET KEY [VALUE]',
     'stores a document; replaces an existing one',
     { ...commonOptions, ...writing, ...casOption },
-    async (options, [bucket = '', key = '', value]) =>
-      withCollection(options, bucket, (data, id) =>
+    async (options, [bucket = '', key = '', value]) => {
+      const request = requestOf(key, value, options);
+      return withCollection(options, bucket, (data, id) =>
         store(data, id, bucket, {
-          ...requestOf(key, value, options),
+          ...request,
           kind: options.cas === undefined ? 'set' : 'replace',
           cas: options.cas ?? 0n,
         }),
-      ),
+      );
+    },
   ),
   verb(
     'insert BUCKET KEY [VALUE]',
     'stores a document; a key that exists is refused',
     { ...commonOptions, ...writing },
-    async (options, [bucket = '', key = '', value]) =>
-      withCollection(options, bucket, (data, id) =>
-        store(data, id, bucket, { ...requestOf(key, value, options), kind: 'add', cas: 0n }),
-      ),
+    async (options, [bucket = '', key = '', value]) => {
+      const request = requestOf(key, value, options);
+      return withCollection(options, bucket, (data, id) =>
+        store(data, id, bucket, { ...request, kind: 'add', cas: 0n }),
+      );
+    },
   ),
   verb(
     'delete BUCKET KEY',
@@ -150,7 +154,11 @@ interface WritingValues {
 function requestOf(key: string, given: string | undefined, options: WritingValues) {
   const { file, expiry = 0, durability = 'none' } = options;
   if ((given === undefined) === (file === undefined))
-    throw new UsageError('give VALUE, or --file PATH (-: standard input)');
+    throw new UsageError(
+      given === undefined
+        ? 'VALUE is missing: give it, or --file PATH (-: standard input)'
+        : 'VALUE and --file are given; give one of them',
+    );
   if (file === '-' && options['password-file'] === '-')
     throw new UsageError('--file and --password-file: both name standard input');
   const value = given === undefined ? contentOfFile(file as string) : Buffer.from(given);

@@ -3,7 +3,7 @@ import { realClock } from '#ports/clock.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
-import { kinds } from '../options.ts';
+import { kinds, UsageError } from '../options.ts';
 import { columns } from '../terminal.ts';
 import { jsonFlag, secondsUpTo, wholeNumber } from './common-options.ts';
 import { RemoteNode } from './remote-node.ts';
@@ -49,10 +49,10 @@ export const metricsVerbs = [
       bucket: { kind: kinds.text, doc: 'show only metrics of this bucket' },
     },
     async (options, [name]) => {
+      if (options.since !== undefined && name === undefined)
+        throw new UsageError('NAME is missing: --since is for one metric, divan metrics NAME --since TIME');
       const node = new RemoteNode(options);
-      if (options.since === undefined) return current(node, name ?? '', options.bucket);
-      if (name === undefined)
-        throw new CommandError('NAME is missing: --since shows one metric', ExitStatus.usage);
+      if (options.since === undefined || name === undefined) return current(node, name ?? '', options.bucket);
       return overTime(node, name, options.since, options);
     },
   ),

@@ -4,7 +4,7 @@ import { nearest } from '#base/nearest.ts';
 import { DataPortError, StatusError } from '#client/data-port-error.ts';
 import { CommandError } from '../exit-status.ts';
 import { describeOptions, type OptionSpecs, type OptionValues, UsageError } from '../options.ts';
-import { splitWords } from '../split-words.ts';
+import { checkWords, splitWords } from '../split-words.ts';
 
 /** What is printed: with `--json` the value, else the text, or the bytes unchanged. */
 export interface VerbOutput {
@@ -40,7 +40,6 @@ export const verb = <const S extends OptionSpecs>(
 
 /** The verb itself; empty for a command with only one. */
 export const nameOf = ({ usage }: Verb): string => /^[a-z-]*/.exec(usage)?.[0] ?? '';
-const wordsOf = ({ usage }: Verb): string[] => usage.split(' ').filter((word) => /^[[A-Z]/.test(word));
 
 export async function runVerb(
   command: string,
@@ -50,7 +49,7 @@ export async function runVerb(
   const found = verbOf(command, verbs, args);
   const rest = nameOf(found) === '' ? args : args.slice(1);
   const { words, options } = splitWords(rest, found.options);
-  checkWords(command, found, words);
+  checkWords(`divan ${command} ${found.usage}`.trimEnd(), words);
   const answer = await withCommandError(() => found.run(options, words));
   if (answer === null) return;
   const text = (options as { json?: boolean }).json ? JSON.stringify(answer.value) : answer.text;
@@ -89,16 +88,8 @@ function verbOf(command: string, verbs: readonly Verb[], [name]: readonly string
   const names = verbs.map(nameOf);
   const near = name === undefined ? null : nearest(name, names);
   const problem = name === undefined ? 'a verb is missing' : `there is no "divan ${command} ${name}"`;
+  if (near !== null) throw new UsageError(`${problem}; did you mean "divan ${command} ${near}"?`);
   throw new UsageError(
-    `${problem}; ${near === null ? `the verbs are ${names.join(', ')}` : `did you mean "${near}"?`}`,
+    `${problem}; ${names.length === 1 ? 'the only one is' : 'the verbs are'} ${names.join(', ')}`,
   );
-}
-
-function checkWords(command: string, found: Verb, words: readonly string[]): void {
-  const expected = wordsOf(found);
-  const missing = expected.find((word, index) => !word.startsWith('[') && (words[index] ?? '') === '');
-  const usage = `divan ${command} ${found.usage}`;
-  if (missing !== undefined) throw new UsageError(`${missing} is missing: ${usage}`);
-  if (words.length > expected.length)
-    throw new UsageError(`unexpected "${words[expected.length]}": ${usage}`);
 }
