@@ -41,7 +41,7 @@ export class RequestAnswer {
     this.writer = new AnswerWriter(sink, service.timers, service.deps.settings.isPretty);
   }
 
-  /** The answer has the form that the request asks for. */
+  /** Gives the answer the form that the request asks for. */
   applyForm(request: QueryRequest): void {
     const { deps, timers } = this.service;
     this.request = request;

@@ -49,7 +49,7 @@ export class Records {
   }
 
   /**
-   * Adds deletions that the servers do not show to a state of the store.
+   * Adds to a state of the store the deletions that the servers do not show.
    * @throws WentBackError when that state cannot follow this one.
    */
   async complete(
