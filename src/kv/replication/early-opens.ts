@@ -26,7 +26,7 @@ export class EarlyOpens {
   /** `sinceMs`: when it arrived, if it is added again. */
   add(node: string, open: Open, sinceMs = this.clock.monotonicMs()): void {
     const key = keyOf(open);
-    // Requests for buckets that this node never gets stay until the map is full.
+    // Requests for buckets that this node never gets stay until there are too many requests.
     if (this.opens.size >= earlyOpensMax && !this.opens.has(key)) this.opens.clear();
     this.opens.set(key, { node, open, sinceMs });
   }

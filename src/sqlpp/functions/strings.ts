@@ -14,7 +14,7 @@ const textMax = 64 * 1024 * 1024;
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
-/** NULL for other arguments. */
+/** A function of one string; its result is NULL for an argument of another type. */
 const ofText =
   (of: (text: string) => Value): Implementation =>
   ([text]) =>
