@@ -40,7 +40,7 @@ async function prepareFounder(client: NodeClient, rows: readonly NodeRow[]): Pro
   await lowerQuota(client, rows);
 }
 
-/** A node that joined and could not be started again at its address was replaced by an empty one. */
+/** Ejects added nodes that no row names: such a node joined, could not be started again at its address, and was replaced by an empty one. */
 async function ejectUnknown(
   client: NodeClient,
   membership: ClusterMembers,
@@ -54,7 +54,7 @@ async function ejectUnknown(
       await ejectNode(client, member);
 }
 
-/** An earlier attempt may have added the node, or may still do so. */
+/** Adds the node to the cluster. An earlier attempt may have added it, or may still be adding it. */
 async function join(
   { nodes }: PlanParts,
   cluster: ClusterRow,

@@ -120,7 +120,7 @@ export class DataService implements KvAdmin {
   /** Null while this node is the only one. */
   private replication: Replication | null = null;
   private stopping = false;
-  /** Until then no client is admitted: its login would be refused, which clients take as final. */
+  /** While false no client is admitted: its login would be refused, which clients take as final. */
   private knowsUsers = false;
   /** The last call of `apply`; calls are applied one after the other. */
   private last: Promise<unknown> = Promise.resolve();

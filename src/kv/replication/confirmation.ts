@@ -15,7 +15,7 @@ interface ConfirmationParts {
   drops: Pick<ShardDrops, 'isDropping'>;
   earlier: Pick<EarlierActives, 'countsBoots' | 'needsPromise' | 'servesUntilMs'>;
   boots: Pick<ContinuedBoots, 'own' | 'stateOf'>;
-  /** Until then, promises may be valid that were made for the bucket before this engine. */
+  /** Until this time, promises may be valid that were made for the bucket before this engine. */
   promisedUntilMs: number;
   /** This is the first engine of the bucket in this process. */
   isFirstOfProcess: boolean;

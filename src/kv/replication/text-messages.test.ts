@@ -157,7 +157,7 @@ describe('text messages between nodes', () => {
     );
   });
 
-  it('and frames of any bytes are either read or refused: they cause no other error', (t) => {
+  it('are, like frames of any bytes, either read or refused, and cause no other error', (t) => {
     const seed = printedSeed(t);
     const decoder = new FrameDecoder();
     const frames = valid.map((message) => encodeFrame(message));

@@ -10,7 +10,7 @@ export interface PlannedCollections {
   readonly scopes: readonly { readonly name: string; readonly collections: readonly string[] }[];
 }
 
-/** Then requests are answered, whatever exists: making a bucket takes tenths of a second. */
+/** After this time requests are answered, whatever exists: making a bucket takes tenths of a second. */
 export const awaitedMs = 30_000;
 
 export class AwaitedKeyspaces {

@@ -92,7 +92,7 @@ class IndexRows extends StepIterator<Batch> {
       : this.#scanOf(spans, most, skipped, consistency);
   }
 
-  /** One after the other, as each may need subqueries. */
+  /** As `#wanted`: awaits spans, limit and offset one after the other, as each may need subqueries. */
   async #wantedLater(
     pendingSpans: Spans | Promise<Spans>,
     pendingLimit?: number | Promise<number>,

@@ -27,7 +27,7 @@ export const DcpStreamRequest = defineCommand({
   session: 'bucket',
   privilege: { all: ['dcpStream'], anywhere: true },
   request: { extras: [48], value: 'optional' },
-  doc: 'Starts a stream of the changes of a vbucket from a seqno, or replies with the seqno to which the client must roll back. Without a filter it requires dcpStream in the whole bucket, with one in each collection that the filter names.',
+  doc: 'Starts a stream of the changes of a vbucket from a seqno, or replies with the seqno to which the client must roll back. Without a filter it requires dcpStream in the whole bucket; with a filter, in each collection that the filter names.',
 });
 
 export const DcpGetFailoverLog = defineCommand({

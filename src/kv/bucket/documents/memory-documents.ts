@@ -44,7 +44,7 @@ const accessBits = Bit.used | Bit.pending;
 export class MemoryDocuments implements Documents {
   readonly vbucketCount: number;
   onResolved: (token: number, status: Status) => void = () => {};
-  /** Answered to every change while not success: persistence is lost. */
+  /** The status that refuses every change while it is not success: persistence is lost. */
   writeRefusal: Status = Status.success;
   private readonly options: MemoryDocumentsOptions;
   private readonly type: BucketType;
