@@ -153,6 +153,7 @@ export class Flusher {
   ): Promise<readonly number[]> {
     const ofFile = vbs.filter((vb) => fileOf(vb, this.files.length) === this.files.indexOf(file));
     if (ofFile.length > 0) await this.commitStates(file, ofFile, withChanges);
+    if (file.running === null) this.releaseUnused(file);
     return file.failure === null && !file.isFull ? ofFile : [];
   }
 
@@ -246,10 +247,14 @@ export class Flusher {
       file.running = null;
       if (!this.hasWork(file)) {
         file.sharedSinceMs = null;
-        // The writer may have changes of a state write, which goes on encoding.
-        if (file.ends.length === 0) file.writer.release();
+        this.releaseUnused(file);
       } else if (file.timer === null) this.linger(file);
     });
+  }
+
+  /** Frees the memory of the writer, unless it has changes of a write of states, which goes on encoding. */
+  private releaseUnused({ ends, writer }: FileState): void {
+    if (ends.length === 0) writer.release();
   }
 
   private async commitWhileNeeded(file: FileState): Promise<void> {
