@@ -28,7 +28,7 @@ export async function storePassword(password: string, kdf: Kdf, random: Random):
   };
 }
 
-/** Few iterations suffice for a random secret. */
+/** The SCRAM verifiers of a password. If it is a random secret, few iterations suffice. */
 export async function scramVerifiers(
   password: string,
   iterations: number,

@@ -78,7 +78,7 @@ export class MembershipFile {
     return state === 'joining' || state === 'leaving';
   }
 
-  /** Keeps the configuration of a node that is no longer the founder for its operator. */
+  /** Renames the configuration of a node that is no longer the founder, so that its operator still has it. */
   setOwnStoreAside(): void {
     for (const suffix of ['', '-wal', '-shm', '-commits']) {
       const path = join(this.#folder, configurationName + suffix);

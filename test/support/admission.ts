@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls';
 
 export type Protocol = 'http' | 'data' | 'tls';
 
-/** For a server that does neither: the test fails. */
+/** After this time the test fails, as the server has done neither. */
 const answerMs = 30_000;
 
 const noOperation = Buffer.alloc(24);

@@ -41,7 +41,7 @@ export interface FrameContent {
 }
 
 const initialBytes = 64 << 10;
-/** A block and its last document. */
+/** The largest buffer that is kept for the next block: it has room for a block with its last document. */
 const keptBytes = (1 << 20) + (64 << 10);
 
 /** Collects the frames of one block in a growing buffer. */

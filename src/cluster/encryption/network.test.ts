@@ -82,7 +82,7 @@ describe('the network between nodes', () => {
     });
   });
 
-  it('is encrypted by the published three steps, and decrypted by the same', async () => {
+  it('is encrypted by three published calls, and unencrypted again by three', async () => {
     const { post, node } = await aNetwork();
     assert.deepEqual(await node(), [false, [unencrypted]]);
     assert.deepEqual(await post('enableExternalListener', { nodeEncryption: 'on' }), [200, '']);

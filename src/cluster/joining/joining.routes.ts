@@ -35,7 +35,7 @@ export function joiningRoutes({ adding, joining }: JoiningRoutesDeps): BoundRout
   ];
 }
 
-/** `user:password` of the call; `:` without. */
+/** `user:password` of the call; `:` if it has no credentials. */
 function credentialsOf({ headers }: Context): string {
   const [, encoded = ''] = /^Basic (\S+)$/i.exec(String(headers['authorization'] ?? '')) ?? [];
   return encoded === '' ? ':' : Buffer.from(encoded, 'base64').toString();

@@ -173,11 +173,11 @@ export class LdapService {
     }
   }
 
+  /** The trials use the stored settings with the unsaved `changes` merged in. */
   async tryGroups(changes: Partial<LdapSettings>, name: string): Promise<GroupsOutcome> {
     return await this.#deps.server.groups(await this.merged(changes), name);
   }
 
-  /** Merges the stored settings with unsaved ones. */
   async tryLogin(changes: Partial<LdapSettings>, name: string, password: string): Promise<LoginOutcome> {
     if (password === '') return { kind: 'refused', reason: 'the password is empty' };
     return await this.#deps.server.login(await this.merged(changes), name, password);

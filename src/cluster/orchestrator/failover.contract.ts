@@ -50,5 +50,5 @@ export const ReFailOver = defineRoute({
   ...common,
   id: 'node_failover.again',
   path: '/controller/reFailOver',
-  doc: 'A node that was to be recovered stays failed over.',
+  doc: 'Cancels the recovery of a node: it stays failed over.',
 });

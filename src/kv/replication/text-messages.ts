@@ -183,5 +183,5 @@ function parsed(text: string): unknown {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Errors are logged. */
+/** The start of a text from another node, for an error that is logged. */
 const shortened = (text: string | undefined): string => (text ?? 'without a kind').slice(0, 40);

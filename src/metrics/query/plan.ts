@@ -1,5 +1,4 @@
-// Parses and checks the function chain of a range query: at most one window function, which must come first, then any number of
-// aggregations.
+// Parses and checks the function chain of a range query: at most one window function, which must come first, then aggregations.
 
 export const windowFunctions = [
   'rate',
@@ -53,7 +52,7 @@ const misplaced = (name: string) =>
 const isWindowFunction = (name: string): name is WindowFunction =>
   (windowFunctions as readonly string[]).includes(name);
 
-/** A percentile such as `p95`. */
+/** The step of an aggregation or of a percentile such as `p95`; null: there is no such function. */
 export function stepOf(name: string): Step | null {
   if ((combiners as readonly string[]).includes(name))
     return { kind: 'combine', by: name as Combiner, byBound: false };

@@ -22,7 +22,7 @@ function aQueue(places = 100) {
   return { clock, queue, plan, planned, signal };
 }
 
-test('a long statement is planned when the thread was free for as long as the one before took', async () => {
+test('a long statement is planned once the thread has been free for as long as the one before took', async () => {
   const { clock, plan, planned } = aQueue();
   const all = [plan(1, 200), plan(2, 50), plan(3, 10)];
   await soon();
@@ -72,7 +72,7 @@ test('a turn that is ended twice goes to one waiting statement only', async () =
   assert.deepEqual(planned, [1, 2]);
 });
 
-test('the statements that wait are limited, with room for users who have none', async () => {
+test('the number of waiting statements is limited, with room for users who have none waiting', async () => {
   const { queue, signal } = aQueue(1);
   const turn = await queue.enter('a', signal);
   const waiting = queue.enter('a', signal);

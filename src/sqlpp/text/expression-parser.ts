@@ -355,7 +355,7 @@ export class ExpressionParser {
     return this.subquery(this.queries.setOperation(inner.select, inner.at));
   }
 
-  /** Positioned at its closing bracket. */
+  /** Makes the expression of a subquery whose closing bracket is the next token. */
   private subquery(select: Select): Expression {
     return { kind: 'subquery', select, at: this.tokens.at };
   }

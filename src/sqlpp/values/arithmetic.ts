@@ -92,7 +92,7 @@ export function divideIntegers(a: Value, b: Value): Value {
   return ofIntegers(a, b, (left, right) => left / right);
 }
 
-/** IMOD */
+/** IMOD: the remainder of that quotient, with the sign of `a`. */
 export function moduloIntegers(a: Value, b: Value): Value {
   return ofIntegers(a, b, (left, right) => left % right);
 }

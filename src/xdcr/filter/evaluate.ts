@@ -8,7 +8,7 @@ import { compareSides, type FilterValue, noValue, type Side } from './values.ts'
 export interface FilterSubject {
   readonly key: () => string;
   readonly expiration: () => number;
-  /** The parsed value; undefined without it. */
+  /** The parsed value of an extended attribute; undefined: the document does not have the attribute. */
   readonly xattr: (name: string) => unknown;
   /** Undefined: the document has no fields. */
   readonly body: () => unknown;

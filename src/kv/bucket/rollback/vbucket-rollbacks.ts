@@ -164,8 +164,8 @@ export class VbucketRollbacks {
   }
 
   /**
-   * A copy that lacks keys whose versions come later is as one inside of a snapshot from the first seqno on: no earlier state of it is whole. One that
-   * is inside of a snapshot at the seqno stays there.
+   * A copy that lacks keys whose versions come later counts as inside of a snapshot that starts at the first seqno: no earlier state of it is whole. A
+   * copy that is inside of a snapshot at the seqno stays inside of it.
    */
   private snapshotAfter(vb: number, seqno: number, newest: number): { snapStart: number; snapEnd: number } {
     const { columns } = this.options.vbuckets;
