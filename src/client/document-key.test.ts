@@ -6,7 +6,7 @@ import { vbucketOf, vbucketOfBytes } from './document-key.ts';
 
 fc.configureGlobal({ seed: printedSeed(console.log) });
 
-test('a key in a buffer has the same vbucket as the key', () => {
+test('a key in a buffer has the same vbucket as the key as text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.uint8Array(), fc.uint8Array(), (key, before, after) => {
       const bytes = Buffer.from(key);

@@ -8,7 +8,7 @@ test('keeps every write acknowledged with persistToMajority through kill -9', as
   await killRounds(4, aSeed(t));
 });
 
-test('keeps every such write when a kill interrupts a compaction', async (t) => {
+test('keeps every write acknowledged with persistToMajority when a kill interrupts a compaction', async (t) => {
   await killRounds(4, aSeed(t), undefined, true);
 });
 

@@ -76,7 +76,7 @@ describe('a rebalance of two processes', () => {
     });
   });
 
-  it('removes a node whose disk takes no changes, which leaves once it does', async () => {
+  it('removes a node whose disk takes no changes; the node leaves once its disk takes them again', async () => {
     await using first = await started();
     await using second = await unprovisioned();
     await addNode(first, second);
@@ -147,7 +147,7 @@ describe('a rebalance of two processes', () => {
     }
   });
 
-  it('spreads new buckets over both nodes, and every node answers statements on them', async () => {
+  it('lets a node answer statements on a bucket that both nodes hold', async () => {
     await using first = await NodeProcess.start({ args: ['--bucket', 'whole'] });
     await using second = await unprovisioned();
     const query = async (statement: string) => {

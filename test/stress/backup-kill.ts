@@ -28,7 +28,7 @@ const { signal } = new AbortController();
 
 type Task = 'backup' | 'full backup' | 'merge' | 'remove' | 'restore';
 
-/** The others work on the archive alone. */
+/** Whether a task needs a node: the others work on the archive alone. */
 const isOfNode = (task: Task): boolean => task !== 'merge' && task !== 'remove';
 
 class KillRun implements AsyncDisposable {

@@ -100,7 +100,7 @@ export class RepositoryHealth {
     return await this.#manifestIssue(repository);
   }
 
-  /** A task may be about to replace the manifest, and ends with the reason if it is damaged. */
+  /** Null while a task runs: it may be about to replace the manifest, and ends with the reason if the manifest is damaged. */
   async #manifestIssue({ id, archive, repo }: StoredRepository): Promise<string | null> {
     const { places, runner, isBusy } = this.#deps;
     if (isBusy(id) || !(await places.hasRepository(archive, repo))) return null;

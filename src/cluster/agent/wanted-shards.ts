@@ -3,7 +3,7 @@ import type { ShardSpec } from '#kv/admin.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { isHandedOver, lastActiveOf } from '../topology/promoted-shard.ts';
 
-/** The last result for each map, which is sent to the data service twice. */
+/** The last result for each map: a map is sent to the data service twice. */
 const known = new WeakMap<BucketMap, { readonly nodeId: string; readonly shards: readonly ShardSpec[] }>();
 
 export function wantedShards(map: BucketMap, nodeId: string): readonly ShardSpec[] {

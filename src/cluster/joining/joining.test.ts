@@ -147,7 +147,7 @@ describe('addNode', () => {
     ]);
   });
 
-  it('encrypts the traffic of an added node where all nodes do, which keeps the encryption level', async (t) => {
+  it('encrypts the traffic of an added node if that of all nodes is encrypted, and so keeps the encryption level', async (t) => {
     for (const isEncrypted of [false, true]) {
       const net = { connect: async () => answeringChannel(), channelOf: () => assert.fail() };
       const { first, refusal, nodes } = await aPair({ net }, () => ({}), starts);

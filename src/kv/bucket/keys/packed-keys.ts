@@ -6,7 +6,7 @@ import type { Steps } from './sliced.ts';
 const chunkBytesMin = 1024;
 const chunkBytesMax = 64 * 1024;
 const lengthBytes = 2;
-/** Longer keys are compared by native code, whose call takes as long as that many bytes. */
+/** Longer keys are compared by native code, whose call takes as long as the comparison of that many bytes here. */
 const comparedHereMax = 32;
 /** Keys that one step copies. */
 const keysPerStep = 1_024;

@@ -1,5 +1,5 @@
-// The order of a disk lane's requests: as they were made, but a small commit comes before larger ones: clients wait for one of a shard's epoch. Commits
-// that wait at the same time are of different files, since a file has one commit at a time.
+// The order of a disk lane's requests: as they were made, except that a small commit comes before larger ones, since clients may wait for the commit of
+// a shard's epoch. Commits that wait at the same time are of different files, since a file has one commit at a time.
 import type { LaneRequest } from './messages.ts';
 
 /** Only a larger commit is overtaken: it takes tens of milliseconds. */
