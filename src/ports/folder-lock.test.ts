@@ -29,7 +29,7 @@ test('creates the folder if it is absent', async () => {
   lockFolder(join(folder.path, 'deep', 'below')).release();
 });
 
-test('several share a folder; until the last one releases it no process can lock it', async () => {
+test('several holders can share a folder; until the last one releases it no process can lock it', async () => {
   await using folder = await aFolder();
   const [first, second] = [shareFolder(folder.path), shareFolder(folder.path)];
   second.release();

@@ -82,7 +82,7 @@ export async function contentOfAll(nodes: readonly NodeProcess[]): Promise<Map<s
   return all;
 }
 
-/** Every document and tombstone that is active there: `scope.collection/key` → metadata and value, as text. */
+/** Every document and tombstone of the vbuckets that are active on the node: `scope.collection/key` → metadata and value, as text. */
 export async function contentOf(node: NodeProcess, bucket = 'b'): Promise<Map<string, string>> {
   const client = await clientOf(node, bucket);
   const names = new Map<number, string>();

@@ -155,7 +155,7 @@ function grown(file: Buffer | undefined, length: number): Buffer {
   return bytes.length >= length ? bytes : Buffer.concat([bytes, Buffer.alloc(length - bytes.length)]);
 }
 
-/** Shared memory is rebuilt by the first process that opens the file. */
+/** The recorded changes, without those of shared memory, which the first process that opens the file rebuilds. */
 function changesOf(record: Buffer, folder: string): Change[] {
   const found: Change[] = [];
   for (let at = 0; at < record.length; ) {

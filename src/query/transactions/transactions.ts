@@ -103,7 +103,7 @@ export class Transactions {
     this.open.delete(transaction.start.id);
   }
 
-  /** Rolls back after its timeout; a running statement fails at its end. */
+  /** Rolls the transaction back at its timeout, or for an administrator. A statement that runs fails when it ends. */
   private async expire(transaction: Transaction): Promise<void> {
     const { clock, log, ending } = this.options;
     if (transaction.state !== 'open') return;

@@ -12,7 +12,7 @@ interface Chain {
   readonly stages: readonly Stage[];
 }
 
-/** Has its chain itself. A WeakMap would keep the plans of single statements until V8 collects all garbage. */
+/** Has its chain as a property: a WeakMap would keep the plans of single statements until V8 collects all garbage. */
 type StagedPull = Pull & { chain?: Chain };
 
 /** The rows of the input after the stage. */
