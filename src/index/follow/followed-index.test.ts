@@ -92,3 +92,24 @@ test('an index has changes once it has those of one vbucket, until they are disc
   const position = { uuid: 1n, seqno: 5, snapshotStart: 5, snapshotEnd: 5, completeSeqno: 5 };
   assert.equal(anIndex([{ vb: vbucketCount - 1, ...position }]).index.hasChanges, true);
 });
+
+test('an index closes its file also where its last positions cannot be written', () => {
+  let closed = 0;
+  const file = {
+    rows: 0,
+    isBuilt: true,
+    stagedBytes: 0,
+    positions: () => [],
+    commit: () => {
+      throw new Error('the disk is full');
+    },
+    close: () => closed++,
+  };
+  const definition = aDefinition(['`a`']);
+  const compiled = compileDefinition(definition);
+  const options = { definition, compiled, stageBytesMax: 1 };
+  const index = new FollowedIndex({ ...options, file: file as unknown as IndexFile });
+  index.opened(vb, 1n);
+  assert.throws(() => index.close(), /the disk is full/);
+  assert.equal(closed, 1);
+});

@@ -243,8 +243,12 @@ export class FollowedIndex {
   }
 
   close(): void {
-    if (this.file.stagedBytes === 0 && this.uncommitted === 0 && this.moved.size > 0) this.commit();
-    this.file.close();
+    try {
+      if (this.file.stagedBytes === 0 && this.uncommitted === 0 && this.moved.size > 0) this.commit();
+    } finally {
+      // A removed file takes its space until it is closed.
+      this.file.close();
+    }
   }
 
   private get isComplete(): boolean {
