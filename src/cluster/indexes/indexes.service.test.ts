@@ -43,3 +43,44 @@ test('removes the definitions of a deleted bucket, and stops only after that', a
   await stopped;
   assert.equal(await get(indexesKey('gone')), null);
 });
+
+test('keeps a later change of another node that is seen before its own has ended', async () => {
+  const store = new MemoryConfigStore();
+  const manifest = {
+    scopes: [{ name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] }],
+  };
+  const view = {
+    buckets: { byUuid: { b: { state: 'ready', type: 'native' } } },
+    cluster: { nodes: [], quotas: { indexMemoryQuota: 512 } },
+    self: { services: null, paths: { index: '/data', data: '/data' } },
+    manifest: () => manifest,
+    setting: <T>(_: string, initial: T) => initial,
+    onChange: () => ({ stop: () => {} }),
+  } as never;
+  const service = new IndexesService({
+    store,
+    view,
+    indexAdmin: noIndexService,
+    random: realRandom,
+    log: silentLog,
+  });
+  await service.start();
+  const put = store.put.bind(store);
+  store.put = async <T>(key: string, value: T, expected: number) => {
+    const revision = await put(key, value, expected);
+    // Another node drops the index, and both changes arrive together.
+    if (revision !== null && key === indexesKey('b')) await put(key, noIndexes, revision);
+    return revision;
+  };
+  const name = { bucket: 'b', scope: '_default', collection: '_default' };
+  const outcome = await service.create({
+    name: 'i',
+    keyspace: { bucketUuid: 'b', collectionId: 0, name },
+    isPrimary: true,
+    keys: [],
+    isDeferred: true,
+  } as never);
+  assert.equal(outcome.kind, 'created');
+  assert.deepEqual(service.all(), []);
+  await service.stop();
+});

@@ -188,13 +188,9 @@ export class IndexesService implements IndexDefinitions {
     return `Limit for number of indexes that can be created per scope has been reached. Limit : ${max}`;
   }
 
+  /** The watch has reported the change when this resolves, and perhaps a later one of another node. */
   async #change(bucketUuid: string, change: (state: IndexesState) => IndexesState): Promise<void> {
-    const { value } = await update(this.#deps.store, indexesKey(bucketUuid), noIndexes, change, {
-      freesSpace: true,
-    });
-    // The watch reports the change later, but callers read it at once.
-    this.#states.set(bucketUuid, value);
-    this.#changed();
+    await update(this.#deps.store, indexesKey(bucketUuid), noIndexes, change, { freesSpace: true });
   }
 
   #readEntry(key: string, entry: Entry | null): void {

@@ -70,13 +70,8 @@ export class LinkedIndexAdmin implements IndexAdmin {
       if (status?.state === 'offline' || status?.state === 'online') return true;
       return !isBuild && status?.state === 'deferred';
     };
-    const seenIds = new Set<string>();
-    const isDone = (id: string): boolean => {
-      const isKnown = this.catalogue.find(id) !== undefined;
-      if (isKnown) seenIds.add(id);
-      // The index was dropped meanwhile.
-      return isReady(id) || (!isKnown && seenIds.has(id));
-    };
+    // The main thread sends the state of a change before its answer: an index that is not in it was dropped meanwhile.
+    const isDone = (id: string): boolean => isReady(id) || this.catalogue.find(id) === undefined;
     await this.catalogue.until(() => ids.map(isDone).every(Boolean), signal);
     for (const id of ids) {
       const status = statusOf(id);

@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { IndexCatalogue } from '../scan/index-catalogue.ts';
+import { LinkedIndexAdmin } from './linked-index-admin.ts';
+
+test('refuses an index that was dropped, or whose collection was dropped, before its creation was answered', async () => {
+  const calls = { call: <T>() => Promise.resolve({ kind: 'created', id: 'abc' } as T) };
+  const admin = new LinkedIndexAdmin(calls, new IndexCatalogue());
+  const created = admin.create({ name: 'i' } as never, {
+    ifNotExists: false,
+    signal: AbortSignal.timeout(1_000),
+  });
+  await assert.rejects(created, /the index was dropped before it was complete/);
+});
