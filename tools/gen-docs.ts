@@ -111,7 +111,10 @@ const optionTable = (options: OptionSpecs): string[] => [
   '| flag | environment | default | meaning |',
   '|---|---|---|---|',
   ...Object.entries(options).map(([name, spec]) => {
-    const fallback = defaultText(spec) === '' ? '' : `\`${defaultText(spec)}\``;
+    // A flag that is on by default is switched off by `=false`.
+    const isOnByDefault = spec.kind.bare !== undefined && spec.default === true;
+    const value = isOnByDefault ? 'true' : defaultText(spec);
+    const fallback = value === '' ? '' : `\`${value}\``;
     const usage = `--${name} ${spec.kind.placeholder.replaceAll('|', '\\|')}`.trimEnd();
     const note = spec.required ? ' (required)' : spec.repeat ? ' (repeatable)' : '';
     return `| \`${usage}\`${note} | \`${environmentName(name)}\` | ${fallback} | ${spec.doc} |`;
@@ -208,7 +211,7 @@ async function restApi(): Promise<string> {
   const lines = [
     '# Administration REST API\n',
     'Every route with who may call it once the node is provisioned. Each node describes parameters and answers: `/openapi.json`, and',
-    '`/docs/api` to read. Their parameters that set something are in [Settings](settings.md), their refusals in [Errors](errors.md).\n',
+    '`/docs/api` to read. Parameters that set something are in [Settings](settings.md), all refusals in [Errors](errors.md).\n',
   ];
   for (const file of globSync(nodeContracts).sort()) {
     const routes = routesOf((await import(`../${file}`)) as Record<string, unknown>);

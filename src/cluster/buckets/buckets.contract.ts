@@ -207,7 +207,7 @@ export const PurgeBucket = controller(
   'buckets.purge',
   'unsafePurgeBucket',
   remove,
-  'Compacts and purges every tombstone of any age: change stream clients that lag behind must start again from zero.',
+  'Compacts and purges every tombstone, whatever its age: change stream clients that lag behind must start again from zero.',
 );
 
 /** A known call that this version cannot perform. */

@@ -11,7 +11,7 @@ export const FailOver = defineRoute({
   id: 'node_failover.start_and_wait',
   path: '/controller/failOver',
   repeatable: ['otpNode'],
-  doc: 'Takes nodes that have failed out of the maps of all buckets, and returns when that is done: another copy serves their shards; the documents of a shard without one are lost. `otpNode` may repeat. `allowUnsafe=true` does it where that cannot be proved safe.',
+  doc: 'Takes nodes that have failed out of the maps of all buckets, and returns when that is done: another copy serves their shards; the documents of a shard without one are lost. `otpNode` may repeat. With `allowUnsafe=true` it does so even if that cannot be proved safe.',
 });
 
 export const StartFailover = defineRoute({

@@ -44,7 +44,7 @@ export const GetPart = route(
   'GET',
   part,
   securityPartShape,
-  'The settings of one service, or one setting for all.',
+  'The settings of one service, or one setting for all services.',
 );
 export const GetKey = route('read_key', 'GET', key, securityValueShape, 'One setting of one service.');
 

@@ -49,7 +49,7 @@ export const MoveServers = defineRoute({
   access: write,
   bodyKind: 'json',
   answer: emptyList,
-  doc: 'Sets which nodes each group has: `{"groups":[{"uri":…,"nodes":[{"otpNode":…}]}]}`, with every group and every node. `rev` as in the address that the list shows. It takes effect at the next rebalance.',
+  doc: 'Sets which nodes each group has: `{"groups":[{"uri":…,"nodes":[{"otpNode":…}]}]}`, with every group and every node. The parameter `rev` is that of the `uri` in the list. The change takes effect at the next rebalance.',
 });
 
 export const RenameServerGroup = defineRoute({

@@ -72,7 +72,14 @@ export const alertParameters: readonly SettingGroup[] = [
         'effective',
         'share of a bucket’s quota that headers and the index of keys use',
       ),
-      setting('maxDiskUsedPerc', '90', '0–100', 'live', 'effective', 'of the file system with the data'),
+      setting(
+        'maxDiskUsedPerc',
+        '90',
+        '0–100',
+        'live',
+        'effective',
+        'used share of the file system with the data',
+      ),
       setting('maxIndexerRamPerc', '75', '0–100', 'live', 'index'),
       setting(
         'memoryNoticeThreshold',

@@ -97,7 +97,7 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting(
         'services',
         '`kv`',
-        '`kv`, and `index` and `n1ql` beside it, separated by commas',
+        '`kv`, and `index`, `n1ql` and `backup` beside it, separated by commas',
         'before provisioning',
         'effective',
         'other services are refused by name',

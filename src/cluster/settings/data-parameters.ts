@@ -31,7 +31,7 @@ const effective: Partial<Record<Name, [Effect, string, Change?]>> = {
   ],
   num_writer_threads: [
     'effective',
-    `threads that share the files of buckets, four each, assigned when a bucket starts; ${threadWords}`,
+    `threads that share the files of buckets (four a bucket), assigned when a bucket starts; ${threadWords}`,
     'bucket start',
   ],
   num_storage_threads: [

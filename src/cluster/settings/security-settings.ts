@@ -34,8 +34,22 @@ export const securitySettings: readonly SettingGroup[] = [
     title: 'TLS and security, for all services',
     routes,
     settings: [
-      setting('disableUIOverHttp', '`false`', boolean, 'live', 'effective', 'disables `/ui/`'),
-      setting('disableUIOverHttps', '`false`', boolean, 'live', 'effective', 'disables `/ui/`'),
+      setting(
+        'disableUIOverHttp',
+        '`false`',
+        boolean,
+        'live',
+        'effective',
+        'disables `/ui/` on the plain port',
+      ),
+      setting(
+        'disableUIOverHttps',
+        '`false`',
+        boolean,
+        'live',
+        'effective',
+        'disables `/ui/` on the TLS port',
+      ),
       setting(
         'disableWWWAuthenticate',
         '`false`',

@@ -60,19 +60,19 @@ export const bits = new Declarations('bit')
   .add(
     'bitand',
     'integer, integer [, integer …]',
-    'The bits that all have.',
+    'The bits that are set in all integers.',
     folded((a, b) => a & b),
   )
   .add(
     'bitor',
     'integer, integer [, integer …]',
-    'The bits that any has.',
+    'The bits that are set in any of the integers.',
     folded((a, b) => a | b),
   )
   .add(
     'bitxor',
     'integer, integer [, integer …]',
-    'The bits that an odd number of them have.',
+    'The bits that are set in an odd number of the integers.',
     folded((a, b) => a ^ b),
   )
   .add('bitnot', 'integer', 'All bits inverted.', ([value]) => {

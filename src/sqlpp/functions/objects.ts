@@ -148,14 +148,14 @@ export const objects = new Declarations('object')
   .add(
     'object_innerpairs',
     'object',
-    'Names and values of the members in order of names; the item replaces an array of one item.',
+    'Names and values of the members in order of names; an array of one item is replaced by the item.',
     ofObject((object) => pairs(inner(object))),
     synonyms('object_inner_pairs'),
   )
   .add(
     'object_innervalues',
     'object',
-    'The values in order of names; the item replaces an array of one item.',
+    'The values in order of names; an array of one item is replaced by the item.',
     ofObject((object) => values(inner(object))),
     synonyms('object_inner_values'),
   )
