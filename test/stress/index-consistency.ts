@@ -212,7 +212,7 @@ function atPlus(writes: readonly TokenWrite[]): Record<string, unknown> {
   return { scan_consistency: 'at_plus', scan_vectors: { 'default:travel.s.c': vector } };
 }
 
-/** A flush or a crash since the write ended the history of its token, which is therefore refused. */
+/** Whether the read failed because a flush or a crash after a write has ended the history of its token: such a token is refused. */
 function isOfEndedHistory({ reason, endMs }: FailedRead, after: readonly Write[], history: History): boolean {
   const sinceMs = Math.min(...after.map(({ startMs }) => startMs));
   const ends = [...history.resets, ...history.crashes];

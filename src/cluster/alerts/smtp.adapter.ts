@@ -94,7 +94,7 @@ export class SmtpMailer implements Mailer {
   }
 }
 
-/** A server may accept mail from an unauthenticated sender, and for names it cannot forward: only these answers show it. */
+/** What the mail needs and the server does not offer. The server may accept the mail nevertheless, and then only this says what is wrong. */
 function unsupportedExtensions(
   { user }: MailServer,
   { sender, recipients }: Mail,

@@ -12,7 +12,7 @@ import { type FailoverPlanOptions, failoverPlan } from './failover-plan.ts';
 import { isDataNode, nodesCountedForFailover } from './members.ts';
 import type { DeparturePreparation } from './rebalance.service.ts';
 
-/** If the failed node is the orchestrator, another node must become it first. */
+/** The time that a failover may take: if the failed node is the orchestrator, another node must become it first. */
 const waitMs = 60_000;
 
 export interface FailoverServiceDeps {

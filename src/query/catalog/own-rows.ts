@@ -56,7 +56,7 @@ const pageCharacters = 1 << 20;
 /** The most pages that a statement takes from a node. */
 const pagesMax = 64;
 
-/** Rows of this node for another one, in the order of their ids, from the one after `after` on. They have no undefined members. */
+/** A page of the rows of this node for another node, in the order of their ids, from the first id above `after` on. Rows have no undefined members. */
 export function pageForOthers(service: QueryParts, keyspace: string, after: string | null): RowsPage {
   const all = ownKeyspaces[keyspace]?.rows(service) ?? [];
   const left = after === null ? [...all] : all.filter(({ id }) => id > after);
@@ -72,7 +72,7 @@ export function pageForOthers(service: QueryParts, keyspace: string, after: stri
   return { rows, next: null };
 }
 
-/** The rows of all nodes. Ids name the node, since each has names of its own. `warn` is called for nodes whose rows are missing. */
+/** The rows of all nodes. Ids name the node, since they are unique on one node only. `warn` is called for nodes whose rows are missing. */
 export async function rowsOfAllNodes(
   service: QueryParts,
   keyspace: string,

@@ -3,7 +3,7 @@ import type { Clock } from '#ports/clock.ts';
 
 export class Conditions {
   readonly #clock: Clock;
-  /** Nothing becomes true any more. */
+  /** Aborted once no condition becomes true any more. */
   readonly #stopping: AbortSignal;
   readonly #checks = new Set<() => void>();
 
@@ -17,7 +17,7 @@ export class Conditions {
     for (const check of [...this.#checks]) check();
   }
 
-  /** Resolves once it is true, or at that time; with whether it is true. */
+  /** Resolves once the condition is true, or at `untilMs`, with whether it is true. */
   async until(isTrue: () => boolean, untilMs: number): Promise<boolean> {
     if (isTrue()) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
