@@ -8,6 +8,7 @@ import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.t
 import type { Clock } from '#ports/clock.ts';
 import type { BatchedDocuments } from './batched-documents.ts';
 import { BucketPositions, type CollectionPositions } from './bucket-positions.ts';
+import { BucketRefusals } from './bucket-refusals.ts';
 import type { QuickReads } from './quick-reads.ts';
 
 export interface DataAccess {
@@ -26,6 +27,8 @@ export class BucketClients {
   /** The clients whose connection is open, by their entry in `clients`. */
   private readonly opened = new WeakMap<Promise<BucketClient>, BucketClient>();
   private readonly positions = new WeakMap<BucketClient, BucketPositions>();
+  /** By bucket. */
+  private readonly refusals = new Map<string, BucketRefusals>();
   /** Documents of all buckets in batches; null: only through the data port. */
   readonly batches: BatchedDocuments | null;
   /** Reads of few documents, for which this thread waits; null: only through the data port. */
@@ -61,6 +64,12 @@ export class BucketClients {
   /** Some vbuckets may be on other nodes. */
   get isSpread(): boolean {
     return this.routes !== null;
+  }
+
+  refusalsOf(bucket: string): BucketRefusals {
+    let found = this.refusals.get(bucket);
+    if (found === undefined) this.refusals.set(bucket, (found = new BucketRefusals()));
+    return found;
   }
 
   /** Sets the address of the data service; closes open connections. */

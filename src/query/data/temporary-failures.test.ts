@@ -5,6 +5,7 @@ import { DataPortError } from '#client/data-port-error.ts';
 import { Status } from '#wire/status.ts';
 import { advanceUntilDone } from '../../../test/support/advance-clock.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { BucketRefusals } from './bucket-refusals.ts';
 import { retryWrites } from './temporary-failures.ts';
 
 const { signal } = new AbortController();
@@ -85,6 +86,35 @@ test('writes that the data service refuses for ten seconds fail: behind durable 
     assert.ok(tookMs > 9_000 && tookMs <= 10_500, `${tookMs} ms`);
     assert.ok(sends.length > least && sends.length < most, `${sends.length} times`);
   }
+});
+
+test('after a bucket has refused all writes for five seconds, further ones fail at once until one is made', async () => {
+  const clock = new ManualClock();
+  const refusals = new BucketRefusals();
+  const sentFor = async (status: () => number): Promise<[sends: number, tookMs: number]> => {
+    const startedMs = clock.monotonicMs();
+    let sends = 0;
+    const writing = retryWrites(
+      { clock, signal },
+      [aWrite('a')],
+      async (_some, replies) => {
+        sends++;
+        replies.push(reply(status()));
+      },
+      { refusals },
+    );
+    await advanceUntilDone(clock, writing);
+    return [sends, clock.monotonicMs() - startedMs];
+  };
+  const [, tookMs] = await sentFor(() => Status.outOfMemory);
+  assert.ok(tookMs > 4_000 && tookMs <= 5_000, `${tookMs} ms`);
+  assert.equal((await sentFor(() => Status.temporaryFailure))[0], 1);
+  assert.ok((await sentFor(() => Status.syncWriteInProgress))[0] > 90);
+  await sentFor(() => Status.keyExists);
+  assert.ok((await sentFor(() => Status.outOfMemory))[0] > 10);
+  assert.equal((await sentFor(() => Status.outOfMemory))[0], 1);
+  clock.advance(6_000);
+  assert.ok((await sentFor(() => Status.outOfMemory))[0] > 10, 'nobody asked for more than five seconds');
 });
 
 test('nothing is sent again after an abort', async () => {

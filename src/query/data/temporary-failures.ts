@@ -4,6 +4,7 @@ import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-cl
 import { DataPortError, isTransient, StatusError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
+import type { BucketRefusals } from './bucket-refusals.ts';
 
 export interface RetryOptions {
   readonly clock: Clock;
@@ -30,6 +31,14 @@ export async function retryTemporary<T>({ clock, signal }: RetryOptions, read: (
 
 type Write = Pick<StoreRequest, 'key' | 'kind'>;
 
+interface WriteOptions {
+  /** By default ten seconds. */
+  limitMs?: number;
+  replies?: PartialReplies;
+  /** The refusals of the bucket so far; those behind durable writes do not count. */
+  refusals?: BucketRefusals;
+}
+
 /**
  * Sends writes. Those that are refused for a temporary reason are sent again, for `limitMs`. A write whose outcome is unknown, as after a lost
  * connection, is not sent again: then `replies` has the replies to the other writes.
@@ -38,15 +47,20 @@ export async function retryWrites<T extends Write>(
   { clock, signal }: RetryOptions,
   writes: readonly T[],
   send: (some: readonly T[], replies: PartialReplies) => Promise<unknown>,
-  { limitMs = totalMs, replies = [] }: { limitMs?: number; replies?: PartialReplies } = {},
+  { limitMs = totalMs, replies = [], refusals }: WriteOptions = {},
 ): Promise<StoreReply[]> {
   const endMs = clock.monotonicMs() + limitMs;
   await send(writes, replies);
   for (let delayMs: number = pauseMs.first; ; ) {
     const all = replies as StoreReply[];
     const refused = all.some(({ status }) => isTransient(status)) ? refusedOf(writes, all) : [];
-    if (refused.length === 0 || clock.monotonicMs() + delayMs > endMs) return all;
-    const mostMs = all.some(isBehindWrite) ? pauseMs.mostBehindWrite : pauseMs.most;
+    if (refused.length < all.length) refusals?.end();
+    if (refused.length === 0) return all;
+    const isBehind = all.some(isBehindWrite);
+    const nowMs = clock.monotonicMs();
+    const untilMs = isBehind ? endMs : Math.min(endMs, refusals?.untilMs(nowMs) ?? endMs);
+    if (nowMs + delayMs > untilMs) return all;
+    const mostMs = isBehind ? pauseMs.mostBehindWrite : pauseMs.most;
     // Unknown until they are answered again.
     for (const at of refused) replies[at] = undefined;
     await clock.sleep(delayMs, signal);

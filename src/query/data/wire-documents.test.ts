@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { StoreReply } from '#client/bucket-client.ts';
 import { DataPortError } from '#client/data-port-error.ts';
 import { realClock } from '#ports/clock.ts';
 import type { DocumentWrite, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
+import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { addressOf, adminAccount } from '../../../test/support/wire-clients.ts';
 import { BucketClients } from './bucket-clients.ts';
@@ -231,4 +233,19 @@ test('writes that were made are known after the connection was lost before other
     }
     client.storeMany = () => Promise.reject(new DataPortError('lost'));
     await assert.rejects(documents.write(orders, writes, withoutDurability), { code: 12008 });
+  }));
+
+test('a write to a bucket that has refused all others for long is not sent again', () =>
+  withDocuments(async (documents, clients) => {
+    const client = await clients.clientOf('b');
+    const nowMs = realClock.monotonicMs();
+    for (let ms = nowMs - 8_000; ms < nowMs; ms += 1_000) clients.refusalsOf('b').untilMs(ms);
+    let sends = 0;
+    client.storeMany = async (_collectionId, _requests, _signal, replies) => {
+      sends++;
+      replies?.push({ status: Status.outOfMemory, cas: 0n, token: null, failedPart: 0 });
+      return replies as StoreReply[];
+    };
+    const [refused] = await documents.write(orders, [write('upsert', 'a', '{}')], withoutDurability);
+    assert.deepEqual([refused?.status, sends], ['failed', 1]);
   }));

@@ -183,7 +183,7 @@ export class WireDocuments implements Documents {
         { clock: this.clients.clock, signal },
         requests,
         (some, answered) => client.storeMany(collectionId, some, signal, answered),
-        { replies },
+        { replies, refusals: this.clients.refusalsOf(name.bucket) },
       );
     } catch (error) {
       if (replies.every((reply) => reply === undefined)) throw error;
