@@ -1,7 +1,7 @@
 // Signals the end of a request to the work that it started. Most requests start none: for them no signal is made, which would take longer than
 // finding the route.
 
-/** One for all requests: an error of its own for each would take longer than the rest of its end. */
+/** One error for all requests: making an error takes longer than everything else at the end of a request. */
 const requestIsOver = new DOMException('The request is over', 'AbortError');
 
 export class RequestEnd {
@@ -12,7 +12,7 @@ export class RequestEnd {
     return this.#isOver;
   }
 
-  /** Aborted at the end, and at once after it. */
+  /** Aborted when the request ends; a signal that is requested after the end is aborted already. */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();

@@ -24,7 +24,7 @@ async function withFolder(run: (folder: string) => Promise<void>): Promise<void>
   }
 }
 
-it('refuses changes once its file was removed, because the next start would not find them', () =>
+it('the embedded store refuses changes once its file was removed, because the next start would not find them', () =>
   withFolder(async (folder) => {
     await using store = new EmbeddedConfigStore(join(folder, 'config.db'));
     assert.equal(await store.put('a', 1, 0), 1);

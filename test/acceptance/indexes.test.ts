@@ -161,7 +161,7 @@ test('an index is online when its creation is answered, and scans see earlier wr
   assert.equal((await setup.indexes.figures(byN)).rows, 2_000);
 });
 
-test('array keys have a row for each element, and a distinct scan answers each document once', async () => {
+test('array keys have a row for each element, and a distinct scan returns each document once', async () => {
   await using setup = await setUp();
   await setup.store({ a: { t: [1, 2, 2] }, b: { t: [2, 3] }, c: { t: 'no array' }, d: { t: [] }, e: {} });
   const distinct = await create(setup, aDefinition([{ expression: '(distinct `t`)', array: 'distinct' }]));

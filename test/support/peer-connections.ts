@@ -5,7 +5,7 @@ import { PeerConnections, type PeerEvents } from '../../src/kv/replication/peers
 import { silentLog } from '../../src/ports/log.ts';
 import { ManualClock } from './manual-clock.ts';
 
-/** From node "b"; the test passes what it receives to `handler`. Its end is not reported, as while a network drops every packet. */
+/** A link to node "b", whose messages the test passes to `handler`. The end of the link is not reported, as while a network drops every packet. */
 export class RecordingLink implements Link {
   readonly node = 'b';
   readonly unsentBytes = 0;

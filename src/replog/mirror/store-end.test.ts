@@ -146,7 +146,7 @@ describe('a store that ends', () => {
     assert.deepEqual(content && shown(content), { revision: 1, records: ['k 1 1'] });
   });
 
-  it('does not end by a change that does not follow the copied one', async () => {
+  it('does not end by a last change that does not follow the newest copied one directly', async () => {
     const simulation = aSimulation(5);
     const { clock, servers } = simulation;
     const { mirror } = await simulation.started();

@@ -61,7 +61,7 @@ export class ServedConfigLink implements ConfigLink {
     };
   }
 
-  /** A channel carries one feed: records of one whose answer was late must not arrive in the next. */
+  /** A channel carries one feed: records of a feed that was answered late must not arrive in the next feed. */
   #refuseSecondFeed(): never {
     const reason = 'an earlier feed was not stopped';
     this.#drop(reason);

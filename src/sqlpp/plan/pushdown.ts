@@ -33,7 +33,10 @@ export function pushDown(access: Access, match: IndexMatch, conjuncts: readonly 
   return { isReverse: isOrdered && direction === 'reverse', isOrdered, isLimited };
 }
 
-/** Spans of too many combinations are wider: of lists in the statement when it is planned, of other lists when it runs. */
+/**
+ * Whether a run scans the span exactly. With too many combinations of values in lists the ranges become wider: for lists in the statement when it is
+ * planned, for other lists when it runs.
+ */
 function isEvaluatedExactly({ isExact, ranges }: PlanSpan): boolean {
   return isExact && ranges.filter(({ kind }) => kind === 'each').length <= 1;
 }
@@ -68,7 +71,7 @@ function isKey(match: IndexMatch, at: number, expression: Expression): boolean {
   return key !== undefined && expressionKey(key.expression) === expressionKey(expression);
 }
 
-/** All spans have the same single value of this key. */
+/** Whether the only span has a single value of this key. */
 function isFixed(match: IndexMatch, at: number): boolean {
   const ranges = match.spans.map((span) => span.ranges[at]);
   const [first] = ranges;

@@ -66,7 +66,7 @@ test('SET to MISSING removes the attribute of the documents that have it', async
   }
 });
 
-test('names of object members are attributes that a document does not have', async () => {
+test('names that JavaScript objects inherit are not attributes of a document', async () => {
   for (const change of ['SET META().xattrs.toString = MISSING', 'UNSET META().xattrs.`constructor`']) {
     const datastore = aStore();
     const written: (readonly string[])[] = [];
