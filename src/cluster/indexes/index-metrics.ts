@@ -1,9 +1,9 @@
-// Figures of the index service as metrics. A node without an index has none.
+// Figures of the index service as metrics. A node without an index or the service has none.
 import type { IndexReport, IndexServiceAdmin } from '#index/index.contract.ts';
 import { type MetricName, sampleOf } from '#metrics/catalogue.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { IndexesService } from './indexes.service.ts';
+import { type IndexesService, keepsIndexes } from './indexes.service.ts';
 
 export interface IndexMetricsParts {
   readonly indexes: Pick<IndexesService, 'all'>;
@@ -14,7 +14,7 @@ export interface IndexMetricsParts {
 const mib = 1024 * 1024;
 
 export async function indexMetrics(parts: IndexMetricsParts): Promise<Iterable<MetricSample>> {
-  if (parts.indexes.all().length === 0) return [];
+  if (!keepsIndexes(parts.view.self) || parts.indexes.all().length === 0) return [];
   await parts.indexAdmin.refresh();
   return samplesOf(parts);
 }

@@ -21,6 +21,8 @@ export interface IndexOnNode {
   readonly node: NodeState;
   readonly state: IndexState;
   readonly progress: number;
+  /** Absent: not told by a node of an earlier version. */
+  readonly lastScanMs?: number;
 }
 
 interface ReadyQuestion {
@@ -28,7 +30,7 @@ interface ReadyQuestion {
   readonly timeoutMs: number;
 }
 
-type Known = Pick<IndexReport, 'id' | 'state' | 'progress'>;
+type Known = Pick<IndexReport, 'id' | 'state' | 'progress'> & Partial<Pick<IndexReport, 'lastScanMs'>>;
 
 /** How long a node waits before it answers that it is not ready. */
 const readyMs = 5_000;
@@ -49,7 +51,10 @@ export class IndexNodes {
     peers.answer('indexesReady', (question: ReadyQuestion) => this.#ready(question));
     peers.answer('indexStates', async () => {
       await indexAdmin.refresh();
-      return indexAdmin.reports().map(({ id, state, progress }): Known => ({ id, state, progress }));
+      const reports = indexAdmin.reports();
+      return reports.map(
+        ({ id, state, progress, lastScanMs }): Known => ({ id, state, progress, lastScanMs }),
+      );
     });
   }
 
@@ -75,7 +80,7 @@ export class IndexNodes {
     const found = await Promise.all(
       this.#others().map(async (node) => {
         const states = await peers.ask<Known[]>(node.uuid, 'indexStates', null, askMs).catch(() => []);
-        return states.map(({ id, state, progress }) => ({ id, node, state, progress }));
+        return states.map((known) => ({ ...known, node }));
       }),
     );
     return Map.groupBy(found.flat(), ({ id }) => id);

@@ -4,6 +4,7 @@ import { managerIndexRecord, type ShownCopy, type ShownIndex } from '#index/rest
 import { nodeAddress } from '../nodes/node-record.ts';
 import type { IndexNodes, IndexOnNode } from './index-nodes.ts';
 import * as contract from './indexes.contract.ts';
+import { keepsIndexes } from './indexes.service.ts';
 import { type IndexRoutesParts, shownIndexes, shownNode } from './shown-indexes.ts';
 
 interface AllIndexesParts extends IndexRoutesParts {
@@ -12,15 +13,21 @@ interface AllIndexesParts extends IndexRoutesParts {
 
 export const indexRoutes = (parts: AllIndexesParts): BoundRoute[] => [
   bind(contract.GetIndexStatus, async (_input, context) => {
-    const [indexes, node] = [await shownIndexes(parts), await shownNode(parts, context)];
-    const onOtherNodes = indexes.length === 0 ? new Map() : await parts.indexNodes.onOtherNodes();
-    const copiesOf = ({ definition }: ShownIndex): ShownCopy[] =>
-      (onOtherNodes.get(definition.id) ?? []).map((copy: IndexOnNode) => ({
+    const { view, indexNodes } = parts;
+    const [indexes, own] = [await shownIndexes(parts), await shownNode(parts, context)];
+    const onOtherNodes = indexes.length === 0 ? new Map() : await indexNodes.onOtherNodes();
+    const copiesOf = ({ definition, report }: ShownIndex): ShownCopy[] => {
+      const others = (onOtherNodes.get(definition.id) ?? []).map((copy: IndexOnNode) => ({
         ...copy,
         address: nodeAddress({ node: copy.node, localAddress: context.local.address }),
       }));
+      if (!keepsIndexes(view.self)) return others;
+      const { state = 'deferred', progress = 0, lastScanMs = 0 } = report ?? {};
+      return [{ address: own.address, state, progress, lastScanMs }, ...others];
+    };
+    const { storageMode } = own;
     return reply.json({
-      indexes: indexes.map((index) => managerIndexRecord(index, node, copiesOf(index))),
+      indexes: indexes.map((index) => managerIndexRecord(index, { storageMode, copies: copiesOf(index) })),
       version: indexes.length,
       warnings: [],
     });

@@ -15,11 +15,11 @@ export interface ShownNode {
   readonly storageMode: string;
 }
 
-/** The index on another node, which builds it independently. */
-export interface ShownCopy {
+/** The index on one node; each builds it independently. */
+export interface ShownCopy extends Pick<IndexReport, 'state' | 'progress'> {
   readonly address: string;
-  readonly state: IndexReport['state'];
-  readonly progress: number;
+  /** Absent: not told by a node of an earlier version. */
+  readonly lastScanMs?: number;
 }
 
 const statuses = { deferred: 'Created', building: 'Building', online: 'Ready', offline: 'Error' } as const;
@@ -39,25 +39,25 @@ export const managerIndexShape = shape.named(
   shape.object({ ...sharedShapes, ...shape.each(string, 'index', 'storageMode'), id: string }),
 );
 
-/** The record of `GET /indexStatus` of the cluster manager. */
+/** The record of `GET /indexStatus` of the cluster manager. `copies`: on the nodes that were reached. */
 export function managerIndexRecord(
-  index: ShownIndex,
-  node: ShownNode,
-  copies: readonly ShownCopy[] = [],
+  { definition, isBuilt }: WantedIndex,
+  { storageMode, copies }: { storageMode: string; copies: readonly ShownCopy[] },
 ): Record<string, unknown> {
-  const { definition } = index;
-  const fields = sharedFields(index, node);
-  const hosts = [node.address, ...copies.map(({ address }) => address)];
+  const hosts = copies.map(({ address }) => address);
   const unfinished = copies.find(({ state }) => state !== 'online');
+  const unreached = isBuilt ? 'offline' : 'deferred';
+  // Ready only once every node has built it.
+  const state = unfinished?.state ?? (copies.length > 0 ? 'online' : unreached);
   return {
-    ...fields,
+    ...definitionFields(definition),
     hosts,
-    // Ready only once every node has built it.
-    ...(unfinished !== undefined &&
-      fields['status'] === statuses.online && { status: statuses[unfinished.state] }),
-    progress: Math.min(index.report?.progress ?? 0, ...copies.map(({ progress }) => progress)),
+    status: statuses[state],
+    progress: copies.length === 0 ? 0 : Math.min(...copies.map(({ progress }) => progress)),
+    lastScanTime: scanTime(Math.max(...copies.map(({ lastScanMs = 0 }) => lastScanMs))),
     partitionMap: Object.fromEntries(hosts.map((host) => [host, partitionNumbers(definition)])),
-    storageMode: node.storageMode,
+    stale: copies.length === 0,
+    storageMode,
     index: definition.name,
     id: definition.id,
     instId: definition.id,
@@ -99,24 +99,29 @@ export function serviceIndexRecord(index: ShownIndex, node: ShownNode): Record<s
 }
 
 function sharedFields({ definition, report }: ShownIndex, node: ShownNode): Record<string, unknown> {
-  const { name } = definition.keyspace;
-  const partitions = definition.partition?.partitions ?? 1;
   return {
+    ...definitionFields(definition),
     hosts: [node.address],
-    bucket: name.bucket,
-    scope: name.scope,
-    collection: name.collection,
-    indexName: definition.name,
-    definition: definitionText(definition),
     status: statuses[report?.state ?? 'deferred'],
     progress: report?.progress ?? 0,
-    lastScanTime: scanTime(report),
-    numReplica: definition.replicas,
-    numPartition: partitions,
-    partitioned: definition.partition !== undefined,
+    lastScanTime: scanTime(report?.lastScanMs),
     partitionMap: { [node.address]: partitionNumbers(definition) },
-    replicaId: 0,
     stale: false,
+  };
+}
+
+function definitionFields(definition: IndexDefinition): Record<string, unknown> {
+  const { keyspace, name, replicas, partition } = definition;
+  return {
+    bucket: keyspace.name.bucket,
+    scope: keyspace.name.scope,
+    collection: keyspace.name.collection,
+    indexName: name,
+    definition: definitionText(definition),
+    numReplica: replicas,
+    numPartition: partition?.partitions ?? 1,
+    partitioned: partition !== undefined,
+    replicaId: 0,
   };
 }
 
@@ -124,5 +129,4 @@ const partitionNumbers = ({ partition }: IndexDefinition): number[] =>
   partition === undefined ? [0] : Array.from({ length: partition.partitions }, (_, at) => at + 1);
 
 /** `NA` before the first scan. */
-const scanTime = (report: IndexReport | undefined): string =>
-  report === undefined || report.lastScanMs === 0 ? 'NA' : new Date(report.lastScanMs).toUTCString();
+const scanTime = (lastScanMs = 0): string => (lastScanMs > 0 ? new Date(lastScanMs).toUTCString() : 'NA');
