@@ -1,5 +1,5 @@
 // A configuration store whose implementation can be replaced while the node runs: a member that becomes the founder uses the store on its own
-// disk from then on, and the earlier founder uses that of the new one. A change that the earlier store refused because it had ended is made in
+// disk from then on, and the earlier founder uses the store of the new founder. A change that the earlier store refused because it had ended is made in
 // the new one. Watchers get the values of the new store, and null for keys that it lacks.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { realClock } from '#ports/clock.ts';

@@ -15,7 +15,7 @@ export interface PlanParts {
   clock: Clock;
 }
 
-/** A cluster being deleted keeps that phase, even if an older operation is still running. */
+/** Changes nothing in a cluster that is being deleted, even if an older operation is still running: the cluster keeps that phase. */
 export async function changeCluster(
   { store, clock }: Pick<PlanParts, 'store' | 'clock'>,
   clusterId: string,

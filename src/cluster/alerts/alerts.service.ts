@@ -32,7 +32,7 @@ export interface AlertsDeps {
 }
 
 const testsAtOnceMax = 4;
-/** Counts as sent: mails of this kind are not configured, so that they are not retried. */
+/** Mails of this kind are not configured: they count as sent, so that they are not retried. */
 const notConfigured: MailOutcome = { sent: true, refused: [], unsupported: [] };
 
 export class AlertsService implements AlertSink {

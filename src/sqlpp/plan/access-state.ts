@@ -14,7 +14,7 @@ export interface Access {
   readonly seeds: ReadonlySet<number>;
   /** The SELECT whose clauses scans can apply. */
   readonly select: LogicalSelect | undefined;
-  /** The part of it without ORDER BY, LIMIT and OFFSET. */
+  /** The part of `select` without ORDER BY, LIMIT and OFFSET. */
   readonly body: LogicalSubselect | undefined;
   readonly hints: Hints | undefined;
   /** The scan returns rows in the order of ORDER BY. */

@@ -83,8 +83,8 @@ export class DataFile {
   }
 
   /**
-   * One fsync for all the cuts, in the file that the next start will open: of one transaction, or of the log of cuts while a client
-   * waits.
+   * Makes all the cuts durable with one fsync, in the file that the next start will open: in the log of cuts if a client waits for them
+   * and the log has room, otherwise in a transaction.
    */
   commit(cuts: Uint8Array, isUrgent: boolean): void {
     if (isUrgent && this.mayLog(cuts)) this.logCuts(cuts);
@@ -112,7 +112,7 @@ export class DataFile {
     if (this.hasLogged) this.transact(() => {});
   }
 
-  /** Whether the log of cuts has room for these, and it is certain that they can be written into rows later. */
+  /** Whether the log has room for the cuts, and it is certain that they can be written into rows later. */
   private mayLog(cuts: Uint8Array): boolean {
     return cuts.length <= loggedBytesMax && this.log?.hasRoom(cuts) !== false && this.writer.accepts(cuts);
   }
@@ -161,7 +161,7 @@ export class DataFile {
     this.fail(error);
   }
 
-  /** A frame that is not complete is not read, and overwritten by the next one. */
+  /** If the write fails midway, the incomplete frame is never read, and the next frame overwrites it. */
   private writeToLog(cuts: Uint8Array): void {
     try {
       this.log ??= new CutLog(this.spec);
