@@ -37,6 +37,12 @@ function isInteger(value: Value): value is number {
   return typeof value === 'number' && Number.isInteger(value);
 }
 
+/** JavaScript sorts `undefined` to the end, whereas MISSING collates first. */
+const inCollationOrder = (items: Items): Items => {
+  const found = items.filter((item) => item !== undefined);
+  return [...new Array<Value>(items.length - found.length).fill(undefined), ...found.toSorted(collate)];
+};
+
 const average = (items: Items): Value => {
   const numbers = items.filter(isNumber);
   return numbers.length === 0 ? null : divide(numbers.reduce<Value>(add, 0), numbers.length);
@@ -261,12 +267,7 @@ export const arrays = new Declarations('array')
     'The array in reverse order.',
     ofArray((items) => items.toReversed()),
   )
-  .add(
-    'array_sort',
-    'array',
-    'The array in collation order.',
-    ofArray((items) => items.toSorted(collate)),
-  )
+  .add('array_sort', 'array', 'The array in collation order.', ofArray(inCollationOrder))
   .add(
     'array_star',
     'array',

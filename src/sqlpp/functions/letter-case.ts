@@ -15,6 +15,12 @@ function upperLetter(letter: string): string {
   return upper.length === letter.length ? upper : (withIotaBelow(letter) ?? letter);
 }
 
+/** The capital at the start of a word: of digraphs such as "ǆ" only the first half, and Georgian letters have none. */
+export function titleLetter(letter: string): string {
+  if (/[ǆǉǌǳ]/.test(letter)) return String.fromCharCode(letter.charCodeAt(0) - 1);
+  return /[ა-ჿ]/.test(letter) ? letter : upperCase(letter);
+}
+
 /** The lower case, for "İ" (U+0130) without the dot above: no other letter becomes two. */
 const lowerLetter = (letter: string): string => (letter === 'İ' ? 'i' : letter.toLowerCase());
 

@@ -35,10 +35,7 @@ const replace: Implementation = ([text, pattern, by, count], _, memo) => {
   return replaced + text.slice(at);
 };
 
-const matches = matching((text, expression) => {
-  const found = Array.from(expression.matches(text), (match) => match.text);
-  return found.length === 0 ? null : found;
-});
+const matches = matching((text, expression) => Array.from(expression.matches(text), (match) => match.text));
 
 const split = matching((text, expression) => {
   const parts: string[] = [];
@@ -47,7 +44,7 @@ const split = matching((text, expression) => {
     parts.push(text.slice(start, match.start));
     start = match.end;
   }
-  if (parts.length === 0) return null;
+  if (parts.length === 0) return [];
   return start < text.length ? [...parts, text.slice(start)] : parts;
 });
 

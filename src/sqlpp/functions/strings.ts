@@ -4,7 +4,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { Value } from '../values/value.ts';
 import { byteLength, byteOffset, byteSlice, isAscii } from './bytes.ts';
 import { Declarations, type Implementation } from './declaration.ts';
-import { lowerCase, upperCase } from './letter-case.ts';
+import { lowerCase, titleLetter, upperCase } from './letter-case.ts';
 import { mask } from './mask.ts';
 
 /** The most repetitions, or items of a range. */
@@ -25,11 +25,11 @@ const ofTexts =
   ([text, other]) =>
     typeof text === 'string' && typeof other === 'string' ? of(text, other) : null;
 
-/** Lower case with a capital at the start of each word: a letter after anything but a letter, digit, underscore or quote. */
+/** Lower case with a capital at the start of each word: after white space and whatever of ASCII is no letter, digit or underscore. */
 function title(text: string): string {
   return lowerCase(text).replaceAll(
-    /(^|[^\p{L}\p{N}_'])(\p{L})/gu,
-    (_, before: string, letter: string) => before + upperCase(letter),
+    /(^|[\0-/:-@[-^`{-\x7f]|\p{White_Space})(\p{L})/gu,
+    (_, before: string, letter: string) => before + titleLetter(letter),
   );
 }
 

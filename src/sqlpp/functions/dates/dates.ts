@@ -35,7 +35,7 @@ function local(context: EvaluationContext): Zone {
 
 function atMillis(value: Value, zone: Zone): Moment | undefined {
   if (!isNumber(value)) return undefined;
-  const ms = Math.trunc(Number(value));
+  const ms = Math.floor(Number(value));
   return isDate(ms) ? { ms, zone } : undefined;
 }
 

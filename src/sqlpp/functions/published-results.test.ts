@@ -1,0 +1,48 @@
+// Results that the documentation of the published server states, or that its sources decide, for arguments which the statement suites lack.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { compile } from '../expressions/compile.ts';
+import { evaluationContext } from '../expressions/evaluation-context.fixture.ts';
+import { parseExpression } from '../text/parser.ts';
+import { jsonText } from '../values/json-text.ts';
+
+const context = evaluationContext();
+
+function assertResults(cases: readonly (readonly [expression: string, json: string])[]): void {
+  for (const [expression, json] of cases)
+    assert.equal(jsonText(compile(parseExpression(expression))([], context)), json, expression);
+}
+
+test('ARRAY_SORT puts MISSING before NULL', () => {
+  assertResults([
+    ['ARRAY_SORT([null, 1, missing, "x"])', '[null,null,1,"x"]'],
+    ['ARRAY_SORT([3, missing, 1])', '[null,1,3]'],
+    ['ARRAY_SORT([missing])', '[null]'],
+  ]);
+});
+
+test('a pattern without a match gives an empty array', () => {
+  assertResults([
+    ['REGEXP_MATCHES("abc", "[0-9]")', '[]'],
+    ['REGEXP_SPLIT("abc", "[0-9]")', '[]'],
+    ['REGEXP_MATCHES("a1", "[0-9]")', '["1"]'],
+    ['REGEXP_SPLIT("a1", "[0-9]")', '["a"]'],
+  ]);
+});
+
+test('TITLE begins words after white space and ASCII punctuation only', () => {
+  assertResults([
+    ['TITLE("hello-world foo_bar IT\'S a1b")', '"Hello-World Foo_bar It\'S A1b"'],
+    ['TITLE("e\\u0301a o’neil a–b 😀abc")', '"E\u0301a O’neil A–b 😀abc"'],
+    ['TITLE("a\\u00a0b\\u2003c éCOLE")', '"A\u00a0B\u2003C École"'],
+    ['INITCAP("ǳabc ǉ აბ")', '"ǲabc ǈ აბ"'],
+  ]);
+});
+
+test('a fraction of a millisecond before 1970 belongs to the millisecond before', () => {
+  assertResults([
+    ['MILLIS_TO_UTC(-0.5)', '"1969-12-31T23:59:59.999Z"'],
+    ['MILLIS_TO_UTC(1.9999)', '"1970-01-01T00:00:00.001Z"'],
+    ['DATE_PART_MILLIS(-1.5, "millisecond")', '998'],
+  ]);
+});
