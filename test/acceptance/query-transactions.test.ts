@@ -210,6 +210,15 @@ describe('transactions over the query service', () => {
     assert.equal(await isThere('t10'), false);
   });
 
+  test('a statement during which its transaction expires fails', async () => {
+    const within = await query.begin({ txtimeout: '200ms' });
+    const slow =
+      'UPSERT INTO b (KEY "t10", VALUE {"t": 10}) SELECT a FROM ARRAY_RANGE(0, 3000) a, ARRAY_RANGE(0, 1000) c WHERE a + c = 3998';
+    const { errors, status } = await query.ask(slow, within);
+    assert.deepEqual([errors?.[0]?.code, status], [17010, 'fatal']);
+    assert.equal(await isThere('t10'), false);
+  });
+
   test('a memory quota bounds the changes of a transaction', async () => {
     const within = await query.begin({ memory_quota: 1 });
     const large = 'UPSERT INTO b VALUES ("t11", {"text": $text}), VALUES ("t11 too", {"text": $text})';

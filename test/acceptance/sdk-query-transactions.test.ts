@@ -6,6 +6,7 @@ import {
   type Collection,
   DocumentExistsError,
   DocumentNotFoundError,
+  LookupInSpec,
   QueryScanConsistency,
   TransactionExpiredError,
   TransactionFailedError,
@@ -71,6 +72,22 @@ describe('transactions of the SDK with queries', () => {
       assert.equal(await isThere(id), false);
       await collection.insert(id, {});
     }
+  });
+
+  test('a failed commit rolls back what the SDK had staged and statements changed again', async () => {
+    for (const id of ['s9 staged', 's9 changed']) await collection.upsert(id, { v: 1 });
+    let attempts = 0;
+    const failing = transactions().run(async (attempt) => {
+      if (++attempts > 1) throw new Error('once is enough');
+      await attempt.replace(await attempt.get(collection, 's9 staged'), { v: 2 });
+      await attempt.query('UPDATE b USE KEYS ["s9 staged", "s9 changed"] SET v = 3');
+      await collection.upsert('s9 changed', { v: 4 });
+    });
+    await assert.rejects(failing, TransactionFailedError);
+    assert.equal(attempts, 2);
+    const { content } = await collection.lookupIn('s9 staged', [LookupInSpec.exists('txn', { xattr: true })]);
+    assert.equal(content[0]?.value, false);
+    assert.deepEqual(await read('s9 staged'), { v: 1 });
   });
 
   test('savepoints work within a transaction', async () => {

@@ -5,7 +5,7 @@ import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.t
 import { Status } from '#wire/status.ts';
 
 /** Statuses that a statement reports as a missing keyspace. */
-const missingStatuses: ReadonlySet<number> = new Set([
+export const missingStatuses: ReadonlySet<number> = new Set([
   Status.unknownCollection,
   Status.unknownScope,
   Status.noBucket,

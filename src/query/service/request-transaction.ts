@@ -103,11 +103,15 @@ export class RequestTransaction {
     checkAllowed(kind, this.transaction === null ? 'outside' : this.isImplicit ? 'implicit' : 'within');
   }
 
-  /** Ends the statement; with errors its changes are discarded. */
+  /**
+   * Ends the statement; with errors its changes are discarded.
+   * @throws SqlError 17010 when the transaction expired while the statement ran, and those of the commit of an implicit transaction
+   */
   async end(errors: readonly unknown[]): Promise<void> {
     const { transaction, service, isImplicit } = this;
     if (transaction === null || transaction.state === 'released') return;
     if (errors.length > 0) return this.fail();
+    transaction.checkOpen();
     transaction.changes.acceptStatement();
     if (isImplicit) await service.transactions.commit(transaction);
     else service.transactions.checkMemory();

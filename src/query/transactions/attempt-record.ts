@@ -6,7 +6,7 @@ import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
-import { statusFailure } from '../data/data-failure.ts';
+import { missingStatuses, statusFailure } from '../data/data-failure.ts';
 import {
   letterOf,
   macro,
@@ -178,7 +178,10 @@ export async function readRecords(
   return await data.withTimeout(keyspace, limits, async (client, signal) => {
     const found = await client.lookupMany(keyspace.collectionId, ids, recordReads, signal);
     return found.map((parts) => {
-      if (typeof parts === 'number') return { attempts: new Map(), nowMs: 0 };
+      if (typeof parts === 'number') {
+        if (!missingStatuses.has(parts)) throw statusFailure(parts, keyspace.name);
+        return { attempts: new Map(), nowMs: 0 };
+      }
       const [attempts, vbucket] = parts.results;
       const clock = objectOf<{ HLC?: { now?: string } }>(vbucket?.value);
       const all = attempts?.status === Status.success ? objectOf<object>(attempts.value) : undefined;

@@ -1,21 +1,32 @@
 // Cleans up lost attempts: applies the staged changes of committed ones and removes those of aborted ones. Of pending ones only the entry in the
 // record is removed.
-import type { StoreRequest } from '#client/bucket-client.ts';
+import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { Status } from '#wire/status.ts';
 import { durabilityOf, type RecordedAttempt, type RecordedDocument } from './attempt-json.ts';
 import type { AttemptRecord } from './attempt-record.ts';
 import { commitRequest, rollbackRequest } from './document-requests.ts';
 import type { StagedKind } from './staged-change.ts';
+import { isDone } from './staging.ts';
 import type { LinkedDocument, TransactionData } from './transaction-data.ts';
 
-/** Safe to repeat and to run concurrently: every write requires the CAS that was read. */
+export interface CleanUpOptions {
+  readonly data: TransactionData;
+  /** Whether a bucket that this node does not have was dropped. Otherwise the node gets it later, as after a start. */
+  readonly isDropped: (bucket: string) => boolean;
+}
+
+/**
+ * Safe to repeat and to run concurrently: every write requires the CAS that was read. Resolves with false if changes remain, as of a locked
+ * document: then the attempt stays recorded, to be cleaned up again.
+ */
 export async function cleanUp(
-  data: TransactionData,
+  options: CleanUpOptions,
   record: AttemptRecord,
   attempt: string,
   entry: RecordedAttempt,
-): Promise<void> {
-  const clean = new AttemptCleanUp(data, attempt, entry);
+): Promise<boolean> {
+  const clean = new AttemptCleanUp(options, attempt, entry);
   if (entry.st === 'COMMITTED') {
     await clean.each('insert', commitOf);
     await clean.each('replace', commitOf);
@@ -26,8 +37,10 @@ export async function cleanUp(
     await clean.each('replace', rollbackOf);
     await clean.each('remove', rollbackOf);
   }
+  if (!clean.isComplete) return false;
   // The staged changes of a pending attempt remain: without its record other transactions ignore them.
   await record.remove(attempt, { isPending: entry.st === 'PENDING' });
+  return true;
 }
 
 /** The request that ends the staged change of a document; null: the document stays as it is. */
@@ -52,12 +65,14 @@ const noBytes = new Uint8Array();
 const batch = 256;
 
 class AttemptCleanUp {
-  private readonly data: TransactionData;
+  private readonly options: CleanUpOptions;
   private readonly attempt: string;
   private readonly entry: RecordedAttempt;
+  /** False once a change remains. */
+  isComplete = true;
 
-  constructor(data: TransactionData, attempt: string, entry: RecordedAttempt) {
-    this.data = data;
+  constructor(options: CleanUpOptions, attempt: string, entry: RecordedAttempt) {
+    this.options = options;
     this.attempt = attempt;
     this.entry = entry;
   }
@@ -86,19 +101,25 @@ class AttemptCleanUp {
 
   private async end(keyspace: Keyspace, ids: readonly string[], endRequest: EndRequest): Promise<void> {
     const limits = { durability: durabilityOf(this.entry.d), kvTimeoutMs: 10_000 };
-    const found = await this.data.links(keyspace, ids, limits);
+    const { data } = this.options;
+    const found = await data.links(keyspace, ids, limits);
     const requests = found.flatMap((document, at) => {
       if (document?.txn?.id?.atmpt !== this.attempt) return [];
       return endRequest(ids[at] as string, document) ?? [];
     });
-    if (requests.length > 0) await this.data.store(keyspace, requests, limits);
+    const replies = requests.length === 0 ? [] : await data.store(keyspace, requests, limits);
+    if (!replies.every(isEnded)) this.isComplete = false;
   }
 
+  /** null: the documents were dropped with the collection, or their bucket is not there yet. */
   private keyspaceOf(bucket: string, scope: string, collection: string): Keyspace | null {
-    try {
-      return this.data.keyspace({ namespace: 'default', bucket, scope, collection });
-    } catch {
-      return null; // the documents were dropped with the collection
-    }
+    const { data, isDropped } = this.options;
+    const keyspace = data.find({ namespace: 'default', bucket, scope, collection });
+    if (keyspace === 'no bucket' && !isDropped(bucket)) this.isComplete = false;
+    return typeof keyspace === 'string' ? null : keyspace;
   }
 }
+
+/** Whether the change was ended, or the document deleted. A document that changed meanwhile must be read again. */
+const isEnded = ({ status, failedPart }: StoreReply): boolean =>
+  isDone(status) || status === Status.keyNotFound || failedPart === Status.subdocPathNotFound;

@@ -7,7 +7,7 @@ import { DataPortError } from '#client/data-port-error.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';
 import { administrator, eventually } from '../../../test/support/node-process.ts';
 import { SdkNode } from '../../../test/support/sdk-node.ts';
@@ -16,7 +16,7 @@ import { Keyspaces } from '../data/keyspaces.ts';
 import { WireDocuments } from '../data/wire-documents.ts';
 import { LostAttempts } from './lost-attempts.ts';
 import type { StagedKind } from './staged-change.ts';
-import { Transaction } from './transaction.ts';
+import { Transaction, type TransactionStart } from './transaction.ts';
 import { type DataLimits, TransactionData } from './transaction-data.ts';
 import { TransactionDocuments } from './transaction-documents.ts';
 import { commit, type EndingParts, otherAttemptsOf, rollback } from './transaction-end.ts';
@@ -56,6 +56,27 @@ class BreakingData extends TransactionData {
   }
 }
 
+/** Loses the replies to the writes of one request, which the data service has made. */
+class ForgettingData extends TransactionData {
+  private readonly lostRequest: number;
+  private sent = 0;
+
+  constructor({ clients, keyspaces }: Parts, lostRequest: number) {
+    super(clients, keyspaces, realClock);
+    this.lostRequest = lostRequest;
+  }
+
+  override async store(
+    keyspace: Keyspace,
+    requests: readonly StoreRequest[],
+    limits: DataLimits,
+  ): Promise<StoreReply[]> {
+    const replies = await super.store(keyspace, requests, limits);
+    if (++this.sent === this.lostRequest) throw new DataPortError('the connection ended');
+    return replies;
+  }
+}
+
 interface Parts {
   readonly clients: BucketClients;
   readonly keyspaces: Keyspaces;
@@ -79,16 +100,7 @@ describe('a commit that crashes', () => {
 
   test('is completed or rolled back after a crash at any request', async () => {
     const names = await breakEverywhere(parts, collection, 'ours');
-    const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
-    const collections = { all: () => [parts.keyspace.name], add: () => {}, clear: () => {} };
-    const lost = new LostAttempts({
-      data,
-      collections,
-      clock: realClock,
-      log: silentLog,
-      windowMs: () => 60_000,
-      isOn: () => true,
-    });
+    const lost = lostAttemptsIn(parts, parts.keyspace.name);
     await eventually(async () => assert.equal(await lost.sweep(), null));
     lost.stop();
     await assertWhole(collection, names);
@@ -98,6 +110,45 @@ describe('a commit that crashes', () => {
       for (const name of names)
         await attempt.replace(await attempt.get(collection, `${name} replaced`), { v: 3 });
     });
+  });
+
+  test('rolls back documents that were staged without a reply', async () => {
+    await prepareDocuments(collection, 'forgotten');
+    const data = new ForgettingData(parts, 2); // after the record of the attempt
+    const transaction = new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
+    await change(data, transaction, parts.keyspace, 'forgotten');
+    await assert.rejects(commit(transaction, partsOver(data)), { code: 17007 });
+    assert.equal(await stateOf(collection, 'forgotten'), 'before');
+    assert.deepEqual(await stagedOf(parts, 'forgotten'), []);
+  });
+
+  test('stays recorded while one of its documents is locked, and is completed later', async () => {
+    await run(parts, collection, 'locked', 3, true);
+    const id = 'locked replaced too';
+    const { cas } = await collection.getAndLock(id, 15);
+    const lost = lostAttemptsIn(parts, parts.keyspace.name);
+    await eventually(async () => assert.equal(await stateOf(collection, 'locked'), 'half: 2,2,0,2,1,0'));
+    assert.notEqual(await lost.sweep(), null);
+    await collection.unlock(id, cas);
+    await eventually(async () => assert.equal(await lost.sweep(), null));
+    lost.stop();
+    assert.equal(await stateOf(collection, 'locked'), 'after');
+  });
+
+  test('stays recorded while the node does not have the bucket of its documents', async () => {
+    await sdk.withBucket('records');
+    const { clients } = parts;
+    const name = { ...parts.keyspace.name, bucket: 'records' };
+    const keyspaces = keyspacesOf('b', 'records');
+    const start = { ...startOf(), recordLocation: { ...name, id: null } };
+    await run({ ...parts, keyspaces }, collection, 'elsewhere', 3, true, start);
+    const early = lostAttemptsIn({ clients, keyspaces: keyspacesOf('records') }, name);
+    await eventually(async () => assert.equal(await early.sweep(), 1_000));
+    early.stop();
+    const lost = lostAttemptsIn({ clients, keyspaces }, name);
+    await eventually(async () => assert.equal(await lost.sweep(), null));
+    lost.stop();
+    assert.equal(await stateOf(collection, 'elsewhere'), 'after');
   });
 
   test('reports a failed commit, an ambiguous one, and one that is committed but not applied', async () => {
@@ -209,10 +260,11 @@ async function run(
   name: string,
   left: number,
   sendsHalf: boolean,
+  start: TransactionStart = startOf(),
 ): Promise<number> {
   await prepareDocuments(collection, name);
   const data = new BreakingData({ clients, keyspaces, keyspace }, left, sendsHalf);
-  const transaction = new Transaction(startOf(), { ...realClock, monotonicMs: () => 0 });
+  const transaction = new Transaction(start, { ...realClock, monotonicMs: () => 0 });
   await change(data, transaction, keyspace, name);
   await commit(transaction, partsOver(data)).catch(() => {});
   return data.sent;
@@ -294,10 +346,35 @@ async function partsOf(sdk: SdkNode): Promise<Parts> {
   const clients = new BucketClients(realClock);
   const address = { host: host as string, port: Number(port), timeoutMs: 60_000 };
   clients.use({ address, account: administrator });
+  const keyspaces = keyspacesOf('b');
+  const name = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' } as const;
+  return { clients, keyspaces, keyspace: keyspaces.find(name) as Keyspace };
+}
+
+function keyspacesOf(...buckets: readonly string[]): Keyspaces {
   const keyspaces = new Keyspaces();
   const collections = [{ name: '_default', uid: '0' }];
   const scopes = [{ name: '_default', uid: '0', collections }];
-  keyspaces.set([{ name: 'b', uuid: 'u', incarnation: 0, type: 'membase', scopes }]);
-  const name = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' } as const;
-  return { clients, keyspaces, keyspace: keyspaces.find(name) as Keyspace };
+  keyspaces.set(buckets.map((name) => ({ name, uuid: name, incarnation: 0, type: 'membase', scopes })));
+  return keyspaces;
+}
+
+const lostAttemptsIn = (
+  { clients, keyspaces }: Pick<Parts, 'clients' | 'keyspaces'>,
+  collection: KeyspaceName,
+): LostAttempts =>
+  new LostAttempts({
+    data: new TransactionData(clients, keyspaces, realClock),
+    collections: { all: () => [collection], add: () => {}, clear: () => {} },
+    clock: realClock,
+    log: silentLog,
+    windowMs: () => 60_000,
+    isOn: () => true,
+  });
+
+/** The documents and tombstones with staged changes. */
+async function stagedOf({ clients, keyspaces, keyspace }: Parts, name: string): Promise<string[]> {
+  const ids = kinds.map(([id]) => `${name} ${id}`);
+  const found = await new TransactionData(clients, keyspaces, realClock).links(keyspace, ids, startOf());
+  return ids.filter((_, at) => found[at]?.txn !== undefined);
 }

@@ -22,7 +22,7 @@ function searches(
   const startMs = clock.monotonicMs();
   const data = {
     find,
-    hasBuckets: () => hasBuckets,
+    buckets: () => (hasBuckets ? [{ name: 'other' }] : []),
     withTimeout: async () => {
       atMs.push(clock.monotonicMs() - startMs);
       return [];

@@ -35,8 +35,8 @@ export class LostAttempts {
   private running = 0;
   /** True if an earlier process may have left attempts. */
   private mayBeLeft: boolean;
-  /** Buckets that the last search did not find, although the node had other buckets. */
-  private readonly missing = new Set<string>();
+  /** Buckets that searches did not find, although the node had other buckets, and when the first of these searches was. */
+  private readonly missing = new Map<string, number>();
   private timer: { readonly dueMs: number; readonly timer: Timer } | null = null;
   private isStopped = false;
 
@@ -68,10 +68,10 @@ export class LostAttempts {
   /** Cleans up all lost attempts; resolves with the time when the next one may be lost, or with null if none remain. */
   async sweep(): Promise<number | null> {
     let next: number | null = null;
+    for (const { name } of this.options.data.buckets()) this.missing.delete(name);
     for (const collection of this.options.collections.all()) {
       const { bucket } = collection;
       const keyspace = this.options.data.find(collection);
-      if (keyspace !== 'no bucket') this.missing.delete(bucket);
       const ms =
         typeof keyspace === 'string'
           ? this.msUntilFound(bucket, keyspace)
@@ -113,27 +113,36 @@ export class LostAttempts {
 
   private async sweepCollection(keyspace: Keyspace): Promise<number | null> {
     const { data } = this.options;
+    const cleaning = { data, isDropped: (bucket: string) => this.isDropped(bucket) };
     const ids = allAtrIds();
     const records = await readRecords(data, keyspace, ids, limits);
     let next: number | null = null;
     for (const [at, { attempts, nowMs }] of records.entries())
       for (const [attempt, entry] of attempts) {
         const ms = msUntilLost(entry, nowMs);
+        const record = new AttemptRecord(data, keyspace, ids[at] as string, limits);
         if (!isLost(entry, nowMs)) next = Math.min(next ?? ms, ms);
-        else
-          await cleanUp(data, new AttemptRecord(data, keyspace, ids[at] as string, limits), attempt, entry);
+        else if (!(await cleanUp(cleaning, record, attempt, entry)))
+          next = Math.min(next ?? retryMs, retryMs);
       }
     return next;
   }
 
-  /**
-   * A node that starts, or was failed over, does not have any bucket yet, or not all. A bucket that two searches do not find, although the node
-   * has other buckets, was dropped with its records. So was a collection that is missing in its bucket.
-   */
   private msUntilFound(bucket: string, missing: 'no bucket' | 'no scope' | 'no collection'): number | null {
-    if (missing !== 'no bucket') return null;
-    const wasMissing = this.missing.has(bucket);
-    if (this.options.data.hasBuckets()) this.missing.add(bucket);
-    return wasMissing ? null : this.windowMs();
+    // A collection that is missing in its bucket was dropped with its records.
+    return missing !== 'no bucket' || this.isDropped(bucket) ? null : this.windowMs();
+  }
+
+  /**
+   * A node that starts, or was failed over, does not have any bucket yet, or not all. A bucket that it does not have for the interval of two
+   * searches, although it has other buckets, was dropped.
+   */
+  private isDropped(bucket: string): boolean {
+    const { data, clock } = this.options;
+    if (data.buckets().length === 0) return false;
+    const nowMs = clock.monotonicMs();
+    const sinceMs = this.missing.get(bucket) ?? nowMs;
+    this.missing.set(bucket, sinceMs);
+    return nowMs - sinceMs >= this.windowMs();
   }
 }

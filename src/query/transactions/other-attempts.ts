@@ -5,7 +5,7 @@ import { AttemptRecord, isLost, type RecordedAttempts } from './attempt-record.t
 import type { DataLimits, TransactionData } from './transaction-data.ts';
 
 /** Cleans up a lost attempt. */
-export type CleanUp = (record: AttemptRecord, attempt: string, entry: RecordedAttempt) => Promise<void>;
+export type CleanUp = (record: AttemptRecord, attempt: string, entry: RecordedAttempt) => Promise<unknown>;
 
 export class OtherAttempts {
   private readonly data: TransactionData;

@@ -34,16 +34,24 @@ export class Staging {
   private readonly options: StagingOptions;
   /** The staged documents in the data service, to commit or to roll back. */
   readonly staged: StagedDocument[] = [];
+  /** Documents that may be staged: by a client library, to be staged again here, or without a reply to the request. */
+  private readonly unconfirmed = new Set<StagedChange>();
 
   constructor(options: StagingOptions) {
     this.options = options;
   }
 
-  /** @throws SqlError at the first document that cannot be staged; earlier ones are in `staged` */
+  /** The documents that a rollback must restore. */
+  get touched(): StagedChange[] {
+    return [...this.staged, ...this.unconfirmed];
+  }
+
+  /** @throws SqlError at the first document that cannot be staged; earlier ones are in `touched` */
   async stage(changes: readonly StagedChange[]): Promise<void> {
     for (const change of changes)
       if (!change.isNew)
         this.staged.push({ ...change, stagedCas: change.cas, isDeleted: change.stored === 'insert' });
+      else if (change.stored !== null) this.unconfirmed.add(change);
     for (const group of groups(changes.filter(({ isNew }) => isNew))) await this.stageGroup(group);
   }
 
@@ -55,9 +63,28 @@ export class Staging {
   }
 
   async rollback(): Promise<string | null> {
-    return await this.finish(this.staged, ({ id, stagedCas, isDeleted }) =>
+    const staged = [...this.staged, ...(await this.confirmed())];
+    return await this.finish(staged, ({ id, stagedCas, isDeleted }) =>
       rollbackRequest(id, stagedCas, isDeleted),
     );
+  }
+
+  /** The unconfirmed documents that this attempt has staged. */
+  private async confirmed(): Promise<StagedDocument[]> {
+    const { data, limits, attempt } = this.options;
+    const staged: StagedDocument[] = [];
+    for (const group of groups([...this.unconfirmed])) {
+      const ids = group.map(({ id }) => id);
+      const found = await data.links((group[0] as StagedChange).keyspace, ids, limits);
+      for (const [at, document] of found.entries())
+        if (document?.txn?.id?.atmpt === attempt.id)
+          staged.push({
+            ...(group[at] as StagedChange),
+            stagedCas: document.cas,
+            isDeleted: document.isDeleted,
+          });
+    }
+    return staged;
   }
 
   private async stageGroup(changes: readonly StagedChange[]): Promise<void> {
@@ -68,14 +95,14 @@ export class Staging {
     const bases: (Base | undefined)[] = [];
     for (const [at, change] of changes.entries()) bases.push(await this.baseOf(change, found[at]));
     const requests = changes.map((change, at) => stageRequest(change, bases[at], attempt, random.uuid()));
+    for (const change of changes) this.unconfirmed.add(change);
     const replies = await data.storePersisted(keyspace, requests, limits);
-    for (const [at, { status, cas }] of replies.entries())
-      if (isDone(status))
-        this.staged.push({
-          ...(changes[at] as StagedChange),
-          stagedCas: cas,
-          isDeleted: bases[at]?.isDeleted ?? true,
-        });
+    for (const [at, { status, cas }] of replies.entries()) {
+      if (!isDone(status)) continue;
+      const change = changes[at] as StagedChange;
+      this.unconfirmed.delete(change);
+      this.staged.push({ ...change, stagedCas: cas, isDeleted: bases[at]?.isDeleted ?? true });
+    }
     for (const [at, reply] of replies.entries()) checkStaged(changes[at] as StagedChange, reply);
   }
 
@@ -113,7 +140,7 @@ export class Staging {
   }
 }
 
-const isDone = (status: number): boolean =>
+export const isDone = (status: number): boolean =>
   status === Status.success || status === Status.subdocSuccessDeleted;
 
 /** True if another process has cleaned up or overwritten the document: nothing remains to do. */

@@ -8,7 +8,7 @@ import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import { dataFailure, statusFailure } from '../data/data-failure.ts';
-import type { Keyspaces } from '../data/keyspaces.ts';
+import type { BucketState, Keyspaces } from '../data/keyspaces.ts';
 import { retryWrites } from '../data/temporary-failures.ts';
 import { type DocumentAttribute, objectOf, type TxnAttribute } from './attempt-json.ts';
 
@@ -56,8 +56,8 @@ export class TransactionData {
     return this.keyspaces.find(name);
   }
 
-  hasBuckets(): boolean {
-    return this.keyspaces.all().length > 0;
+  buckets(): readonly BucketState[] {
+    return this.keyspaces.all();
   }
 
   /** In the order of the ids; undefined where neither a document nor its tombstone exists. */

@@ -90,6 +90,23 @@ test('a scan returns each document once, in the version of the transaction', asy
   assert.equal(await own.count(keyspace, signal), 2);
 });
 
+test('a removed insert that a client library had staged is not counted', async () => {
+  const { transaction, own } = aTransaction();
+  transaction.changes.put({
+    keyspace,
+    id: 'new',
+    kind: 'remove',
+    bytes: Buffer.from(''),
+    cas: 5n,
+    ownCas: 6n,
+    expiration: 'keep',
+    stored: 'insert',
+    isNew: true,
+  });
+  transaction.changes.acceptStatement();
+  assert.equal(await own.count(keyspace, signal), 2);
+});
+
 test('late writes of an ended statement are refused', async () => {
   const delay = deferred<void>();
   const { own, write, all, keep } = aTransaction({ before: () => delay.promise });

@@ -73,8 +73,9 @@ export class TransactionDocuments implements Documents {
 
   async count(keyspace: Keyspace, signal: AbortSignal): Promise<number> {
     let count = await this.stored.count(keyspace, signal);
-    for (const { kind } of this.transaction.changes.changesOf(keyspace).values())
-      count += kind === 'insert' ? 1 : kind === 'remove' ? -1 : 0;
+    for (const { kind, stored } of this.transaction.changes.changesOf(keyspace).values())
+      if (kind === 'insert') count++;
+      else if (kind === 'remove' && stored !== 'insert') count--; // staged inserts are not counted by the data service
     return count;
   }
 

@@ -124,7 +124,7 @@ class Ending {
 
   private async abort(record: AttemptRecord, staging: Staging): Promise<void> {
     const { start } = this.transaction;
-    await record.abort(start.id, staging.staged);
+    await record.abort(start.id, staging.touched);
     const problem = await staging.rollback();
     if (problem !== null) throw sqlErrorWith(17099, {}, problem);
     await record.remove(start.id);
@@ -155,7 +155,11 @@ class Ending {
 }
 
 export const otherAttemptsOf = (data: TransactionData, { start }: Transaction): OtherAttempts =>
-  new OtherAttempts(data, (record, attempt, entry) => cleanUp(data, record, attempt, entry), start);
+  new OtherAttempts(
+    data,
+    (record, attempt, entry) => cleanUp({ data, isDropped: () => false }, record, attempt, entry),
+    start,
+  );
 
 /** The collection that the transaction named, else the default collection of its first document's bucket. */
 function recordLocationFor(

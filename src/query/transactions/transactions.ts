@@ -16,10 +16,14 @@ const transactionsMax = 1_000;
 const bytesMax = 512 << 20;
 /** How long an expired transaction is kept, so that its client gets the reason. */
 const endedKeptMs = 60_000;
+/** The limit of expired transactions in memory; beyond it the oldest ones are unknown to their clients. */
+export const endedMax = 1_000;
 
 export class Transactions {
   private readonly options: TransactionsOptions;
   private readonly open = new Map<string, Transaction>();
+  /** The expired transactions of `open`, which are rolled back. */
+  private readonly ended = new Set<Transaction>();
   private isStopped = false;
 
   constructor(options: TransactionsOptions) {
@@ -101,11 +105,12 @@ export class Transactions {
     transaction.timer?.cancel();
     transaction.changes.clear();
     this.open.delete(transaction.start.id);
+    this.ended.delete(transaction);
   }
 
   /** Rolls the transaction back at its timeout, or for an administrator. A statement that runs fails when it ends. */
   private async expire(transaction: Transaction): Promise<void> {
-    const { clock, log, ending } = this.options;
+    const { log, ending } = this.options;
     if (transaction.state !== 'open') return;
     transaction.state = 'expired';
     await transaction.enterLast();
@@ -118,6 +123,13 @@ export class Transactions {
       transaction.changes.clear();
       transaction.leave();
     }
-    transaction.timer = clock.after(endedKeptMs, () => this.release(transaction));
+    this.keepEnded(transaction);
+  }
+
+  private keepEnded(transaction: Transaction): void {
+    transaction.timer = this.options.clock.after(endedKeptMs, () => this.release(transaction));
+    this.ended.add(transaction);
+    const [oldest] = this.ended;
+    if (oldest !== undefined && this.ended.size > endedMax) this.release(oldest);
   }
 }
