@@ -1,9 +1,14 @@
 // Writes to some vbuckets of a cluster, one request of each in flight, at whichever node serves the vbucket: shows how fast clients write while
-// shards move, and for how long a vbucket takes no write while its shard is handed over.
+// shards move, and for how long a vbucket takes no write while its shard is handed over. As in a client of an application, all requests to
+// a node share a connection: a connection for each would take so much processor time here that the nodes would lack it.
+import { openOnBucket } from '../../src/client/bucket-client.ts';
+import type { WireConnection } from '../../src/client/wire-connection.adapter.ts';
+import { SetDocument } from '../../src/wire/commands/documents.ts';
+import { type Frame, responseStatus } from '../../src/wire/frame.ts';
+import type { RequestParts } from '../../src/wire/output.ts';
 import { Status } from '../../src/wire/status.ts';
-import { dataClient, set } from '../../test/support/data-client.ts';
-import type { KvConnection } from '../../test/support/kv-connection.ts';
-import type { NodeProcess } from '../../test/support/node-process.ts';
+import { keyOf, words } from '../../test/support/data-client.ts';
+import { administrator, type NodeProcess } from '../../test/support/node-process.ts';
 
 export interface WriterFigures {
   /** Successful writes a second. */
@@ -13,21 +18,27 @@ export interface WriterFigures {
 }
 
 interface Writer {
-  readonly vb: number;
+  readonly request: RequestParts;
   /** The index of the node that took the last write. */
   at: number;
+  /** The index of the node that is asked. */
+  asked: number;
   lastMs: number;
   longestMs: number;
   moves: number;
-  isStopped: boolean;
 }
+
+/** A vbucket that no node serves is asked for again after this time. */
+const retryMs = 1;
 
 export class ShardWriters {
   private readonly nodes: readonly NodeProcess[];
   private readonly bucket: string;
   private readonly pauseMs: number;
   private readonly writers: Writer[];
-  private readonly running: Promise<void>[];
+  private readonly connections: (WireConnection | undefined)[] = [];
+  private readonly opening = new Map<number, Promise<void>>();
+  private isStopped = false;
   private count = 0;
   private sinceMs = performance.now();
 
@@ -37,14 +48,20 @@ export class ShardWriters {
     this.bucket = bucket;
     this.pauseMs = pauseMs;
     this.writers = vbuckets.map((vb) => ({
-      vb,
+      request: {
+        opcode: SetDocument.opcode,
+        vb,
+        key: keyOf('written'),
+        extras: words(0, 0),
+        value: Buffer.alloc(256, 'v'),
+      },
       at: 0,
+      asked: 0,
       lastMs: performance.now(),
       longestMs: 0,
       moves: 0,
-      isStopped: false,
     }));
-    this.running = this.writers.map((writer) => this.run(writer));
+    for (const writer of this.writers) this.write(writer);
   }
 
   /** What happened since the last call. */
@@ -60,41 +77,55 @@ export class ShardWriters {
   }
 
   async stop(): Promise<void> {
-    for (const writer of this.writers) writer.isStopped = true;
-    await Promise.all(this.running);
+    this.isStopped = true;
+    await Promise.all(this.opening.values());
+    for (const connection of this.connections) connection?.close();
   }
 
-  private async run(writer: Writer): Promise<void> {
-    const clients = new Map<number, KvConnection>();
-    const request = set('written', 'v'.repeat(256), { vb: writer.vb });
-    try {
-      for (let at = 0; !writer.isStopped; ) {
-        const client = clients.get(at) ?? (await this.client(at));
-        if (client !== null) clients.set(at, client);
-        const status = (await client?.ask(request))?.status;
-        const isWritten = status === Status.success;
-        if (isWritten) this.note(writer, at);
-        // The node does not serve the vbucket: ask the next one, as a client does.
-        else at = (at + 1) % this.nodes.length;
-        const pauseMs = isWritten ? this.pauseMs : 1;
-        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      }
-    } finally {
-      for (const client of clients.values()) client.close();
-    }
+  private write(writer: Writer): void {
+    if (this.isStopped) return;
+    const connection = this.connections[writer.asked];
+    if (connection !== undefined && !connection.isClosed)
+      connection.send(writer.request, (reply) => this.answered(writer, reply));
+    else void this.open(writer.asked).then(() => this.writeLater(writer, retryMs));
   }
 
-  /** Null: the node does not have the bucket yet. */
-  private client(at: number): Promise<KvConnection | null> {
-    return dataClient(this.nodes[at] as NodeProcess, this.bucket).catch(() => null);
+  /** Resolves also if the node does not have the bucket yet. */
+  private open(index: number): Promise<void> {
+    const present = this.opening.get(index);
+    if (present !== undefined) return present;
+    const [host = '', port] = (this.nodes[index] as NodeProcess).ready.node.kv.split(':');
+    const address = { host, port: Number(port), timeoutMs: 60_000 };
+    const opening = openOnBucket({ address, account: administrator, bucket: this.bucket })
+      .then((connection) => {
+        this.connections[index] = connection;
+      })
+      .catch(() => {})
+      .finally(() => this.opening.delete(index));
+    this.opening.set(index, opening);
+    return opening;
   }
 
-  private note(writer: Writer, at: number): void {
+  private answered(writer: Writer, reply: Frame | null): boolean {
+    const isWritten = reply !== null && responseStatus(reply) === Status.success;
+    if (isWritten) this.note(writer);
+    // The node does not serve the vbucket: ask the next one, as a client does.
+    else writer.asked = (writer.asked + 1) % this.nodes.length;
+    this.writeLater(writer, isWritten ? this.pauseMs : retryMs);
+    return true;
+  }
+
+  private writeLater(writer: Writer, afterMs: number): void {
+    if (afterMs === 0) this.write(writer);
+    else setTimeout(() => this.write(writer), afterMs);
+  }
+
+  private note(writer: Writer): void {
     const now = performance.now();
     writer.longestMs = Math.max(writer.longestMs, now - writer.lastMs);
     writer.lastMs = now;
-    if (writer.at !== at) writer.moves++;
-    writer.at = at;
+    if (writer.at !== writer.asked) writer.moves++;
+    writer.at = writer.asked;
     this.count++;
   }
 }
