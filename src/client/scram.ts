@@ -1,4 +1,4 @@
-// Login by SCRAM-SHA512 (RFC 5802): the server never receives the password, and proves that it knows its verifier.
+// Login by SCRAM-SHA512 (RFC 5802): the server never receives the password, and proves that it knows the account's verifier.
 import { createHash, createHmac, pbkdf2, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { realRandom } from '#ports/random.ts';

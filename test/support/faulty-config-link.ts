@@ -13,7 +13,7 @@ import type { SimulatedClock } from './simulated-clock.ts';
 
 export class SimulatedServers {
   identity = 'one';
-  /** Who stores it: a founder, in an epoch. */
+  /** Who stores the configuration: a founder, in an epoch. */
   term: StoreTerm = {};
   log: StoredRecord[] = [];
   readonly feeds = new Set<(record: StoredRecord) => void>();

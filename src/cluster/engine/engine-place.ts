@@ -143,21 +143,21 @@ export class EnginePlaces {
     if (place !== null && ('record' in place || this.#isUnreachable)) this.#follow(place);
   }
 
-  /** False: it is not later than the place that this node knows, or this node is following one already. */
-  #follow(place: LaterPlace): boolean {
+  /** Begins to use the place if it is later than the one that this node knows, unless this node is following another already. */
+  #follow(place: LaterPlace): void {
     const { founderChange, identity, membership, view, log } = this.#deps;
     const { engineTransfer } = membership;
     if ('founder' in place && membership.natsSource() === null) {
       founderChange.noticed(place);
-      return false;
+      return;
     }
-    if (engineTransfer === null || place.epoch <= view.revisionEpoch || this.#isFollowing) return false;
-    if ('founder' in place && place.founder.nodeId === identity.nodeId) return false;
+    if (engineTransfer === null || place.epoch <= view.revisionEpoch || this.#isFollowing) return;
+    if ('founder' in place && place.founder.nodeId === identity.nodeId) return;
     this.#isFollowing = true;
     if ('isRemoved' in place) {
       log.error('engine.removed', { epoch: view.revisionEpoch, later: place.epoch });
       engineTransfer.removed();
-      return true;
+      return;
     }
     const following =
       'founder' in place
@@ -172,7 +172,6 @@ export class EnginePlaces {
       .finally(() => {
         this.#isFollowing = false;
       });
-    return true;
   }
 
   /** Rejects where the key of this node does not decrypt the login. */

@@ -26,7 +26,7 @@ export const firstRevisionAfter = (revision: number): number => revision + 2 ** 
 
 /**
  * The configuration as the servers begin with it: nothing changes but where it is. Revisions count in the next epoch.
- * @throws Error while a node joins, which looks for the configuration at the founder.
+ * @throws Error while a node joins, since it looks for the configuration at the founder, and while a rebalance runs.
  */
 export function movedToServers(records: readonly StoredRecord[], record: EngineRecord): StoredRecord[] {
   const present = records.filter(({ json, key }) => json !== null && key !== engineKey);

@@ -25,13 +25,13 @@ export interface QuerySettingsDeps {
 
 export function querySettingsRoutes({ settings, data }: QuerySettingsDeps): BoundRoute[] {
   const curl = (): Promise<CurlAllowlist> => settings.read<CurlAllowlist>(curlSetting, noCurl);
-  const allowlistReply = async () => ({
+  const settingsReply = async () => ({
     ...queryDefaults,
     ...(await settings.read<QuerySettings>(querySetting, {})),
     queryCurlWhitelist: await curl(),
   });
   return [
-    bind(contract.GetQuerySettings, async () => reply.json(await allowlistReply())),
+    bind(contract.GetQuerySettings, async () => reply.json(await settingsReply())),
     bind(contract.SetQuerySettings, async ({ body }) => {
       const { changes, problems } = readQueryForm(body);
       if (Object.keys(problems).length > 0) throw generalRefusals.invalidFields(problems);
@@ -40,7 +40,7 @@ export function querySettingsRoutes({ settings, data }: QuerySettingsDeps): Boun
         ...changes,
       }));
       await data.applied(revision, applyWaitMs);
-      return reply.json(await allowlistReply());
+      return reply.json(await settingsReply());
     }),
     bind(contract.GetCurlAllowlist, async () => reply.json(await curl())),
     bind(contract.SetCurlAllowlist, async ({ body }) => {

@@ -142,7 +142,7 @@ async function remove(
 
 const namesMax = 10;
 
-/** A caller that may manage external functions of any scope may read global libraries, too. */
+/** A caller that may manage external functions of at least one scope may read global libraries, too. */
 function mayRead(service: QueryParts, session: Session, scope: FunctionScope): boolean {
   if (mayManage(session, scope)) return true;
   if (scope !== null) return false;

@@ -249,7 +249,7 @@ function distinct(keys: readonly KeyUse[]): KeyUse[] {
   return [...byText.values()];
 }
 
-/** The first of a chain of UNNEST. */
+/** The FROM term before a chain of UNNEST. */
 function rootOf(from: LogicalFrom | undefined): LogicalFrom | undefined {
   return from?.kind === 'unnest' ? rootOf(from.left) : from;
 }

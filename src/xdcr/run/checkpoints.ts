@@ -53,7 +53,7 @@ export class Checkpoints {
     if (!epochs.includes(present)) this.positions.clear();
   }
 
-  /** Applies changed mappings. After more changes than the definition keeps everything is replicated from the start. */
+  /** Applies changed mappings. After more changes than the definition keeps, everything is replicated from the start. */
   useMappings(mappings: Mappings): void {
     this.recordedMappings.add(mappingId(this.mappings.mapping));
     this.mappings = mappings;
@@ -107,7 +107,7 @@ export class Checkpoints {
   }
 
   /** Call when the skipped routes change: they are stored with each shard. */
-  setChanged(vbuckets: readonly number[]): void {
+  skippedChanged(vbuckets: readonly number[]): void {
     for (const vb of vbuckets) if (this.positions.has(vb)) this.changed.add(vb % shardCount);
   }
 

@@ -221,7 +221,7 @@ export class RunningReplication {
         figures: this.figures,
         startOf: (vb) => this.checkpoints.get(vb)?.source,
         skipped: this.checkpoints.skipped,
-        skippedChanged: () => this.checkpoints.setChanged(vbuckets),
+        skippedChanged: () => this.checkpoints.skippedChanged(vbuckets),
       });
       const outdatedMappings = this.checkpoints.outdatedMappings();
       await pipeline.start(link, outdatedMappings);
