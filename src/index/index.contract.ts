@@ -70,12 +70,18 @@ export type CreateOutcome =
   /** `reason` is a sentence that says what would be right. */
   | { readonly kind: 'refused'; readonly reason: string };
 
+export interface BuildOutcome {
+  /** Names that do not exist; if there are any, nothing is built. */
+  readonly missing: readonly string[];
+  /** The ids of the indexes to build. */
+  readonly ids: readonly string[];
+}
+
 /** Changes of definitions. Each call resolves when the change is stored; reports show its effect. */
 export interface IndexDefinitions {
   create(definition: NewIndex): Promise<CreateOutcome>;
   drop(keyspace: IndexKeyspace, name: string): Promise<'dropped' | 'not found'>;
-  /** Returns the names that do not exist; if there are any, nothing is built. */
-  build(keyspace: IndexKeyspace, names: readonly string[]): Promise<readonly string[]>;
+  build(keyspace: IndexKeyspace, names: readonly string[]): Promise<BuildOutcome>;
   alter(
     keyspace: IndexKeyspace,
     name: string,

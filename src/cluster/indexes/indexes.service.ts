@@ -1,6 +1,7 @@
 // Definitions of indexes. Those of a bucket are in one key, so that one compare-and-set checks names and limits and changes them. Each
 // change is sent to the index service; deletion of a collection or bucket deletes its indexes.
 import type {
+  BuildOutcome,
   CreateOutcome,
   IndexChange,
   IndexDefinitions,
@@ -119,16 +120,18 @@ export class IndexesService implements IndexDefinitions {
     return outcome;
   }
 
-  async build(keyspace: IndexKeyspace, names: readonly string[]): Promise<readonly string[]> {
-    let missing: readonly string[] = [];
+  async build(keyspace: IndexKeyspace, names: readonly string[]): Promise<BuildOutcome> {
+    let outcome: BuildOutcome = { missing: names, ids: [] };
     await this.#change(keyspace.bucketUuid, (state) => {
-      missing = names.filter((name) => !indexNamed(state, keyspace, name));
+      const missing = names.filter((name) => !indexNamed(state, keyspace, name));
+      outcome = { missing, ids: [] };
       if (missing.length > 0) return state;
       const built = names.map((name) => indexNamed(state, keyspace, name) as StoredIndex);
+      outcome = { missing, ids: built.map(({ definition }) => definition.id) };
       const changed = built.map((index) => [index.definition.id, { ...index, isBuilt: true }]);
       return { byId: { ...state.byId, ...Object.fromEntries(changed) } };
     });
-    return missing;
+    return outcome;
   }
 
   async alter(

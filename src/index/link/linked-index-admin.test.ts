@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { IndexCatalogue } from '../scan/index-catalogue.ts';
 import { LinkedIndexAdmin } from './linked-index-admin.ts';
 
@@ -11,4 +12,14 @@ test('refuses an index that was dropped, or whose collection was dropped, before
     signal: AbortSignal.timeout(1_000),
   });
   await assert.rejects(created, /the index was dropped before it was complete/);
+});
+
+test('a build waits for the indexes that it began to build, and not for later ones of the same names', async () => {
+  const catalogue = new IndexCatalogue();
+  const later = { ...aDefinition(['`n`'], { isDeferred: true }), id: 'later' };
+  catalogue.set([{ definition: later, report: undefined }]);
+  const calls = { call: <T>() => Promise.resolve({ missing: [], ids: ['earlier'] } as T) };
+  const admin = new LinkedIndexAdmin(calls, catalogue);
+  const built = admin.build(later.keyspace, [later.name], AbortSignal.timeout(1_000));
+  await assert.rejects(built, /the index was dropped before it was complete/);
 });

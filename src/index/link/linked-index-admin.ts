@@ -3,7 +3,7 @@ import { untilAborted } from '#ports/within.ts';
 import type { IndexAdmin, IndexChange, IndexStatus, NewIndex } from '#sqlpp/datastore/indexes.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
-import type { CreateOutcome } from '../index.contract.ts';
+import type { BuildOutcome, CreateOutcome } from '../index.contract.ts';
 import type { IndexCatalogue } from '../scan/index-catalogue.ts';
 import type { LinkCalls } from './link-calls.ts';
 
@@ -43,15 +43,10 @@ export class LinkedIndexAdmin implements IndexAdmin {
   }
 
   async build(keyspace: Keyspace, names: readonly string[], signal: AbortSignal): Promise<void> {
-    const missing = await this.calls.call<readonly string[]>({ method: 'build', keyspace, names });
+    const { missing, ids } = await this.calls.call<BuildOutcome>({ method: 'build', keyspace, names });
     const [first] = missing;
     if (first !== undefined) throw notFound(keyspace, first);
-    const ids = names.map((name) => this.catalogue.named(keyspace, name)?.definition.id);
-    await this.untilReady(
-      ids.filter((id) => id !== undefined),
-      signal,
-      true,
-    );
+    await this.untilReady(ids, signal, true);
   }
 
   async alter(keyspace: Keyspace, name: string, change: IndexChange): Promise<void> {
