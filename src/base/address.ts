@@ -4,8 +4,8 @@
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 /**
- * What limits count as one source: the /64 network of an IPv6 address, since the owner of one address usually has the whole network; of any
- * other text what `plainAddress` returns.
+ * The source of a client for limits per source: the /64 network of an IPv6 address, since the owner of one address usually has the whole
+ * network; for any other text what `plainAddress` returns.
  */
 export function sourceOf(address: string): string {
   const plain = plainAddress(address);

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
 /** The resolved URL of each import of a node's start, by Node alone or with `registerModuleResolver`. */
-function resolvedImports(withFinder: boolean): Record<string, string> {
+function resolvedImports(withResolver: boolean): Record<string, string> {
   const script = `
     import { registerHooks } from 'node:module';
     const { registerModuleResolver } = await import(${JSON.stringify(new URL('./own-modules.ts', import.meta.url).href)});
-    if (${withFinder}) registerModuleResolver();
+    if (${withResolver}) registerModuleResolver();
     const found = {};
     registerHooks({ resolve(specifier, context, next) {
       const resolved = next(specifier, context);

@@ -50,7 +50,7 @@ export async function attackData(port: number, random: Prng, answers: Map<number
   client.socket.write(
     Buffer.concat([...session, ...attack, encodeRequest({ opcode: 0x0a, opaque: lastOpaque })]),
   );
-  // No reply within the bound of `next` is a hang, and fails.
+  // `next` fails if no reply comes in time: then the server hangs.
   for (let reply = await client.next(); reply && reply.opaque !== lastOpaque; reply = await client.next()) {
     if (reply.opaque === hostile) answers.set(reply.status, (answers.get(reply.status) ?? 0) + 1);
   }

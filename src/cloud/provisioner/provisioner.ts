@@ -53,7 +53,7 @@ export interface Provisioner {
   resume(node: NodeSpec): Promise<void>;
   /** Stops the node and deletes its data; also resolves if there was none. */
   remove(nodeId: string): Promise<void>;
-  /** Why the node does not run, as a sentence for the operator; null while it runs, if `stop` stopped it, and for nodes of other homes. */
+  /** Why the node does not run, as a sentence for the operator; null while it runs, and for nodes of other homes. */
   downReason(nodeId: string): string | null;
   /** All nodes of this cloud that have data, running or not. */
   existingNodes(): Promise<readonly { readonly id: string; readonly clusterId: string }[]>;

@@ -21,7 +21,7 @@ export interface MeteredBucket {
   manifest: ManifestState;
 }
 
-/** Buckets unknown to `about` are being deleted. */
+/** Without buckets that `about` does not know: they are being deleted. */
 export function* kvMetrics(
   report: KvReport,
   about: (uuid: string) => MeteredBucket | null,

@@ -17,7 +17,7 @@ interface NumberRule {
 /** The text `undefined` clears a number; that is how an unset one reads back. */
 export const cleared = 'undefined';
 
-/** Omitted parameters keep the cluster's value, except the period: without it there is none. */
+/** Omitted parameters keep the cluster's value, except the period: without it, compaction may run at any time. */
 export function compactionRules(
   form: Form,
   current: Record<'database' | 'view', FragmentationThreshold>,

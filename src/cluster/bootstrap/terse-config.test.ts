@@ -16,7 +16,7 @@ async function serversWith(balance?: Partial<RebalancePlan>): Promise<string[]> 
   return bucketServers(view, { uuid: 'bucket' } as StoredBucket).map(({ uuid }) => uuid);
 }
 
-test('clients see nodes that are about to leave behind the others, which keep their positions', async () => {
+test('the server list of clients ends with the nodes that are about to leave; all others keep their order', async () => {
   assert.deepEqual(await serversWith(), [ownNodeId, 'b', 'c']);
   assert.deepEqual(await serversWith({}), [ownNodeId, 'b', 'c']);
   assert.deepEqual(await serversWith({ ejected: [ownNodeId] }), ['b', 'c', ownNodeId]);

@@ -106,7 +106,7 @@ const memoryFigures: Record<string, SampleFigure> = {
   vb_active_meta_data_memory: gauge('kv_vb_meta_data_memory_bytes', active),
 };
 
-/** Figures of copies: their number and their documents. The rest is not measured by state and shown as zero. */
+/** Figures of copies: their number and their documents. The rest is not measured by state: it is shown as zero, and the resident ratio as 100. */
 const copyFigures: Record<string, SampleFigure> = Object.fromEntries(
   ['replica', 'pending'].flatMap((state) => {
     const of = { state };

@@ -2,8 +2,8 @@
 import { readsKeysOnly } from '#xdcr/filter/filter.contract.ts';
 import type { ReplicationSettings } from './replication-settings.ts';
 
-/** Settings, each with the switch that it restricts. */
-const exceptions = [
+/** Settings, each with the switch that it requires. */
+const requiredSwitches = [
   ['filterDeletionsWithExpression', 'filterDeletion'],
   ['filterExpirationsWithExpression', 'filterExpiration'],
 ] as const satisfies readonly (readonly [keyof ReplicationSettings, keyof ReplicationSettings])[];
@@ -12,7 +12,7 @@ const exceptions = [
 export async function removalFilterProblems(settings: ReplicationSettings): Promise<Record<string, string>> {
   const problems = missingSwitches(settings);
   const { filterExpression } = settings;
-  for (const [name] of exceptions) {
+  for (const [name] of requiredSwitches) {
     if (!settings[name] || problems[name] !== undefined) continue;
     if (filterExpression === '') problems[name] = 'filterExpression is required for this setting';
     else if (!(await readsKeysOnly(filterExpression)))
@@ -23,6 +23,6 @@ export async function removalFilterProblems(settings: ReplicationSettings): Prom
 
 /** The same for defaults, which have no expression. */
 export function missingSwitches(settings: ReplicationSettings): Record<string, string> {
-  const wrong = exceptions.filter(([name, base]) => settings[name] && !settings[base]);
+  const wrong = requiredSwitches.filter(([name, base]) => settings[name] && !settings[base]);
   return Object.fromEntries(wrong.map(([name, base]) => [name, `${base}=true is required for this setting`]));
 }

@@ -47,7 +47,7 @@ test('after a clean stop of a node its next process serves its shards again, how
   all.end();
 });
 
-test('without a member that has its memory a process loads, and serves what its disk has', async (t) => {
+test('if all members of a shard were killed, the active’s next process loads, and serves what its disk has', async (t) => {
   const all = new Restarts(aSeed(t), ['a', 'b']);
   const { clock } = all.cluster;
   await all.begin();

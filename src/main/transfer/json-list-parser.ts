@@ -31,7 +31,7 @@ export class JsonListParser implements SourceParser {
   private isText = false;
   private isEscaped = false;
 
-  /** The import continues after an element. */
+  /** A start position above 0 is one where an import continues: after an element of the list. */
   constructor({ offset, line }: StartPosition) {
     this.offset = offset;
     this.line = line;

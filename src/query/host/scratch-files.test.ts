@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { needs } from '../../../test/support/needs.ts';
 import { ScratchFiles } from './scratch-files.adapter.ts';
 
-test('all temporary files together keep the bound, and a closed one frees its space', async (t) => {
+test('all temporary files together stay within the limit, and a closed one frees its space', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-scratch-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const files = new ScratchFiles(join(folder, 'tmp'), () => 10);

@@ -11,7 +11,7 @@ function load(rates: RequestRates, fromMs: number, seconds: number, perSecond: n
   return fromMs + seconds * 1_000;
 }
 
-test('a steady rate is the average over each time from the first interval on', () => {
+test('at a steady load the averages of 1, 5 and 15 minutes equal its rate from the first interval on', () => {
   const rates = new RequestRates(100);
   near(rates.perSecond(1, 5_099), 0);
   const nowMs = load(rates, 100, 60, 20);
