@@ -10,3 +10,16 @@ export function resultOf<T>(steps: WorkSteps<T>): T {
     if (step.done) return step.value;
   }
 }
+
+/** Items that `mapInSteps` maps in one step. */
+const stepItems = 512;
+
+/** Maps a list, which may be long, in steps. */
+export function* mapInSteps<T, R>(items: readonly T[], map: (item: T, at: number) => R): WorkSteps<R[]> {
+  const mapped: R[] = [];
+  for (let at = 0; at < items.length; at++) {
+    if (at % stepItems === stepItems - 1) yield;
+    mapped.push(map(items[at] as T, at));
+  }
+  return mapped;
+}

@@ -1,5 +1,6 @@
 // GROUP BY, aggregates and window functions of one SELECT: after grouping a row has only keys, aggregates and LETTING
 // variables; expressions are rewritten to read those.
+import { mapInSteps, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Aggregate, Expression, Subselect, WindowSpecification } from '../tree/query.ts';
@@ -33,31 +34,36 @@ export class GroupResolution {
   /** The slots that a row has after grouping. */
   readonly #allowed = new Set<number>();
   readonly #namedWindows = new Map<string, WindowSpecification>();
-  readonly #having: Expression | undefined;
+  #having: Expression | undefined;
   #rows: LogicalGroup['rows'];
 
   constructor(resolver: NameResolver, node: Subselect, scope: Scope) {
     this.#resolver = resolver;
     this.#node = node;
     this.scope = scope.inner();
-    if (node.group) this.#bindKeys(node.group, scope);
-    this.#having = node.group?.having && resolver.expression(node.group.having, this.scope);
-    for (const { name, window } of node.windows) this.#bindWindow(name, window);
   }
 
-  #bindKeys(group: NonNullable<Subselect['group']>, scope: Scope): void {
+  /** Call once, before other names are resolved. `before`: the scope before grouping. */
+  *bind(before: Scope): WorkSteps<void> {
+    const { group, windows } = this.#node;
+    if (group) yield* this.#bindKeys(group, before);
+    this.#having = group?.having && this.#resolver.expression(group.having, this.scope);
+    for (const { name, window } of windows) this.#bindWindow(name, window);
+  }
+
+  *#bindKeys(group: NonNullable<Subselect['group']>, scope: Scope): WorkSteps<void> {
     const { block } = scope;
-    for (const { expression, alias } of group.by) {
+    yield* mapInSteps(group.by, ({ expression, alias }) => {
       const resolved = this.#resolver.expression(expression, scope);
       const slot = block.allocate();
       this.#keys.push({ expression: resolved, slot });
       const text = expressionKey(resolved);
       if (!this.#keySlots.has(text)) this.#keySlots.set(text, slot);
       this.#keyKinds.add(resolved.kind);
-      if (alias === undefined) continue;
+      if (alias === undefined) return;
       refuseDuplicate(this.#resolver.text, alias, this.scope, expression.at);
       this.scope.bindVariable(alias, resolved);
-    }
+    });
     if (group.as !== undefined) {
       const members = membersOf(scope).map((member) => ({ ...member, slot: -1 }));
       this.#rows = { slot: block.allocate(), members };
@@ -99,7 +105,7 @@ export class GroupResolution {
     };
   }
 
-  finish(terms: readonly ProjectionTerm[], order: readonly OrderTerm[]): RewrittenSelect {
+  *finish(terms: readonly ProjectionTerm[], order: readonly OrderTerm[]): WorkSteps<RewrittenSelect> {
     const isGrouped =
       this.#node.group !== undefined ||
       terms.some((term) => term.kind === 'term' && hasAggregate(term.expression)) ||
@@ -111,8 +117,8 @@ export class GroupResolution {
     const having = this.#having && rewrite(this.#having);
     if (isGrouped && terms.some((term) => term.kind === 'all')) throw sqlError(4210, 'self');
     const rewritten = {
-      terms: terms.map((term) => rewriteTerm(term, rewrite)),
-      order: order.map((term) => ({ ...term, expression: rewrite(term.expression) })),
+      terms: yield* mapInSteps(terms, (term) => rewriteTerm(term, rewrite)),
+      order: yield* mapInSteps(order, (term) => ({ ...term, expression: rewrite(term.expression) })),
     };
     if (!isGrouped) return { ...rewritten, group: undefined, windows: [...this.#windows.values()] };
     const group: LogicalGroup = {

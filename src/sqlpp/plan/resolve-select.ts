@@ -1,4 +1,5 @@
-// SELECT: resolves a query's clauses in the order in which names come into scope.
+// SELECT: resolves a query's clauses in the order in which names come into scope. In steps, since a clause may have many thousands of terms.
+import { mapInSteps, resultOf, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { aliasOf } from '../tree/alias.ts';
 import type {
@@ -30,15 +31,15 @@ import { refuseFirstHint, resolveFrom } from './resolve-from.ts';
 import { type NameResolver, near } from './resolving.ts';
 import { Scope, slotOf } from './scope.ts';
 
-export function resolveSelect(
+export function* resolveSelect(
   resolver: NameResolver,
   select: Select,
   outer: Scope | undefined,
-): LogicalSelect {
+): WorkSteps<LogicalSelect> {
   const block = new Block();
   const scope = new Scope(block, outer);
   const withTerms = select.with ? resolveWith(resolver, select.with, scope) : [];
-  const { body, order } = resolveBody(resolver, select.body, select.orderBy, scope.inner());
+  const { body, order } = yield* resolveBody(resolver, select.body, select.orderBy, scope.inner());
   return {
     block,
     with: withTerms,
@@ -88,13 +89,13 @@ function bigintAsText(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
-function resolveBody(
+function* resolveBody(
   resolver: NameResolver,
   body: SelectBody,
   orderBy: readonly SortTerm[],
   scope: Scope,
-): { body: LogicalBody; order: OrderTerm[] } {
-  if (body.kind === 'subselect') return resolveSubselect(resolver, body, orderBy, scope);
+): WorkSteps<{ body: LogicalBody; order: OrderTerm[] }> {
+  if (body.kind === 'subselect') return yield* resolveSubselect(resolver, body, orderBy, scope);
   const operation = resolveSetOperation(resolver, body, scope);
   const fields = new Map<string, number>();
   const inner = scope.inner();
@@ -103,7 +104,7 @@ function resolveBody(
     fields.set(name, slot);
     inner.bindVariable(name, slotOf(slot, { kind: 'identifier', name, ignoresCase: false, at: -1 }));
   }
-  return { body: { ...operation, fields }, order: resolveOrder(resolver, orderBy, inner) };
+  return { body: { ...operation, fields }, order: yield* resolveOrder(resolver, orderBy, inner) };
 }
 
 function resolveSetOperation(
@@ -151,25 +152,27 @@ function resultNames(body: SelectBody): string[] {
   return namesOf(body.projection).filter((name) => name !== '');
 }
 
-function resolveSubselect(
+function* resolveSubselect(
   resolver: NameResolver,
   node: Subselect,
   orderBy: readonly SortTerm[],
   outer: Scope,
-): { body: LogicalSubselect; order: OrderTerm[] } {
+): WorkSteps<{ body: LogicalSubselect; order: OrderTerm[] }> {
   checkAggregatePlaces(resolver.text, node, orderBy);
   checkAdvisorPlaces(node, orderBy);
+  yield;
   const scope = outer.inner();
   const sources: Source[] = [];
   if (node.from) refuseFirstHint(node.from);
   const from = node.from && resolveFrom(resolver, node.from, scope, sources);
-  const bindings = resolveLet(resolver, node.let, scope);
+  const bindings = yield* resolveLet(resolver, node.let, scope);
   const where = node.where && resolver.expression(node.where, scope);
   const members = membersOf(scope);
   const grouping = new GroupResolution(resolver, node, scope);
-  const terms = projectionTerms(resolver, node.projection, grouping.scope, members);
-  const order = resolveOrder(resolver, orderBy, aliasScope(terms, grouping.scope));
-  const rewritten = grouping.finish(terms, order);
+  yield* grouping.bind(scope);
+  const terms = yield* termsInSteps(resolver, node.projection, grouping.scope, members);
+  const order = yield* resolveOrder(resolver, orderBy, aliasScope(terms, grouping.scope));
+  const rewritten = yield* grouping.finish(terms, order);
   const projection: LogicalProjection = {
     isDistinct: node.projection.isDistinct,
     isRaw: node.projection.isRaw,
@@ -192,8 +195,12 @@ function resolveSubselect(
   return { body, order: rewritten.order };
 }
 
-function resolveLet(resolver: NameResolver, bindings: readonly Binding[], scope: Scope): SlotBinding[] {
-  return bindings.map(({ name, expression, at }) => {
+function resolveLet(
+  resolver: NameResolver,
+  bindings: readonly Binding[],
+  scope: Scope,
+): WorkSteps<SlotBinding[]> {
+  return mapInSteps(bindings, ({ name, expression, at }) => {
     const resolved = resolver.expression(expression, scope);
     refuseDuplicate(resolver.text, name, scope, at);
     const slot = scope.block.allocate();
@@ -208,9 +215,18 @@ export function projectionTerms(
   scope: Scope,
   members: readonly { name: string; expression: Expression }[],
 ): ProjectionTerm[] {
+  return resultOf(termsInSteps(resolver, projection, scope, members));
+}
+
+function termsInSteps(
+  resolver: NameResolver,
+  projection: Projection,
+  scope: Scope,
+  members: readonly { name: string; expression: Expression }[],
+): WorkSteps<ProjectionTerm[]> {
   const names = namesOf(projection);
   const seen = new Set<string>();
-  return projection.terms.map((term, at): ProjectionTerm => {
+  return mapInSteps(projection.terms, (term, at): ProjectionTerm => {
     if (term.kind === 'star') {
       if (term.of) return { kind: 'star', of: resolver.expression(term.of, scope) };
       return { kind: 'all', members: members.map((member) => ({ ...member, slot: -1 })) };
@@ -242,8 +258,12 @@ function aliasScope(terms: readonly ProjectionTerm[], scope: Scope): Scope {
   return inner;
 }
 
-function resolveOrder(resolver: NameResolver, terms: readonly SortTerm[], scope: Scope): OrderTerm[] {
-  return terms.map(({ expression, direction, nulls }) => ({
+function resolveOrder(
+  resolver: NameResolver,
+  terms: readonly SortTerm[],
+  scope: Scope,
+): WorkSteps<OrderTerm[]> {
+  return mapInSteps(terms, ({ expression, direction, nulls }) => ({
     expression: resolver.expression(expression, scope),
     isDescending: typeof direction === 'object' ? direction : direction === 'desc',
     nulls,

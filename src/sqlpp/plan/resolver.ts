@@ -1,4 +1,5 @@
 // Name resolution: from the syntax tree to queries over slots, with the checks that need no index.
+import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { type Keyspace, type KeyspaceName, keyspaceText, scopeKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { parseExpression } from '../text/parser.ts';
@@ -74,6 +75,10 @@ export class Resolver implements NameResolver {
   }
 
   select(select: Select, scope: Scope | undefined): LogicalSelect {
+    return resultOf(this.selectSteps(select, scope));
+  }
+
+  selectSteps(select: Select, scope: Scope | undefined): WorkSteps<LogicalSelect> {
     return resolveSelect(this, select, scope);
   }
 

@@ -145,7 +145,7 @@ async function* authorized(
 function* prepareSelect(tree: Select, text: string, context: PrepareContext): WorkSteps<PreparedStatement> {
   const resolver = resolverOf(text, context);
   const planning = planningOf(text, context);
-  const logical = resolver.select(tree, undefined);
+  const logical = yield* resolver.selectSteps(tree, undefined);
   yield;
   const plan = planSelect(planning, logical);
   yield;
