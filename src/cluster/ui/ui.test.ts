@@ -114,7 +114,7 @@ it('opens no session for wrong credentials or without any, and does not make the
   }
 });
 
-it('keeps 50 sessions of a user, and ends the oldest one of the same user for another', async () => {
+it('keeps 50 sessions of a user; one more ends the oldest session of the same user', async () => {
   const { request, console: administrators } = await aSession();
   const user = { password: 'password', roles: 'ro_admin' };
   await request('/settings/rbac/users/local/many', { method: 'PUT', form: user });

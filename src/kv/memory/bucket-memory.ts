@@ -1,6 +1,6 @@
-// Reads documents in the memory of a bucket from a thread other than the data thread, without a message to that one. Leaves a document to
-// the data thread, which the caller then asks, where that thread would do more than look the document up: expire it, fetch its value or
-// mark it as used. A sequence lock shows whether the data thread changed the memory meanwhile, and versions show whether tables and pages
+// Reads documents in the memory of a bucket from a thread other than the data thread, without a message to that one. Leaves a document out
+// where the data thread would do more than look it up: expire it, fetch its value or mark it as used. The caller then asks the data thread
+// for that document. A sequence lock shows whether the data thread changed the memory meanwhile, and versions show whether tables and pages
 // are still those that this thread knows.
 import { isBeingChanged, SequenceLock } from '#base/sequence-lock.ts';
 import {
@@ -175,8 +175,8 @@ export class BucketMemory {
   }
 
   /**
-   * As the data thread checks it: other nodes may be active instead of this one once its time is over. States change while the lock is held, so
-   * that `copy` does not use a time that was read of another state.
+   * Whether this node serves the vbucket, checked as in the data thread: once the time until which it serves is over, other nodes may be active.
+   * States and times change together while the lock is held, so that `copy` does not use a time that belongs to another state.
    */
   private isServed(vb: number): boolean {
     const { clockStartMs, servedUntilMs, states } = this.grant;

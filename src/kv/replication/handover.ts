@@ -68,8 +68,8 @@ export class Handover {
   }
 
   /**
-   * Whether the successor's disk has what the shard had when it was named, so that little is left to write while requests wait: it confirms
-   * the shard when its documents are on its disk.
+   * Whether the successor's disk has what the shard had when it was named, so that little is left to write while requests wait: the
+   * successor confirms the shard only when all documents of the shard are on its disk.
    */
   private isWritten(key: string): boolean {
     const { bucket, clock, vbs } = this.options;

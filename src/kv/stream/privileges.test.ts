@@ -54,7 +54,7 @@ const requests: readonly (readonly [value: object | undefined, user: string, sta
   [{ scope: 'c' }, 'empty', done],
 ];
 
-test('a filter requires the privilege in each collection that it names, a stream without a filter in the bucket', async (t) => {
+test('a filter requires the privilege in each collection that it names, and a stream without a filter requires it in the bucket', async (t) => {
   await using service = await startService(desired);
   t.plan(requests.length);
   for (const [value, user, status] of requests) {

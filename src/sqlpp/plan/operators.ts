@@ -57,7 +57,7 @@ export interface KeyScan {
   readonly source: Source;
   readonly keyspace: KeyspaceRef;
   readonly keys: Expression;
-  /** Changes of documents take each key once. */
+  /** Repeated keys are read once, as changes of documents require. */
   readonly isDistinct: boolean;
 }
 
