@@ -32,6 +32,23 @@ function querying(node: NodeProcess) {
   return { ask, rows, code };
 }
 
+test('arguments of EXECUTE FUNCTION are expressions and parameters', async () => {
+  await using node = await NodeProcess.start({ args });
+  const { rows, code } = querying(node);
+  await rows('CREATE FUNCTION twice(a) { a * 2 }');
+  await rows('CREATE FUNCTION joined(...) { CONCAT2("-", args) }');
+  await rows('INSERT INTO b VALUES ("k", {"n": 4})');
+  assert.deepEqual(await rows('EXECUTE FUNCTION twice($n)', { $n: '3' }), [6]);
+  assert.deepEqual(await rows('EXECUTE FUNCTION twice(?)', { args: '[4]' }), [8]);
+  assert.deepEqual(await rows('EXECUTE FUNCTION twice(twice(-1 + 2))'), [4]);
+  assert.deepEqual(await rows('EXECUTE FUNCTION joined(LOWER("A"), "b\\n")'), ['a-b\n']);
+  assert.deepEqual(await rows('EXECUTE FUNCTION twice((SELECT RAW t.n FROM b AS t USE KEYS "k")[0])'), [8]);
+  await rows('PREPARE q AS EXECUTE FUNCTION twice($1)');
+  assert.deepEqual(await rows('EXECUTE q', { args: '[5]' }), [10]);
+  assert.equal(await code('EXECUTE FUNCTION twice(other)'), 3080);
+  assert.equal(await code('EXECUTE FUNCTION nothing(1)'), 10101);
+});
+
 test('a function is called with its arguments, replaced, listed and dropped', async () => {
   await using node = await NodeProcess.start({ args });
   const { rows, code } = querying(node);

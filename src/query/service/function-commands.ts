@@ -36,11 +36,10 @@ export async function* executeFunction(
   command: ExecuteFunction,
   { choice, context }: CommandScope,
 ): AsyncIterable<readonly Value[]> {
-  const placeholders = command.arguments.map((_value, at) => `$${at + 1}`).join(', ');
-  const prepared = choice.prepareText(`SELECT RAW ${path(command.name)}(${placeholders})`);
+  if (!command.isKnown) throw sqlError(10101, shownName(command.name));
+  const prepared = choice.prepareText(`SELECT RAW ${path(command.name)}(${command.arguments.join(', ')})`);
   await context.authorize(prepared.privileges);
-  const positional = command.arguments;
-  yield* prepared.program.run(prepared, { ...context, positional, named: new Map() }).rows;
+  yield* prepared.program.run(prepared, context).rows;
 }
 
 const scopeOf = ({ bucket, scope }: FunctionName): FunctionScope =>

@@ -101,7 +101,7 @@ export const pairsNested: Implementation = ([value, sentOptions]) => {
     .map((pair) => {
       const object = newObject();
       object['name'] = pair.path;
-      object['val'] = pair.value;
+      object['val'] = pair.value ?? null;
       return object;
     });
 };

@@ -46,3 +46,12 @@ test('a fraction of a millisecond before 1970 belongs to the millisecond before'
     ['DATE_PART_MILLIS(-1.5, "millisecond")', '998'],
   ]);
 });
+
+test('MISSING in an array is a pair of OBJECT_PAIRS_NESTED with NULL', () => {
+  assertResults([
+    [
+      'OBJECT_PAIRS_NESTED({"a": missing, "b": [missing, 1]})',
+      '[{"name":"b[0]","val":null},{"name":"b[1]","val":1}]',
+    ],
+  ]);
+});

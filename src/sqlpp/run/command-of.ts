@@ -3,7 +3,7 @@ import { type KeyspaceName, scopeKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { freeName } from '../plan/free-names.ts';
 import type { Resolver } from '../plan/resolver.ts';
-import { staticValue } from '../text/static-value.ts';
+import { formatExpression } from '../text/format.ts';
 import type { CreateFunction, GrantRoles } from '../tree/definition.ts';
 import type { FunctionName as FunctionPath, KeyspacePath } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
@@ -83,11 +83,8 @@ export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedC
         command: {
           kind: 'EXECUTE_FUNCTION',
           name: functionName(resolver, tree.name),
-          arguments: tree.arguments.map((argument) => {
-            const value = staticValue(argument);
-            if (!value) throw sqlError(3100, 'EXECUTE FUNCTION takes constants and parameters only');
-            return value.value;
-          }),
+          isKnown: kindOfExisting(resolver, tree) !== undefined,
+          arguments: tree.arguments.map((argument) => formatExpression(argument)),
         },
         privileges: [
           functionPrivilege(resolver, tree, executeActions[kindOfExisting(resolver, tree) ?? 'inline']),

@@ -61,7 +61,13 @@ export type PlainCommand =
       readonly isLenient: boolean;
     }
   | { readonly kind: 'DROP_FUNCTION'; readonly name: FunctionName; readonly isLenient: boolean }
-  | { readonly kind: 'EXECUTE_FUNCTION'; readonly name: FunctionName; readonly arguments: readonly Value[] }
+  | {
+      readonly kind: 'EXECUTE_FUNCTION';
+      readonly name: FunctionName;
+      readonly isKnown: boolean;
+      /** Expressions as texts. */
+      readonly arguments: readonly string[];
+    }
   | { readonly kind: 'START_TRANSACTION'; readonly isolation?: string }
   | { readonly kind: 'COMMIT' }
   | { readonly kind: 'ROLLBACK'; readonly savepoint?: string }

@@ -53,29 +53,31 @@ const cumulativeDistribution: Compile = () => async (_run, partition, slot) => {
   });
 };
 
+/** NTILE, whose argument has the value of the partition's first row. */
 const tiles: Compile = (compiler, node) => {
   const count = compiler.code(node.arguments[0] as Expression);
   return async (run, partition, slot) => {
     const size = partition.rows.length;
-    const values: Value[] = [];
-    await run.each(partition.rows, (row, at) => {
-      values[at] = run.resolve(count.run(row as Row, run.evaluation));
+    let sent: Value;
+    await run.each(partition.rows.slice(0, 1), (row) => {
+      sent = run.resolve(count.run(row as Row, run.evaluation));
     });
+    const buckets = typeof sent === 'number' ? Math.trunc(sent) : null;
+    if (buckets !== null && !(buckets >= 1)) throw sqlError(5340, 'NTILE() needs a number of 1 or more');
     partition.rows.forEach((row, at) => {
-      const buckets = values[at];
-      if (typeof buckets !== 'number' || !Number.isInteger(buckets) || buckets <= 0) {
-        (row as Row)[slot] = null;
-        return;
-      }
-      const small = Math.floor(size / buckets);
-      const large = size % buckets;
-      const inLarge = large * (small + 1);
-      const tile =
-        at < inLarge ? Math.floor(at / (small + 1)) : large + Math.floor((at - inLarge) / Math.max(1, small));
-      (row as Row)[slot] = tile + 1;
+      (row as Row)[slot] = buckets && tileOf(at, size, buckets);
     });
   };
 };
+
+function tileOf(at: number, size: number, buckets: number): number {
+  const small = Math.floor(size / buckets);
+  const large = size % buckets;
+  const inLarge = large * (small + 1);
+  const tile =
+    at < inLarge ? Math.floor(at / (small + 1)) : large + Math.floor((at - inLarge) / Math.max(1, small));
+  return tile + 1;
+}
 
 /** LAG and LEAD. */
 function neighbours(direction: 1 | -1): Compile {
@@ -90,10 +92,10 @@ function neighbours(direction: 1 | -1): Compile {
       });
       await run.each(partition.rows, (row, at) => {
         const steps = offset ? run.resolve(offset.run(row as Row, run.evaluation)) : 1;
-        if (typeof steps !== 'number' || !Number.isInteger(steps) || steps < 0)
+        if (typeof steps !== 'number' || !Number.isInteger(steps) || steps < 1)
           throw sqlError(
             5340,
-            `${node.name.toUpperCase()}() needs a whole number of 0 or more as its second argument`,
+            `${node.name.toUpperCase()}() needs a whole number of 1 or more as its second argument`,
           );
         const index = skipsNull ? indexSkippingNulls(values, at, steps, direction) : at + direction * steps;
         const isInside = index >= 0 && index < values.length;
@@ -132,14 +134,13 @@ function valueInFrame(which: 'first' | 'last' | 'nth'): Compile {
       });
       const frameAt = await frame.prepare(run, partition);
       for (const [at, row] of partition.rows.entries()) {
-        const found = nthInFrame(
+        (row as Row)[slot] = nthInFrame(
           values,
           frameAt(at),
           wanted[at] as number,
           isFromLast,
           node.nulls === 'ignore',
         );
-        (row as Row)[slot] = found === undefined ? null : found;
       }
       await run.yieldIfDue();
     };
@@ -155,6 +156,7 @@ function positionOf(value: Value, node: Aggregate): number {
   return value;
 }
 
+/** NULL if the frame has fewer rows; MISSING if the row has no value. */
 function nthInFrame(
   values: readonly Value[],
   frame: Frame,
@@ -169,7 +171,7 @@ function nthInFrame(
     if (frame.isExcluded(at) || (skipsNull && (value === null || value === undefined))) continue;
     if (--remaining === 0) return value;
   }
-  return undefined;
+  return null;
 }
 
 interface Inputs {
