@@ -127,7 +127,7 @@ export const query: readonly RoleDefinition[] = [
   ),
   cluster(
     'query_system_catalog',
-    ['Query System Catalog', 'Queries the system catalogue, but no data.'],
+    ['Query System Catalog', 'Queries the system catalog, but no data.'],
     [
       ['bucket[.].n1ql.index', 'list'],
       ['bucket[.].settings', 'read'],

@@ -74,7 +74,7 @@ describe('a node that is asked to join', () => {
     assert.match((await answerTo(ownVersion - 2))[0], /only adjacent versions can form a cluster/);
   });
 
-  it('refuses with its configuration on NATS servers of its own', async () => {
+  it('refuses to join while its own configuration is on NATS servers', async () => {
     const engineProblem = 'It is on NATS.';
     const { request } = await aManager({ provisioned: false, membership: aMembership({ engineProblem }) });
     const refused = await request('/engageCluster2', { method: 'POST', json: engage, as: null });

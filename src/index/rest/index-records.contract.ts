@@ -18,7 +18,7 @@ export interface ShownNode {
 /** The index on one node; each builds it independently. */
 export interface ShownCopy extends Pick<IndexReport, 'state' | 'progress'> {
   readonly address: string;
-  /** Absent: not told by a node of an earlier version. */
+  /** Absent: the node is of an earlier version, which does not report it. */
   readonly lastScanMs?: number;
 }
 

@@ -108,7 +108,7 @@ function asText(
   return lines.join('\n');
 }
 
-/** What the backup itself has, without those that it continues. */
+/** What the backup itself has, without the backups that it continues. */
 function capturedCounts({ vbuckets }: BackupResult['manifest']['buckets'][number]): {
   documents: number;
   deletions: number;

@@ -34,7 +34,7 @@ export class Staging {
   private readonly options: StagingOptions;
   /** The staged documents in the data service, to commit or to roll back. */
   readonly staged: StagedDocument[] = [];
-  /** Documents that may be staged: by a client library, to be staged again here, or without a reply to the request. */
+  /** Documents that may be staged already: a client library staged them, and `stage` does so again, or a request to stage them did not succeed. */
   private readonly unconfirmed = new Set<StagedChange>();
 
   constructor(options: StagingOptions) {

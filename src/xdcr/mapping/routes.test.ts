@@ -31,7 +31,7 @@ const targetsOf = (routes: CollectionRoutes): Record<string, number[]> =>
     ]),
   );
 
-test('without rules each collection has the one of the same name, and those of the system scope have none', () => {
+test('implicit mapping maps each collection to the one of the same name, and none of the system scope', () => {
   assert.deepEqual(targetsOf(routesOf('implicit', { s: 'u' })), {
     '_default._default': [0],
     's.a': [80],
