@@ -11,7 +11,7 @@ export class OtherAttempts {
   private readonly data: TransactionData;
   private readonly cleanUp: CleanUp;
   private readonly limits: DataLimits;
-  /** Records, read once for all documents of a batch. */
+  /** Records by attempt, read once for all documents of one attempt: another attempt of the same record may have begun since. */
   private readonly read = new Map<
     string,
     Promise<{ record: AttemptRecord; found: RecordedAttempts } | null>
@@ -45,10 +45,10 @@ export class OtherAttempts {
       : { record: record.record, entry, nowMs: record.found.nowMs };
   }
 
-  private recordOf({ atr }: TxnAttribute) {
+  private recordOf({ atr, id: attempt }: TxnAttribute) {
     const { id, bkt, scp = '_default', coll = '_default' } = atr ?? {};
     if (id === undefined || bkt === undefined) return Promise.resolve(null);
-    const name = JSON.stringify([bkt, scp, coll, id]);
+    const name = JSON.stringify([bkt, scp, coll, id, attempt?.atmpt]);
     const reading = this.read.get(name) ?? this.readRecord(bkt, scp, coll, id);
     this.read.set(name, reading);
     return reading;
