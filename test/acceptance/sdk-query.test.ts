@@ -208,10 +208,12 @@ describe('the SDK’s queries', () => {
   });
 
   it('check the roles of users, and name the missing one', async () => {
+    await cluster.users().upsertGroup({ name: 'readers', roles: ['data_reader[b]'] });
     await cluster.users().upsertUser({
       username: 'reader',
       password: 'password',
       roles: ['query_select[b]'],
+      groups: ['readers'],
     });
     const other = await connect(`couchbase://${node.ready.node.kv}`, {
       username: 'reader',
@@ -234,6 +236,7 @@ describe('the SDK’s queries', () => {
       await eventually(() => other.query('DELETE FROM b USE KEYS "none"'));
       await query('REVOKE query_delete ON b FROM reader');
       await eventually(() => assert.rejects(other.query('DELETE FROM b USE KEYS "none"')));
+      assert.deepEqual((await cluster.users().getUser('reader')).groups, ['readers']);
     } finally {
       await other.close();
     }

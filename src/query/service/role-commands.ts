@@ -14,6 +14,13 @@ interface ShownRole {
   origins?: { type: string }[];
 }
 
+interface ShownHolder {
+  roles?: ShownRole[];
+  name?: string;
+  /** The groups that a user is in: a change without them would take the user out of them. */
+  groups?: readonly string[];
+}
+
 export async function changeRoles(command: RoleCommand, scope: CommandScope): Promise<void> {
   const changed = command.roles.flatMap((role) =>
     command.targets.length === 0 ? [role] : command.targets.map((target) => `${role}[${targetText(target)}]`),
@@ -52,13 +59,13 @@ async function changeOne(
   if (found.status === 404) throw sqlError(5210, holder);
   if (found.status !== 200)
     throw sqlError(5270, `The roles of ${holder} cannot be read: ${found.body.trim()}`);
-  const { roles = [], name = '' } = JSON.parse(found.body) as { roles?: ShownRole[]; name?: string };
+  const { roles = [], name = '', groups = [] } = JSON.parse(found.body) as ShownHolder;
   const present = roles.filter(isOwn).map(roleText);
   const wanted =
     kind === 'GRANT_ROLE'
       ? [...new Set([...present, ...changed])]
       : present.filter((role) => !changed.includes(role));
-  const fields = { roles: wanted.join(','), name };
+  const fields = { roles: wanted.join(','), name, ...(groups.length > 0 && { groups: groups.join(',') }) };
   const answer = await rest.request(credential, 'PUT', path, fields);
   if (answer.status >= 300)
     throw sqlError(5270, `The roles of ${holder} cannot be changed: ${answer.body.trim()}`);
