@@ -173,7 +173,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
     doc: 'Number of the statement in its transaction.',
   },
   txtimeout: {
-    read: (request, sent) => void (request.transaction.timeoutMs = durationOf(sent)),
+    read: (request, sent) => void (request.transaction.timeoutMs = Math.max(0, durationOf(sent))),
     doc: 'Timeout of the transaction.',
   },
   txdata: {
@@ -186,7 +186,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
     doc: 'Collection for the records of transactions.',
   },
   kvtimeout: {
-    read: (request, sent) => void (request.transaction.kvTimeoutMs = durationOf(sent)),
+    read: (request, sent) => void (request.transaction.kvTimeoutMs = Math.max(0, durationOf(sent))),
     doc: 'Timeout of an access to a document.',
   },
   numatrs: hint(wholeOf, 'Number of records of transactions'),

@@ -114,6 +114,12 @@ test('every other parameter is parsed by its type', () => {
   );
 });
 
+test('negative timeouts count as absent', () => {
+  const timeouts = { timeout: '-1s', scan_wait: '-1s', txtimeout: '-1s', kvtimeout: '-1s' };
+  const { timeoutMs, scanWaitMs, transaction } = readParameters(json({ statement: 's', ...timeouts }));
+  assert.deepEqual([timeoutMs, scanWaitMs, transaction.timeoutMs, transaction.kvTimeoutMs], [0, 0, 0, 0]);
+});
+
 test('each refusal names the wrong parameter', () => {
   const deep = [2_001, 200_000].map((levels) => '['.repeat(levels) + ']'.repeat(levels));
   const of = (fields: object) => refusal(json({ statement: 's', ...fields }));

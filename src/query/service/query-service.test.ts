@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import { eventually } from '../../../test/support/node-process.ts';
-import { aQueryService, originOf, TestSink } from '../../../test/support/query-service.ts';
+import { aQueryService, originOf } from '../../../test/support/query-service.ts';
 import { answerAdmin } from '../admin/admin.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -137,23 +137,6 @@ test('a request is cancelled by its id, and when its client disconnects', async 
   await disconnected.done;
   assert.equal(disconnected.sink.isEnded, false);
   assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
-});
-
-test('a statement computes no rows while the client does not read', async () => {
-  const { ask, service } = aQueryService();
-  const sink = new TestSink();
-  sink.takes = 1;
-  const { done } = ask({ statement: 'ROWS 100000' }, { sink });
-  await eventually(() => assert.ok(sink.text.length > 0));
-  await turn();
-  await turn();
-  const before = service.active.all()[0]?.rows.count ?? 0;
-  await turn();
-  assert.equal(service.active.all()[0]?.rows.count, before);
-  assert.ok(before < 20_000, `${before} rows`);
-  sink.takeMore();
-  await done;
-  assert.equal(sink.answer.results?.length, 100_000);
 });
 
 test('the service runs a limited number of requests, queues the next, and refuses more with a retryable error', async () => {

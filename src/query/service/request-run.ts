@@ -1,5 +1,6 @@
 // One request from its arrival to the end of its answer: its limits, its place in the service, its transaction and its statement.
 import type { Timer } from '#ports/clock.ts';
+import { untilAborted } from '#ports/within.ts';
 import { type SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Datastore, ExecuteContext, Execution } from '#sqlpp/run/engine.ts';
 import { checkPrivileges } from '../access/privileges.ts';
@@ -333,7 +334,7 @@ export class RequestRun {
         for (const row of batch) writer.row(engine.textOf(row));
         active.rows.count = writer.rows;
         active.rows.bytes = writer.bytes;
-        if (!writer.isReady) await writer.ready();
+        if (!writer.isReady) await untilAborted(signal, writer.ready());
         signal.throwIfAborted();
       }
       if (transaction?.transaction) {
