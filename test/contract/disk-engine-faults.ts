@@ -26,7 +26,7 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     await engine.stop();
   });
 
-  it('tells who closed a file only after a clean stop, and once', async (disk) => {
+  it('names the process that closed a file at the next open, and only if it stopped cleanly', async (disk) => {
     const files = aBucket(disk);
     const closedBy = async (end: 'clean' | 'unclean' | 'kill'): Promise<(string | null)[]> => {
       const engine = disk.engine();

@@ -103,8 +103,8 @@ async function checkInside(root: string, path: string): Promise<void> {
   let existing = path;
   while (!(await exists(existing))) existing = dirname(existing);
   const real = await realpath(existing);
-  const isRootOfNew = real === realRoot && existing !== path;
-  if (!isRootOfNew && !isBelow(real, realRoot))
+  const isNewInRoot = real === realRoot && existing !== path;
+  if (!isNewInRoot && !isBelow(real, realRoot))
     throw new LocationError(`${path} leads to ${real}, which is not below ${root}`);
 }
 

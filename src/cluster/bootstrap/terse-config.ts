@@ -94,7 +94,7 @@ export function nodeServices(view: ClusterView): Record<string, unknown> {
 
 /**
  * The nodes that serve a bucket: the active ones of the data service, and any that its map still names. Those that are about to leave come
- * last, so that the others keep their positions then: SDKs take a new map before they renumber their connections, and cancel the requests
+ * last, so that the others keep their positions when these have left: SDKs take a new map before they renumber their connections, and cancel the requests
  * that they send to a node that is gone.
  */
 export function bucketServers(view: ClusterView, bucket: StoredBucket): readonly NodeState[] {

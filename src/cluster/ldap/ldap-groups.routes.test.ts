@@ -65,30 +65,30 @@ describe('users of groups of the LDAP server', () => {
     assert.deepEqual(await whoami('jane:jane-secret'), [401]);
     await request(`${groups}/dba`, { method: 'PUT', form: { ...other, ldap_group_ref: dba } });
     assert.equal(await may(), true);
-    const groupCount = async () =>
+    const statusOnBehalf = async () =>
       (await request('/pools/default/tasks', { as: null, headers: onBehalfOf })).status;
     const header = Buffer.from('jane:external').toString('base64');
     const onBehalfOf = {
       authorization: `Basic ${Buffer.from('Administrator:password').toString('base64')}`,
       'cb-on-behalf-of': header,
     };
-    assert.equal(await groupCount(), 200);
+    assert.equal(await statusOnBehalf(), 200);
     directory.memberOf = {};
     await nextInterval();
-    assert.equal(await groupCount(), 401);
+    assert.equal(await statusOnBehalf(), 401);
     directory.memberOf = { jane: [dba] };
     await whoami('jane:jane-secret');
-    assert.equal(await groupCount(), 200);
+    assert.equal(await statusOnBehalf(), 200);
     directory.memberOf = null;
     await nextInterval();
-    assert.equal(await groupCount(), 200);
+    assert.equal(await statusOnBehalf(), 200);
     await nextInterval();
-    assert.equal(await groupCount(), 401);
+    assert.equal(await statusOnBehalf(), 401);
     directory.memberOf = { jane: [dba] };
     await whoami('jane:jane-secret');
-    assert.equal(await groupCount(), 200);
+    assert.equal(await statusOnBehalf(), 200);
     assert.equal((await request('/settings/invalidateLDAPCache', { method: 'POST' })).status, 200);
-    assert.equal(await groupCount(), 401);
+    assert.equal(await statusOnBehalf(), 401);
   });
 
   it('are given roles by administrators of external users only, by a valid name', async () => {

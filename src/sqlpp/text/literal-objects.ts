@@ -4,7 +4,7 @@ import { isSameNumber, readAsJson } from './literal-json.ts';
 
 /** In shorter statements objects are nodes. */
 const textFrom = 32 << 10;
-/** After this many objects that are no JSON the others are not tried: a failure takes several times as long as their tokens. */
+/** After this many objects that are no JSON, no more are tried: a failure takes several times as long as to scan the tokens of the object. */
 const failuresMax = 32;
 const depthMax = 100;
 
