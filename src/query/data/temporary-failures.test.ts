@@ -117,6 +117,26 @@ test('after a bucket has refused all writes for five seconds, further ones fail 
   assert.ok((await sentFor(() => Status.outOfMemory))[0] > 10, 'nobody asked for more than five seconds');
 });
 
+test('the writes of a statement that were made before the others were refused end no refusal again', async () => {
+  const clock = new ManualClock();
+  const refusals = new BucketRefusals();
+  const startedMs = clock.monotonicMs();
+  const statuses: number[][] = [[Status.success, Status.outOfMemory]];
+  const writing = retryWrites(
+    { clock, signal },
+    [aWrite('a'), aWrite('b')],
+    async (some, replies) => {
+      const next = statuses.shift() ?? some.map(() => Status.outOfMemory);
+      replies.push(...next.map(reply));
+    },
+    { refusals },
+  );
+  await advanceUntilDone(clock, writing);
+  const tookMs = clock.monotonicMs() - startedMs;
+  assert.ok(tookMs > 4_000 && tookMs <= 5_000, `${tookMs} ms`);
+  assert.ok(refusals.untilMs(clock.monotonicMs()) <= startedMs + 5_100);
+});
+
 test('nothing is sent again after an abort', async () => {
   const aborting = new AbortController();
   const clock = new ManualClock();

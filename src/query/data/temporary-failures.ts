@@ -51,10 +51,12 @@ export async function retryWrites<T extends Write>(
 ): Promise<StoreReply[]> {
   const endMs = clock.monotonicMs() + limitMs;
   await send(writes, replies);
+  let latest = replies;
   for (let delayMs: number = pauseMs.first; ; ) {
     const all = replies as StoreReply[];
     const refused = all.some(({ status }) => isTransient(status)) ? refusedOf(writes, all) : [];
-    if (refused.length < all.length) refusals?.end();
+    // Replies to earlier sends say nothing about the bucket now.
+    if (latest.some((reply) => reply && !isTransient(reply.status))) refusals?.end();
     if (refused.length === 0) return all;
     const isBehind = all.some(isBehindWrite);
     const nowMs = clock.monotonicMs();
@@ -66,6 +68,7 @@ export async function retryWrites<T extends Write>(
     await clock.sleep(delayMs, signal);
     delayMs = Math.min(2 * delayMs, mostMs);
     const again: PartialReplies = [];
+    latest = again;
     try {
       await send(
         refused.map((at) => writes[at] as T),
