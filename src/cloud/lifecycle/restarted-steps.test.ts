@@ -181,7 +181,7 @@ test('buckets get the memory of the smallest node with data, and more once it ha
   assert.equal(fixture.simulated.memoryQuota, 2048);
 });
 
-test('gives the users that a cluster has the query roles when it gets the query service', async (t) => {
+test('when a cluster gets the query service, its users get the query roles', async (t) => {
   const fixture = await Fixture.create(t);
   await fixture.create(server(1));
   const user = { cluster_id: 'c', user_id: 'u', created_at: 0 };
@@ -198,7 +198,7 @@ test('gives the users that a cluster has the query roles when it gets the query 
   );
 });
 
-test('refuses a change by which the first node would leave, and names its own instance', async (t) => {
+test('refuses a change by which the first node would leave, and names the instance of that node', async (t) => {
   const fixture = await Fixture.create(t);
   await fixture.create(server(1), server(1, ['data'], 'm5.8xlarge'));
   assert.equal(await fixture.scale(server(1, ['data'], 'm5.8xlarge'), server(1)), false);

@@ -131,7 +131,7 @@ export class Identities implements IdentitySource, ChangeNotifier {
     return [...byText.values()];
   }
 
-  /** All accounts of the data port. Ids of scopes and collections come from the manifests it will run, by bucket name. */
+  /** All accounts of the data port. `manifests`: those that the data service will run, by bucket name; they have the ids of scopes and collections. */
   specs(manifests: ReadonlyMap<string, Pick<BucketTarget, 'scopes'>>): UserSpec[] {
     const { administrator, users, external = [] } = this.#store.state;
     const target = (name: string) => {

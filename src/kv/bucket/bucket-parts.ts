@@ -47,7 +47,7 @@ export interface BucketOptions {
   shards?: readonly ShardSpec[] | undefined;
   /** Native buckets only. */
   storage?: Storage;
-  /** Called with open files before their documents are loaded, with the boots of the process that closed them cleanly; empty if no process did. */
+  /** Called with open files before their documents are loaded, with the boots of the processes that closed them cleanly; empty if none did. */
   filesOpened?: ((stoppedBoots: readonly string[]) => void) | undefined;
   vbucketCount?: number;
   /** Shared by all buckets of a thread; the host sets it before it passes input on. */

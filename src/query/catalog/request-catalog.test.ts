@@ -139,7 +139,7 @@ test('requests, prepared statements and the like of all nodes are shown and remo
   assert.deepEqual(removed, [['prepareds', '[::1]:8091', ['p', 'q']]]);
 });
 
-test('a statement asks the other nodes once, and does not wait for one that hangs after its own end', async () => {
+test('a statement asks the other nodes once, and when it ends it waits no longer for one that hangs', async () => {
   const { service } = aQueryService();
   const hangs = new Promise<never>(() => {});
   const asked: string[] = [];

@@ -37,7 +37,7 @@ export class BatchEncoder {
     return vbs.some((vb) => this.options.cutter.hasChanges(vb));
   }
 
-  /** The bytes of all dirty items of the file, and of those that the next flush writes, since it leaves none of them to a later one. */
+  /** `bytes`: those of all dirty items of the file; `due`: of the items that the next flush writes, while it leaves the others to a later one. */
   dirty(file: FileState): Pick<DirtyBytes, 'bytes' | 'due'> {
     let [bytes, due] = [0, 0];
     for (const vb of file.vbs) {
