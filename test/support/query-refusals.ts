@@ -115,6 +115,7 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   5075: 'UPSERT INTO shop (KEY k, VALUE v) SELECT "new" AS k',
   5078: 'UPSERT INTO shop VALUES (1, {})',
   5079: 'UPSERT INTO shop VALUES ("new", {}, 1)',
+  5100: 'UPDATE shop USE KEYS "k" UNSET shop',
   5190: {
     statement: 'SELECT 1 FROM shop x JOIN shop.s.c y ON x.a = y.a',
     parameters: { scan_consistency: 'at_plus', scan_vector: { '1': [1, '2'] } },

@@ -86,6 +86,7 @@ export const texts = {
   5075: 'No UPSERT value for {}',
   5078: 'Cannot UPSERT non-string key {} of type {}.',
   5079: 'Cannot UPSERT non-OBJECT options {} of type {}.',
+  5100: 'UPDATE alias {} not found in item.',
   5190: 'The scan_vector parameter should not be used for queries accessing more than one keyspace. Use scan_vectors instead. Keyspaces: {}',
   5210: 'Unable to find user {}.',
   5270: '{}',

@@ -1,4 +1,6 @@
 // SET and UNSET: change a copy of the document. Expressions read the original document.
+import { sqlError } from '../errors/sql-error.ts';
+import type { Source } from '../plan/block.ts';
 import type {
   DocumentChanges,
   ForPlan,
@@ -13,8 +15,6 @@ import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
-
-type Mutable = Record<string, Value> | Value[];
 
 /** The new document, and the assigned metadata. */
 export interface AssignedDocument {
@@ -38,7 +38,11 @@ export type Assign = (run: Run, row: Row, slot: number) => AssignedDocument;
 
 type Change = (run: Run, row: Row, copy: Row) => void;
 
-export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges, metaSlot: number): Assign {
+export function compileChanges(
+  compiler: BlockCompiler,
+  changes: DocumentChanges,
+  { alias, metaSlot }: Source,
+): Assign {
   const steps: Change[] = [
     ...changes.set.map((term) => compileSet(compiler, term)),
     ...changes.unset.map((term) => compileUnset(compiler, term)),
@@ -47,15 +51,18 @@ export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges
     const copy = row.slice();
     const meta = newObject();
     copy[slot] = mutableCopy(run.resolve(row[slot]));
-    copy[metaSlot] = meta;
+    copy[metaSlot as number] = meta;
     for (const change of steps) change(run, row, copy);
+    if (copy[slot] === undefined) throw sqlError(5100, alias);
     return { document: copy[slot], meta };
   };
 }
 
 function compileSet(compiler: BlockCompiler, term: SetPlan): Change {
   const value = compiler.code(term.value);
-  const write = term.isMeta ? compileMetaPath(compiler, term.path) : compilePath(compiler, term.path);
+  const write = term.isMeta
+    ? compileMetaPath(compiler, term.path)
+    : compilePath(compiler, term.path, setMember);
   const set = (run: Run, row: Row, copy: Row): void => {
     const next = run.resolve(value.run(row, run.evaluation));
     write(run, row, copy, mutableCopy(next));
@@ -64,7 +71,9 @@ function compileSet(compiler: BlockCompiler, term: SetPlan): Change {
 }
 
 function compileUnset(compiler: BlockCompiler, term: UnsetPlan): Change {
-  const write = term.isMeta ? compileMetaPath(compiler, term.path) : compilePath(compiler, term.path);
+  const write = term.isMeta
+    ? compileMetaPath(compiler, term.path)
+    : compilePath(compiler, term.path, unsetMember);
   const unset = (run: Run, row: Row, copy: Row): void => write(run, row, copy, undefined);
   return term.for ? compileFor(compiler, term.for, unset) : unset;
 }
@@ -125,17 +134,28 @@ function pairsOf(value: Value, isDeep: boolean): [Value, Value][] {
 
 type Write = (run: Run, row: Row, copy: Row, value: Value) => void;
 
-function compilePath(compiler: BlockCompiler, path: PathPlan): Write {
+interface Step {
+  readonly kind: PathStep['kind'];
+  readonly value: Value;
+}
+
+type Assignment = (target: Value, step: Step, value: Value) => void;
+
+function compilePath(compiler: BlockCompiler, path: PathPlan, assign: Assignment): Write {
   const steps = path.steps.map((step) => ({ kind: step.kind, code: compiler.code(stepCode(step)) }));
   return (run, row, copy, value) => {
+    const stepOf = ({ kind, code }: (typeof steps)[number]): Step => ({
+      kind,
+      value: run.resolve(code.run(row, run.evaluation)),
+    });
     const last = steps.at(-1);
     if (!last) {
       copy[path.rootSlot] = value;
       return;
     }
     let at: Value = copy[path.rootSlot];
-    for (const step of steps.slice(0, -1)) at = memberAt(at, run.resolve(step.code.run(row, run.evaluation)));
-    assign(at, run.resolve(last.code.run(row, run.evaluation)), value);
+    for (const step of steps.slice(0, -1)) at = memberAt(at, stepOf(step));
+    assign(at, stepOf(last), value);
   };
 }
 
@@ -151,26 +171,37 @@ function stepCode(step: PathStep): Expression {
   return step.kind === 'name' ? step.name : step.index;
 }
 
-function memberAt(value: Value, step: Value): Value {
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (Array.isArray(value)) return typeof step === 'number' ? (value as Value[]).at(step) : undefined;
-  return typeof step === 'string' ? (value as ValueObject)[step] : undefined;
+function memberAt(target: Value, { kind, value }: Step): Value {
+  if (typeof target !== 'object' || target === null) return undefined;
+  if (Array.isArray(target))
+    return kind === 'index' && typeof value === 'number' ? (target as Value[]).at(value) : undefined;
+  return kind === 'name' && typeof value === 'string' ? (target as ValueObject)[value] : undefined;
 }
 
-/** Sets only members of objects and existing positions of arrays; other paths have no effect. */
-function assign(target: Value, step: Value, value: Value): void {
-  if (typeof target !== 'object' || target === null) return;
-  const mutable = target as Mutable;
-  if (Array.isArray(mutable)) {
-    if (typeof step !== 'number' || !Number.isInteger(step)) return;
-    const at = step < 0 ? mutable.length + step : step;
-    if (at < 0 || at >= mutable.length) return;
-    mutable[at] = value === undefined ? null : value;
-    return;
-  }
-  if (typeof step !== 'string') return;
-  if (value === undefined) delete mutable[step];
-  else mutable[step] = value;
+/** More elements than a document can have. */
+const positionMax = 5_000_000;
+
+/** Sets a member of an object, or an element: positions between the end of the array and a later one become NULL. Other paths have no effect. */
+function setMember(target: Value, step: Step, value: Value): void {
+  if (!Array.isArray(target)) return setName(target, step, value);
+  const { kind, value: at } = step;
+  if (kind !== 'index' || typeof at !== 'number' || !Number.isInteger(at) || at < 0) return;
+  if (at > positionMax) throw sqlError(5035, 'the position in SET');
+  const items = target as Value[];
+  while (items.length < at) items.push(null);
+  items[at] = value ?? null;
+}
+
+/** Removes a member of an object. An element has no name that could be removed: the array stays. */
+function unsetMember(target: Value, step: Step): void {
+  if (!Array.isArray(target)) setName(target, step, undefined);
+}
+
+function setName(target: Value, { kind, value: name }: Step, value: Value): void {
+  if (typeof target !== 'object' || target === null || kind !== 'name' || typeof name !== 'string') return;
+  const members = target as Record<string, Value>;
+  if (value === undefined) delete members[name];
+  else members[name] = value;
 }
 
 function mutableCopy(value: Value): Value {

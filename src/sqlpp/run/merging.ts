@@ -96,7 +96,7 @@ type Actions = (run: Run, row: Row, state: MergeState) => RowWrite[];
 
 function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | undefined): Actions {
   const { source: target } = plan;
-  const assign = plan.update && compileChanges(compiler, plan.update.changes, target.metaSlot as number);
+  const assign = plan.update && compileChanges(compiler, plan.update.changes, target);
   const updateIf = plan.update?.where && compiler.code(plan.update.where);
   const deleteIf = plan.delete?.where && compiler.code(plan.delete.where);
   const insertIf = plan.insert?.where && compiler.code(plan.insert.where);

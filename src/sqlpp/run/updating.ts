@@ -15,7 +15,7 @@ export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): 
   const { source } = plan;
   compiler.needWholeDocument(source.slot);
   const writer = new Writer(compiler, source, plan.target.keyspace as Keyspace, plan.returning);
-  const assign = compileChanges(compiler, plan.changes, source.metaSlot as number);
+  const assign = compileChanges(compiler, plan.changes, source);
   return writer.statement(plan, async function* updates(run) {
     const changed = new Set<string>();
     for await (const rows of found(run, emptyRow(plan.block.size))) {

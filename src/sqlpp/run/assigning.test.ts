@@ -1,0 +1,42 @@
+// What SET and UNSET change in a document.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { query } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+
+async function changed(document: unknown, changes: string): Promise<unknown> {
+  const datastore = new MemoryDatastore();
+  datastore.put(datastore.add('t'), 'k', document);
+  await query(datastore, `UPDATE t USE KEYS "k" ${changes}`);
+  return (await query(datastore, 'SELECT RAW t FROM t USE KEYS "k"'))[0];
+}
+
+test('SET of a position behind the end of an array fills the positions between with NULL', async () => {
+  assert.deepEqual(await changed({ a: [1] }, 'SET a[3] = 4'), { a: [1, null, null, 4] });
+  assert.deepEqual(await changed({ a: [1] }, 'SET a[1] = 2, a[2] = MISSING'), { a: [1, 2, null] });
+  await assert.rejects(changed({ a: [1] }, 'SET a[1e12] = 4'), /5035|Out of range/);
+});
+
+test('elements are set by position, members by name, others are left alone', async () => {
+  const document = { a: [1, 2], o: { k: 1 } };
+  for (const change of [
+    'SET a[-1] = 5',
+    'SET a["0"] = 5',
+    'SET a.["0"] = 5',
+    'SET o["k"] = 5',
+    'SET a[0.5] = 5',
+  ])
+    assert.deepEqual(await changed(document, change), document, change);
+  for (const change of ['UNSET a[0]', 'UNSET a[-1]', 'UNSET a[9]', 'UNSET o["k"]'])
+    assert.deepEqual(await changed(document, change), document, change);
+  assert.deepEqual(await changed(document, 'SET o.["k"] = 5, a[0] = MISSING'), { a: [null, 2], o: { k: 5 } });
+});
+
+test('an UPDATE that would remove the whole document is refused', async () => {
+  for (const change of ['UNSET t', 'SET t = MISSING'])
+    await assert.rejects(changed({ a: 1 }, change), {
+      code: 5100,
+      message: 'UPDATE alias t not found in item.',
+    });
+  assert.deepEqual(await changed({ a: 1 }, 'SET t = MISSING, t = {"b": 2}'), { b: 2 });
+});
