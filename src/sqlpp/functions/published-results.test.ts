@@ -55,3 +55,14 @@ test('MISSING in an array is a pair of OBJECT_PAIRS_NESTED with NULL', () => {
     ],
   ]);
 });
+
+test('NULL in a member makes the comparison of objects NULL, as in an element of arrays', () => {
+  assertResults([
+    ['{"a": NULL} < {"a": 1}', 'null'],
+    ['{"a": NULL, "b": 1} < {"a": 1, "b": 0}', 'null'],
+    ['[1, {"a": NULL}] > [1, {"a": 2}]', 'null'],
+    ['{"a": 1, "b": NULL} < {"a": 2, "b": 1}', 'true'],
+    ['{"a": NULL} < {"a": 1, "b": 1}', 'true'],
+    ['{"a": 1, "b": 9} < {"a": 1, "c": 2}', 'true'],
+  ]);
+});

@@ -183,7 +183,10 @@ const positionMax = 5_000_000;
 
 /** Sets a member of an object, or an element: positions between the end of the array and a later one become NULL. Other paths have no effect. */
 function setMember(target: Value, step: Step, value: Value): void {
-  if (!Array.isArray(target)) return setName(target, step, value);
+  if (!Array.isArray(target)) {
+    setName(target, step, value);
+    return;
+  }
   const { kind, value: at } = step;
   if (kind !== 'index' || typeof at !== 'number' || !Number.isInteger(at) || at < 0) return;
   if (at > positionMax) throw sqlError(5035, 'the position in SET');

@@ -1,6 +1,6 @@
 // Comparison operators with three-valued logic. A MISSING operand gives MISSING, else a NULL one NULL. Values of different types are unequal and
 // sort by type.
-import { collate, compareNumbers, compareStrings } from './collation.ts';
+import { collate, compareNumbers, compareStrings, memberNames } from './collation.ts';
 import { resolve } from './json-parse.ts';
 import { isArray, isObject, rankOf } from './types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
@@ -61,10 +61,17 @@ function compareArrays(a: readonly Value[], b: readonly Value[]): number | null 
   return a.length - b.length;
 }
 
-/** NULL within equal members makes the comparison NULL. */
+/** Member by member in the order of their names: the first that differs, or whose comparison is NULL, decides. */
 function compareObjects(a: ValueObject, b: ValueObject): number | null | undefined {
-  const order = collate(a, b);
-  return order !== 0 ? order : equalObjects(a, b) === null ? null : 0;
+  const names = memberNames(a);
+  const others = memberNames(b);
+  if (names.length !== others.length) return names.length - others.length;
+  for (let at = 0; at < names.length; at++) {
+    const name = names[at] as string;
+    const order = compareStrings(name, others[at] as string) || compare(a[name], b[name]);
+    if (order !== 0) return order;
+  }
+  return 0;
 }
 
 /** Whether two values are the same for DISTINCT, grouping and set operations: NULL equals NULL. */
