@@ -128,7 +128,7 @@ export class FakeKv {
       buckets: buckets.map(({ name, uuid, incarnation }) => this.#reportOf(name, uuid, incarnation)),
     });
   }
-  /** A test may have changed its figures. */
+  /** Is higher at each call, since a test may have changed the figures meanwhile. */
   workCount(): number {
     return ++this.#work;
   }
@@ -154,7 +154,7 @@ export interface ManagerOptions {
   edition?: Edition;
   wireNames?: Vocabulary;
   store?: ConfigStore;
-  /** The IP families of the addresses that it was started on. */
+  /** The IP families of the addresses that the node was started on. */
   families?: readonly Family[];
   issue?: Issue;
   /** Default: mails are discarded. */

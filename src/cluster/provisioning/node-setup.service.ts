@@ -37,7 +37,7 @@ export class NodeSetupService {
     this.#deps = deps;
   }
 
-  /** Returns all problems of the folders; changes them if there are none. */
+  /** Changes the folders, unless there are problems with them: then it returns all problems. */
   async setPaths(form: Form, names: PathNames): Promise<string[]> {
     for (;;) {
       const problems = await this.#trySetPaths(form, names);

@@ -49,7 +49,10 @@ export class CopyIntake {
     this.options = options;
   }
 
-  /** The caller may then reuse the batch and its memory. The queue is bounded by the sender's limit on unconfirmed bytes. */
+  /**
+   * Applies the batch, or queues a copy of what is left of it; the caller may reuse the batch and its memory afterwards. The queue is bounded
+   * by the sender's limit on unconfirmed bytes.
+   */
   take(batch: CopyBatch, body: BatchBody, bytes: number): void {
     this.waitingBytes += bytes;
     if (this.isWaiting) {

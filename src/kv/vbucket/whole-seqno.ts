@@ -11,7 +11,7 @@ export const wholeSeqno = ({ highSeqno, snapEnd, snapStart }: Snapshots, vb: num
 export const wholeUpTo = (high: number, snapStart: number, snapEnd: number): number =>
   snapEnd <= high ? high : Math.max(0, Math.min(high, snapStart - 1));
 
-/** Ends the snapshot of a vbucket that will not receive the rest: the changes so far begin a history of its own, from the start of the snapshot. */
+/** Ends the snapshot of a vbucket that will not receive the rest: the changes so far begin a history of their own, from the start of the snapshot. */
 export function endSnapshot({ highSeqno, snapEnd }: Snapshots, vb: number): void {
   snapEnd[vb] = Math.min(snapEnd[vb] as number, highSeqno[vb] as number);
 }
