@@ -145,6 +145,13 @@ export function disjunctsOf(condition: Expression): Expression[][] {
   if (condition.kind === 'logical') return combinedDisjuncts(condition.operands);
   if (condition.kind === 'comparison' && condition.operator === '!=')
     return [[{ ...condition, operator: '<' }], [{ ...condition, operator: '>' }]];
+  if (condition.kind === 'between' && condition.isNegated) {
+    const { of, low, high, at } = condition;
+    return [
+      [{ kind: 'comparison', operator: '<', left: of, right: low, at }],
+      [{ kind: 'comparison', operator: '>', left: of, right: high, at }],
+    ];
+  }
   return [[condition]];
 }
 

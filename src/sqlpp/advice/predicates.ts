@@ -1,10 +1,11 @@
 // Finds the index key that a predicate can use.
+import { likePrefix } from '../functions/like-patterns.ts';
 import type { Source } from '../plan/block.ts';
 import { isRepeatable, isStatic, readsAny } from '../plan/conjuncts.ts';
 import type { SlotBinding } from '../plan/logical.ts';
 import { replace, some } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
-import type { Expression, Quantified } from '../tree/query.ts';
+import type { Expression, Like, Quantified } from '../tree/query.ts';
 import { bindingsText, keyText, namePart, ofDocument, withoutParentheses } from './advice-text.ts';
 import { disjunctsOf, type KeyUse, keySetsOf, ranks } from './key-use.ts';
 
@@ -49,7 +50,7 @@ export function keyUseOf(condition: Expression, side: KeySide): KeyUse | undefin
     case 'between':
       return condition.isNegated ? undefined : use(condition.of, side, ranks.between);
     case 'like':
-      return condition.isNegated ? undefined : use(condition.of, side, ranks.like);
+      return condition.isNegated ? undefined : use(condition.of, side, likeRank(condition));
     case 'is': {
       const isPresent = condition.isNegated === (condition.test !== 'valued');
       const isMissing = condition.test === 'missing' && !condition.isNegated;
@@ -60,6 +61,12 @@ export function keyUseOf(condition: Expression, side: KeySide): KeyUse | undefin
     default:
       return undefined;
   }
+}
+
+/** A pattern with a known beginning is a range of values. */
+function likeRank({ pattern, escape: escape_ }: Like): number {
+  if (pattern.kind !== 'constant' || typeof pattern.value !== 'string' || escape_) return ranks.like;
+  return likePrefix(pattern.value, '\\').prefix === '' ? ranks.like : ranks.between;
 }
 
 function use(node: Expression, side: KeySide, rank: number, isMissing = false): KeyUse | undefined {

@@ -56,6 +56,7 @@ const table: readonly [statement: string, plain: readonly string[], covering: re
     [],
   ],
   ['SELECT * FROM shop WHERE city = "c1" AND price > 3', ['adv_city_price ON `shop`(`city`,`price`)'], []],
+  ['SELECT * FROM shop WHERE price NOT BETWEEN 1 AND 3', ['adv_price ON `shop`(`price`)'], []],
   // A field with the same text in every document distinguishes nothing.
   [
     'SELECT city FROM shop WHERE tenant = "one" AND price > 3',
@@ -222,4 +223,18 @@ test('ADVISE knows user-defined functions', async () => {
 test('ADVISE handles an OR of many sides in bounded time', async () => {
   const ors = Array.from({ length: 20 }, (_, at) => `(f${at} = 1 OR g${at} = 2)`).join(' AND ');
   assert.ok((await advised(`SELECT * FROM shop WHERE price = 1 AND ${ors}`)).plain[0]?.includes('`price`'));
+});
+
+test('NOT BETWEEN is two ranges, and LIKE with a known beginning one', async () => {
+  const rule = async (condition: string): Promise<unknown> => {
+    const { recommended_indexes: found } = await advise(`SELECT * FROM shop WHERE ${condition}`);
+    return typeof found === 'string' ? found : found.indexes?.[0]?.recommending_rule;
+  };
+  const order = 'Index keys follow order of predicate types: ';
+  const shared = `${order}1. Common leading key for disjunction`;
+  assert.equal(await rule('price NOT BETWEEN 1 AND 3'), `${shared} (5. less than/greater than).`);
+  const between = '4. not less than/between/not greater than';
+  assert.equal(await rule('city LIKE "Par%" OR city LIKE "Lon%"'), `${shared} (${between}).`);
+  assert.equal(await rule('city LIKE "Par%"'), `${order}${between}.`);
+  assert.equal(await rule('city LIKE "%ar"'), `${order}8. like.`);
 });
