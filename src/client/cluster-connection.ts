@@ -86,7 +86,7 @@ export class ClusterConnection implements RequestSender {
     }
   }
 
-  /** Every node can answer a request without a vbucket, so it goes to this one. */
+  /** Sends to the node that is active for the vbucket. Any node can answer a request without a vbucket, so this node gets it. */
   private attempt(request: RequestParts, take: TakeReply, attempts: number): void {
     const { routes, bucket } = this.options;
     if (this.hasEnded) {

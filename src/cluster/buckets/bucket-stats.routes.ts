@@ -33,7 +33,7 @@ interface BucketStatsDeps extends SeriesReaderDeps {
 }
 
 interface ShownSeries extends BucketSeries {
-  /** Whether it is a bucket that keeps its documents on disk. */
+  /** Whether the figures are those of a bucket that keeps its documents on disk. */
   isPersistent: boolean;
 }
 

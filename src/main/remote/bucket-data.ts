@@ -201,7 +201,7 @@ export class BucketData {
     return client;
   }
 
-  /** Reads which node has which vbucket, and connects to those that are new. */
+  /** Reads which node has which vbucket, and connects to the nodes to which it has no connection. */
   private async route(): Promise<void> {
     const { bucket, node } = this;
     const config = (await node.get(urlPath`/pools/default/b/${bucket}`)) as BucketConfig;

@@ -1,5 +1,5 @@
 // How long statements send writes again that the data service refuses for the moment. A bucket without memory or disk space refuses all of
-// them, maybe for hours: statements that wait for it would keep their places from those of other buckets.
+// them, maybe for hours: statements that wait for it would take the places of statements on other buckets.
 
 /** How long a bucket may refuse all writes before further ones fail at once. */
 const refusingMs = 5_000;

@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import { codeFile } from '#ports/code-place.ts';
 import { startWorker } from '#ports/worker.ts';
 
-/** The sandbox has a limit for its own stack, and uses more of the thread's. */
+/** A function in the sandbox takes more of the stack of the thread than of the sandbox's own stack, which has a limit. */
 export const startJavaScriptThread = (): Worker =>
   startWorker(codeFile('query/javascript/hosts/javascript-thread'), {
     name: 'functions in JavaScript',
