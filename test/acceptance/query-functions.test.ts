@@ -34,7 +34,7 @@ function querying(node: NodeProcess) {
 
 test('arguments of EXECUTE FUNCTION are expressions and parameters', async () => {
   await using node = await NodeProcess.start({ args });
-  const { rows, code } = querying(node);
+  const { ask, rows, code } = querying(node);
   await rows('CREATE FUNCTION twice(a) { a * 2 }');
   await rows('CREATE FUNCTION joined(...) { CONCAT2("-", args) }');
   await rows('INSERT INTO b VALUES ("k", {"n": 4})');
@@ -47,6 +47,10 @@ test('arguments of EXECUTE FUNCTION are expressions and parameters', async () =>
   assert.deepEqual(await rows('EXECUTE q', { args: '[5]' }), [10]);
   assert.equal(await code('EXECUTE FUNCTION twice(other)'), 3080);
   assert.equal(await code('EXECUTE FUNCTION nothing(1)'), 10101);
+  await rows('CREATE FUNCTION half(a) { CASE WHEN IS_NUMBER(a) THEN a / 2 ELSE ABORT("no number.") END }');
+  const { errors } = await ask('EXECUTE FUNCTION half("x")');
+  const msg = "Error executing function 'half'  - cause: no number.";
+  assert.deepEqual(errors, [{ code: 10109, msg }]);
 });
 
 test('a function is called with its arguments, replaced, listed and dropped', async () => {

@@ -1,5 +1,5 @@
 // CREATE FUNCTION and DROP FUNCTION through the main thread, which stores definitions; EXECUTE FUNCTION as a statement that selects the call.
-import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { FunctionName, PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { libraryPlace } from '../functions/known-libraries.ts';
@@ -39,7 +39,18 @@ export async function* executeFunction(
   if (!command.isKnown) throw sqlError(10101, shownName(command.name));
   const prepared = choice.prepareText(`SELECT RAW ${path(command.name)}(${command.arguments.join(', ')})`);
   await context.authorize(prepared.privileges);
-  yield* prepared.program.run(prepared, context).rows;
+  try {
+    yield* prepared.program.run(prepared, context).rows;
+  } catch (error) {
+    throw failureOf(error, command.name);
+  }
+}
+
+/** What ends the evaluation of an inline function is the cause of 10109, as in the published server. */
+function failureOf(error: unknown, name: FunctionName): unknown {
+  if (!(error instanceof SqlError) || (error.code !== 5010 && error.code !== 5011)) return error;
+  const cause = error.code === 5011 ? error.message.replace(/^Abort: ([\s\S]*)\.$/, '$1') : error.message;
+  return sqlError(10109, shownName(name), ` - cause: ${cause}`);
 }
 
 const scopeOf = ({ bucket, scope }: FunctionName): FunctionScope =>
