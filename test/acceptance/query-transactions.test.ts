@@ -219,6 +219,37 @@ describe('transactions over the query service', () => {
     assert.equal(await isThere('t10'), false);
   });
 
+  test('a document keeps the expiry that an earlier statement of the transaction gave it', async () => {
+    await collection.upsert('t17', { v: 1 }, { expiry: 5_000 });
+    const within = await query.begin();
+    const keeping = { ...within, preserve_expiry: true };
+    await query.rows('INSERT INTO b VALUES ("t17 new", {}, {"expiration": 5000})', within);
+    await query.rows('UPDATE b USE KEYS "t17" SET v = 2', within);
+    await query.rows('UPDATE b USE KEYS ["t17", "t17 new"] SET v = 3', keeping);
+    await query.rows('COMMIT', within);
+    assert.deepEqual(
+      await query.rows('SELECT RAW META().expiration > 0 FROM b USE KEYS ["t17", "t17 new"]'),
+      [false, true],
+    );
+  });
+
+  test('documents of several megabytes commit together with small ones', async () => {
+    await collection.upsert('t18', { text: 'x' });
+    const within = await query.begin({ txtimeout: '1m' });
+    const $text = 'y'.repeat(3 << 20);
+    await query.rows('UPDATE b USE KEYS "t18" SET text = $text', { ...within, $text });
+    await query.rows('INSERT INTO b VALUES ("t18 new", {"text": $text})', { ...within, $text });
+    await query.rows('COMMIT', within);
+    const lengths = 'SELECT RAW LENGTH(text) FROM b USE KEYS ["t18", "t18 new"]';
+    assert.deepEqual(await query.rows(lengths), [$text.length, $text.length]);
+  });
+
+  test('a key that no document can have is refused by its statement', async () => {
+    const within = await query.begin();
+    assert.equal(await query.code('INSERT INTO b VALUES ("", {})', within), 12009);
+    await query.rows('COMMIT', within);
+  });
+
   test('a memory quota bounds the changes of a transaction', async () => {
     const within = await query.begin({ memory_quota: 1 });
     const large = 'UPSERT INTO b VALUES ("t11", {"text": $text}), VALUES ("t11 too", {"text": $text})';

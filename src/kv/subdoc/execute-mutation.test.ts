@@ -277,11 +277,14 @@ test('refuses bodies and xattrs above their limits, and accepts them at the limi
     aMutation(aDocument(), [[Op.setDoc, '', Buffer.alloc(length, 'x')]]).status;
   assert.equal(body(bodyBytesMax), 0);
   assert.equal(body(bodyBytesMax + 1), 3);
-  const overhead = 4 + 4 + 'x'.length + 2 + 2;
-  const put = (length: number) =>
-    aMutation(aDocument(), [[Op.dictUpsert, 'x', `"${'y'.repeat(length)}"`, xattr]]).status;
-  assert.equal(put(xattrBytesMax - overhead), 0);
-  assert.equal(put(xattrBytesMax - overhead + 1), 3);
+  const put = (key: string, length: number) =>
+    aMutation(aDocument(), [[Op.dictUpsert, key, `"${'y'.repeat(length)}"`, xattr]]).status;
+  const pairBytes = 4 + '_x'.length + 2 + 2;
+  assert.equal(put('_x', xattrBytesMax - pairBytes), 0);
+  assert.equal(put('_x', xattrBytesMax - pairBytes + 1), 3);
+  const otherBytes = 4 + 4 + 'x'.length + 2 + 2 + aDocument().value.length;
+  assert.equal(put('x', bodyBytesMax - otherBytes), 0, 'user xattrs count with the body');
+  assert.equal(put('x', bodyBytesMax - otherBytes + 1), 3);
 });
 
 test('never returns a view of the stored value', () => {

@@ -6,7 +6,7 @@
 // expiry, as a tombstone when `deleted`.
 import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
-import { bodyBytesMax, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
+import { bodyBytesMax, systemXattrBytes, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
 import { type Edit, emptyBytes } from './edit.ts';
 import { lookUpSpec } from './lookup.ts';
@@ -138,7 +138,7 @@ function conclude(doc: SubdocDocument, request: SubdocRequest, run: MutationRun)
   const deleted = run.deleted || deletes;
   if (deleted && run.body.length > 0) return refused(Status.subdocDeletedDocCantHaveValue);
   const section = deletes ? systemXattrs(run.section, 0, run.section.length) : run.section;
-  if (section.length > xattrBytesMax || run.body.length > bodyBytesMax) return refused(Status.tooBig);
+  if (isTooBig(section, run.body.length)) return refused(Status.tooBig);
   return {
     ...refused(run.deleted ? Status.subdocSuccessDeleted : Status.success),
     values: run.values,
@@ -148,6 +148,14 @@ function conclude(doc: SubdocDocument, request: SubdocRequest, run: MutationRun)
     deleted,
     created: run.created,
   };
+}
+
+/** The limits of every value: user xattrs count as part of the body, which a transaction stages in one of them. */
+function isTooBig(section: Buffer, bodyBytes: number): boolean {
+  const bytes = section.length + bodyBytes;
+  if (bytes <= xattrBytesMax) return false;
+  const system = systemXattrBytes(section, 0, section.length);
+  return system > xattrBytesMax || bytes - system > bodyBytesMax;
 }
 
 function isVisible(doc: SubdocDocument, request: SubdocRequest): boolean {

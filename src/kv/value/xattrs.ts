@@ -9,9 +9,9 @@ import { isJson, isUtf8Range } from './json.ts';
 
 export const xattrKeyBytesMax = 15;
 
-/** Limit of the system xattrs of a value, and of a section that sub-document operations write. */
+/** Limit of the system xattrs of a value. */
 export const xattrBytesMax = 1024 * 1024;
-/** Limit of a document's body, uncompressed. */
+/** Limit of a document's body with its user xattrs, uncompressed. */
 export const bodyBytesMax = 20 << 20;
 
 const noSection = Buffer.alloc(0);

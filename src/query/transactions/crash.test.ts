@@ -15,7 +15,7 @@ import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
 import { WireDocuments } from '../data/wire-documents.ts';
 import { LostAttempts } from './lost-attempts.ts';
-import type { StagedKind } from './staged-change.ts';
+import type { StagedChange, StagedKind } from './staged-change.ts';
 import { Transaction, type TransactionStart } from './transaction.ts';
 import { type DataLimits, TransactionData } from './transaction-data.ts';
 import { TransactionDocuments } from './transaction-documents.ts';
@@ -120,6 +120,20 @@ describe('a commit that crashes', () => {
     await assert.rejects(commit(transaction, partsOver(data)), { code: 17007 });
     assert.equal(await stateOf(collection, 'forgotten'), 'before');
     assert.deepEqual(await stagedOf(parts, 'forgotten'), []);
+  });
+
+  test('rolls back documents although the collection of others was dropped', async () => {
+    await prepareDocuments(collection, 'dropped');
+    const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
+    const transaction = new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
+    await change(data, transaction, parts.keyspace, 'dropped');
+    const [staged] = transaction.changes.all() as [StagedChange];
+    const keyspace = { ...parts.keyspace, collectionId: 99 };
+    transaction.changes.put({ ...staged, keyspace, stored: 'replace' });
+    transaction.changes.acceptStatement();
+    await assert.rejects(commit(transaction, partsOver(data)), { code: 17007 });
+    assert.equal(await stateOf(collection, 'dropped'), 'before');
+    assert.deepEqual(await stagedOf(parts, 'dropped'), []);
   });
 
   test('stays recorded while one of its documents is locked, and is completed later', async () => {

@@ -63,10 +63,10 @@ export class Staging {
   }
 
   async rollback(): Promise<string | null> {
-    const staged = [...this.staged, ...(await this.confirmed())];
-    return await this.finish(staged, ({ id, stagedCas, isDeleted }) =>
-      rollbackRequest(id, stagedCas, isDeleted),
-    );
+    const request = ({ id, stagedCas, isDeleted }: StagedDocument) =>
+      rollbackRequest(id, stagedCas, isDeleted);
+    const problem = await this.finish(this.staged, request);
+    return (await this.finish(await this.confirmed(), request)) ?? problem;
   }
 
   /** The unconfirmed documents that this attempt has staged. */

@@ -13,6 +13,7 @@ import type {
 import type { Indexes, IndexScan } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { isDocumentId } from '../data/encoded-keys.ts';
 import { objectOf, type TxnAttribute } from './attempt-json.ts';
 import type { OtherAttempts } from './other-attempts.ts';
 import type { StagedChange, StagedKind } from './staged-change.ts';
@@ -105,6 +106,8 @@ export class TransactionDocuments implements Documents {
   ): WriteOutcome {
     if (write.xattrs !== undefined && write.xattrs.size > 0)
       throw sqlError(17099, 'extended attributes cannot be changed in a transaction');
+    if (!isDocumentId(write.id))
+      return { status: 'failed', reason: 'the key is empty or longer than 250 bytes', retryable: false };
     const { changes } = this.transaction;
     const before = this.stagedChange(keyspace, write.id);
     const kind = before === undefined ? kindOf(write, stored) : kindOver(write, before);
@@ -120,7 +123,7 @@ export class TransactionDocuments implements Documents {
         isNew: true,
         bytes: kind === 'remove' ? noBytes : Buffer.from(write.bytes),
         cas: before?.cas ?? (kind === 'insert' ? 0n : readCasOf(write) || (stored?.cas ?? 0n)),
-        expiration: write.expiration,
+        expiration: expirationOver(write, before),
         stored: before?.stored ?? null,
       });
     return { status: 'done', cas: ownCas };
@@ -183,6 +186,12 @@ function kindOver(write: DocumentWrite, before: StagedChange): StagedKind | 'not
       if (!exists) return 'nothing';
       return before.cas === 0n ? 'undone' : 'remove';
   }
+}
+
+/** The expiration that a write keeps is that of the transaction's earlier version of the document. */
+function expirationOver({ expiration }: DocumentWrite, before?: StagedChange): StagedChange['expiration'] {
+  if (expiration !== 'keep' || before === undefined) return expiration;
+  return before.kind === 'remove' ? 0 : before.expiration;
 }
 
 /** undefined if the transaction has removed the document. */
