@@ -66,3 +66,17 @@ test('NULL in a member makes the comparison of objects NULL, as in an element of
     ['{"a": 1, "b": 9} < {"a": 1, "c": 2}', 'true'],
   ]);
 });
+
+test('seconds may have a fraction that the format lacks', () => {
+  assertResults([
+    ['STR_TO_MILLIS("2018-04-30T10:11:12.123456Z", "1111-11-11T00:00:00Z")', '1525083072123'],
+    ['STR_TO_MILLIS("2018-04-30 10:11:12.5", "1111-11-11 00:00:00")', '1525083072500'],
+    ['STR_TO_MILLIS("2018-04-30T10:11:12.5+02:00", "2006-01-02T15:04:05Z07:00")', '1525075872500'],
+    ['STR_TO_MILLIS("2018-04-30T10:11:12Z", "1111-11-11T00:00:00Z")', '1525083072000'],
+    ['STR_TO_MILLIS("2018-04-30T10:11:12.Z", "1111-11-11T00:00:00Z")', 'null'],
+  ]);
+});
+
+test('a percent sign at the end of a format stands for itself', () => {
+  assertResults([['DATE_FORMAT_STR("2018-04-30", "%Y%")', '"2018%"']]);
+});

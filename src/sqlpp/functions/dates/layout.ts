@@ -154,7 +154,8 @@ export function percentFormat(format: string): Element[] {
   const elements: Element[] = [];
   const directive = /%([_\-0^]?)(\d*)[EO]?([\s\S]?)|[\s\S]/gy;
   for (const [matched, flag = '', width = '', letter] of format.matchAll(directive)) {
-    if (letter === undefined) elements.push(matched === ' ' ? { kind: 'space' } : text(matched));
+    if (letter === undefined || matched === '%')
+      elements.push(matched === ' ' ? { kind: 'space' } : text(matched));
     else elements.push(...percentElements(letter, flag, Number(width)));
   }
   return elements;

@@ -24,12 +24,22 @@ export function readDate(text: string, format: string, local: Zone): Moment | un
     case 'letters':
       return read(text, letterFormat(format), local);
     case 'layout':
-      return read(text, layout(format), local);
+      return read(text, withFractions(layout(format)), local);
     case 'example': {
       const closest = readClosest(format, local);
-      return closest === undefined ? undefined : read(text, layout(closest), local);
+      return closest === undefined ? undefined : read(text, withFractions(layout(closest)), local);
     }
   }
+}
+
+const optionalFraction: Element = { kind: 'fraction', digits: 9, isTrimmed: true, hasPoint: true };
+
+/** Seconds of a text may have a fraction that its layout lacks. */
+function withFractions(elements: readonly Element[]): readonly Element[] {
+  return elements.flatMap((element, at) => {
+    const isSecond = element.kind === 'number' && element.of === 'second';
+    return isSecond && elements[at + 1]?.kind !== 'fraction' ? [element, optionalFraction] : [element];
+  });
 }
 
 /** Layouts of the text's length are tried first. */
