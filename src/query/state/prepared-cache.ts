@@ -1,4 +1,4 @@
-// Prepared statements of this node by query context and name, with LRU eviction.
+// Prepared statements of this node by query context and name, with LRU eviction above limits of their number and of their texts.
 import type { PreparedStatement } from '#sqlpp/run/engine.ts';
 import type { PreparedText, ReplacedStatement } from '../query.contract.ts';
 
@@ -42,8 +42,12 @@ export function countUse(
   entry.longestServiceMs = Math.max(entry.longestServiceMs, serviceMs);
 }
 
+/** The limit of all texts together. A plan takes up to seventy bytes for each character of its text. */
+export const preparedCharactersMax = 8 << 20;
+
 export class PreparedCache {
   private readonly entries = new Map<string, PreparedEntry>();
+  private characters = 0;
 
   find(name: string, queryContext: string): PreparedEntry | undefined {
     const key = keyOf(name, queryContext);
@@ -63,16 +67,17 @@ export class PreparedCache {
   /** Removes what the name meant before, unless it is the same statement. */
   discard({ name, queryContext, statement }: ReplacedStatement): void {
     const key = keyOf(name, queryContext);
-    if (this.entries.get(key)?.prepared.text !== statement) this.entries.delete(key);
+    if (this.entries.get(key)?.prepared.text !== statement) this.delete(key);
   }
 
   add(entry: PreparedEntry, limit: number): void {
     const key = keyOf(entry.name, entry.queryContext);
-    this.entries.delete(key);
+    this.delete(key);
     this.entries.set(key, entry);
+    this.characters += entry.text.length;
     for (const oldest of this.entries.keys()) {
-      if (this.entries.size <= limit) return;
-      this.entries.delete(oldest);
+      if (this.entries.size <= limit && this.characters <= preparedCharactersMax) return;
+      this.delete(oldest);
     }
   }
 
@@ -83,11 +88,16 @@ export class PreparedCache {
 
   remove(shownName: string): boolean {
     const entry = this.named(shownName);
-    return entry !== undefined && this.entries.delete(keyOf(entry.name, entry.queryContext));
+    return entry !== undefined && this.delete(keyOf(entry.name, entry.queryContext));
   }
 
   all(): PreparedEntry[] {
     return [...this.entries.values()];
+  }
+
+  private delete(key: string): boolean {
+    this.characters -= this.entries.get(key)?.text.length ?? 0;
+    return this.entries.delete(key);
   }
 }
 

@@ -87,6 +87,7 @@ test('a transaction has a limited number of savepoints', () => {
   for (let n = 0; n < savepointsMax; n++) changes.setSavepoint(`s${n}`);
   changes.setSavepoint('s0');
   assert.throws(() => changes.setSavepoint('one more'), /at most/);
+  assert.throws(() => new StagedChanges().setSavepoint('s'.repeat(1_001)), { code: 17099 });
 });
 
 test('every change has a unique CAS, also within one millisecond', () => {

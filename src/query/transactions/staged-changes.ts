@@ -15,6 +15,7 @@ interface Undo {
 const none: ReadonlyMap<string, StagedChange> = new Map();
 
 export const savepointsMax = 1_000;
+const savepointNameMax = 1_000;
 
 export class StagedChanges {
   private readonly byCollection = new Map<string, Changes>();
@@ -74,6 +75,8 @@ export class StagedChanges {
   }
 
   setSavepoint(name: string): void {
+    if (name.length > savepointNameMax)
+      throw sqlError(17099, `the name of a savepoint has at most ${savepointNameMax} characters`);
     if (!this.savepoints.has(name) && this.savepoints.size >= savepointsMax)
       throw sqlError(17099, `a transaction has at most ${savepointsMax} savepoints`);
     this.savepoints.delete(name);

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PreparedCache, type PreparedEntry, preparedCharactersMax } from './prepared-cache.ts';
+
+const anEntry = (name: string, characters: number): PreparedEntry =>
+  ({ name, queryContext: '', text: 'x'.repeat(characters), prepared: { text: '' } }) as PreparedEntry;
+
+const namesOf = (cache: PreparedCache): string[] => cache.all().map(({ name }) => name);
+
+test('the least recently used statements are evicted above the limit of their number', () => {
+  const cache = new PreparedCache();
+  for (const name of ['a', 'b']) cache.add(anEntry(name, 1), 2);
+  cache.find('a', '');
+  cache.add(anEntry('c', 1), 2);
+  assert.deepEqual(namesOf(cache), ['a', 'c']);
+});
+
+test('they are evicted above the limit of all texts, too', () => {
+  const cache = new PreparedCache();
+  const half = preparedCharactersMax / 2;
+  for (const name of ['a', 'b', 'b']) cache.add(anEntry(name, half), 100);
+  cache.find('a', '');
+  assert.deepEqual(namesOf(cache), ['b', 'a']);
+  cache.remove('b');
+  cache.add(anEntry('c', half), 100);
+  assert.deepEqual(namesOf(cache), ['a', 'c']);
+  cache.add(anEntry('d', 1), 100);
+  assert.deepEqual(namesOf(cache), ['c', 'd']);
+});
