@@ -17,7 +17,7 @@ export class BucketRefusals {
     return this.sinceMs + refusingMs;
   }
 
-  /** Call after an answer that is no refusal. */
+  /** Call after a write that was made. */
   end(): void {
     this.lastMs = -Infinity;
   }

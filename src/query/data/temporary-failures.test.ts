@@ -111,6 +111,8 @@ test('after a bucket has refused all writes for five seconds, further ones fail 
   assert.equal((await sentFor(() => Status.temporaryFailure))[0], 1);
   assert.ok((await sentFor(() => Status.syncWriteInProgress))[0] > 90);
   await sentFor(() => Status.keyExists);
+  assert.equal((await sentFor(() => Status.outOfMemory))[0], 1, 'a key that exists is no write');
+  await sentFor(() => Status.success);
   assert.ok((await sentFor(() => Status.outOfMemory))[0] > 10);
   assert.equal((await sentFor(() => Status.outOfMemory))[0], 1);
   clock.advance(6_000);

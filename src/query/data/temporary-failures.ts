@@ -55,8 +55,8 @@ export async function retryWrites<T extends Write>(
   for (let delayMs: number = pauseMs.first; ; ) {
     const all = replies as StoreReply[];
     const refused = all.some(({ status }) => isTransient(status)) ? refusedOf(writes, all) : [];
-    // Replies to earlier sends say nothing about the bucket now.
-    if (latest.some((reply) => reply && !isTransient(reply.status))) refusals?.end();
+    // Replies to earlier sends say nothing about the bucket now, nor does a key that exists about its room.
+    if (latest.some((reply) => reply?.status === Status.success)) refusals?.end();
     if (refused.length === 0) return all;
     const isBehind = all.some(isBehindWrite);
     const nowMs = clock.monotonicMs();
