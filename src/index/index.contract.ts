@@ -37,7 +37,7 @@ export interface IndexReport {
   /** Changes of documents that the index has processed, and that it has not processed yet. */
   readonly documentsProcessed: number;
   readonly documentsWaiting: number;
-  /** Documents left out, because their keys are above a limit. */
+  /** Changes since the start whose documents were left out, because their keys are above a limit; later ones may be in the index. */
   readonly leftOut: number;
   readonly fileBytes: number;
   readonly rows: number;

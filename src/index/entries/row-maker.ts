@@ -18,7 +18,7 @@ export class RowMaker {
   /** True if documents whose leading key is MISSING have rows, too. */
   private readonly includesMissing: boolean;
   private readonly plain: readonly PlainKey[] | null;
-  /** How many documents were left out: keys above a limit, or an evaluation that failed. */
+  /** How often a document was left out: keys above a limit, or an evaluation that failed. */
   leftOut = 0;
 
   constructor(definition: CompiledDefinition) {

@@ -286,8 +286,8 @@ const isBuilt = (index: FollowedIndex): boolean => index.isBuilt;
 function messageOf(failure: string | undefined, leftOut: number): { message?: string } {
   if (failure !== undefined) return { message: failure };
   if (leftOut === 0) return {};
-  const [documents, verb] = leftOut === 1 ? ['document', 'is'] : ['documents', 'are'];
-  return { message: `${leftOut} ${documents} with keys above the limits ${verb} left out` };
+  const changes = leftOut === 1 ? 'change has left its document' : 'changes have left their documents';
+  return { message: `since the start, ${leftOut} ${changes} out: keys above the limits` };
 }
 
 /** Raised when the language evaluates an expression differently than before, or the key format changes. */

@@ -122,6 +122,29 @@ test('damage in a file that is too large to check when it is opened is found whi
   client.close();
 });
 
+test('the service says how many changes had keys above the limits, also once their documents are gone', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  const byN = aDefinition(['`n`']);
+  await indexes.want(byN);
+  await indexes.online(byN);
+  const long: StoreRequest = { ...writing('long', 1), value: Buffer.from(`{"n":"${'x'.repeat(40_000)}"}`) };
+  const told: (string | undefined)[] = [];
+  for (const request of [long, long, { ...long, kind: 'remove' as const, value: Buffer.alloc(0) }]) {
+    await client.storeMany(orders, [request]);
+    await indexes.caughtUp(client, byN);
+    told.push(indexes.reportOf(byN)?.message);
+  }
+  const two = 'since the start, 2 changes have left their documents out: keys above the limits';
+  assert.deepEqual(told, [
+    'since the start, 1 change has left its document out: keys above the limits',
+    two,
+    two,
+  ]);
+  client.close();
+});
+
 test('an index loses the rows of expired documents', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
