@@ -1,6 +1,6 @@
 // Index files: one folder per bucket, one file per index. The service can rebuild them from the documents, so an unusable
 // file is replaced, and one without a definition removed.
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '#ports/log.ts';
 import { SqliteIndexFile, UnusableFileError } from './index-file.adapter.ts';
@@ -49,6 +49,11 @@ export class IndexFolder implements IndexStore {
 
   remove(bucketUuid: string, indexId: string): void {
     removeFile(pathOf(this.folder, bucketUuid, indexId));
+    try {
+      rmdirSync(join(this.folder, bucketUuid));
+    } catch {
+      // The bucket has other index files, or never had one.
+    }
   }
 
   list(): { bucketUuid: string; indexId: string }[] {
