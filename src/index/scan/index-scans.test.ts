@@ -265,3 +265,38 @@ function pageOf(
   const from = after === null ? 0 : rows.findIndex(({ id }) => id === after.id) + 1;
   return rows.slice(from, from + limit);
 }
+
+test('a scan whose index was dropped closes its reader, since the file takes its space until then', async () => {
+  const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
+  let isDropped = false;
+  let closed = 0;
+  const writer = new KeyWriter(64);
+  writer.write(1, false);
+  const row: StoredRow = { key: writer.copy(), id: 'a' };
+  const page = (_: KeyInterval, { limit }: Page) => Array.from({ length: limit }, () => row);
+  const reader = { page, refresh: () => {}, close: () => void closed++ };
+  const find = () => (isDropped ? undefined : found);
+  const scans = new IndexScans({
+    catalogue: { find, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    readers: { open: () => reader as never },
+    clock: new ManualClock(),
+    directions: () => [{ isDescending: false }],
+    damaged: () => {},
+  });
+  const scan = aScan({
+    index: aDefinition(['`n`']),
+    spans: [{ ranges: [] }],
+    hasManyRows: true,
+    limit: 1_000,
+  });
+  const before = scans.scan(scan);
+  await before.next();
+  await before.return(undefined);
+  assert.equal(closed, 0);
+  const rows = scans.scan(scan);
+  assert.equal((await rows.next()).done, false);
+  isDropped = true;
+  await rows.return(undefined);
+  assert.equal(closed, 1);
+  scans.close();
+});

@@ -305,7 +305,12 @@ export class IndexScans implements Indexes {
     return opened;
   }
 
+  /** The reader of an index that was dropped or built again meanwhile is closed: the space of its file is free only then. */
   private putBack(indexId: string, generation: number, reader: IndexReader): void {
+    if (this.options.catalogue.find(indexId)?.report?.generation !== generation) {
+      reader.close();
+      return;
+    }
     reader.refresh();
     this.pool.putBack(indexId, generation, reader);
   }
