@@ -66,8 +66,7 @@ export class BucketIndexes {
     this.compareTimer?.cancel();
     await this.work;
     for (const group of this.groups) await group.stop();
-    for (const index of this.members.values()) index.close();
-    this.members.clear();
+    for (const [id, index] of [...this.members]) this.close(id, index);
     this.groups = [];
   }
 

@@ -20,6 +20,7 @@ const corrupt = 11;
 class Faults {
   errcode: number | null = null;
   thrown = 0;
+  closed = 0;
 
   wrap(store: IndexStore): IndexStore {
     return {
@@ -37,6 +38,11 @@ class Faults {
       const { errcode } = this;
       if (errcode === corrupt) this.errcode = null;
       throw Object.assign(new Error(`fault ${errcode}`), { errcode });
+    };
+    const close = file.close.bind(file);
+    file.close = () => {
+      this.closed++;
+      close();
     };
     return file;
   }
@@ -71,6 +77,24 @@ test('the service reports a full disk, and indexes everything once there is spac
   await indexes.caughtUp(client, byN);
   assert.equal(indexes.reportOf(byN)?.rows, 501);
   assert.equal(indexes.reportOf(byN)?.message, undefined);
+  client.close();
+});
+
+test('a service that stops closes all its files, also after the last positions of one cannot be written', async () => {
+  await using service = await startService();
+  const faults = new Faults();
+  await using indexes = new TestIndexes(service.port, (store) => faults.wrap(store));
+  const client = await bucketClient(service.port);
+  const [first, second] = [aDefinition(['`m`']), aDefinition(['`o`'])];
+  await client.storeMany(orders, [writing('a', 1)]);
+  await indexes.want(first, second);
+  await indexes.online(first, second);
+  await client.storeMany(orders, [writing('no row', 1)]);
+  await indexes.caughtUp(client, first);
+  await indexes.caughtUp(client, second);
+  faults.errcode = diskFull;
+  await indexes.service.stop();
+  assert.deepEqual([faults.thrown, faults.closed], [2, 2]);
   client.close();
 });
 
