@@ -17,6 +17,7 @@ import {
 } from './attempt-json.ts';
 import type { StagedKind } from './staged-change.ts';
 import type { DataLimits, TransactionData } from './transaction-data.ts';
+import { commitFailure } from './transaction-failure.ts';
 
 export interface RecordedAttempts {
   readonly attempts: ReadonlyMap<string, RecordedAttempt>;
@@ -92,13 +93,16 @@ export class AttemptRecord {
     return this.change(0, writes, true);
   }
 
-  abort(attempt: string, staged: readonly StagedName[]): Promise<void> {
+  async abort(attempt: string, staged: readonly StagedName[]): Promise<void> {
     const path = `attempts.${attempt}`;
-    return this.change(0, [
+    const state = [
       upsert(`${path}.st`, 'ABORTED'),
       { ...upsert(`${path}.tsrs`, ''), flags: xattr | mkdirP | expandMacros, value: casMacro },
-      ...documentsOf(path, staged),
-    ]);
+    ];
+    const reply = await this.send(0, [...state, ...documentsOf(path, staged)]);
+    // Without the names, the rollback that follows still has them; only a clean-up after a crash does not.
+    if (reply.status === Status.tooBig) await this.change(0, state);
+    else this.check(reply);
   }
 
   /** Removes the attempt, if it exists. `isPending`: fails if it was committed meanwhile. */
@@ -139,8 +143,10 @@ export class AttemptRecord {
     // Nothing was written, which the error must say: otherwise a commit counts as ambiguous.
     const isRefused = status === Status.keyNotFound || failedPart !== 0 || isTransient(status);
     const text = `record ${this.id} of the transaction: the data service answered ${name}`;
-    throw isRefused
-      ? sqlErrorWith(17099, { isRetryable: true }, text)
+    if (isRefused) throw sqlErrorWith(17099, { isRetryable: true }, text);
+    // A record has the names of all documents of a transaction, which may be too many for it.
+    throw status === Status.tooBig
+      ? commitFailure(sqlErrorWith(17099, {}, text))
       : statusFailure(status, this.keyspace.name);
   }
 }

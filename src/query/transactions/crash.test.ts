@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Collection } from 'couchbase';
-import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError } from '#client/data-port-error.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';
+import { BreakingData, ForgettingData, FullData } from '../../../test/support/failing-transaction-data.ts';
 import { administrator, eventually } from '../../../test/support/node-process.ts';
 import { SdkNode } from '../../../test/support/sdk-node.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
@@ -17,65 +17,9 @@ import { WireDocuments } from '../data/wire-documents.ts';
 import { LostAttempts } from './lost-attempts.ts';
 import type { StagedChange, StagedKind } from './staged-change.ts';
 import { Transaction, type TransactionStart } from './transaction.ts';
-import { type DataLimits, TransactionData } from './transaction-data.ts';
+import { TransactionData } from './transaction-data.ts';
 import { TransactionDocuments } from './transaction-documents.ts';
 import { commit, type EndingParts, otherAttemptsOf, rollback } from './transaction-end.ts';
-
-/** Sends a number of requests and, if asked for, half of the next one, then fails. */
-class BreakingData extends TransactionData {
-  private left: number;
-  private readonly sendsHalf: boolean;
-  private readonly failure: Error | number;
-  sent = 0;
-
-  /** `failure`: an error, or the status with which requests are refused. */
-  constructor(
-    parts: Parts,
-    left: number,
-    sendsHalf: boolean,
-    failure: Error | number = new Error('the process ended'),
-  ) {
-    super(parts.clients, parts.keyspaces, realClock);
-    this.left = left;
-    this.sendsHalf = sendsHalf;
-    this.failure = failure;
-  }
-
-  override async store(
-    keyspace: Keyspace,
-    requests: readonly StoreRequest[],
-    limits: DataLimits,
-  ): Promise<StoreReply[]> {
-    this.sent++;
-    if (this.left-- > 0) return await super.store(keyspace, requests, limits);
-    if (this.left === -1 && this.sendsHalf && requests.length > 1)
-      await super.store(keyspace, requests.slice(0, Math.ceil(requests.length / 2)), limits);
-    const { failure } = this;
-    if (typeof failure !== 'number') throw failure;
-    return requests.map(() => ({ status: failure, cas: 0n, token: null, failedPart: 0 }));
-  }
-}
-
-/** Loses the replies to the writes of one request, which the data service has made. */
-class ForgettingData extends TransactionData {
-  private readonly lostRequest: number;
-  private sent = 0;
-
-  constructor({ clients, keyspaces }: Parts, lostRequest: number) {
-    super(clients, keyspaces, realClock);
-    this.lostRequest = lostRequest;
-  }
-
-  override async store(
-    keyspace: Keyspace,
-    requests: readonly StoreRequest[],
-    limits: DataLimits,
-  ): Promise<StoreReply[]> {
-    const replies = await super.store(keyspace, requests, limits);
-    if (++this.sent === this.lostRequest) throw new DataPortError('the connection ended');
-    return replies;
-  }
-}
 
 interface Parts {
   readonly clients: BucketClients;
@@ -120,6 +64,16 @@ describe('a commit that crashes', () => {
     await assert.rejects(commit(transaction, partsOver(data)), { code: 17007 });
     assert.equal(await stateOf(collection, 'forgotten'), 'before');
     assert.deepEqual(await stagedOf(parts, 'forgotten'), []);
+  });
+
+  test('of more documents than a record can name fails and is rolled back', async () => {
+    await prepareDocuments(collection, 'many');
+    const data = new FullData(parts.clients, parts.keyspaces, realClock);
+    const transaction = new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
+    await change(data, transaction, parts.keyspace, 'many');
+    await assert.rejects(commit(transaction, partsOver(data)), { code: 17007 });
+    assert.equal(await stateOf(collection, 'many'), 'before');
+    assert.deepEqual(await stagedOf(parts, 'many'), []);
   });
 
   test('rolls back documents although the collection of others was dropped', async () => {
@@ -277,7 +231,7 @@ async function run(
   start: TransactionStart = startOf(),
 ): Promise<number> {
   await prepareDocuments(collection, name);
-  const data = new BreakingData({ clients, keyspaces, keyspace }, left, sendsHalf);
+  const data = new BreakingData({ clients, keyspaces }, left, sendsHalf);
   const transaction = new Transaction(start, { ...realClock, monotonicMs: () => 0 });
   await change(data, transaction, keyspace, name);
   await commit(transaction, partsOver(data)).catch(() => {});

@@ -1,0 +1,83 @@
+// Data of transactions whose requests fail.
+import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
+import { DataPortError } from '#client/data-port-error.ts';
+import { realClock } from '#ports/clock.ts';
+import type { BucketClients } from '#query/data/bucket-clients.ts';
+import type { Keyspaces } from '#query/data/keyspaces.ts';
+import { type DataLimits, TransactionData } from '#query/transactions/transaction-data.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { Status } from '#wire/status.ts';
+
+interface Access {
+  readonly clients: BucketClients;
+  readonly keyspaces: Keyspaces;
+}
+
+/** Sends a number of requests and, if asked for, half of the next one, then fails. */
+export class BreakingData extends TransactionData {
+  private left: number;
+  private readonly sendsHalf: boolean;
+  private readonly failure: Error | number;
+  sent = 0;
+
+  /** `failure`: an error, or the status with which requests are refused. */
+  constructor(
+    parts: Access,
+    left: number,
+    sendsHalf: boolean,
+    failure: Error | number = new Error('the process ended'),
+  ) {
+    super(parts.clients, parts.keyspaces, realClock);
+    this.left = left;
+    this.sendsHalf = sendsHalf;
+    this.failure = failure;
+  }
+
+  override async store(
+    keyspace: Keyspace,
+    requests: readonly StoreRequest[],
+    limits: DataLimits,
+  ): Promise<StoreReply[]> {
+    this.sent++;
+    if (this.left-- > 0) return await super.store(keyspace, requests, limits);
+    if (this.left === -1 && this.sendsHalf && requests.length > 1)
+      await super.store(keyspace, requests.slice(0, Math.ceil(requests.length / 2)), limits);
+    const { failure } = this;
+    if (typeof failure !== 'number') throw failure;
+    return requests.map(() => ({ status: failure, cas: 0n, token: null, failedPart: 0 }));
+  }
+}
+
+/** Loses the replies to the writes of one request, which the data service has made. */
+export class ForgettingData extends TransactionData {
+  private readonly lostRequest: number;
+  private sent = 0;
+
+  constructor({ clients, keyspaces }: Access, lostRequest: number) {
+    super(clients, keyspaces, realClock);
+    this.lostRequest = lostRequest;
+  }
+
+  override async store(
+    keyspace: Keyspace,
+    requests: readonly StoreRequest[],
+    limits: DataLimits,
+  ): Promise<StoreReply[]> {
+    const replies = await super.store(keyspace, requests, limits);
+    if (++this.sent === this.lostRequest) throw new DataPortError('the connection ended');
+    return replies;
+  }
+}
+
+/** Refuses records with names of documents as too large. */
+export class FullData extends TransactionData {
+  override async store(
+    keyspace: Keyspace,
+    requests: readonly StoreRequest[],
+    limits: DataLimits,
+  ): Promise<StoreReply[]> {
+    const hasNames = requests.some(({ parts }) => parts?.writes.some(({ path }) => path.endsWith('.ins')));
+    if (!hasNames) return await super.store(keyspace, requests, limits);
+    return requests.map(() => ({ status: Status.tooBig, cas: 0n, token: null, failedPart: 0 }));
+  }
+}
