@@ -14,7 +14,10 @@ async function changed(document: unknown, changes: string): Promise<unknown> {
 test('SET of a position behind the end of an array fills the positions between with NULL', async () => {
   assert.deepEqual(await changed({ a: [1] }, 'SET a[3] = 4'), { a: [1, null, null, 4] });
   assert.deepEqual(await changed({ a: [1] }, 'SET a[1] = 2, a[2] = MISSING'), { a: [1, 2, null] });
-  await assert.rejects(changed({ a: [1] }, 'SET a[1e12] = 4'), /5035|Out of range/);
+  for (const at of [32_768, 3_500_000, 1e12])
+    await assert.rejects(changed({ a: [1] }, `SET a[${at}] = 4`), /5035|Out of range/);
+  const long = new Array<number>(40_000).fill(1);
+  assert.deepEqual(await changed({ a: long }, 'SET a[40000] = 2'), { a: [...long, 2] });
 });
 
 test('elements are set by position, members by name, others are left alone', async () => {

@@ -178,8 +178,8 @@ function memberAt(target: Value, { kind, value }: Step): Value {
   return kind === 'name' && typeof value === 'string' ? (target as ValueObject)[value] : undefined;
 }
 
-/** More elements than a document can have. */
-const positionMax = 5_000_000;
+/** By how many elements SET lengthens an array at most, as functions make no longer ones: a statement changes up to 256 documents at once. */
+const addedMax = 32_767;
 
 /** Sets a member of an object, or an element: positions between the end of the array and a later one become NULL. Other paths have no effect. */
 function setMember(target: Value, step: Step, value: Value): void {
@@ -189,8 +189,8 @@ function setMember(target: Value, step: Step, value: Value): void {
   }
   const { kind, value: at } = step;
   if (kind !== 'index' || typeof at !== 'number' || !Number.isInteger(at) || at < 0) return;
-  if (at > positionMax) throw sqlError(5035, 'the position in SET');
   const items = target as Value[];
+  if (at - items.length >= addedMax) throw sqlError(5035, 'the position in SET');
   while (items.length < at) items.push(null);
   items[at] = value ?? null;
 }

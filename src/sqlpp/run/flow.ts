@@ -156,8 +156,43 @@ export function fetchDocuments(compiler: BlockCompiler, input: Pull, node: Fetch
   return staged(input, (run, rows) => readRows(run, reader, keyspace, rows, idSlot));
 }
 
-/** Adds documents to rows; drops rows without a document. */
+/** Adds documents to rows; drops rows without a document. Yields between parts of the rows, which are small where documents are large. */
 export function readRows(
+  run: Run,
+  reader: DocumentReader,
+  keyspace: Keyspace,
+  rows: Batch,
+  idSlot: number,
+): Batch | Promise<Batch> {
+  const readPart = (part: Batch): Batch | Promise<Batch> => readAtOnce(run, reader, keyspace, part, idSlot);
+  return rows.length === 1 ? readPart(rows) : readInParts(run, readPart, rows, []);
+}
+
+type ReadPart = (part: Batch) => Batch | Promise<Batch>;
+
+/** `read` has the rows that were read before these. */
+function readInParts(run: Run, readPart: ReadPart, rows: Batch, read: Batch): Batch | Promise<Batch> {
+  for (let at = 0; at < rows.length; ) {
+    const count = Math.min(rows.length - at, run.slices.documentsAtOnce);
+    const found = readPart(count === rows.length ? rows : rows.slice(at, at + count));
+    at += count;
+    const rest = async (): Promise<Batch> => readInParts(run, readPart, rows.slice(at), read);
+    if (found instanceof Promise) {
+      return found.then(async (part) => {
+        read.push(...part);
+        await run.slices.yieldAfterDocuments(count);
+        return rest();
+      });
+    }
+    if (read.length === 0) read = found;
+    else for (const row of found) read.push(row);
+    const pause = run.slices.yieldAfterDocuments(count);
+    if (pause !== undefined) return pause.then(rest);
+  }
+  return read;
+}
+
+function readAtOnce(
   run: Run,
   reader: DocumentReader,
   keyspace: Keyspace,

@@ -2,23 +2,20 @@
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../expressions/context.ts';
 import type { Block } from '../plan/block.ts';
-import {
-  type ExternalFunction,
-  type InlineFunction,
-  isExternal,
-  type ResolvedSubquery,
-} from '../plan/resolving.ts';
-import type { FunctionName, Subquery, UserCall } from '../tree/query.ts';
+import { type ExternalFunction, isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
+import type { Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
 import { CallNeeded, CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
 import { type DrawnKind, DrawnValues } from './drawn-values.ts';
 import type { ExecuteContext, Outcome, Phase } from './engine.ts';
+import { type FunctionProgram, functionKey } from './function-program.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { type Batch, emptyRow, type Row } from './row.ts';
 import { rowCountOf } from './row-count.ts';
+import { RunSlices } from './run-slices.ts';
 import { NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
 /** Results that a row got while it waited, and what it needs next. */
@@ -28,20 +25,10 @@ interface RowResults {
   readonly needed: NeededResults;
 }
 
-export interface FunctionProgram {
-  readonly inline: InlineFunction;
-  readonly code: Code;
-}
-
 /** The subqueries and user functions of a statement. */
 export interface Programs {
   readonly programs: ReadonlyMap<object, SubqueryProgram>;
   readonly functions: ReadonlyMap<string, FunctionProgram>;
-}
-
-/** `f` and `default:f` are two functions where the query context has one of that name. */
-export function functionKey({ namespace, parts }: FunctionName): string {
-  return namespace !== undefined && parts.length === 1 ? `${namespace}:${parts[0]}` : parts.join('.');
 }
 
 /** Produces an operator's rows, starting with this row. Leaving the loop early ends all its inputs. */
@@ -55,8 +42,6 @@ export interface SubqueryProgram {
   readonly callsOut: boolean;
 }
 
-/** The time after which a run yields to other requests. */
-const sliceMs = 4;
 /** The most cached results of asynchronous functions. */
 const cachedResultsMax = 10_000;
 /** The most asynchronous calls of one row: each one evaluates the row again. */
@@ -80,6 +65,7 @@ export class Run {
   };
   readonly evaluation: EvaluationContext;
   readonly meter: Meter | undefined;
+  readonly slices: RunSlices;
   readonly #programs: Programs;
   /** Results for the whole statement. */
   readonly #callResults = new CallResults(this);
@@ -92,7 +78,6 @@ export class Run {
   /** Results of the subqueries of the row that is evaluated; null until a row waits for one. */
   #rowSubqueries: SubqueryResults | null = null;
   #needed: NeededResults | null = null;
-  #sliceStart: number;
   #heldBytes = 0;
   #garbageBytes = 0;
 
@@ -100,7 +85,7 @@ export class Run {
     this.meter = context.isProfiled ? new Meter(() => context.monotonicMs()) : undefined;
     this.context = this.meter ? { ...context, datastore: this.meter.datastore(context.datastore) } : context;
     this.#programs = programs;
-    this.#sliceStart = context.monotonicMs();
+    this.slices = new RunSlices(this.context, this.meter);
     this.evaluation = evaluation(this);
   }
 
@@ -112,15 +97,7 @@ export class Run {
 
   /** Call once per batch: yields when the time slice is used up, and throws when the request is aborted. */
   yieldIfDue(): Promise<void> | undefined {
-    this.context.signal.throwIfAborted();
-    if (this.context.monotonicMs() - this.#sliceStart < sliceMs) return undefined;
-    return this.#yield();
-  }
-
-  async #yield(): Promise<void> {
-    await (this.meter?.wait('kernMs', () => this.context.pause()) ?? this.context.pause());
-    this.context.signal.throwIfAborted();
-    this.#sliceStart = this.context.monotonicMs();
+    return this.slices.yieldIfDue();
   }
 
   /** Counts memory that an operator uses until `release`; throws 5500 above the quota. */
@@ -281,17 +258,24 @@ export class Run {
 
   /**
    * Calls `work` for each row. It may throw SubqueryNeeded before it changes anything: the subquery then runs and `work` is called
-   * again.
+   * again. Yields between rows that take long, as those of large documents do.
    */
   each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> | undefined {
-    // Synchronous until a row needs a subquery: most never do.
+    // Synchronous until a row needs a subquery, or the time slice is used up: most rows take less than a microsecond.
     let at = 0;
+    // The clock is read after 1, 3, 7, 15, … rows: hardly ever where rows are short, and in time where they are long.
+    let timedAt = 1;
     this.#rowResults = null;
     this.#rowSubqueries = null;
     this.#needed = null;
     this.#drawn?.clear();
     try {
       for (; at < items.length; at++) {
+        if (at === timedAt) {
+          timedAt = 2 * timedAt + 1;
+          const pause = this.yieldIfDue();
+          if (pause !== undefined) return this.#eachAfter(pause, at, items, work);
+        }
         work(items[at] as T, at);
         if (this.#drawn !== null) this.#drawn.clear();
       }
@@ -299,6 +283,16 @@ export class Run {
     } catch (error) {
       return this.#eachFrom(at, items, work, error);
     }
+  }
+
+  async #eachAfter<T>(
+    pause: Promise<void>,
+    from: number,
+    items: readonly T[],
+    work: (item: T, at: number) => void,
+  ): Promise<void> {
+    await pause;
+    await this.each(items.slice(from), (item, at) => work(item, from + at));
   }
 
   async #eachFrom<T>(

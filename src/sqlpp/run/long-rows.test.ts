@@ -1,0 +1,82 @@
+// Rows that take long, as those of large documents do, do not delay other requests together: a statement yields between them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contextOf, prepareOn } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { jsonText } from '../values/json-text.ts';
+
+const documentCount = 300;
+
+function aStore(): MemoryDatastore {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (let at = 0; at < documentCount; at++) datastore.put(t, `k${at}`, { a: at });
+  return datastore;
+}
+
+/** Runs a statement for which each call of `work` takes ten milliseconds. Returns the rows and the most calls without a pause. */
+async function ranWith(datastore: MemoryDatastore, statement: string, begin: (work: () => void) => object) {
+  let nowMs = 0;
+  let calls = 0;
+  let most = 0;
+  const work = (): void => {
+    nowMs += 10;
+    most = Math.max(most, ++calls);
+  };
+  const context = {
+    ...contextOf(datastore),
+    monotonicMs: () => nowMs,
+    pause: async () => {
+      calls = 0;
+    },
+    ...begin(work),
+  };
+  const prepared = prepareOn(datastore, statement);
+  const rows: unknown[] = [];
+  for await (const batch of prepared.program.run(prepared, context).rows)
+    for (const row of batch) rows.push(JSON.parse(jsonText(row)));
+  return { rows, most };
+}
+
+test('a statement that reads large documents yields between them', async () => {
+  const datastore = aStore();
+  const { documents } = datastore;
+  const { read, takeNow } = documents;
+  const keys = JSON.stringify(Array.from({ length: documentCount }, (_, at) => `k${at}`));
+  const { rows, most } = await ranWith(datastore, `SELECT RAW a FROM t USE KEYS ${keys}`, (work) => {
+    documents.takeNow = (keyspace, ids, options, take) =>
+      takeNow?.(keyspace, ids, options, (document, position) => {
+        work();
+        take(document, position);
+      }) ?? null;
+    documents.read = (keyspace, ids, options) => {
+      for (const _ of ids) work();
+      return read(keyspace, ids, options);
+    };
+    return {};
+  });
+  assert.deepEqual(
+    rows,
+    Array.from({ length: documentCount }, (_, at) => at),
+  );
+  // The first part has four documents, later ones have one.
+  assert.ok(most > 0 && most <= 4, `${most} documents without a pause`);
+});
+
+test('a statement whose expressions take long yields between rows', async () => {
+  for (const statement of [
+    'SELECT CLOCK_MILLIS() FROM t',
+    'SELECT RAW a FROM t WHERE CLOCK_MILLIS() > 0',
+    'SELECT a FROM t ORDER BY CLOCK_MILLIS()',
+    'SELECT COUNT(*) FROM t GROUP BY CLOCK_MILLIS()',
+  ]) {
+    const { rows, most } = await ranWith(aStore(), statement, (work) => ({
+      clockMs: () => {
+        work();
+        return 1_700_000_000_000;
+      },
+    }));
+    assert.ok(rows.length === documentCount || statement.includes('GROUP'), statement);
+    assert.ok(most > 0 && most <= 4, `${most} rows without a pause: ${statement}`);
+  }
+});
