@@ -203,7 +203,7 @@ test('clouds, users and tokens come from commands of the operator and from the c
   assert.equal(operator(cloud, ...add, 'eastus').status, 0);
   assert.match(operator(cloud, ...add, 'us-east-1').stderr, /region: must be one of centralus/);
   assert.equal(operator(cloud, 'user', 'add', 'Ada', 'ada@example.com').status, 0);
-  assert.match(operator(cloud, 'user', 'add', 'Ada', 'nowhere').stderr, /email: must be an e-mail address/);
+  assert.match(operator(cloud, 'user', 'add', 'Ada', 'nowhere').stderr, /EMAIL: must be an e-mail address/);
   assert.match(operator(cloud, 'token', 'create', '--role', 'projectOwner').stderr, /--project/);
   assert.match(operator(cloud, 'token', 'burn').stderr, /token revoke ID/);
   await cloud.stop();
