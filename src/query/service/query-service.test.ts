@@ -317,7 +317,8 @@ test('settings change completely or not at all, and only by authorized users', a
   >;
   assert.deepEqual([shown['completed-limit'], shown['timeout']], [5, 1e9]);
   assert.match((await post({ 'completed-limit': 6, strange: 1 })).text, /"code":2031.*strange/);
-  assert.match((await post({ servicers: 0 })).text, /"code":2032/);
+  for (const wrong of [{ servicers: 0 }, { cleanupwindow: 'x' }, { txtimeout: '' }, { atrcollection: 'a.b' }])
+    assert.match((await post(wrong)).text, /"code":2032/, JSON.stringify(wrong));
   assert.equal(service.deps.settings.completedLimit, 5);
   assert.equal((await post({}, 'nobody')).status, 401);
 });

@@ -1,6 +1,7 @@
 // The settings of the service on this node: the cluster's query settings, overridden by POST /admin/settings until the next start.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parseDuration } from '../request/duration.ts';
+import { parseCollectionPath } from '../transactions/collection-path.ts';
 
 export interface ServiceSettings {
   /** The limit of concurrent requests. */
@@ -134,6 +135,15 @@ const fields: Readonly<Record<string, Field>> = {
   'sequential-scans': flag('sequentialScans'),
 };
 
+const isDuration = (text: string): boolean => parseDuration(text) !== null;
+
+/** Whether other settings may have this value of the right type. */
+const others: Readonly<Record<string, (text: string) => boolean>> = {
+  txtimeout: isDuration,
+  cleanupwindow: isDuration,
+  atrcollection: (path) => path === '' || parseCollectionPath(path) !== null,
+};
+
 /** The reply to GET /admin/settings. */
 export function shownSettings(settings: ServiceSettings): Record<string, unknown> {
   const active = Object.entries(fields).map(([name, field]) => [name, field.read(settings)] as const);
@@ -164,7 +174,7 @@ function changeSetting(settings: ServiceSettings, name: string, value: unknown):
     return;
   }
   if (!Object.hasOwn(settings.others, name)) throw sqlError(2031, name);
-  if (typeof value !== typeof settings.others[name])
+  if (typeof value !== typeof settings.others[name] || others[name]?.(String(value)) === false)
     throw sqlError(2032, JSON.stringify(value), typeof value, name);
   settings.others[name] = value;
 }
