@@ -160,8 +160,11 @@ test('a transaction refuses documents that changed since they were read, attribu
   assert.equal(await code('EXECUTE __update', changed), 17015);
   assert.equal(await code('EXECUTE __delete', changed), 17015);
   assert.equal(await code('UPDATE shop USE KEYS "k" SET META().xattrs.a = 1', within), 17099);
-  const $text = 'x'.repeat(2 << 20);
-  assert.equal(await code('UPSERT INTO shop VALUES ("large", {"t": $text})', { ...within, $text }), 0);
+  // The staged document is an attribute of the stored one: together they have at most 20 MiB.
+  const collection = cluster.bucket('shop').scope('s').collection('c');
+  await collection.upsert('large', { t: 'x'.repeat(14 << 20) });
+  const $text = 'x'.repeat(9 << 20);
+  assert.equal(await code('UPSERT INTO shop.s.c VALUES ("large", {"t": $text})', { ...within, $text }), 0);
   assert.equal(await code('COMMIT', within), 17020);
 });
 
