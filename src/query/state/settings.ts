@@ -138,7 +138,7 @@ const fields: Readonly<Record<string, Field>> = {
 const isDuration = (text: string): boolean => parseDuration(text) !== null;
 
 /** Whether other settings may have this value of the right type. */
-const others: Readonly<Record<string, (text: string) => boolean>> = {
+const otherChecks: Readonly<Record<string, (text: string) => boolean>> = {
   txtimeout: isDuration,
   cleanupwindow: isDuration,
   atrcollection: (path) => path === '' || parseCollectionPath(path) !== null,
@@ -174,7 +174,7 @@ function changeSetting(settings: ServiceSettings, name: string, value: unknown):
     return;
   }
   if (!Object.hasOwn(settings.others, name)) throw sqlError(2031, name);
-  if (typeof value !== typeof settings.others[name] || others[name]?.(String(value)) === false)
+  if (typeof value !== typeof settings.others[name] || otherChecks[name]?.(String(value)) === false)
     throw sqlError(2032, JSON.stringify(value), typeof value, name);
   settings.others[name] = value;
 }

@@ -1,6 +1,6 @@
 // Compiles the expressions of one query block. They are collected first and compiled together, when it is known which fields of a document
 // are read, and which expressions a covering index provides.
-import type { WorkSteps } from '#base/steps.ts';
+import { mapInSteps, type WorkSteps } from '#base/steps.ts';
 import { compile, type Evaluate } from '../expressions/compile.ts';
 import type { Block, Source } from '../plan/block.ts';
 import { expressionKey, kindOfKey } from '../plan/expression-key.ts';
@@ -9,9 +9,6 @@ import type { Operator } from '../plan/operators.ts';
 import { slotOf } from '../plan/scope.ts';
 import { childrenOf, replace } from '../plan/walk.ts';
 import type { Expression, Field } from '../tree/query.ts';
-
-/** Expressions that are compiled in one step. */
-const stepCodes = 512;
 
 export class Code {
   readonly expression: Expression;
@@ -87,12 +84,10 @@ export class BlockCompiler {
   *finish(): WorkSteps<Expression[]> {
     this.#isFinished = true;
     for (const code of this.#codes) this.#recordFields(code.expression);
-    for (let at = 0; at < this.#codes.length; at++) {
-      if (at % stepCodes === stepCodes - 1) yield;
-      const code = this.#codes[at] as Code;
+    return yield* mapInSteps(this.#codes, (code) => {
       code.run = compile(this.#withFields(code.expression));
-    }
-    return this.#codes.map((code) => code.expression);
+      return code.expression;
+    });
   }
 
   #withCovers(expression: Expression): Expression {

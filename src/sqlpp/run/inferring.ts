@@ -10,9 +10,7 @@ import type { Value } from '../values/value.ts';
 import type { ExecuteContext, PrepareContext, PreparedStatement } from './engine.ts';
 import { executionOf, plainPrepared } from './plain-statement.ts';
 import { heldMax } from './run.ts';
-
-/** The time after which an inference yields to other requests. */
-const sliceMs = 4;
+import { RunSlices } from './run-slices.ts';
 
 export function inferStatement(tree: Infer, text: string, context: PrepareContext): PreparedStatement {
   const resolver = new Resolver(text, context.datastore, context.queryContext);
@@ -44,17 +42,15 @@ async function infer(
   if (sample.length === 0) throw sqlError(7014);
   if (!isInTime) warnings.push(sqlErrorWith(7012, { cause: { infer_timeout: timeoutSeconds } }));
   const inference = new Inference(options);
-  let sliceStartMs = context.monotonicMs();
+  const slices = new RunSlices(context, undefined);
   for (const [at, bytes] of sample.entries()) {
     inference.add(parseJson(bytes));
     if (inference.isTooLarge && at + 1 < sample.length) {
       warnings.push(sqlErrorWith(7013, { cause: { max_schema_MB: schemaMB } }));
       break;
     }
-    if (context.monotonicMs() - sliceStartMs < sliceMs) continue;
-    await context.pause();
-    context.signal.throwIfAborted();
-    sliceStartMs = context.monotonicMs();
+    const pause = slices.yieldIfDue();
+    if (pause !== undefined) await pause;
   }
   return [inference.rows()];
 }

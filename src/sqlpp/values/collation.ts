@@ -14,8 +14,8 @@ export function collate(a: Value, b: Value): number {
   if (a instanceof RawJson || b instanceof RawJson) return collate(resolve(a), resolve(b));
   if (typeof a === 'boolean') return Number(a) - Number(b);
   if (typeof a === 'number' || typeof a === 'bigint') return compareNumbers(a, b as number | bigint);
-  if (Array.isArray(a)) return compareArrays(a as readonly Value[], b as readonly Value[]);
-  if (rank === objectRank) return compareObjects(a as ValueObject, b as ValueObject);
+  if (Array.isArray(a)) return compareArrays(a as readonly Value[], b as readonly Value[], collate);
+  if (rank === objectRank) return compareObjects(a as ValueObject, b as ValueObject, collate);
   return rank === binaryRank ? compareBytes((a as Binary).bytes, (b as Binary).bytes) : 0;
 }
 
@@ -43,23 +43,33 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length;
 }
 
-function compareArrays(a: readonly Value[], b: readonly Value[]): number {
+/** Element by element: the first for which `orderOf` is not 0 decides. */
+export function compareArrays<Order>(
+  a: readonly Value[],
+  b: readonly Value[],
+  orderOf: (a: Value, b: Value) => Order,
+): Order | number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
-    const order = collate(a[at], b[at]);
+    const order = orderOf(a[at], b[at]);
     if (order !== 0) return order;
   }
   return a.length - b.length;
 }
 
-function compareObjects(a: ValueObject, b: ValueObject): number {
+/** Member by member in the order of their names: the first for which `orderOf` is not 0 decides. */
+export function compareObjects<Order>(
+  a: ValueObject,
+  b: ValueObject,
+  orderOf: (a: Value, b: Value) => Order,
+): Order | number {
   const names = memberNames(a);
   const others = memberNames(b);
   if (names.length !== others.length) return names.length - others.length;
   for (let at = 0; at < names.length; at++) {
     const name = names[at] as string;
     // The object with the smaller name sorts first: the other lacks it.
-    const order = compareStrings(name, others[at] as string) || collate(a[name], b[name]);
+    const order = compareStrings(name, others[at] as string) || orderOf(a[name], b[name]);
     if (order !== 0) return order;
   }
   return 0;

@@ -1,6 +1,6 @@
 // Comparison operators with three-valued logic. A MISSING operand gives MISSING, else a NULL one NULL. Values of different types are unequal and
 // sort by type.
-import { collate, compareNumbers, compareStrings, memberNames } from './collation.ts';
+import { collate, compareArrays, compareNumbers, compareObjects, compareStrings } from './collation.ts';
 import { resolve } from './json-parse.ts';
 import { isArray, isObject, rankOf } from './types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
@@ -47,31 +47,9 @@ export function compare(a: Value, b: Value): number | null | undefined {
   if (a === undefined || b === undefined) return undefined;
   if (a === null || b === null) return null;
   if (a instanceof RawJson || b instanceof RawJson) return compare(resolve(a), resolve(b));
-  if (isArray(a) && isArray(b)) return compareArrays(a, b);
-  if (rankOf(a) === rankOf(b) && isObject(a) && isObject(b)) return compareObjects(a, b);
+  if (isArray(a) && isArray(b)) return compareArrays(a, b, compare);
+  if (rankOf(a) === rankOf(b) && isObject(a) && isObject(b)) return compareObjects(a, b, compare);
   return collate(a, b);
-}
-
-function compareArrays(a: readonly Value[], b: readonly Value[]): number | null | undefined {
-  const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at++) {
-    const order = compare(a[at], b[at]);
-    if (order !== 0) return order;
-  }
-  return a.length - b.length;
-}
-
-/** Member by member in the order of their names: the first that differs, or whose comparison is NULL, decides. */
-function compareObjects(a: ValueObject, b: ValueObject): number | null | undefined {
-  const names = memberNames(a);
-  const others = memberNames(b);
-  if (names.length !== others.length) return names.length - others.length;
-  for (let at = 0; at < names.length; at++) {
-    const name = names[at] as string;
-    const order = compareStrings(name, others[at] as string) || compare(a[name], b[name]);
-    if (order !== 0) return order;
-  }
-  return 0;
 }
 
 /** Whether two values are the same for DISTINCT, grouping and set operations: NULL equals NULL. */
