@@ -8,22 +8,24 @@ import { IndexesService } from './indexes.service.ts';
 import { indexesKey, noIndexes } from './indexes-state.ts';
 import { noIndexService } from './no-index-service.ts';
 
-test('removes the definitions of a deleted bucket, and stops only after that', async () => {
-  const store = new MemoryConfigStore();
-  await store.put(indexesKey('gone'), noIndexes, 0);
-  const view = {
-    buckets: { byUuid: {} },
-    cluster: { nodes: [], quotas: { indexMemoryQuota: 512 } },
-    self: { services: null, paths: { index: '/data', data: '/data' } },
-    onChange: () => ({ stop: () => {} }),
-  } as never;
-  const service = new IndexesService({
+const serviceOn = (store: MemoryConfigStore, view: object): IndexesService =>
+  new IndexesService({
     store,
-    view,
+    view: {
+      cluster: { nodes: [], quotas: { indexMemoryQuota: 512 } },
+      self: { services: null, paths: { index: '/data', data: '/data' } },
+      onChange: () => ({ stop: () => {} }),
+      ...view,
+    } as never,
     indexAdmin: noIndexService,
     random: realRandom,
     log: silentLog,
   });
+
+test('removes the definitions of a deleted bucket, and stops only after that', async () => {
+  const store = new MemoryConfigStore();
+  await store.put(indexesKey('gone'), noIndexes, 0);
+  const service = serviceOn(store, { buckets: { byUuid: {} } });
   await service.start();
   const gate = deferred<void>();
   const get = store.get.bind(store);
@@ -49,20 +51,10 @@ test('keeps a later change of another node that is seen before its own has ended
   const manifest = {
     scopes: [{ name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] }],
   };
-  const view = {
+  const service = serviceOn(store, {
     buckets: { byUuid: { b: { state: 'ready', type: 'native' } } },
-    cluster: { nodes: [], quotas: { indexMemoryQuota: 512 } },
-    self: { services: null, paths: { index: '/data', data: '/data' } },
     manifest: () => manifest,
     setting: <T>(_: string, initial: T) => initial,
-    onChange: () => ({ stop: () => {} }),
-  } as never;
-  const service = new IndexesService({
-    store,
-    view,
-    indexAdmin: noIndexService,
-    random: realRandom,
-    log: silentLog,
   });
   await service.start();
   const put = store.put.bind(store);

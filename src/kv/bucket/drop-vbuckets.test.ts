@@ -35,6 +35,15 @@ const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
 const start = (disk: DiskEngine, state: ShardSpec['state']): Promise<BucketUnderTest> =>
   new BucketUnderTest({ storage: { disk, files }, manifest, rules, shards: shards(state, 1) }).start();
 
+/** A bucket whose documents are on disk, and one of whose vbuckets the map has given to another node. */
+async function startToDrop(disk: DiskEngine): Promise<BucketUnderTest> {
+  const b = await start(disk, 'active');
+  fill(b, 'v');
+  await untilIdle(b);
+  await b.bucket.followShards(shards('dead', 2));
+  return b;
+}
+
 async function untilIdle(b: BucketUnderTest): Promise<void> {
   for (let i = 0; i < 40; i++) {
     b.tick(25);
@@ -108,10 +117,7 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
 test('a vbucket that the disk does not remove stays as it is, after a restart too, and can be removed later', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
-  const b = await start(engine, 'active');
-  fill(b, 'v');
-  await untilIdle(b);
-  await b.bucket.followShards(shards('dead', 2));
+  const b = await startToDrop(engine);
   const high = b.bucket.columns.highSeqno[droppedVbucket] as number;
   const drop = engine.drop.bind(engine);
   engine.drop = () => Promise.reject(new Error('input/output error'));
@@ -184,10 +190,7 @@ test('a bucket that stops ends its removals first, and what waits for them: none
 
 test('a removal begins after the state writes under way: their states would bring the vbucket back without documents', async () => {
   const engine = new MemoryDisk().engine();
-  const b = await start(engine, 'active');
-  fill(b, 'v');
-  await untilIdle(b);
-  await b.bucket.followShards(shards('dead', 2));
+  const b = await startToDrop(engine);
   const gate = deferred<void>();
   let commitsInRemoval: number | null = null;
   const drop = engine.drop.bind(engine);
@@ -242,10 +245,7 @@ test('a removal that waits for a write of states under way delays no client that
 test('states are written after the removal of their vbucket: a crash after it would bring the vbucket back without documents', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
-  const b = await start(engine, 'active');
-  fill(b, 'v');
-  await untilIdle(b);
-  await b.bucket.followShards(shards('dead', 2));
+  const b = await startToDrop(engine);
   const [removed, gate] = [deferred<void>(), deferred<void>()];
   const drop = engine.drop.bind(engine);
   engine.drop = async (...request) => {
