@@ -1,15 +1,15 @@
-// The reference page of the node's errors, from the catalogues (`*.refusals.ts`).
+// The reference page of the node's errors, from the catalogs (`*.refusals.ts`).
 import { globSync } from 'node:fs';
 import { fieldText } from '#contract/field-text.ts';
 import type { Refusal, RefusalDeclaration } from '#contract/refusal.ts';
 import { codeSpan } from './code-span.ts';
 
-const catalogueFiles = 'src/**/*.refusals.ts';
+const catalogFiles = 'src/**/*.refusals.ts';
 
-/** All entries of all catalogues, grouped by area. */
+/** All entries of all catalogs, grouped by area. */
 export async function allRefusals(): Promise<readonly Refusal<RefusalDeclaration>[]> {
   const modules = await Promise.all(
-    globSync(catalogueFiles)
+    globSync(catalogFiles)
       .sort()
       .map((file) => import(`../${file}`) as Promise<Record<string, Record<string, unknown>>>),
   );

@@ -2,7 +2,7 @@
 import { SqlError } from '../src/sqlpp/errors/sql-error.ts';
 import { compile } from '../src/sqlpp/expressions/compile.ts';
 import { aggregateNamed, aggregateNames } from '../src/sqlpp/functions/aggregates.ts';
-import { declarations } from '../src/sqlpp/functions/catalogue.ts';
+import { declarations } from '../src/sqlpp/functions/catalog.ts';
 import type { EvaluationContext } from '../src/sqlpp/functions/context.ts';
 import type { FunctionDeclaration, FunctionGroup } from '../src/sqlpp/functions/declaration.ts';
 import { examples } from '../src/sqlpp/functions/examples.ts';

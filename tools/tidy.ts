@@ -93,7 +93,7 @@ const bans: readonly { pattern: RegExp; use: string }[] = [
   },
   {
     pattern: /\bnew AppError\(|\breply\.(json|text|empty)\(.*\b[45]\d\d\b *[,)]/,
-    use: 'an entry of a catalogue (*.refusals.ts)',
+    use: 'an entry of a catalog (*.refusals.ts)',
   },
   { pattern: /\bfetch\(/, use: 'a client that is passed in' },
   { pattern: /\bconsole\./, use: 'the Log port' },

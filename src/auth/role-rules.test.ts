@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parsePermission } from './permission.ts';
 import { allows, type GrantedRole, holdsRole } from './role-rules.ts';
-import { roleCatalogue } from './roles/index.ts';
+import { roleCatalog } from './roles/index.ts';
 
 const role = (text: string): GrantedRole => {
   const [, id, inside] = /^(\w+)(?:\[(.*)\])?$/.exec(text) as unknown as [string, string, string?];
@@ -122,11 +122,11 @@ test('security_admin includes both of the roles that it was divided into', () =>
   assert.ok(!holdsRole([role('bucket_admin[u]')], 'bucket_admin', ['t']));
 });
 
-test('every pattern of the catalogue is well formed, and every id unique', () => {
-  const ids = new Set(roleCatalogue.map((definition) => definition.id));
-  assert.equal(ids.size, roleCatalogue.length);
-  for (const { id } of roleCatalogue) can(id, 'cluster.no.such.thing!read');
-  const community = roleCatalogue
+test('every pattern of the catalog is well formed, and every id unique', () => {
+  const ids = new Set(roleCatalog.map((definition) => definition.id));
+  assert.equal(ids.size, roleCatalog.length);
+  for (const { id } of roleCatalog) can(id, 'cluster.no.such.thing!read');
+  const community = roleCatalog
     .filter((definition) => definition.community)
     .map((definition) => definition.id);
   assert.deepEqual(community, ['admin', 'ro_admin', 'bucket_full_access']);

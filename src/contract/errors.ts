@@ -1,4 +1,4 @@
-// The error that services throw on purpose: a status and the body of the answer. Made from the entries of the catalogues only
+// The error that services throw on purpose: a status and the body of the answer. Made from the entries of the catalogs only
 // (`*.refusals.ts`); one renderer per surface turns it into a response.
 
 /** The body of a refusal; published forms differ by endpoint. */

@@ -83,7 +83,7 @@ export interface Answer {
 
 /**
  * Declares a route; exists to infer the types of query and body. Does not throw. The route is served once a `*.routes.ts` binds a
- * handler to it, which throws refusals of a catalogue (`*.refusals.ts`).
+ * handler to it, which throws refusals of a catalog (`*.refusals.ts`).
  *
  *     export const FlushBucket = defineRoute({
  *       id: 'buckets.flush',

@@ -12,7 +12,7 @@ export async function connectIndexFiles(
   { indexFolder }: QueryStart,
   port: MessagePort,
 ): Promise<ConnectedIndexes> {
-  const { indexes, admin, catalogue } = await connectIndexes({
+  const { indexes, admin, catalog } = await connectIndexes({
     port,
     readers: new IndexFolderReaders(indexFolder),
     clock: realClock,
@@ -21,8 +21,8 @@ export async function connectIndexFiles(
   let revision = 0;
   let lastStates = '';
   // New progress of an index changes no plan.
-  catalogue.onChange(() => {
-    const now = catalogue
+  catalog.onChange(() => {
+    const now = catalog
       .all()
       .map(({ definition, state }) => `${definition.id} ${state}`)
       .join();

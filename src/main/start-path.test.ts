@@ -36,7 +36,7 @@ test('the main thread loads no package', () => {
 test('the main thread loads rarely used features on demand', () => {
   const imports = importsOf('run-node.ts');
   assert.ok(imports.includes('#cluster/manager.ts'));
-  const late = /\/(openapi|settings\/catalogue|api-page|init-file|run-cloud)\.ts$/;
+  const late = /\/(openapi|settings\/catalog|api-page|init-file|run-cloud)\.ts$/;
   assert.deepEqual(
     imports.filter((name) => late.test(name)),
     [],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { histogramOf, sampleOf } from './catalogue.ts';
+import { histogramOf, sampleOf } from './catalog.ts';
 import { openMetricsText, prometheusText } from './exposition.ts';
 import type { MetricSample } from './sample.ts';
 

@@ -1,5 +1,5 @@
 // Renders samples as text for collectors: the Prometheus text format and OpenMetrics.
-import { metricOf } from './catalogue.ts';
+import { metricOf } from './catalog.ts';
 import { flatten } from './registry.ts';
 import type { FlatSample, Labels, MetricSample } from './sample.ts';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Cluster } from 'couchbase';
-import { metricOf } from '../../src/metrics/catalogue.ts';
+import { metricOf } from '../../src/metrics/catalog.ts';
 import { freePort } from '../support/free-port.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { needs } from '../support/needs.ts';

@@ -7,7 +7,7 @@ import { RestartedNode } from '../support/restarted-node.ts';
 
 const node = new RestartedNode('shop');
 const rows = (statement: string, parameters = {}) => node.queries.rows(statement, parameters);
-const cataloguer = { username: 'cataloguer', password: 'password' };
+const cataloger = { username: 'cataloger', password: 'password' };
 
 before(async () => {
   await node.start();
@@ -17,8 +17,8 @@ before(async () => {
   await rows('CREATE FUNCTION default:shop.s.plus(x) { x + 1 }');
   await rows('CREATE FUNCTION default:shop.t.plus(x) { x + 2 }');
   const form = { password: 'password', roles: 'query_system_catalog' };
-  await node.process.request('/settings/rbac/users/local/cataloguer', 'PUT', form);
-  const as = new QueryClient(node.process.ready.node.query ?? '', cataloguer);
+  await node.process.request('/settings/rbac/users/local/cataloger', 'PUT', form);
+  const as = new QueryClient(node.process.ready.node.query ?? '', cataloger);
   await eventually(async () => assert.equal(await as.code('SELECT 1'), 0));
 });
 after(() => node[Symbol.asyncDispose]());
@@ -147,7 +147,7 @@ test('refuses what is no backup of functions, and callers who may not manage fun
   for (const path of ['/api/v1/backup', '/api/v1/bucket/shop/backup'])
     for (const [method, body] of [['GET'], ['POST', backup]] as const) {
       if (method === 'POST' && path.includes('bucket')) continue; // this backup has nothing of the bucket
-      const { status, body: answer } = await call(method, path, body, cataloguer);
+      const { status, body: answer } = await call(method, path, body, cataloger);
       assert.deepEqual([status, answer.errors?.[0]?.code], [401, 13014], `${method} ${path}`);
     }
 });
@@ -155,7 +155,7 @@ test('refuses what is no backup of functions, and callers who may not manage fun
 test('paths for what the administration port or the cluster manager does are refused with that reason', async () => {
   const certificate = await call('POST', '/admin/ssl_cert');
   assert.match(certificate.body.errors?.[0]?.msg ?? '', /reloadCertificate of the administration port/);
-  assert.equal((await call('POST', '/admin/ssl_cert', undefined, cataloguer)).status, 401);
+  assert.equal((await call('POST', '/admin/ssl_cert', undefined, cataloger)).status, 401);
   for (const method of ['GET', 'POST']) {
     const shutdown = await call(method, '/admin/shutdown');
     assert.equal(shutdown.status, 401);

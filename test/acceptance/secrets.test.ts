@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { catalogue } from '../../src/cluster/settings/catalogue.ts';
+import { catalog } from '../../src/cluster/settings/catalog.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
@@ -215,7 +215,7 @@ test('a node reveals no secret in any encoding', async (t) => {
   const answered = await watched.readAll({ ...named, node: encodeURIComponent(otpNode), stat: 'ops' });
   assert.ok(answered > 40, `only ${answered} reads had an answer`);
   await collectLogs(watched);
-  watched.outputs.set('the settings page', JSON.stringify(catalogue));
+  watched.outputs.set('the settings page', JSON.stringify(catalog));
   await watched.node.stop();
   t.diagnostic(`${watched.outputs.size} answers, ${watched.node.output.length} characters of log`);
   await eventually(() => assert.match(watched.node.output, /"msg":"request"/));

@@ -13,7 +13,7 @@
 //   EXECUTE name
 
 import type { Engine } from '#query/state/engine-port.ts';
-import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
+import type { ErrorCode } from '#sqlpp/errors/catalog.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type {
   ExecuteContext,

@@ -1,5 +1,5 @@
 // For each code of the query service's errors: a statement that provokes it, or the test that does.
-import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
+import type { ErrorCode } from '#sqlpp/errors/catalog.ts';
 
 export interface Provoking {
   /** Absent: the request has parameters only. */

@@ -1,4 +1,4 @@
-// The role catalogue.
+// The role catalog.
 import { administration, buckets } from './administration.ts';
 import {
   data,
@@ -11,7 +11,7 @@ import {
 import type { RoleDefinition } from './definition.ts';
 
 /** Every role, in the order in which lists show them. */
-export const roleCatalogue: readonly RoleDefinition[] = [
+export const roleCatalog: readonly RoleDefinition[] = [
   ...administration,
   ...buckets,
   ...data,
@@ -23,5 +23,5 @@ export const roleCatalogue: readonly RoleDefinition[] = [
 ];
 
 export const rolesById: ReadonlyMap<string, RoleDefinition> = new Map(
-  roleCatalogue.map((role) => [role.id, role]),
+  roleCatalog.map((role) => [role.id, role]),
 );

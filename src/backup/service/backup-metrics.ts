@@ -1,5 +1,5 @@
 // Counts the tasks of this node and the checks of archives, under the published names.
-import { histogramOf, type MetricName, sampleOf } from '#metrics/catalogue.ts';
+import { histogramOf, type MetricName, sampleOf } from '#metrics/catalog.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';
 
 interface Histogram {

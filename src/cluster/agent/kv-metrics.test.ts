@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type BucketReport, noCounts, noTraffic } from '#kv/admin.ts';
-import { metricOf } from '#metrics/catalogue.ts';
+import { metricOf } from '#metrics/catalog.ts';
 import { flatten } from '#metrics/registry.ts';
 import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
 import { initialManifest } from '../config/cluster-state.ts';

@@ -9,7 +9,7 @@ import {
   lowShare,
   noCounts,
 } from '#kv/admin.ts';
-import { histogramOf, type MetricName, sampleOf } from '#metrics/catalogue.ts';
+import { histogramOf, type MetricName, sampleOf } from '#metrics/catalog.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';
 import type { ManifestState } from '../config/cluster-state.ts';
 

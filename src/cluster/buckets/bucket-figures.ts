@@ -1,5 +1,5 @@
 // The figures of a bucket under their older names, computed from metrics. Counters are shown as rates.
-import type { MetricName } from '#metrics/catalogue.ts';
+import type { MetricName } from '#metrics/catalog.ts';
 import type { Labels } from '#metrics/sample.ts';
 import type { Column, SeriesGrid } from './series-grid.ts';
 

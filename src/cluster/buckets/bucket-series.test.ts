@@ -1,7 +1,7 @@
 // Sample series of each zoom, from a store with the samples of the test.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { metricOf } from '#metrics/catalogue.ts';
+import { metricOf } from '#metrics/catalog.ts';
 import { testOf } from '#metrics/query/match.ts';
 import type { Series } from '#metrics/sample.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -197,7 +197,7 @@ test('has no section for services that do not exist', () => {
   for (const name of ['b', '@fts', '@cbas-b', '@', '@queries']) assert.equal(serviceSection(name), null);
 });
 
-test('uses only metrics of the catalogue', () => {
+test('uses only metrics of the catalog', () => {
   for (const name of [...bucketSources, ...nodeSources])
     assert.ok(metricOf(name) ?? metricOf(name.replace(/_(sum|count)$/, '')), name);
 });

@@ -1,6 +1,6 @@
 // Figures of the index service as metrics. A node without an index or the service has none.
 import type { IndexReport, IndexServiceAdmin } from '#index/index.contract.ts';
-import { type MetricName, sampleOf } from '#metrics/catalogue.ts';
+import { type MetricName, sampleOf } from '#metrics/catalog.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { type IndexesService, keepsIndexes } from './indexes.service.ts';

@@ -1,5 +1,5 @@
 // Metrics of the machine and of this process. In a container the limits of the container apply.
-import { sampleOf } from '#metrics/catalogue.ts';
+import { sampleOf } from '#metrics/catalog.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import { type SystemFigures, usedShare } from '../nodes/system.ts';
 

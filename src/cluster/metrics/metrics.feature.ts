@@ -2,7 +2,7 @@
 import type { BoundRoute } from '#contract/route.ts';
 import { RequestMeter } from '#http/request-meter.ts';
 import type { IndexServiceAdmin } from '#index/index.contract.ts';
-import { histogramOf, sampleOf } from '#metrics/catalogue.ts';
+import { histogramOf, sampleOf } from '#metrics/catalog.ts';
 import type { MetricsRegistry } from '#metrics/registry.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import type { XdcrAdmin } from '#xdcr/xdcr.contract.ts';

@@ -37,9 +37,9 @@ function openApiRoutes(api: DescribedApi): BoundRoute[] {
 }
 
 async function makeDocument({ routes, version }: DescribedApi): Promise<OpenApiDocument> {
-  const [{ openApi }, { catalogue }] = await Promise.all([
+  const [{ openApi }, { catalog }] = await Promise.all([
     import('./openapi.ts'),
-    import('../settings/catalogue.ts'),
+    import('../settings/catalog.ts'),
   ]);
-  return openApi({ routes: routes(), settings: catalogue, version });
+  return openApi({ routes: routes(), settings: catalog, version });
 }

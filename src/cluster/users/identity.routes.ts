@@ -2,7 +2,7 @@
 import { parsePermission } from '#auth/permission.ts';
 import { allows, everyName, type GrantedRole, namesOfLevel } from '#auth/role-rules.ts';
 import type { RoleDefinition } from '#auth/roles/definition.ts';
-import { roleCatalogue } from '#auth/roles/index.ts';
+import { roleCatalog } from '#auth/roles/index.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Reply, reply } from '#contract/route.ts';
 import { userRefusals } from '../refusals/users.refusals.ts';
@@ -33,7 +33,7 @@ function listRoles(
   permission: string | undefined,
   context: Context,
 ): Reply {
-  const listed = roleCatalogue
+  const listed = roleCatalog
     .filter((definition) => edition === 'enterprise' || definition.community)
     .flatMap((definition) =>
       rolesGranting(definition, permission, targets).map((role) => [definition, role] as const),

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
-import { IndexCatalogue } from '../scan/index-catalogue.ts';
+import { IndexCatalog } from '../scan/index-catalog.ts';
 import { LinkedIndexAdmin } from './linked-index-admin.ts';
 
 test('refuses an index that was dropped, or whose collection was dropped, before its creation was answered', async () => {
   const calls = { call: <T>() => Promise.resolve({ kind: 'created', id: 'abc' } as T) };
-  const admin = new LinkedIndexAdmin(calls, new IndexCatalogue());
+  const admin = new LinkedIndexAdmin(calls, new IndexCatalog());
   const created = admin.create({ name: 'i' } as never, {
     ifNotExists: false,
     signal: AbortSignal.timeout(1_000),
@@ -15,11 +15,11 @@ test('refuses an index that was dropped, or whose collection was dropped, before
 });
 
 test('a build waits for the indexes that it began to build, and not for later ones of the same names', async () => {
-  const catalogue = new IndexCatalogue();
+  const catalog = new IndexCatalog();
   const later = { ...aDefinition(['`n`'], { isDeferred: true }), id: 'later' };
-  catalogue.set([{ definition: later, report: undefined }]);
+  catalog.set([{ definition: later, report: undefined }]);
   const calls = { call: <T>() => Promise.resolve({ missing: [], ids: ['earlier'] } as T) };
-  const admin = new LinkedIndexAdmin(calls, catalogue);
+  const admin = new LinkedIndexAdmin(calls, catalog);
   const built = admin.build(later.keyspace, [later.name], AbortSignal.timeout(1_000));
   await assert.rejects(built, /the index was dropped before it was complete/);
 });

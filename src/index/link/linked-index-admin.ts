@@ -4,16 +4,16 @@ import type { IndexAdmin, IndexChange, IndexStatus, NewIndex } from '#sqlpp/data
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { BuildOutcome, CreateOutcome } from '../index.contract.ts';
-import type { IndexCatalogue } from '../scan/index-catalogue.ts';
+import type { IndexCatalog } from '../scan/index-catalog.ts';
 import type { LinkCalls } from './link-calls.ts';
 
 export class LinkedIndexAdmin implements IndexAdmin {
   private readonly calls: Pick<LinkCalls, 'call'>;
-  private readonly catalogue: IndexCatalogue;
+  private readonly catalog: IndexCatalog;
 
-  constructor(calls: Pick<LinkCalls, 'call'>, catalogue: IndexCatalogue) {
+  constructor(calls: Pick<LinkCalls, 'call'>, catalog: IndexCatalog) {
     this.calls = calls;
-    this.catalogue = catalogue;
+    this.catalog = catalog;
   }
 
   async create(
@@ -30,7 +30,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
   }
 
   async drop(keyspace: Keyspace, name: string, { ifExists }: { ifExists: boolean }): Promise<void> {
-    const id = this.catalogue.named(keyspace, name)?.definition.id;
+    const id = this.catalog.named(keyspace, name)?.definition.id;
     const outcome = await this.calls.call<'dropped' | 'not found'>({ method: 'drop', keyspace, name });
     if (outcome === 'not found') {
       if (ifExists) return;
@@ -38,8 +38,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
     }
     // Later statements must not be planned with the index.
     const neverAborted = new AbortController().signal;
-    if (id !== undefined)
-      await this.catalogue.until(() => this.catalogue.find(id) === undefined, neverAborted);
+    if (id !== undefined) await this.catalog.until(() => this.catalog.find(id) === undefined, neverAborted);
   }
 
   async build(keyspace: Keyspace, names: readonly string[], signal: AbortSignal): Promise<void> {
@@ -59,15 +58,15 @@ export class LinkedIndexAdmin implements IndexAdmin {
   /** Resolves when the indexes are online, or deferred ones are known. */
   private async untilReady(ids: readonly string[], signal: AbortSignal, isBuild = false): Promise<void> {
     const statusOf = (id: string): IndexStatus | undefined =>
-      this.catalogue.all().find(({ definition }) => definition.id === id);
+      this.catalog.all().find(({ definition }) => definition.id === id);
     const isReady = (id: string): boolean => {
       const status = statusOf(id);
       if (status?.state === 'offline' || status?.state === 'online') return true;
       return !isBuild && status?.state === 'deferred';
     };
     // The main thread sends the state of a change before its answer: an index that is not in it was dropped meanwhile.
-    const isDone = (id: string): boolean => isReady(id) || this.catalogue.find(id) === undefined;
-    await this.catalogue.until(() => ids.map(isDone).every(Boolean), signal);
+    const isDone = (id: string): boolean => isReady(id) || this.catalog.find(id) === undefined;
+    await this.catalog.until(() => ids.map(isDone).every(Boolean), signal);
     for (const id of ids) {
       const status = statusOf(id);
       if (status === undefined) throw sqlError(5000, 'the index was dropped before it was complete');

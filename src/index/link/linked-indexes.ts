@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { deferred } from '#base/deferred.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { IndexAdmin, IndexDefinition } from '#sqlpp/datastore/indexes.ts';
-import { IndexCatalogue } from '../scan/index-catalogue.ts';
+import { IndexCatalog } from '../scan/index-catalog.ts';
 import { IndexScans } from '../scan/index-scans.ts';
 import type { KeyDirections } from '../spans/intervals.ts';
 import type { IndexReaders } from '../store/index-store.ts';
@@ -23,19 +23,19 @@ export interface LinkedIndexes {
   readonly indexes: IndexScans;
   readonly admin: IndexAdmin;
   /** All indexes of all keyspaces, for the catalog. */
-  readonly catalogue: IndexCatalogue;
+  readonly catalog: IndexCatalog;
   close(): void;
 }
 
 /** Resolves when the state of the indexes is known. */
 export async function connectIndexes(options: LinkedIndexesOptions): Promise<LinkedIndexes> {
   const { port } = options;
-  const catalogue = new IndexCatalogue();
+  const catalog = new IndexCatalog();
   const calls = new LinkCalls(port);
   const firstState = deferred<void>();
   port.on('message', (message: LinkMessage) => {
     if (message.kind !== 'state') return calls.answer(message);
-    catalogue.set(message.indexes);
+    catalog.set(message.indexes);
     firstState.resolve();
   });
   port.on('close', () => calls.close());
@@ -43,12 +43,12 @@ export async function connectIndexes(options: LinkedIndexesOptions): Promise<Lin
     // The state shows the outcome.
     calls.call({ method: 'damaged', bucketUuid: keyspace.bucketUuid, indexId: id }).catch(() => {});
   };
-  const indexes = new IndexScans({ ...options, catalogue, damaged });
+  const indexes = new IndexScans({ ...options, catalog, damaged });
   await firstState.promise;
   return {
     indexes,
-    catalogue,
-    admin: new LinkedIndexAdmin(calls, catalogue),
+    catalog,
+    admin: new LinkedIndexAdmin(calls, catalog),
     close() {
       indexes.close();
       port.close();

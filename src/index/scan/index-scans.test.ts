@@ -36,7 +36,7 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
     close: () => void closed++,
   };
   const scans = new IndexScans({
-    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: { open: () => reader as never },
     clock: new ManualClock(),
     directions: () => [{ isDescending: false }, { isDescending: false }],
@@ -62,7 +62,7 @@ test('an index that was dropped and whose file is gone is reported as not found,
   const found = { report: { state: 'online', generation: 1 }, progress };
   const reported: string[] = [];
   const scans = new IndexScans({
-    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: {
       open: () => {
         throw new MissingIndexFileError('the file does not exist');
@@ -99,7 +99,7 @@ test('an index that was dropped and whose file is gone is reported as not found,
 test('a scan of spans without rows gives the thread to other requests between them, also while it encodes them', async () => {
   const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
   const scans = new IndexScans({
-    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: { open: () => ({ page: () => [], refresh: () => {}, close: () => {} }) as never },
     clock: new ManualClock(),
     directions: () => [{ isDescending: false }],
@@ -133,7 +133,7 @@ test('a scan whose pages have no wanted row gives the thread to other requests a
     return { key: writer.copy(), id: `d${at}` };
   });
   const scans = new IndexScans({
-    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: {
       open: () => ({ page: pageOf.bind(null, stored), refresh: () => {}, close: () => {} }) as never,
     },
@@ -175,7 +175,7 @@ test('a scan has all rows of its intervals once, in order, for every number of r
       close: () => {},
     };
     const scans = new IndexScans({
-      catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+      catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
       readers: { open: () => reader as never },
       clock: new ManualClock(),
       directions: () => [{ isDescending: false }],
@@ -223,7 +223,7 @@ test('scans of one page may share a snapshot for a second, but no consistent sca
     close: () => {},
   };
   const scans = new IndexScans({
-    catalogue: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: { open: () => reader as never },
     clock,
     directions: () => [{ isDescending: false }],
@@ -277,7 +277,7 @@ test('a scan whose index was dropped closes its reader, since the file takes its
   const reader = { page, refresh: () => {}, close: () => void closed++ };
   const find = () => (isDropped ? undefined : found);
   const scans = new IndexScans({
-    catalogue: { find, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    catalog: { find, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: { open: () => reader as never },
     clock: new ManualClock(),
     directions: () => [{ isDescending: false }],

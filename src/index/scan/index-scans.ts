@@ -30,13 +30,13 @@ import {
 } from '../store/index-store.ts';
 import { type ChangedById, ChangedRowsReader } from './changed-rows.ts';
 import { waitFor } from './consistency.ts';
-import type { IndexCatalogue } from './index-catalogue.ts';
+import type { IndexCatalog } from './index-catalog.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { RowDecoder } from './row-decoder.ts';
 import { needsIdsOnly, onePage, pageRows, ScanRows } from './scan-rows.ts';
 
 export interface IndexScansOptions {
-  readonly catalogue: IndexCatalogue;
+  readonly catalog: IndexCatalog;
   readonly readers: IndexReaders;
   readonly clock: Clock;
   /** The direction of each position of an index's keys. */
@@ -66,17 +66,17 @@ export class IndexScans implements Indexes {
   private readonly directions = new WeakMap<IndexDefinition, KeyDirections>();
 
   constructor(options: IndexScansOptions) {
-    const { catalogue } = options;
+    const { catalog } = options;
     this.options = options;
     this.timers = new SharedTimers(options.clock);
     this.pool = new ReaderPool(options.readers);
-    this.changes = catalogue.onChange(() =>
-      this.pool.keepOnly((id, generation) => catalogue.find(id)?.report?.generation === generation),
+    this.changes = catalog.onChange(() =>
+      this.pool.keepOnly((id, generation) => catalog.find(id)?.report?.generation === generation),
     );
   }
 
   indexesOf(keyspace: Keyspace): readonly IndexStatus[] {
-    return this.options.catalogue.indexesOf(keyspace);
+    return this.options.catalog.indexesOf(keyspace);
   }
 
   scanNow(scan: IndexScan): readonly IndexRow[] | 'many' | 'waits' {
@@ -188,7 +188,7 @@ export class IndexScans implements Indexes {
   }
 
   figures({ id }: IndexDefinition): Promise<IndexFigures> {
-    const found = this.options.catalogue.find(id);
+    const found = this.options.catalog.find(id);
     return Promise.resolve({ rows: found?.progress?.rows ?? 0, diskBytes: found?.report?.fileBytes ?? 0 });
   }
 
@@ -276,14 +276,14 @@ export class IndexScans implements Indexes {
       clock: this.options.clock,
       isOnline: () => this.entryOf(index).report?.state === 'online',
       progress: () => this.entryOf(index).progress,
-      onChange: (listener) => this.options.catalogue.onChange(listener),
+      onChange: (listener) => this.options.catalog.onChange(listener),
     });
     return this.entryOf(index).progress as IndexProgress;
   }
 
   /** @throws SqlError when the index was dropped or cannot be used */
   private entryOf({ id, name }: IndexDefinition) {
-    const found = this.options.catalogue.find(id);
+    const found = this.options.catalog.find(id);
     if (found === undefined) throw doesNotExist(name);
     if (found.report?.state === 'offline')
       throw sqlError(5000, `index ${name} is offline: ${found.report.message ?? 'its file cannot be used'}`);
@@ -307,7 +307,7 @@ export class IndexScans implements Indexes {
 
   /** The reader of an index that was dropped or built again meanwhile is closed: the space of its file is free only then. */
   private putBack(indexId: string, generation: number, reader: IndexReader): void {
-    if (this.options.catalogue.find(indexId)?.report?.generation !== generation) {
+    if (this.options.catalog.find(indexId)?.report?.generation !== generation) {
       reader.close();
       return;
     }
@@ -327,7 +327,7 @@ export class IndexScans implements Indexes {
 
   /**
    * Reports a file that cannot be read, or has a damaged key, so that the service rebuilds the index. The file of a dropped index is
-   * removed before this thread's catalogue changes.
+   * removed before this thread's catalog changes.
    */
   private readFailure(index: IndexDefinition, error: unknown): unknown {
     const isOfFile =
@@ -335,7 +335,7 @@ export class IndexScans implements Indexes {
       error instanceof KeyFormatError ||
       (error as { errcode?: number }).errcode !== undefined;
     if (!isOfFile) return error;
-    const found = this.options.catalogue.find(index.id);
+    const found = this.options.catalog.find(index.id);
     if (found === undefined || found.progress?.isDropped) return doesNotExist(index.name);
     this.options.damaged(index, error as Error);
     const text = `index ${index.name} cannot be read and is built again: ${(error as Error).message}`;

@@ -1,6 +1,6 @@
 // Removes passwords, as the options and headers of CURL() have them, from statements that catalog and audit show.
 import { aggregateNamed } from '#sqlpp/functions/aggregates.ts';
-import { functionNamed } from '#sqlpp/functions/catalogue.ts';
+import { functionNamed } from '#sqlpp/functions/catalog.ts';
 
 /** Escapes, since a name in backticks may be written with them. A prepared statement that is executed may call anything. */
 const mayNameCurl = /curl|\\u|\bexecute\b/i;

@@ -1,5 +1,5 @@
 // Converts the counters of the query service to metrics. They are zero until the first request has loaded the service.
-import { type MetricName, metrics, sampleOf } from '#metrics/catalogue.ts';
+import { type MetricName, metrics, sampleOf } from '#metrics/catalog.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import type { QueryReport } from './query-messages.ts';
 

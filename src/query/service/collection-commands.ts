@@ -1,6 +1,6 @@
 // CREATE and DROP of scopes and collections over the node's REST API; FLUSH COLLECTION deletes documents over the data port.
 
-import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
+import type { ErrorCode } from '#sqlpp/errors/catalog.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import { WireDocuments } from '../data/wire-documents.ts';

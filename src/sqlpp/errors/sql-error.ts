@@ -1,5 +1,5 @@
-// Errors and warnings of statements as clients see them. Made only by `sqlError` and `sqlErrorWith`, from the catalogue.
-import { type ErrorCode, texts } from './catalogue.ts';
+// Errors and warnings of statements as clients see them. Made only by `sqlError` and `sqlErrorWith`, from the catalog of errors.
+import { type ErrorCode, texts } from './catalog.ts';
 
 export interface SqlErrorDetails {
   /** Details for clients as plain JSON: `reason` of 12009, `cause` of transactions. */

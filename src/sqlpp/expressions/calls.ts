@@ -1,7 +1,7 @@
 // Compiles function calls: evaluates the arguments; the declaration decides how MISSING and NULL propagate.
 
 import { sqlError } from '../errors/sql-error.ts';
-import { functionNamed } from '../functions/catalogue.ts';
+import { functionNamed } from '../functions/catalog.ts';
 import type { Memo } from '../functions/declaration.ts';
 import type { Call } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { SqlError } from '../errors/sql-error.ts';
 import { Binary, newObject, type Value } from '../values/value.ts';
 import { aggregateNames } from './aggregates.ts';
-import { declarations, functionNamed } from './catalogue.ts';
+import { declarations, functionNamed } from './catalog.ts';
 import type { EvaluationContext } from './context.ts';
 import type { FunctionDeclaration } from './declaration.ts';
 import { examples } from './examples.ts';

@@ -1,5 +1,5 @@
 // Splits predicates into conjuncts, and finds the slots that each reads.
-import { functionNamed } from '../functions/catalogue.ts';
+import { functionNamed } from '../functions/catalog.ts';
 import type { Expression } from '../tree/query.ts';
 import { childrenOf, visit } from './walk.ts';
 

@@ -1,7 +1,7 @@
 // Parses calls: functions, aggregates with their clauses, user-defined functions.
 import { sqlError } from '../errors/sql-error.ts';
 import { type AggregateRules, aggregateNamed } from '../functions/aggregates.ts';
-import { functionNamed } from '../functions/catalogue.ts';
+import { functionNamed } from '../functions/catalog.ts';
 import type { Aggregate, Expression, FunctionName, KeyTerm } from '../tree/query.ts';
 import type { ExpressionGrammar } from './grammar.ts';
 import type { TokenReader } from './token-reader.ts';

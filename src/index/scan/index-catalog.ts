@@ -4,22 +4,22 @@ import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import type { IndexReport } from '../index.contract.ts';
 import { IndexProgress } from '../shared/index-progress.ts';
 
-export interface CataloguedIndex {
+export interface CatalogedIndex {
   readonly definition: IndexDefinition;
   /** Undefined until the index service has reported it. */
   readonly report: IndexReport | undefined;
 }
 
-interface Entry extends CataloguedIndex {
+interface Entry extends CatalogedIndex {
   readonly progress: IndexProgress | undefined;
 }
 
-export class IndexCatalogue {
+export class IndexCatalog {
   private entries = new Map<string, Entry>();
   private byKeyspace = new Map<string, Entry[]>();
   private readonly listeners = new Set<() => void>();
 
-  set(indexes: readonly CataloguedIndex[]): void {
+  set(indexes: readonly CatalogedIndex[]): void {
     const before = this.entries;
     this.entries = new Map(indexes.map((index) => [index.definition.id, entryOf(index, before)]));
     this.byKeyspace = Map.groupBy(this.entries.values(), ({ definition }) =>
@@ -36,7 +36,7 @@ export class IndexCatalogue {
     return [...this.entries.values()].map(statusOf);
   }
 
-  find(id: string): (CataloguedIndex & { readonly progress: IndexProgress | undefined }) | undefined {
+  find(id: string): (CatalogedIndex & { readonly progress: IndexProgress | undefined }) | undefined {
     return this.entries.get(id);
   }
 
@@ -74,7 +74,7 @@ export class IndexCatalogue {
 
 const keyOf = ({ bucketUuid, collectionId }: Keyspace): string => `${bucketUuid}/${collectionId}`;
 
-function entryOf(index: CataloguedIndex, before: ReadonlyMap<string, Entry>): Entry {
+function entryOf(index: CatalogedIndex, before: ReadonlyMap<string, Entry>): Entry {
   const earlier = before.get(index.definition.id)?.progress;
   const shared = index.report?.shared;
   if (shared === undefined) return { ...index, progress: earlier };

@@ -8,7 +8,7 @@ import { securitySettings } from './security-settings.ts';
 import type { SettingGroup } from './setting.ts';
 import { xdcrParameters } from './xdcr-parameters.ts';
 
-export const catalogue: readonly SettingGroup[] = [
+export const catalog: readonly SettingGroup[] = [
   bucketParameters,
   ...clusterSettings,
   ...securitySettings,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BoundRoute, Context, Input } from '#contract/route.ts';
 import { aManager } from '../../../test/support/manager.ts';
-import { catalogue } from './catalogue.ts';
+import { catalog } from './catalog.ts';
 import { securitySettings } from './security-settings.ts';
 import { missingFeatures } from './setting.ts';
 
@@ -12,7 +12,7 @@ const routesWithoutSettings =
 
 const namesOf = (route: string): Set<string> =>
   new Set(
-    catalogue
+    catalog
       .filter(({ routes }) => routes.includes(route))
       .flatMap(({ settings }) => settings.map(({ name }) => name)),
   );
@@ -96,15 +96,15 @@ async function readByRoute(): Promise<Map<string, Set<string>>> {
   return all;
 }
 
-describe('the settings catalogue', () => {
+describe('the settings catalog', () => {
   it('has every parameter that a handler of settings reads, and none that no handler reads', async () => {
     const read = await readByRoute();
     assert.ok(read.size > 10);
     for (const [route, names] of read) {
       const unlisted = [...names].filter((name) => !namesOf(route).has(name));
-      assert.deepEqual(unlisted, [], `${route} reads what is not in the catalogue`);
+      assert.deepEqual(unlisted, [], `${route} reads what is not in the catalog`);
     }
-    for (const { title, routes, settings } of catalogue) {
+    for (const { title, routes, settings } of catalog) {
       const idle = settings.filter(({ name }) => !routes.some((route) => read.get(route)?.has(name)));
       assert.deepEqual(
         idle.map(({ name }) => name),
@@ -115,9 +115,7 @@ describe('the settings catalogue', () => {
   });
 
   it('has a parameter for each feature that this version does not have', () => {
-    const effects = new Set<string>(
-      catalogue.flatMap(({ settings }) => settings.map(({ effect }) => effect)),
-    );
+    const effects = new Set<string>(catalog.flatMap(({ settings }) => settings.map(({ effect }) => effect)));
     assert.deepEqual(
       Object.keys(missingFeatures).filter((feature) => !effects.has(feature)),
       [],
@@ -126,13 +124,13 @@ describe('the settings catalogue', () => {
 
   it('names only existing routes', async () => {
     const ids = new Set((await aManager({ provisioned: false })).manager.routes.map(({ route }) => route.id));
-    for (const { title, routes } of catalogue) {
+    for (const { title, routes } of catalog) {
       for (const route of routes) assert.ok(ids.has(route), `${title}: ${route}`);
     }
   });
 
   it('names a parameter once per group', () => {
-    for (const { title, settings } of catalogue) {
+    for (const { title, settings } of catalog) {
       assert.equal(new Set(settings.map(({ name }) => name)).size, settings.length, title);
     }
   });

@@ -11,13 +11,13 @@ const usedRefusals = new Set(
   ),
 );
 
-test('the code uses every refusal of the catalogues, and no other', async () => {
+test('the code uses every refusal of the catalogs, and no other', async () => {
   const modules = await Promise.all(
     globSync('src/**/*.refusals.ts').map((file) => import(`../../${file}`) as Promise<object>),
   );
   const declared = modules
     .flatMap((module) => Object.entries(module as Record<string, Record<string, unknown>>))
-    .flatMap(([catalogue, entries]) => Object.keys(entries).map((name) => `${catalogue}.${name}`));
+    .flatMap(([catalog, entries]) => Object.keys(entries).map((name) => `${catalog}.${name}`));
   assert.ok(declared.length > 100);
   assert.deepEqual([...usedRefusals].sort(), declared.sort());
 });
