@@ -119,7 +119,8 @@ export function createFeatures(options: ClusterManagerOptions) {
     events: events.log,
     founderChange,
   });
-  const { indexAdmin, indexes, indexNodes } = indexesOf(options, view, interNode);
+  const isDown = (id: string) => orchestration.isDown(id);
+  const { indexAdmin, indexes, indexNodes } = indexesOf(options, view, interNode, isDown);
   const { nodeId } = options.identity;
   const functions = new FunctionsService({ ...options, view });
   const libraries = new LibrariesService({ ...options, view });
@@ -128,7 +129,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     view,
     nodeId,
     peers: interNode.peers,
-    isDown: (id) => orchestration.isDown(id),
+    isDown,
   });
   queryNodes.follow('functions', functions);
   queryNodes.follow('libraries', libraries);
@@ -200,11 +201,16 @@ function auditOf(options: ClusterManagerOptions, failed: () => void) {
   return { auditLog, auditSettings };
 }
 
-function indexesOf(options: ClusterManagerOptions, view: ClusterView, { peers }: InterNode) {
+function indexesOf(
+  options: ClusterManagerOptions,
+  view: ClusterView,
+  { peers }: InterNode,
+  isDown: (nodeId: string) => boolean,
+) {
   const indexAdmin = options.indexes ?? noIndexService;
   const indexes = new IndexesService({ ...options, view, indexAdmin });
   const { nodeId } = options.identity;
-  const indexNodes = new IndexNodes({ ...options, view, nodeId, peers, indexes, indexAdmin });
+  const indexNodes = new IndexNodes({ ...options, view, nodeId, peers, indexes, indexAdmin, isDown });
   return { indexAdmin, indexes, indexNodes };
 }
 

@@ -13,6 +13,8 @@ export interface IndexNodesDeps {
   readonly peers: Pick<Peers, 'ask' | 'answer'>;
   readonly indexes: Pick<IndexesService, 'all' | 'onChange'>;
   readonly indexAdmin: IndexServiceAdmin;
+  /** Whether a node sends no heartbeats: it is not asked. */
+  readonly isDown: (nodeId: string) => boolean;
   readonly clock: Clock;
 }
 
@@ -87,9 +89,10 @@ export class IndexNodes {
   }
 
   #others(): NodeState[] {
-    const { view, nodeId } = this.#deps;
+    const { view, nodeId, isDown } = this.#deps;
     return view.cluster.nodes.filter(
-      (node) => node.uuid !== nodeId && node.membership === 'active' && keepsIndexes(node),
+      (node) =>
+        node.uuid !== nodeId && node.membership === 'active' && keepsIndexes(node) && !isDown(node.uuid),
     );
   }
 
