@@ -1,11 +1,8 @@
-// The cloud: requests compared with a constant answer of the same server, lists of a large organization over both databases, and how long
+// The cloud: requests compared with constant answers of the same HTTP library, lists of a large organization in both databases, and how long
 // clusters take. Goals: at least 0.6 of the constant, 20 ms at the 99th percentile, 3 s for a cluster and 15 s for ten.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { migrate } from '#cloud/store/migrations.ts';
 import { openPostgres } from '#cloud/store/postgres.adapter.ts';
 import { openSqlite } from '#cloud/store/sqlite.adapter.ts';
@@ -14,6 +11,7 @@ import { untilStatus } from '../test/support/cloud-cluster.ts';
 import { CloudProcess } from '../test/support/cloud-process.ts';
 import { needs } from '../test/support/needs.ts';
 import { Postgres } from '../test/support/postgres.ts';
+import { startConstantServer } from './support/constant-process.ts';
 import { type Figures, load } from './support/http-load.ts';
 import { residentMb } from './support/server-time.ts';
 
@@ -25,7 +23,9 @@ const sortKeys = ['id', 'name', 'tenantId', 'cloudId', 'projectId', 'nodes'];
 interface Size {
   clusters: number;
   projects: number;
+  /** How long each measurement takes. */
   ms: number;
+  /** Clusters that are created at once. */
   atOnce: number;
 }
 
@@ -107,7 +107,7 @@ async function requests(
   await using cloud = await CloudProcess.start(settings);
   const { token, api } = cloud.ready;
   const authorization = `Bearer ${token}`;
-  await using constant = await constantServer();
+  await using constant = await startConstantServer();
   for (const path of ['/v2/status', '/v2/projects', '/v2/clusters', '/v3/clusters']) {
     const of = (url: URL): Promise<Figures> => load({ url, authorization, connections, ms: size.ms });
     await load({ url: new URL(path, api), authorization, connections, ms: size.ms / 4 });
@@ -159,20 +159,6 @@ async function listsDuringWrites(database: string, { ready: { api, token } }: Cl
   console.log(
     `${database}: GET /v2/clusters ${lists.perSecond.toFixed(0)}/s, p99 ${lists.p99Ms.toFixed(1)} ms, during ${perSecond.toFixed(0)} writes a second, the slowest ${slowest.toFixed(0)} ms`,
   );
-}
-
-async function constantServer() {
-  const program = fileURLToPath(new URL('support/constant-server.ts', import.meta.url));
-  const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  return {
-    url: line.toString().trim(),
-    async [Symbol.asyncDispose](): Promise<void> {
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
-    },
-  };
 }
 
 async function clusters({ atOnce }: Size): Promise<void> {

@@ -6,7 +6,7 @@ import { goTo, launchBrowser, openPage, signIn } from '../test/support/console.t
 import { NodeProcess } from '../test/support/node-process.ts';
 
 const ticksPerSecond = 100;
-/** Pixels of a row of the list, of which each frame scrolls past thirty. */
+/** Each frame scrolls by thirty rows of the list, of 40 pixels each. */
 const framePixels = 30 * 40;
 
 interface Frames {
@@ -104,7 +104,7 @@ async function pageWork(page: Page): Promise<() => Promise<number>> {
   return async () => (await total()) - before;
 }
 
-/** Records the frames of the page until its variable \`stopFrames\` is set. */
+/** Records the frames of the page until its variable `stopFrames` is set. */
 function recordFrames(page: Page): Promise<Frames> {
   return page.evaluate<Frames>(`(async () => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));

@@ -2,16 +2,16 @@
 // beside them how late a timer of an idle thread fires on the same machine, and the longest turn of each thread of the node in processor time.
 // Goals: 99.9 % below 10 ms where the machine allows it, no turn of the node's threads above 4 ms.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
+import { Turns } from '../test/support/turns.ts';
 import type { Latencies, MixedLoad, MixedReport } from './support/mixed-load.ts';
 
 const program = (name: string): string => fileURLToPath(new URL(`./support/${name}.ts`, import.meta.url));
 const everyMs = 1_000;
+/** The turns of the start and of compiling during the first seconds do not count. */
+const warmUpMs = 10_000;
 
 export interface Mixed extends MixedReport {
   /** The longest turn of each thread, by its name. */
@@ -31,42 +31,30 @@ const latencyText = ({ count, p50Ms, p99Ms, p999Ms, longestMs }: Latencies): str
   `p50 ${p50Ms.toFixed(2)}, p99 ${p99Ms.toFixed(1)}, p99.9 ${p999Ms.toFixed(1)}, longest ${longestMs.toFixed(1)} ms of ${count}`;
 
 export async function mixed(seconds: number): Promise<Mixed> {
-  const folder = mkdtempSync(join(tmpdir(), 'divan-turns-'));
-  const environment = {
-    NODE_OPTIONS: `--require=${program('own-turns')}`,
-    DIVAN_BENCH_TURNS: folder,
+  using turns = new Turns();
+  await using node = await NodeProcess.start({ args: ['--bucket', 'b'], environment: turns.environment });
+  const warmedUp = setTimeout(() => turns.count(), warmUpMs);
+  const load: MixedLoad = {
+    port: Number(node.ready.node.kv.split(':').at(-1)),
+    username: administrator.username,
+    bucket: 'b',
+    connections: 16,
+    perSecond: 4_000,
+    seconds,
   };
-  try {
-    await using node = await NodeProcess.start({ args: ['--bucket', 'b'], environment });
-    const load: MixedLoad = {
-      port: Number(node.ready.node.kv.split(':').at(-1)),
-      username: administrator.username,
-      bucket: 'b',
-      connections: 16,
-      perSecond: 4_000,
-      seconds,
-    };
-    let isOver = false;
-    const running = promisify(execFile)(process.execPath, [program('mixed-load'), JSON.stringify(load)]);
-    const ended = running.finally(() => {
-      isOver = true;
-    });
-    let compactions = 0;
-    while (!isOver) {
-      await node.request('/pools/default/buckets/b/controller/compactBucket', 'POST');
-      compactions++;
-      await (await node.request('/metrics')).text();
-      await new Promise((resolve) => setTimeout(resolve, everyMs));
-    }
-    const { stdout } = await ended;
-    return { ...(JSON.parse(stdout) as MixedReport), compactions, turns: turnsIn(folder) };
-  } finally {
-    rmSync(folder, { recursive: true });
+  let isOver = false;
+  const running = promisify(execFile)(process.execPath, [program('mixed-load'), JSON.stringify(load)]);
+  const ended = running.finally(() => {
+    isOver = true;
+  });
+  let compactions = 0;
+  while (!isOver) {
+    await node.request('/pools/default/buckets/b/controller/compactBucket', 'POST');
+    compactions++;
+    await (await node.request('/metrics')).text();
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
+  const { stdout } = await ended;
+  clearTimeout(warmedUp);
+  return { ...(JSON.parse(stdout) as MixedReport), compactions, turns: [...turns.longest()] };
 }
-
-const turnsIn = (folder: string): [string, number][] =>
-  readdirSync(folder).map((name) => [
-    name.replace(/^\d+ /, ''),
-    Number(readFileSync(join(folder, name), 'utf8')),
-  ]);

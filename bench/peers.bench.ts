@@ -1,6 +1,7 @@
 // Divan compared with other servers, interleaved on the same machine: keys (memcached, Redis, an echo server), TLS, durable writes (Redis that syncs
-// always, plain SQLite), queries (PostgreSQL), REST (a constant answer) and the start (an empty program), and of busy nodes. `-- peers rest many` measures only these groups. A full run writes its figures to
-// `bench/results`, from which `npm run docs` makes docs/reference/performance.md. A server that is not installed is skipped.
+// always, plain SQLite), queries (PostgreSQL), REST (a constant answer) and the start (an empty program); then Divan alone with many buckets and
+// under mixed load. `-- peers rest many` measures only these groups. A full run writes its figures to `bench/results`, from which `npm run docs`
+// makes docs/reference/performance.md. A server that is not installed is skipped.
 import { loadavg } from 'node:os';
 import { durableWrites, encryption, keys } from './support/peers-keys.ts';
 import { manyBuckets, mixedLoad } from './support/peers-load.ts';

@@ -73,7 +73,7 @@ async function points(sides: Sides, client: QueryClient, peer: pg.Client | null,
   await client.run({ statement: `PREPARE FORCE point FROM ${statement}` });
   await compared(
     'point query, prepared, the first ones of a process',
-    { sides, rounds: smoke ? 40 : 2_000, latencyGoal: '', isCold: true, isFine: true },
+    { sides, rounds: smoke ? 40 : 2_000, latencyGoal: '', isCold: true, countsThreads: true },
     point.here,
     point.there,
   );
@@ -92,13 +92,13 @@ async function points(sides: Sides, client: QueryClient, peer: pg.Client | null,
   const rounds = smoke ? 200 : 6_000;
   await compared(
     'point query, prepared',
-    { sides, rounds, goal: 0.3, latencyGoal: 'goal 0.6 ms median, 4 ms at 99 %', isFine: true },
+    { sides, rounds, goal: 0.3, latencyGoal: 'goal 0.6 ms median, 4 ms at 99 %', countsThreads: true },
     point.here,
     point.there,
   );
   await compared(
     'USE KEYS, prepared (goal 10,000)',
-    { sides, rounds, latencyGoal: '', isFine: true },
+    { sides, rounds, latencyGoal: '', countsThreads: true },
     byKey.here,
     byKey.there,
   );
@@ -118,7 +118,7 @@ async function pointsAtOnce(sides: Sides, node: NodeProcess, peer: Postgres | nu
   const values = (round: number): number[] => all.map((_, at) => pointAt(round * connections + at));
   await compared(
     `point query, prepared, ${connections} connections`,
-    { sides, rounds: smoke ? 20 : 400, each: connections, goal: 0.3, isFine: true },
+    { sides, rounds: smoke ? 20 : 400, each: connections, goal: 0.3, countsThreads: true },
     (round) =>
       Promise.all(values(round).map((value, at) => clients[at]?.run({ prepared: 'point', $n: value }))),
     (round) =>

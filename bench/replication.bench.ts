@@ -12,21 +12,25 @@ const names = ['a', 'b'];
 const vbucketCount = 1024;
 const shardCount = 64;
 const keyCount = 20_000;
-/** Writes of one turn. */
-const together = 64;
+/** Writes of one batch. */
+const batchSize = 64;
 const value = 'v'.repeat(256);
 const noRandom: Random = () => 0;
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
-  const turns = smoke ? 20 : 4_000;
-  const plain = await measured(0, turns, DurabilityLevel.none);
+  const batches = smoke ? 20 : 4_000;
+  const plain = await measured(0, batches, DurabilityLevel.none);
   print('no copy', plain);
-  print('one copy', await measured(1, turns, DurabilityLevel.none), plain);
-  print('one copy, majority', await measured(1, turns, DurabilityLevel.majority), plain);
+  print('one copy', await measured(1, batches, DurabilityLevel.none), plain);
+  print('one copy, majority', await measured(1, batches, DurabilityLevel.majority), plain);
 }
 
 /** Microseconds of a write. */
-async function measured(replicaNumber: number, turns: number, durability: DurabilityLevel): Promise<number> {
+async function measured(
+  replicaNumber: number,
+  batches: number,
+  durability: DurabilityLevel,
+): Promise<number> {
   const clock = new SimulatedClock();
   const links = new SimulatedLinks(clock, noRandom);
   links.delayMaxMs = 0;
@@ -48,18 +52,18 @@ async function measured(replicaNumber: number, turns: number, durability: Durabi
   for (const node of nodes) await node.start('none');
   await clock.run(4_000);
   const [active] = nodes as [ReplicatedNode];
-  await write(active, turns / 2, durability);
+  await write(active, batches / 2, durability);
   const before = process.threadCpuUsage();
-  await write(active, turns, durability);
+  await write(active, batches, durability);
   const { system, user } = process.threadCpuUsage(before);
   for (const node of nodes) node.crash();
-  return (system + user) / (turns * together);
+  return (system + user) / (batches * batchSize);
 }
 
-async function write(active: ReplicatedNode, turns: number, durability: DurabilityLevel): Promise<void> {
+async function write(active: ReplicatedNode, batches: number, durability: DurabilityLevel): Promise<void> {
   let next = 0;
-  for (let turn = 0; turn < turns; turn++) {
-    for (let i = 0; i < together; i++) {
+  for (let batch = 0; batch < batches; batch++) {
+    for (let i = 0; i < batchSize; i++) {
       const key = next++ % keyCount;
       const status = active.store(`user:profile:${key}`, key % vbucketCount, { value, durability });
       if (status !== Status.success) throw new Error(`a write was answered with status ${status}`);

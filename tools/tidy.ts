@@ -78,7 +78,7 @@ const pureFolders =
 /** Files that may use real time, randomness, files and sockets. */
 const outsideWorld = /^src\/(ports|main)\/|\/(host|adapter)s?\/|\.(host|adapter)\.ts$/;
 
-/** See src/ports/node-http.ts; types cost nothing. */
+/** Use src/ports/node-http.ts, which says what this import costs; imports of types cost nothing. */
 const costlyImport = /^import (?!type ).*from 'node:https?'/;
 
 const bans: readonly { pattern: RegExp; use: string }[] = [

@@ -122,7 +122,7 @@ function framesOf({ actives, durable }: ClusterLoad, port: number): Buffer[] {
   );
 }
 
-async function openedWriter(load: ClusterLoad, port: number): Promise<Writer> {
+async function openWriter(load: ClusterLoad, port: number): Promise<Writer> {
   const writer = new Writer(port, load.inFlight);
   const features = Buffer.alloc(2 * (clientFeatures.length + 1));
   for (const [index, code] of [...clientFeatures, Feature.unorderedExecution].entries())
@@ -141,7 +141,7 @@ async function openedWriter(load: ClusterLoad, port: number): Promise<Writer> {
 async function measure(load: ClusterLoad): Promise<ClusterLoadResult> {
   const writers: Writer[] = [];
   for (const port of load.ports) {
-    const writer = await openedWriter(load, port);
+    const writer = await openWriter(load, port);
     writers.push(writer);
     writer.run(framesOf(load, port));
   }

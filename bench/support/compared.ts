@@ -22,8 +22,8 @@ interface Comparison {
   readonly goal?: number;
   /** The goal for latencies; if it is set they are printed. */
   readonly latencyGoal?: string;
-  /** Operations of microseconds, for which the ticks of the kernel are too coarse. What threads take that end meanwhile does not count. */
-  readonly isFine?: boolean;
+  /** Measures each thread in nanoseconds instead of ticks of 10 ms; the time of threads that end meanwhile is lost. For short operations. */
+  readonly countsThreads?: boolean;
   /** Counts the first slice, too, which otherwise warms both sides up. */
   readonly isCold?: boolean;
 }
@@ -31,7 +31,7 @@ interface Comparison {
 /** Measures both sides in alternation, so that other load of the machine affects both. */
 export async function compared(
   what: string,
-  { sides, rounds, each = 1, goal, latencyGoal, isCold = false, isFine = false }: Comparison,
+  { sides, rounds, each = 1, goal, latencyGoal, isCold = false, countsThreads = false }: Comparison,
   here: Work,
   there: Work = async () => {},
 ): Promise<number> {
@@ -41,7 +41,7 @@ export async function compared(
   const slices = Math.min(rounds, 4);
   for (let slice = 0; slice <= slices; slice++) {
     for (const [at, { server, work }] of parts.entries()) {
-      const startClock = isFine ? fineServerMs : tickingMs;
+      const startClock = countsThreads ? fineServerMs : tickingMs;
       const measured = await timed(() => startClock(server.pid), work, slice, Math.ceil(rounds / slices));
       if (slice === 0 && !isCold) continue;
       const sum = sums[at] as (typeof sums)[number];
@@ -58,7 +58,7 @@ export async function compared(
   const ratio =
     theirs === undefined
       ? ''
-      : `, ${(ours / theirs).toFixed(2)} of it${goal === undefined ? '' : ` (goal ${goal})`}`;
+      : `, ${(ours / theirs).toFixed(2)} of the peer's rate${goal === undefined ? '' : ` (goal ${goal})`}`;
   const latencies =
     latencyGoal === undefined
       ? ''

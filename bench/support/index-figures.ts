@@ -1,4 +1,4 @@
-// Building indexes and changing indexed keys, beside PostgreSQL: elapsed time and processor time of the servers.
+// Building indexes and changing indexed keys, compared with PostgreSQL: elapsed time and processor time of the servers.
 import pg from 'pg';
 import { administrator, NodeProcess } from '../../test/support/node-process.ts';
 import { Postgres, postgresPrograms } from '../../test/support/postgres.ts';
@@ -30,7 +30,7 @@ export async function changesOfKeys(
   const keys = (round: number) =>
     Array.from({ length: changesMax }, (_, at) => `hotel_${(round * changesMax + at) % 100_000}`);
   await compared(
-    `changes of keys of two indexes, ${changesMax} a statement (goal of following alone: 15,000 for each index)`,
+    `changes of keys of two indexes, ${changesMax} a statement (goal without the statements, for the index service alone: 15,000 for each index)`,
     { sides, rounds: Math.max(4, rounds / 10), each: changesMax },
     async (round) => {
       const statement = 'UPDATE b._default._default d USE KEYS $keys SET d.n = d.n + 1';
@@ -53,14 +53,14 @@ export async function builds(smoke: boolean): Promise<void> {
         [1_000, ' (goal 150 ms)'],
         [1_000_000, ' (goal 12 s)'],
       ] as const)) {
-    const texts = [await buildHere(Number(count)), await buildThere(Number(count))];
+    const texts = [await buildOnNode(Number(count)), await buildOnPostgres(Number(count))];
     console.log(
       `CREATE INDEX on ${figure(Number(count))} documents${goal}: ${texts.filter((each) => each !== '').join(', ')}`,
     );
   }
 }
 
-async function buildHere(count: number): Promise<string> {
+async function buildOnNode(count: number): Promise<string> {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   await node.request('/pools/default/buckets/b', 'POST', { ramQuotaMB: '2048' });
   await writeHotels(node, count);
@@ -68,12 +68,12 @@ async function buildHere(count: number): Promise<string> {
   // The first statement loads the engine, and the first index starts its thread.
   await client.run({ statement: 'CREATE INDEX by_nothing ON b(nothing)' });
   const statement = 'CREATE INDEX by_n ON b(n)';
-  const text = await timedBuild('here', node.pid, () => client.run({ statement, timeout: '600s' }));
+  const text = await timedBuild('Divan', node.pid, () => client.run({ statement, timeout: '600s' }));
   client.close();
   return text;
 }
 
-async function buildThere(count: number): Promise<string> {
+async function buildOnPostgres(count: number): Promise<string> {
   if (postgresPrograms() === null) return '';
   await using server = await Postgres.start();
   const client = new pg.Client({ connectionString: server.url });

@@ -1,5 +1,5 @@
-// Reads and writes at a steady rate, whose latencies it reports, from a process of its own. Beside it a thread that only sleeps reports how
-// much longer than a millisecond that takes: what the machine alone adds.
+// A process that reads and writes at a steady rate and reports the latencies. One of its threads only sleeps, a millisecond at a time, and
+// reports how late it wakes up: the delay that the machine alone adds.
 import { connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { protocolOf } from './load-protocols.ts';

@@ -28,7 +28,7 @@ interface Target {
   readonly load: Pick<LoadOptions, 'port' | 'protocol' | 'username' | 'bucket' | 'durable' | 'tls'>;
 }
 
-interface Turn {
+interface Measurement {
   readonly rate: number;
   readonly cpuMicroseconds: number;
 }
@@ -46,7 +46,7 @@ export async function keys(extent: Extent): Promise<Figure[]> {
     ...peer('echo server of Node', echo, 'memcached'),
   ];
   const found: Figure[] = [];
-  for (const shape of shapes) found.push(...(await inTurns('keys', targets, shape, extent)));
+  for (const shape of shapes) found.push(...(await alternating('keys', targets, shape, extent)));
   return found;
 }
 
@@ -67,7 +67,7 @@ export async function encryption(extent: Extent): Promise<Figure[]> {
     })),
   ];
   const found: Figure[] = [];
-  for (const shape of shapes) found.push(...(await inTurns('encryption', targets, shape, extent)));
+  for (const shape of shapes) found.push(...(await alternating('encryption', targets, shape, extent)));
   return found;
 }
 
@@ -82,7 +82,7 @@ export async function durableWrites(extent: Extent): Promise<Figure[]> {
       load: { ...target.load, durable: true },
     })),
   ];
-  const found = await inTurns('durable writes', targets, durableShape, extent);
+  const found = await alternating('durable writes', targets, durableShape, extent);
   const sqlite = Array.from({ length: extent.rounds }, () => plainSqlite(extent.seconds));
   return [...found, figureOf('durable writes', 'plain SQLite, 64 rows a commit', durableShape.name, sqlite)];
 }
@@ -112,37 +112,44 @@ function peer(server: string, found: Peer | null, protocol: LoadOptions['protoco
 }
 
 /** Each round measures every server once, so that what else the machine does affects all alike. */
-async function inTurns(
+async function alternating(
   group: string,
   targets: readonly Target[],
   shape: (typeof shapes)[number],
   { rounds, seconds }: Extent,
 ): Promise<Figure[]> {
-  const turns = targets.map((): Turn[] => []);
+  const measurements = targets.map((): Measurement[] => []);
   for (let round = 0; round < rounds; round++)
     for (const [index, target] of targets.entries())
-      turns[index]?.push(await measureTurn(target, { ...shape, ...target.load, seconds }));
-  return targets.map(({ server }, index) => figureOf(group, server, shape.name, turns[index] as Turn[]));
+      measurements[index]?.push(await measure(target, { ...shape, ...target.load, seconds }));
+  return targets.map(({ server }, index) =>
+    figureOf(group, server, shape.name, measurements[index] as Measurement[]),
+  );
 }
 
-async function measureTurn({ pid }: Target, options: LoadOptions): Promise<Turn> {
+async function measure({ pid }: Target, options: LoadOptions): Promise<Measurement> {
   const before = processMs(pid);
   const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(options)]);
   const [rate = 0, operations = 1] = stdout.split(' ').map(Number);
   return { rate, cpuMicroseconds: ((processMs(pid) - before) * 1000) / operations };
 }
 
-const figureOf = (group: string, server: string, shape: string, turns: readonly Turn[]): Figure => ({
+const figureOf = (
+  group: string,
+  server: string,
+  shape: string,
+  measurements: readonly Measurement[],
+): Figure => ({
   group,
   server,
   shape,
   unit: 'operations/s',
-  values: turns.map(({ rate }) => rate),
-  cpuMicroseconds: turns.map(({ cpuMicroseconds }) => cpuMicroseconds),
+  values: measurements.map(({ rate }) => rate),
+  cpuMicroseconds: measurements.map(({ cpuMicroseconds }) => cpuMicroseconds),
 });
 
 /** What the database itself commits with the same grouping, each commit synced. */
-function plainSqlite(seconds: number): Turn {
+function plainSqlite(seconds: number): Measurement {
   const folder = mkdtempSync(join(tmpdir(), 'divan-bench-'));
   const db = new DatabaseSync(join(folder, 'plain.db'));
   db.exec('pragma page_size=8192; pragma journal_mode=wal; pragma synchronous=full;');

@@ -1,10 +1,7 @@
 // Compares GET of one bucket with a server that always returns the same answer of that size; the two are measured alternately.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { endAfterTests } from '../../test/support/left-running.ts';
 import { administrator, NodeProcess } from '../../test/support/node-process.ts';
 import type { Extent } from '../peers.bench.ts';
+import { startConstantServer } from './constant-process.ts';
 import { type Load, load } from './http-load.ts';
 import type { Figure } from './results.ts';
 import { processMs } from './server-time.ts';
@@ -13,7 +10,7 @@ const path = '/pools/default/buckets/b';
 
 export async function restRequests({ rounds, seconds }: Extent): Promise<Figure[]> {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
-  await using constant = await constantServer();
+  await using constant = await startConstantServer();
   const token = Buffer.from(`${administrator.username}:${administrator.password}`).toString('base64');
   const record = { url: new URL(path, node.ready.node.rest), authorization: `Basic ${token}` };
   const { bytes } = await load({ ...record, connections: 1, ms: 200 });
@@ -53,20 +50,4 @@ async function measureRound(
   const before = processMs(pid);
   const { perSecond } = await load(request);
   return { perSecond, cpuMicroseconds: ((processMs(pid) - before) * 1e6) / (perSecond * request.ms) };
-}
-
-async function constantServer() {
-  const program = fileURLToPath(new URL('./constant-server.ts', import.meta.url));
-  const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
-  endAfterTests(child);
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  return {
-    url: line.toString().trim(),
-    pid: child.pid as number,
-    async [Symbol.asyncDispose](): Promise<void> {
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
-    },
-  };
 }

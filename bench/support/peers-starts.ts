@@ -20,10 +20,10 @@ interface Start {
 const program = 'process.stdout.write("1"); setInterval(() => {}, 1e6)';
 
 export async function starts({ rounds, seconds }: Extent): Promise<Figure[]> {
-  const turns = { node: [] as Start[], empty: [] as Start[] };
+  const measured = { node: [] as Start[], empty: [] as Start[] };
   for (let round = 0; round < 2 * rounds + 1; round++) {
-    turns.node.push(await startOfNode());
-    turns.empty.push(await startOfProgram());
+    measured.node.push(await startOfNode());
+    measured.empty.push(await startOfProgram());
   }
   const idleMs = seconds < 1 ? 0 : 35_000;
   const figure = (server: string, shape: string, unit: string, values: number[]): Figure => ({
@@ -39,25 +39,25 @@ export async function starts({ rounds, seconds }: Extent): Promise<Figure[]> {
       node,
       'elapsed time',
       'ms',
-      turns.node.map(({ ms }) => ms),
+      measured.node.map(({ ms }) => ms),
     ),
     figure(
       empty,
       'elapsed time',
       'ms',
-      turns.empty.map(({ ms }) => ms),
+      measured.empty.map(({ ms }) => ms),
     ),
     figure(
       node,
       'processor time',
       'ms',
-      turns.node.map(({ cpuMs }) => cpuMs),
+      measured.node.map(({ cpuMs }) => cpuMs),
     ),
     figure(
       empty,
       'processor time',
       'ms',
-      turns.empty.map(({ cpuMs }) => cpuMs),
+      measured.empty.map(({ cpuMs }) => cpuMs),
     ),
     figure('Divan without a bucket', 'memory when idle', 'MB', [await idleMb([], idleMs)]),
     figure('Divan with a bucket', 'memory when idle', 'MB', [await idleMb(['--bucket', 'b'], idleMs)]),

@@ -28,8 +28,8 @@ const { signal } = new AbortController();
 
 type Task = 'backup' | 'full backup' | 'merge' | 'remove' | 'restore';
 
-/** Whether a task needs a node: the others work on the archive alone. */
-const isOfNode = (task: Task): boolean => task !== 'merge' && task !== 'remove';
+/** The other tasks work on the archive alone. */
+const needsNode = (task: Task): boolean => task !== 'merge' && task !== 'remove';
 
 class KillRun implements AsyncDisposable {
   readonly counts: Record<string, number> = {};
@@ -63,7 +63,7 @@ class KillRun implements AsyncDisposable {
   /** Runs one task beside writes, kills the command, the node or nothing, and then checks the state. */
   async round(): Promise<void> {
     const task = this.nextTask();
-    const victims = ['command', 'command', 'none', isOfNode(task) ? 'node' : 'command'] as const;
+    const victims = ['command', 'command', 'none', needsNode(task) ? 'node' : 'command'] as const;
     const victim = victims[this.random(4)] as string;
     const writing = this.write();
     const { child, ended } = startCommand(this.argsOf(task), this.environment(task));
@@ -133,7 +133,7 @@ class KillRun implements AsyncDisposable {
   /** Completes what was interrupted, and restores a backup whose state is known. */
   private async check(task: Task, isComplete: boolean): Promise<void> {
     const { folder } = this;
-    if (task === 'restore' && !isComplete) await this.resumed();
+    if (task === 'restore' && !isComplete) await this.completeRestore();
     await this.record();
     const { repository } = findBackup(folder);
     assert.deepEqual(repository.partial(), []);
@@ -145,7 +145,7 @@ class KillRun implements AsyncDisposable {
       await verifyBackup(repository, manifest, { isWanted: () => true, clock: realClock, signal });
     const expected = this.states.get(name) as BucketState;
     await this.nodes.get('target')?.request(`/pools/default/buckets/${copy}`, 'DELETE');
-    const found = await this.restored(name, false);
+    const found = await this.restore(name, false);
     assert.deepEqual(differences(expected, found).slice(0, 5), [], `backup ${name} after ${task}`);
     this.count('states compared');
     this.count('documents compared', expected.size);
@@ -163,16 +163,16 @@ class KillRun implements AsyncDisposable {
   }
 
   /** Completes the interrupted restore; repeats it if it was killed before it recorded that it began. */
-  private async resumed(): Promise<void> {
+  private async completeRestore(): Promise<void> {
     try {
-      await this.restored(undefined, true);
+      await this.restore(undefined, true);
     } catch (error) {
       if (!/^nothing to resume/.test((error as Error).message)) throw error;
-      await this.restored(undefined, false);
+      await this.restore(undefined, false);
     }
   }
 
-  private async restored(backup: string | undefined, resumes: boolean): Promise<BucketState> {
+  private async restore(backup: string | undefined, resumes: boolean): Promise<BucketState> {
     const node = this.access('target');
     const request = {
       folder: this.folder,

@@ -1,4 +1,4 @@
-// The REST API of another cluster, as far as references and replications ask for it.
+// The REST API of another cluster: the requests that references and replications send.
 import type { CallTarget } from '../../src/cluster/xdcr/target-cluster.ts';
 
 export const targetUuid = 'f'.repeat(32);

@@ -25,8 +25,8 @@ export interface RecordInput<Snapshot extends StableNodeSnapshot = StableNodeSna
 
 const mib = 1024 * 1024;
 
-/** What a stream shows, without the nodes. */
-export function streamedFrame({ bucket, manifestUid, map, snapshots }: RecordInput, hasMap = true) {
+/** The record that a stream shows; null stands for the nodes. */
+export function streamedTemplate({ bucket, manifestUid, map, snapshots }: RecordInput, hasMap = true) {
   const uri = bucketUri(bucket.name);
   const hasVbuckets = bucket.type !== 'cache';
   return {
@@ -75,13 +75,13 @@ function controllers(bucket: StoredBucket, uri: string) {
   };
 }
 
-/** All that changes only with the configuration: null stands for the nodes and the figures. */
-export function recordFrame(input: RecordInput, hasMap: boolean) {
+/** The whole record as the configuration determines it; null stands for the nodes and the figures. */
+export function recordTemplate(input: RecordInput, hasMap: boolean) {
   const { bucket } = input;
   const rawRAM = bucket.ramQuotaMb * mib;
   const ram = memoryOf(input);
   return {
-    ...streamedFrame(input, hasMap),
+    ...streamedTemplate(input, hasMap),
     replicaIndex: bucket.replicaIndex,
     replicaNumber: bucket.replicaNumber,
     threadsNumber: bucket.threadsNumber,

@@ -12,7 +12,7 @@ import {
   type storageTotals,
 } from '../nodes/node-record.ts';
 import { mappedText, type RecordWithMap } from '../topology/vbucket-map.ts';
-import { basicStats, type RecordInput, recordFrame, streamedFrame } from './bucket-record.ts';
+import { basicStats, type RecordInput, recordTemplate, streamedTemplate } from './bucket-record.ts';
 import { sumOf } from './bucket-sums.ts';
 
 /** `unmapped`: without the map, as a client may ask. */
@@ -101,10 +101,10 @@ const isSameNode = (a: StableNodeSnapshot, b: StableNodeSnapshot | undefined): b
   a.serverGroup === b.serverGroup;
 
 function prepare(input: RecordInput, kind: Kind): Prepared {
-  const frame: RecordWithMap =
-    kind === 'streamed' ? streamedFrame(input) : recordFrame(input, kind === 'full');
+  const template: RecordWithMap =
+    kind === 'streamed' ? streamedTemplate(input) : recordTemplate(input, kind === 'full');
   const parts: string[] = [];
-  let rest = mappedText(frame);
+  let rest = mappedText(template);
   for (const name of gaps[kind]) {
     const at = rest.indexOf(`"${name}":null`) + `"${name}":`.length;
     parts.push(rest.slice(0, at));

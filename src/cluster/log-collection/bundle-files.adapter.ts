@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { crc32, createDeflateRaw } from 'node:zlib';
 import type { BundleEntry, BundleFiles, BundleRun } from './bundle-files.ts';
-import { dataDescriptor, directory, localHeader, type ZipEntry } from './zip-format.ts';
+import { centralDirectory, dataDescriptor, localHeader, type ZipEntry } from './zip-format.ts';
 
 const bundlesMax = 5;
 const listedFilesMax = 20_000;
@@ -107,7 +107,7 @@ async function writeZip(file: FileHandle, entries: readonly BundleEntry[], run: 
     written.push({ name: entry.name, offset: start, ...sizes });
     run.done();
   }
-  await put(directory(written, offset));
+  await put(centralDirectory(written, offset));
 }
 
 async function* summed(entry: BundleEntry, sums: { crc: number; bytes: number }): AsyncIterable<Buffer> {

@@ -38,7 +38,7 @@ export function dataDescriptor({ crc, packedBytes, bytes }: Omit<ZipEntry, 'name
 }
 
 /** The central directory at the end of the file; it starts at `offset`. */
-export function directory(entries: readonly ZipEntry[], offset: number): Buffer {
+export function centralDirectory(entries: readonly ZipEntry[], offset: number): Buffer {
   const list = Buffer.concat(entries.map(directoryRecord));
   const end = Buffer.alloc(22);
   end.writeUInt32LE(0x06054b50, 0);

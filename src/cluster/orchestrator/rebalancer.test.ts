@@ -106,7 +106,7 @@ describe('the rebalancer', () => {
     assert.deepEqual([(await state()).lastBalance?.outcome, await newly()], ['completed', 0]);
   });
 
-  it('is continued by the next orchestrator in its term', async () => {
+  it('of the next orchestrator continues a plan, in its own term', async () => {
     const { clock, orchestrator, change, untilEnded, map, state } = await cluster('a b c', 'a');
     const first = await orchestrator(1);
     await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });

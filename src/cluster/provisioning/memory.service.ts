@@ -1,7 +1,7 @@
 // Cluster name and memory of services.
 
 import type { Form } from '#contract/route.ts';
-import { quotaOfOthersMb } from '../buckets/bucket-rules/read-bucket.ts';
+import { otherQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
 import type { BucketsStore } from '../buckets/buckets.store.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { BucketsState } from '../config/cluster-state.ts';
@@ -92,7 +92,7 @@ export class MemoryService {
   }
 
   #tooLow(name: QuotaName, quotaMb: number, state: BucketsState): string | null {
-    const minMb = Math.max(quotaMinimaMb[name], name === 'memoryQuota' ? quotaOfOthersMb(state, null) : 0);
+    const minMb = Math.max(quotaMinimaMb[name], name === 'memoryQuota' ? otherQuotasMb(state, null) : 0);
     if (quotaMb >= minMb) return null;
     const text = `The ${quotaServices[name]} service quota (${quotaMb}MB) cannot be less than ${minMb}MB`;
     const allowed = ` (current total buckets quota, or at least ${quotaMinimaMb.memoryQuota}MB)`;

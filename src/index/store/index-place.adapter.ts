@@ -31,7 +31,7 @@ export function removeIndexFiles(folder: string): void {
   if (linked !== null) unlinkSync(folder);
 }
 
-/** Whether only this service's files are in the folder, by its name. Windows ends the paths of junctions with a separator, which is no part of it. */
+/** Whether only this service's files are in the folder, by its name: `basename` removes the separator at the end of junctions' paths on Windows. */
 const isOwn = (path: string): boolean => basename(path).startsWith(placePrefix);
 
 /** The folder to which this one is a link; null if it is not a link, or missing. */

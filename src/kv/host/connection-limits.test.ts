@@ -15,7 +15,7 @@ const limits = (changes: Partial<KvLimits>): { limits: KvLimits } => ({
 const noop = { opcode: 0x0a };
 
 describe('the limit on connections', () => {
-  it('closes those above it with an end, not a reset, and follows changes at once', async () => {
+  it('closes connections above it with an end, not a reset, and follows changes at once', async () => {
     await using started = await startService(aDesired(limits({ connectionsMax: 2 })));
     const { service, port } = started;
     const first = await started.connect();
@@ -112,7 +112,7 @@ it('connections are logged when they open and close, if that is configured', asy
 describe('clients that have not logged in', () => {
   const handles = { data: 16, rest: 16 };
 
-  it('have a limit on their number per address, which leaves connections to other addresses and to authenticated clients', async () => {
+  it('are limited per address; clients of other addresses and authenticated ones still connect', async () => {
     await using started = await startService(undefined, { handles });
     const unauthenticated = await Promise.all(Array.from({ length: 4 }, () => started.connect()));
     for (const client of unauthenticated) await client.ask(noop);
@@ -136,14 +136,14 @@ describe('clients that have not logged in', () => {
       await eventually(async () => assert.equal((await started.service.report()).connections, 0));
     }
   });
+});
 
-  it('get no more connections than there are file handles', async () => {
-    await using started = await startService(undefined, { handles: { data: 2, rest: 16 } });
-    const first = await started.ready();
-    const second = await started.ready();
-    const third = connect(started.port, '127.0.0.1').on('error', () => {});
-    third.resume();
-    await once(third, 'close');
-    for (const client of [first, second]) assert.equal((await client.ask(noop)).status, 0);
-  });
+it('there are no more connections than file handles for them', async () => {
+  await using started = await startService(undefined, { handles: { data: 2, rest: 16 } });
+  const first = await started.ready();
+  const second = await started.ready();
+  const third = connect(started.port, '127.0.0.1').on('error', () => {});
+  third.resume();
+  await once(third, 'close');
+  for (const client of [first, second]) assert.equal((await client.ask(noop)).status, 0);
 });

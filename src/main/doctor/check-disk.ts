@@ -19,8 +19,8 @@ import { processExists } from '#ports/folder-lock.ts';
 import { sizeText } from '../terminal.ts';
 import { type Finding, good, problem, warning } from './finding.ts';
 
-const roomNeeded = 200_000_000;
-const roomWanted = 2_000_000_000;
+const freeBytesMin = 200_000_000;
+const freeBytesAdvised = 2_000_000_000;
 const slowSyncMs = 30;
 const syncs = 9;
 
@@ -35,12 +35,12 @@ export function checkDisk(dataDir: string): Finding[] {
   if (!statSync(existing).isDirectory())
     return [problem('data folder', `${existing} is no folder`, 'give another one: --data-dir PATH')];
   if (!isAllowed(existing, constants.R_OK | constants.W_OK | constants.X_OK))
-    return [problem('data folder', `this user may not write to ${place}`, ownFolder(existing))];
+    return [problem('data folder', `this user may not write to ${place}`, ownershipAdvice(existing))];
   // The first file that a node opens in its folder.
   const lockFile = join(folder, 'lock.db');
   if (existsSync(lockFile) && !isAllowed(lockFile, constants.R_OK | constants.W_OK))
-    return [problem('data folder', `this user may not write to ${lockFile}`, ownFolder(existing))];
-  return [checkHolder(folder, place), checkRoom(existing), checkKind(existing), checkSync(existing)];
+    return [problem('data folder', `this user may not write to ${lockFile}`, ownershipAdvice(existing))];
+  return [checkFolder(folder, place), checkRoom(existing), checkFileSystem(existing), checkSync(existing)];
 }
 
 function isAllowed(path: string, access: number): boolean {
@@ -52,7 +52,7 @@ function isAllowed(path: string, access: number): boolean {
   }
 }
 
-const ownFolder = (folder: string): string =>
+const ownershipAdvice = (folder: string): string =>
   `give it to this user (chown -R ${userName()} ${folder}), or give another one: --data-dir PATH`;
 
 /** The id of the process that has locked the folder; null if there is none. */
@@ -70,7 +70,7 @@ function lockedBy(folder: string): number {
   }
 }
 
-function checkHolder(folder: string, place: string): Finding {
+function checkFolder(folder: string, place: string): Finding {
   const pid = holderOf(folder);
   return good('data folder', pid === null ? place : `${place}; process ${pid} runs in it`);
 }
@@ -79,14 +79,14 @@ function checkRoom(folder: string): Finding {
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
   const text = `${sizeText(free)} are free`;
-  if (free >= roomWanted) return good('disk', text);
+  if (free >= freeBytesAdvised) return good('disk', text);
   const advice = 'remove other files, or give a folder on a larger disk: --data-dir PATH';
-  return free < roomNeeded
+  return free < freeBytesMin
     ? problem('disk', `only ${text}`, advice)
     : warning('disk', `only ${text}`, advice);
 }
 
-function checkKind(folder: string): Finding {
+function checkFileSystem(folder: string): Finding {
   const { type } = statfsSync(folder);
   if (memoryTypes.has(type))
     return warning(

@@ -1,9 +1,9 @@
 // Rows of system:dictionary and system:dictionary_cache: collections with statistics that the caller may query.
 import { type KeyspaceName, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { isHeld } from '../access/privileges.ts';
-import type { StoredStatistics } from '../query.contract.ts';
+import type { PlainRow, StoredStatistics } from '../query.contract.ts';
 import type { QueryParts } from '../state/parts.ts';
-import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
+import { type RowSource, showRow } from './row-source.ts';
 
 export function dictionaryRows(source: RowSource): PlainRow[] {
   const { service, session } = source;

@@ -1,8 +1,8 @@
 // Rows of system:functions: the functions that the caller may run or manage.
 import { scopeKeyspace } from '#sqlpp/datastore/keyspace.ts';
 import { functionActions, isHeld } from '../access/privileges.ts';
-import type { FunctionDefinition } from '../query.contract.ts';
-import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
+import type { FunctionDefinition, PlainRow } from '../query.contract.ts';
+import { type RowSource, showRow } from './row-source.ts';
 
 export function functionRows(source: RowSource): PlainRow[] {
   const { service, session } = source;

@@ -3,7 +3,8 @@ import type { IndexStatus } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { maySeeKeyspace } from '../access/privileges.ts';
 import { collectionName } from '../data/keyspaces.ts';
-import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
+import type { PlainRow } from '../query.contract.ts';
+import { type RowSource, showRow } from './row-source.ts';
 
 export function indexRows(source: RowSource): PlainRow[] {
   const { service, session } = source;

@@ -2,7 +2,8 @@
 // scopes and buckets that contain one of them.
 import { maySeeKeyspace } from '../access/privileges.ts';
 import { type BucketState, collectionName } from '../data/keyspaces.ts';
-import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
+import type { PlainRow } from '../query.contract.ts';
+import { type RowSource, showRow } from './row-source.ts';
 
 const namespace = 'default';
 /** System scopes and collections begin with `_`. */

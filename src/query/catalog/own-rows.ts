@@ -1,10 +1,9 @@
 // Keyspaces of the catalog of which each node has rows of its own: what its query service runs, ran and keeps. Any node shows the rows of all
 // nodes, by asking the others.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { RowsPage } from '../query.contract.ts';
+import type { PlainRow, RowsPage } from '../query.contract.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { shownNameOf } from '../state/prepared-cache.ts';
-import type { PlainRow } from './plain-row.ts';
 import { activeRow, completedRow, preparedRow } from './request-rows.ts';
 import { removeTask, taskRows } from './task-rows.ts';
 import { transactionRow } from './transaction-rows.ts';

@@ -4,6 +4,7 @@ import { untilAborted } from '#ports/within.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Catalog, CatalogRow, ExecuteContext } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
+import type { PlainRow } from '../query.contract.ts';
 import { asValue } from '../request/value-of-json.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { dictionaryCacheRows, dictionaryRows } from './dictionary-rows.ts';
@@ -11,7 +12,7 @@ import { functionRows } from './function-rows.ts';
 import { indexRows } from './index-rows.ts';
 import { bucketRows, keyspaceRows, scopeRows } from './keyspace-rows.ts';
 import { isOwnKeyspace, removeFromNodes, rowsOfAllNodes } from './own-rows.ts';
-import type { PlainRow, RowSource } from './plain-row.ts';
+import type { RowSource } from './row-source.ts';
 import { roleRows, userRows } from './user-rows.ts';
 
 type Rows = (source: RowSource) => readonly PlainRow[] | Promise<readonly PlainRow[]>;

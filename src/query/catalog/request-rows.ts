@@ -1,10 +1,10 @@
 // Rows of system:active_requests, system:completed_requests and system:prepareds. They never contain values of parameters.
 import type { Clock } from '#ports/clock.ts';
+import type { PlainRow } from '../query.contract.ts';
 import { durationText } from '../request/duration.ts';
 import type { ActiveRequest } from '../state/active-requests.ts';
 import type { CompletedRequest, EndedRequest } from '../state/completed-requests.ts';
 import { type PreparedEntry, shownNameOf } from '../state/prepared-cache.ts';
-import type { PlainRow } from './plain-row.ts';
 import { shownMessage, shownStatement } from './without-passwords.ts';
 
 const timeText = (ms: number): string => new Date(ms).toISOString();

@@ -1,9 +1,10 @@
 // Rows of system:tasks_cache: sessions of ADVISOR. They do not contain the statements. In the published schema the task of a session starts and
 // stops when its collecting ends: `delay` is the time before that.
+
+import type { PlainRow } from '../query.contract.ts';
 import { durationText } from '../request/duration.ts';
 import type { AdvisorSession } from '../state/advisor-sessions.ts';
 import type { QueryParts } from '../state/parts.ts';
-import type { PlainRow } from './plain-row.ts';
 
 export function taskRow({ deps }: QueryParts, session: AdvisorSession): PlainRow {
   const { id, name, options, submittedMs, state, endedMs, isRunning } = session;

@@ -1,8 +1,8 @@
 // Rows of system:transactions. They do not contain the changes of a transaction.
 
+import type { PlainRow } from '../query.contract.ts';
 import { durationText } from '../request/duration.ts';
 import type { Transaction } from '../transactions/transaction.ts';
-import type { PlainRow } from './plain-row.ts';
 
 const consistencies = { not_bounded: 'unbounded', at_plus: 'at_plus' } as const;
 

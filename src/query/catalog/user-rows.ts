@@ -1,7 +1,8 @@
 // Rows of system:user_info, system:my_user_info and system:applicable_roles, read from the node's REST API with the credentials of
 // the request: the roles of that user decide which rows the node returns.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { PlainRow, RowSource } from './plain-row.ts';
+import type { PlainRow } from '../query.contract.ts';
+import type { RowSource } from './row-source.ts';
 
 interface ShownUser {
   id: string;

@@ -73,7 +73,7 @@ interface Rules extends Partial<Omit<HttpCallOptions, 'take'>> {
   readonly resolve?: Resolve;
 }
 
-/** Without `refuses`, calls follow the rule about addresses that a node has. */
+/** Without `refuses`, calls follow a node's rule about addresses. */
 function aFunction(
   { allowed, disallowed = [], resolve, ...options }: Rules = { refuses: () => false },
 ): CurlFunction {

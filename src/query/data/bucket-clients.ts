@@ -127,21 +127,14 @@ export class BucketClients {
     const retired = [...this.clients.values()];
     this.clients.clear();
     this.clock.after(retireMs, () => {
-      for (const client of retired)
-        client.then(
-          (bucketClient) => bucketClient.close(),
-          () => {}, // it never opened
-        );
+      for (const client of retired) closeOpening(client);
     });
   }
 
   private close(key: string): void {
     const client = this.clients.get(key);
     this.clients.delete(key);
-    client?.then(
-      (bucketClient) => bucketClient.close(),
-      () => {}, // the connection never opened
-    );
+    if (client !== undefined) closeOpening(client);
   }
 
   private open(key: string, bucket: string): Promise<BucketClient> {
@@ -162,4 +155,11 @@ export class BucketClients {
     );
     return opening;
   }
+}
+
+function closeOpening(client: Promise<BucketClient>): void {
+  client.then(
+    (bucketClient) => bucketClient.close(),
+    () => {}, // the connection never opened
+  );
 }

@@ -1,5 +1,5 @@
-// How long statements send writes again that the data service refuses for the moment. A bucket without memory or disk space refuses all of
-// them, maybe for hours: statements that wait for it would take the places of statements on other buckets.
+// How long statements retry writes that the data service refuses. A bucket without memory or disk space may refuse all writes for hours:
+// statements that wait for it would take the places of statements on other buckets.
 
 /** How long a bucket may refuse all writes before further ones fail at once. */
 const refusingMs = 5_000;
@@ -9,16 +9,16 @@ export class BucketRefusals {
   private sinceMs = -Infinity;
   private lastMs = -Infinity;
 
-  /** Call after a refusal. Returns the time until which the write is sent again. */
+  /** Call after a refusal. Returns the time until which the write is retried. */
   untilMs(nowMs: number): number {
-    // Without a write for so long nobody knows what the bucket would have answered.
+    // After so long without a write, the last refusal says nothing about the bucket.
     if (nowMs - this.lastMs > refusingMs) this.sinceMs = nowMs;
     this.lastMs = nowMs;
     return this.sinceMs + refusingMs;
   }
 
-  /** Call after a write that was made. */
-  end(): void {
+  /** Call after a successful write. */
+  accepted(): void {
     this.lastMs = -Infinity;
   }
 }

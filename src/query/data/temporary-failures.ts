@@ -56,7 +56,7 @@ export async function retryWrites<T extends Write>(
     const all = replies as StoreReply[];
     const refused = all.some(({ status }) => isTransient(status)) ? refusedOf(writes, all) : [];
     // Replies to earlier sends say nothing about the bucket now, nor does a key that exists about its room.
-    if (latest.some((reply) => reply?.status === Status.success)) refusals?.end();
+    if (latest.some((reply) => reply?.status === Status.success)) refusals?.accepted();
     if (refused.length === 0) return all;
     const isBehind = all.some(isBehindWrite);
     const nowMs = clock.monotonicMs();

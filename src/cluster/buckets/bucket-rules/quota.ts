@@ -30,7 +30,7 @@ function quotaProblem(quota: number | null): string | null {
 }
 
 /** Additional memory assumed for other buckets: a client's what-if parameter. */
-export function otherBucketsMb(input: RuleInput): number {
+export function sentOtherQuotasMb(input: RuleInput): number {
   const sent = input.form['otherBucketsRamQuotaMB'];
   if (sent === undefined) return 0;
   const quota = integerOf(sent);

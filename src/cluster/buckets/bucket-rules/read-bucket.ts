@@ -19,7 +19,7 @@ import {
   maxTtlSeconds,
   threadsNumber,
 } from './policies.ts';
-import { otherBucketsMb, quotaKey, ramQuotaMb } from './quota.ts';
+import { quotaKey, ramQuotaMb, sentOtherQuotasMb } from './quota.ts';
 import { durabilityMinLevel, replicaIndex, replicaNumber, replicaWarning } from './replicas.ts';
 import type { RuleInput } from './rule-input.ts';
 import { historyRetention, pointInTimeRecovery, storageBackend, vbucketNumber } from './unavailable.ts';
@@ -70,7 +70,7 @@ export function readChangedBucket(form: Form, present: StoredBucket, context: Ru
 function readParameters(input: RuleInput, name: string, context: RuleContext): ReadBucket {
   const { problems, present, type, vocabulary } = input;
   const quotaMb = ramQuotaMb(input);
-  const othersMb = otherBucketsMb(input) + quotaOfOthersMb(context.buckets, present);
+  const othersMb = sentOtherQuotasMb(input) + otherQuotasMb(context.buckets, present);
   checkRoom(input, quotaMb, othersMb, context);
   const replicas = replicaNumber(input);
   const resolution = conflictResolutionType(input);
@@ -106,7 +106,7 @@ function readParameters(input: RuleInput, name: string, context: RuleContext): R
 }
 
 /** A bucket being deleted still holds its memory. */
-export function quotaOfOthersMb(buckets: BucketsState, except: StoredBucket | null): number {
+export function otherQuotasMb(buckets: BucketsState, except: StoredBucket | null): number {
   return Object.values(buckets.byUuid)
     .filter((bucket) => bucket.uuid !== except?.uuid)
     .reduce((sum, bucket) => sum + bucket.ramQuotaMb, 0);

@@ -1,9 +1,6 @@
-// A row of the catalog before its conversion to values of the language.
+// What the rows of the catalog are made from.
 import type { Session } from '../access/session.ts';
-import type { PlainRow } from '../query.contract.ts';
 import type { QueryParts } from '../state/parts.ts';
-
-export type { PlainRow };
 
 export interface RowSource {
   readonly service: QueryParts;
