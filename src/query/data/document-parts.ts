@@ -5,7 +5,7 @@ import type { ReadOptions, StoredDocument } from '#sqlpp/datastore/documents.ts'
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { Status } from '#wire/status.ts';
-import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { undefinedIfMissing } from './whole-documents.ts';
 
 const noBytes = Buffer.alloc(0);
@@ -20,11 +20,12 @@ export async function readParts(
   client: BucketClient,
   keyspace: Keyspace,
   ids: readonly string[],
-  { xattrs = [], signal }: ReadOptions,
+  { xattrs = [], withDeleted = false, signal }: ReadOptions,
 ): Promise<(StoredDocument | undefined)[]> {
   // Other names are not read: no attribute can have them, and the data service would refuse them, or read them as paths into others.
   const names = xattrs.filter(isAttributeName);
   const requests = requestsFor(names);
+  const docFlags = withDeleted ? DocFlag.accessDeleted : 0;
   const found = new Array<StoredDocument | undefined>(ids.length);
   let pending = [...ids.keys()];
   for (let attempt = 0; pending.length > 0; attempt++) {
@@ -32,7 +33,7 @@ export async function readParts(
     const pendingIds = pending.map((at) => ids[at] as string);
     const answers: (FetchedParts | number)[][] = [];
     for (const reads of requests)
-      answers.push(await client.lookupMany(keyspace.collectionId, pendingIds, reads, signal));
+      answers.push(await client.lookupMany(keyspace.collectionId, pendingIds, reads, signal, docFlags));
     pending = pending.filter((at, index) => {
       const parts = ofOneVersion(answers.map((answer) => answer[index] as FetchedParts | number));
       if (parts === null) return true;
@@ -74,7 +75,7 @@ const changedMeanwhile = (id: string) =>
 
 function assembled(
   id: string,
-  { cas, results }: FetchedParts,
+  { cas, isDeleted, results }: FetchedParts,
   reads: readonly PathRead[],
   names: readonly string[],
 ): StoredDocument {
@@ -93,5 +94,6 @@ function assembled(
     expiration: Number(textOf('$document.exptime')) || 0,
     flags: Number(textOf('$document.flags')) || 0,
     xattrs,
+    isDeleted,
   };
 }

@@ -174,11 +174,22 @@ describe('a commit that crashes', () => {
       realClock,
     );
     const { signal } = new AbortController();
-    const read = await documents.read(keyspace, ['met replaced too', 'met removed too'], { signal });
+    const ids = ['met inserted too', 'met replaced too', 'met removed too'];
+    const read = await documents.read(keyspace, ids, { signal });
     assert.deepEqual(
       read.map((found) => found && String(found.bytes)),
-      ['{"v":2}', undefined],
+      ['{"v":2}', '{"v":2}', undefined],
     );
+    const insert = {
+      kind: 'insert',
+      id: ids[0] as string,
+      cas: 0n,
+      bytes: Buffer.from('1'),
+      expiration: 0,
+    } as const;
+    await assert.rejects(documents.write(keyspace, [insert], { durability: 'none', signal }), {
+      code: 17012,
+    });
     const lost = { began: () => {}, ended: () => {} };
     await eventually(async () => {
       const writer = transaction();

@@ -33,8 +33,9 @@ export class OtherAttempts {
     return true;
   }
 
-  async isCommitted(txn: TxnAttribute): Promise<boolean> {
-    return (await this.attemptOf(txn))?.entry.st === 'COMMITTED';
+  /** Null if the record does not have the attempt. */
+  async stateOf(txn: TxnAttribute): Promise<string | null> {
+    return (await this.attemptOf(txn))?.entry.st ?? null;
   }
 
   private async attemptOf(txn: TxnAttribute) {

@@ -15,7 +15,7 @@ const keyspace: Keyspace = {
   collectionId: 0,
 };
 const { signal } = new AbortController();
-const others = { isCommitted: () => Promise.resolve(false) } as unknown as OtherAttempts;
+const others = { stateOf: () => Promise.resolve(null) } as unknown as OtherAttempts;
 
 const stored = (id: string, cas = 5n): StoredDocument => ({
   id,
@@ -68,6 +68,35 @@ function aTransaction({ before = () => Promise.resolve() } = {}) {
   };
   return { transaction, own, write, all, keep };
 }
+
+test('a document whose attempt has ended since it was read is read again', async () => {
+  const txn = Buffer.from('{"id":{"atmpt":"ended"},"op":{"type":"replace","stgd":{"v":2}}}');
+  const versions = [
+    { ...stored('k'), xattrs: new Map([['txn', txn]]) },
+    { ...stored('k'), cas: 6n },
+  ];
+  const documents = { read: () => Promise.resolve([versions.shift()]) } as unknown as Documents;
+  const { transaction } = aTransaction();
+  const own = new TransactionDocuments(documents, transaction, others, realClock);
+  const [found] = await own.read(keyspace, ['k'], { signal });
+  assert.equal(found?.cas, 6n);
+});
+
+test('a staged change of another attempt that has committed is read as it was staged', async () => {
+  const txn = (staged: string) =>
+    Buffer.from(`{"id":{"atmpt":"other"},"op":{"type":"insert","stgd":${staged}}}`);
+  const { transaction } = aTransaction();
+  const committed = { stateOf: () => Promise.resolve('COMMITTED') } as unknown as OtherAttempts;
+  for (const text of ['{"v":12345678901234567890}', '"text"', '1']) {
+    const found = { ...stored('n'), bytes: Buffer.from(''), isDeleted: true };
+    const read = () => Promise.resolve([{ ...found, xattrs: new Map([['txn', txn(text)]]) }]);
+    const documents = { read } as unknown as Documents;
+    const own = new TransactionDocuments(documents, transaction, committed, realClock);
+    const [document] = await own.read(keyspace, ['n'], { signal });
+    assert.equal(String(document?.bytes), text);
+    assert.deepEqual([document?.isDeleted, document?.xattrs], [undefined, undefined]);
+  }
+});
 
 test('a transaction combines several changes of a document into one', async () => {
   const { write, all, keep } = aTransaction();

@@ -14,26 +14,24 @@ import type { Indexes, IndexScan } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { isDocumentId } from '../data/encoded-keys.ts';
-import { objectOf, type TxnAttribute } from './attempt-json.ts';
+import { CommittedDocuments } from './committed-documents.ts';
 import type { OtherAttempts } from './other-attempts.ts';
 import type { StagedChange, StagedKind } from './staged-change.ts';
 import type { Transaction } from './transaction.ts';
 
-/** The extended attribute that links a document to an attempt. */
-const txnAttribute = 'txn';
 const noBytes = new Uint8Array();
 
 export class TransactionDocuments implements Documents {
   private readonly stored: Documents;
   private readonly transaction: Transaction;
-  private readonly others: OtherAttempts;
+  private readonly committed: CommittedDocuments;
   private readonly clock: Clock;
   private isClosed = false;
 
   constructor(stored: Documents, transaction: Transaction, others: OtherAttempts, clock: Clock) {
     this.stored = stored;
     this.transaction = transaction;
-    this.others = others;
+    this.committed = new CommittedDocuments(stored, others);
     this.clock = clock;
   }
 
@@ -49,11 +47,7 @@ export class TransactionDocuments implements Documents {
   ): Promise<(StoredDocument | undefined)[]> {
     const changes = this.transaction.changes.changesOf(keyspace);
     const others = ids.filter((id) => !changes.has(id));
-    const read =
-      others.length === 0 ? [] : await this.stored.read(keyspace, others, withTxnAttribute(options));
-    const committed = await Promise.all(
-      read.map((document) => document && this.committed(document, options)),
-    );
+    const committed = await this.committed.read(keyspace, others, options);
     const found = new Map(others.map((id, at) => [id, committed[at]]));
     return ids.map((id) => {
       const change = changes.get(id);
@@ -63,11 +57,7 @@ export class TransactionDocuments implements Documents {
 
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
     const changes = this.transaction.changes.changesOf(keyspace);
-    for await (const batch of this.stored.scan(keyspace, withTxnAttribute(options))) {
-      const unchanged = batch.filter(({ id }) => !changes.has(id));
-      const current = await Promise.all(unchanged.map((document) => this.committed(document, options)));
-      yield current.filter((document) => document !== undefined);
-    }
+    yield* this.committed.scan(keyspace, options, (id) => !changes.has(id));
     const staged = [...changes.values()].map(documentOf).filter((document) => document !== undefined);
     if (staged.length > 0) yield staged;
   }
@@ -131,16 +121,6 @@ export class TransactionDocuments implements Documents {
 
   private stagedChange(keyspace: Keyspace, id: string): StagedChange | undefined {
     return this.transaction.changes.newest({ keyspace, id });
-  }
-
-  /** Returns the staged version if another transaction has committed it, though the document does not have it yet. */
-  private async committed(stored: StoredDocument, options: ReadOptions): Promise<StoredDocument | undefined> {
-    const document = withoutTxnAttribute(stored, options);
-    const txn = objectOf<TxnAttribute>(stored.xattrs?.get(txnAttribute));
-    if (txn?.id === undefined || !(await this.others.isCommitted(txn))) return document;
-    if (txn.op?.type === 'remove') return undefined;
-    if (txn.op?.stgd === undefined) return document;
-    return { ...document, bytes: Buffer.from(JSON.stringify(txn.op.stgd)), isJson: true };
   }
 }
 
@@ -206,23 +186,6 @@ function documentOf({ kind, id, bytes, ownCas, expiration }: StagedChange): Stor
     expiration: expiration === 'keep' ? 0 : expiration,
   };
 }
-
-/** Without the transaction attributes, which the statement did not request. */
-function withoutTxnAttribute(
-  stored: StoredDocument,
-  { xattrs: wanted = [], expiration }: ReadOptions,
-): StoredDocument {
-  const { xattrs, ...document } = stored;
-  if (xattrs === undefined || (wanted.length === 0 && expiration !== true)) return document;
-  return wanted.includes(txnAttribute)
-    ? stored
-    : { ...document, xattrs: new Map([...xattrs].filter(([name]) => name !== txnAttribute)) };
-}
-
-const withTxnAttribute = <T extends ReadOptions>(options: T): T => ({
-  ...options,
-  xattrs: [...(options.xattrs ?? []), txnAttribute],
-});
 
 /** The indexes that the statements of a transaction scan: for documents that it has changed, with rows computed from the changes. */
 export function transactionIndexes(indexes: Indexes, { changes }: Transaction): Indexes {

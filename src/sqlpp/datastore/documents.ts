@@ -15,6 +15,8 @@ export interface StoredDocument {
   readonly flags: number;
   /** The requested attributes by name, as JSON text. */
   readonly xattrs?: ReadonlyMap<string, Uint8Array>;
+  /** True for a deleted document, which only reads with `withDeleted` return. */
+  readonly isDeleted?: boolean;
 }
 
 export interface ReadOptions {
@@ -22,6 +24,8 @@ export interface ReadOptions {
   readonly xattrs?: readonly string[];
   /** Reads `expiration`; without this flag it may be 0 for a document that has one, since reading it costs more. */
   readonly expiration?: boolean;
+  /** Also reads deleted documents that have extended attributes; only beside `xattrs`. */
+  readonly withDeleted?: boolean;
   readonly signal: AbortSignal;
 }
 
