@@ -111,7 +111,7 @@ function peer(server: string, found: Peer | null, protocol: LoadOptions['protoco
   return found === null ? [] : [{ server, pid: found.pid, load: { port: found.port, protocol } }];
 }
 
-/** Each round measures every server once, so that what else the machine does affects all alike. */
+/** Each round measures every server once, so that other load of the machine affects all of them. */
 async function alternating(
   group: string,
   targets: readonly Target[],
@@ -148,7 +148,7 @@ const figureOf = (
   cpuMicroseconds: measurements.map(({ cpuMicroseconds }) => cpuMicroseconds),
 });
 
-/** What the database itself commits with the same grouping, each commit synced. */
+/** SQLite alone, with as many writes in each commit; each commit is synced. */
 function plainSqlite(seconds: number): Measurement {
   const folder = mkdtempSync(join(tmpdir(), 'divan-bench-'));
   const db = new DatabaseSync(join(folder, 'plain.db'));

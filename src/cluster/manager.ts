@@ -2,9 +2,9 @@
 //
 //   const manager = createClusterManager({ store, kv, ...machinePorts({ dataFolder, listenHost, clock }), ... });
 //   await manager.open();                          // reads the configuration; routes answer
-//   createHttpServer({ routes: manager.routes, authority: manager.authority, sessions: manager.sessions, hooks: manager.hooks, log, clock,
-// throttle: manager.throttles.rest });
-//   createHttpServer({ routes: manager.capiRoutes, ...the same });
+//   const { authority, sessions, hooks, throttles } = manager;
+//   createHttpServer({ routes: manager.routes, authority, sessions, hooks, throttle: throttles.rest, log, clock });
+//   createHttpServer({ routes: manager.capiRoutes, … });
 //   await manager.start(ports);                    // with the actual ports; the data service follows the configuration from here
 //   await manager.certificates.ready;              // then TLS listeners with `tls.current()`, and again on `tls.onChange`
 //   await manager.stop();

@@ -28,7 +28,9 @@ export interface ShardSpec {
 
 /** How far a copy of a shard is: under which epoch, and the sum of the seqnos of its vbuckets. */
 export interface ShardPosition {
+  /** The lowest epoch of the shard's vbuckets. */
   readonly epoch: number;
+  /** The sum of the highest seqnos of the shard's vbuckets. */
   readonly seqno: number;
 }
 

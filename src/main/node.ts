@@ -34,7 +34,7 @@ import { OwnServices } from './own-services.ts';
 import { dataPortOf, queryPortOf } from './port-of-error.ts';
 import { release } from './release.ts';
 import { type RestService, restServices } from './rest-services.ts';
-import { opening } from './start-error.ts';
+import { untilListening } from './start-error.ts';
 
 export interface NodeDeps {
   /** The secrets of the data folder. */
@@ -129,7 +129,7 @@ export class Node {
     ports.capi = (await this.listenPlain(capi, 'capi-port')).port;
     for (const { server, option, port } of services)
       ports[port] = (await this.listenPlain(server, option)).port;
-    ports.distTCP = await this.opening('dist-port', dist.startPlain());
+    ports.distTCP = await this.untilListening('dist-port', dist.startPlain());
     await manager.certificates.ready;
     this.registered('nodes', serveNodes(manager, dist));
     await this.startTls({ rest, capi }, dist);
@@ -288,7 +288,7 @@ export class Node {
       clients: this.withServices(this.admitted(manager.clients.admitted)),
     });
     const { port, tlsPort } = await started.catch((error: Error) =>
-      this.opening(queryPortOf(options, error), Promise.reject(error)),
+      this.untilListening(queryPortOf(options, error), Promise.reject(error)),
     );
     Object.assign(this.ports, { n1ql: port, n1qlSSL: tlsPort });
   }
@@ -328,7 +328,7 @@ export class Node {
       loginSecret: this.loginSecret,
     });
     const opened = started.catch((error: Error) =>
-      this.opening(dataPortOf(options, error), Promise.reject(error)),
+      this.untilListening(dataPortOf(options, error), Promise.reject(error)),
     );
     opened.catch(() => {}); // awaited later, after parts that may fail first
     return opened;
@@ -348,7 +348,7 @@ export class Node {
     const isOnly = this.manager.listening.isPlainForThisMachineOnly;
     const [host = this.options.host] = isOnly ? loopbackHosts(this.options.host) : [];
     const where = { host, port: this.options[option], gate: this.gate };
-    const listener = await this.opening(option, server.listen(where));
+    const listener = await this.untilListening(option, server.listen(where));
     this.plain.push(listener);
     return listener;
   }
@@ -365,7 +365,7 @@ export class Node {
   private listen(server: HttpServer, option: PortOption, tls?: TlsSpec): Promise<Listener> {
     const { host, [option]: port } = this.options;
     const where = { host, port, gate: this.gate, ...(tls && { tls }) };
-    return this.opening(option, server.listen(where));
+    return this.untilListening(option, server.listen(where));
   }
 
   private async startTls(
@@ -379,7 +379,7 @@ export class Node {
       await this.listen(rest, 'rest-tls-port', tls),
       await this.listen(capi, 'capi-tls-port', tls),
     ];
-    const distTLS = await this.opening('dist-tls-port', dist.startTls(tls));
+    const distTLS = await this.untilListening('dist-tls-port', dist.startTls(tls));
     Object.assign(this.ports, { mgmtSSL: secure[0]?.port, capiSSL: secure[1]?.port, distTLS });
     const changes = following.onChange(() => {
       const changed = following.current();
@@ -428,8 +428,8 @@ export class Node {
   }
 
   /** Waits for a listener; an error names the option of its port. */
-  private opening<T>(option: PortOption, opened: Promise<T>): Promise<T> {
-    return opening(option, this.options.host, this.options[option], opened);
+  private untilListening<T>(option: PortOption, opened: Promise<T>): Promise<T> {
+    return untilListening(option, this.options.host, this.options[option], opened);
   }
 
   /** Registers a part, which stops with the node; the last one registered stops first. */

@@ -18,8 +18,8 @@ import { noteCopy, openCopy } from './open-config-copy.ts';
 import { hasData } from './open-configuration.ts';
 import { StartError } from './start-error.ts';
 
-/** Holds the id of the data folder with which the cluster began; written before any other key. */
-const founderKey = 'engine/founder';
+/** The key of the id of the data folder with which the cluster began; written before any other key. */
+const originKey = 'engine/founder';
 
 export interface NatsConfiguration {
   store: MirroredConfigStore;
@@ -53,7 +53,7 @@ export async function openNatsConfiguration(
   });
   const store = new MirroredConfigStore({
     link,
-    mayEnd: own === true,
+    mayEnd: own === true, // the configuration can go back to a founder
     clock: realClock,
     random: realRandom,
     log: log.child('configuration'),
@@ -118,8 +118,8 @@ function checkFolder(folder: DataFolder, bucket: string, isMember: boolean): voi
 /** Only one of two nodes that start at the same time writes the key. */
 async function claim(folder: DataFolder, store: MirroredConfigStore, bucket: string): Promise<void> {
   const id = folder.id();
-  if (store.revision() === 0 && (await store.put(founderKey, id, 0)) !== null) return;
-  if ((await store.get<string>(founderKey))?.value === id) return;
+  if (store.revision() === 0 && (await store.put(originKey, id, 0)) !== null) return;
+  if ((await store.get<string>(originKey))?.value === id) return;
   throw new StartError(
     `the key-value bucket "${bucket}" holds the configuration of another node, or of a data folder that was lost; start a node that joins without --engine and with --join, or use another --nats-bucket`,
   );

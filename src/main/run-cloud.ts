@@ -21,7 +21,7 @@ import { type CloudStorage, openStorage } from './operator/cloud-storage.ts';
 import { checkReadyFile, type ReadyFile, writeReadyFile } from './ready.ts';
 import { release } from './release.ts';
 import type { Shutdown } from './signals.ts';
-import { opening, StartError } from './start-error.ts';
+import { StartError, untilListening } from './start-error.ts';
 
 const mb = 1024 * 1024;
 const predecessorMs = 15_000;
@@ -78,7 +78,7 @@ async function lock(folder: string): Promise<FolderLock> {
 }
 
 const listen = ({ api }: Cloud, { host, port }: CloudOptionValues): Promise<string> =>
-  opening('port', host, port, api.listen({ host, port }));
+  untilListening('port', host, port, api.listen({ host, port }));
 
 async function assemble(
   options: CloudOptionValues,

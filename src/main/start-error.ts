@@ -7,7 +7,12 @@ export class StartError extends Error {
 }
 
 /** Waits for a listener to open; an error names the option of the port. */
-export async function opening<T>(option: string, host: string, port: number, opened: Promise<T>): Promise<T> {
+export async function untilListening<T>(
+  option: string,
+  host: string,
+  port: number,
+  opened: Promise<T>,
+): Promise<T> {
   try {
     return await opened;
   } catch (error) {

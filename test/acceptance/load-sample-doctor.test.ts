@@ -210,7 +210,7 @@ describe('divan doctor', () => {
 
   const otherUser = 65_534;
   const privileged = { skip: process.getuid?.() === 0 ? false : 'needs root, to run it as another user' };
-  /** What a user without rights finds in the own folder, in which a process of root has written the file. */
+  /** The findings of a user without rights about a folder of this user, in which a process of root has written `file`. */
   const findingsOfUser = (file: string, folder: string, restPort: number) => {
     chmodSync(scratch, 0o755);
     mkdirSync(folder);

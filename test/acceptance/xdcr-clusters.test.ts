@@ -46,7 +46,7 @@ test('buckets that move to added nodes on both sides go on replicating', { timeo
       cas: 0n,
       expiry: 0,
     }));
-    // A vbucket that is on the other node is written there by the next round.
+    // The node refuses writes to vbuckets of the other node, which do not count.
     const replies = await client.storeMany(0, requests);
     client.close();
     return replies.filter(({ status }) => status === 0).length;

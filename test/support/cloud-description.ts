@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { ApiDocument, ApiOperation, ApiResponse } from '#contract/api-document.ts';
 import type { JsonSchema } from '#contract/json-schema.ts';
 import type { Answer } from './cloud-process.ts';
-import { misfits } from './json-schema.ts';
+import { schemaMismatches } from './json-schema.ts';
 
 export type CloudDocument = ApiDocument & { components: { schemas: Record<string, JsonSchema> } };
 type Declared = ApiResponse & { headers?: object };
@@ -34,7 +34,7 @@ export class CloudDescription {
       assert.ok(answer.headers.get(name), `${name} is missing: ${what}`);
     const schema = declared.content?.['application/json']?.schema as JsonSchema | undefined;
     if (schema === undefined) assert.equal(answer.body, undefined, what);
-    else assert.deepEqual(misfits(answer.body, this.resolved(schema)), [], what);
+    else assert.deepEqual(schemaMismatches(answer.body, this.resolved(schema)), [], what);
     if (answer.status >= 400) this.checkErrorBody(what, answer);
   }
 

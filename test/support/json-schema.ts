@@ -1,8 +1,8 @@
 // Compares a value with a JSON schema; returns every place where it does not match.
 import type { JsonSchema } from '#contract/json-schema.ts';
 
-export function misfits(value: unknown, schema: JsonSchema, at = '$'): string[] {
-  if (schema.anyOf) return anyMisfits(value, schema.anyOf, at);
+export function schemaMismatches(value: unknown, schema: JsonSchema, at = '$'): string[] {
+  if (schema.anyOf) return anyMismatches(value, schema.anyOf, at);
   if (schema.enum && !schema.enum.includes(value as string)) {
     return [`${at}: ${JSON.stringify(value)} is none of ${JSON.stringify(schema.enum)}`];
   }
@@ -11,17 +11,17 @@ export function misfits(value: unknown, schema: JsonSchema, at = '$'): string[] 
   }
   if (schema.type === 'array' && schema.items) {
     const { items } = schema;
-    return (value as unknown[]).flatMap((item, index) => misfits(item, items, `${at}[${index}]`));
+    return (value as unknown[]).flatMap((item, index) => schemaMismatches(item, items, `${at}[${index}]`));
   }
-  return schema.type === 'object' ? objectMisfits(value as Record<string, unknown>, schema, at) : [];
+  return schema.type === 'object' ? objectMismatches(value as Record<string, unknown>, schema, at) : [];
 }
 
-function anyMisfits(value: unknown, schemas: readonly JsonSchema[], at: string): string[] {
-  const each = schemas.map((schema) => misfits(value, schema, at));
+function anyMismatches(value: unknown, schemas: readonly JsonSchema[], at: string): string[] {
+  const each = schemas.map((schema) => schemaMismatches(value, schema, at));
   return each.some((found) => found.length === 0) ? [] : each.flat();
 }
 
-function objectMisfits(value: Record<string, unknown>, schema: JsonSchema, at: string): string[] {
+function objectMismatches(value: Record<string, unknown>, schema: JsonSchema, at: string): string[] {
   const { properties = {}, required = [], additionalProperties = true } = schema;
   const missing = required
     .filter((name) => !Object.hasOwn(value, name))
@@ -29,7 +29,7 @@ function objectMisfits(value: Record<string, unknown>, schema: JsonSchema, at: s
   const wrong = Object.entries(value).flatMap(([name, item]) => {
     const itemSchema = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
     if (itemSchema === false) return [`${at}.${name}: not described`];
-    return typeof itemSchema === 'object' ? misfits(item, itemSchema, `${at}.${name}`) : [];
+    return typeof itemSchema === 'object' ? schemaMismatches(item, itemSchema, `${at}.${name}`) : [];
   });
   return [...missing, ...wrong];
 }

@@ -34,9 +34,9 @@ export interface NodeSettings {
   ports?: Readonly<Record<string, number>>;
   /** Arguments before the command: `['ip', 'netns', 'exec', 'machine']`. */
   within?: readonly string[];
-  /** Limit of its file handles. */
+  /** The node's limit of file handles. */
   handles?: number;
-  /** The time in which it must be ready; default two minutes. */
+  /** The time in which the node must be ready; default two minutes. */
   startMs?: number;
 }
 
@@ -209,5 +209,5 @@ export async function eventuallyWithin<T>(timeoutMs: number, attempt: () => T | 
   }
 }
 
-/** A tenth of what was waited: frequent attempts would take the processor time that the other processes need. */
+/** A tenth of the time waited so far: frequent attempts would take processor time that the other processes need. */
 const pauseMs = (waitedMs: number): number => Math.min(Math.max(waitedMs / 10, 20), 150);

@@ -1,9 +1,9 @@
-// Bodies of requests with random values in place of fields: each is taken, or refused with a text that names what is wrong.
+// Bodies of requests with random values in place of fields: each is accepted, or refused with a text that names what is wrong.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { AppError } from '#contract/errors.ts';
 import { aSeed, type Json, randomBytes, randomJson } from '../../../test/support/random.ts';
-import { BodyError, bodyField } from './body.ts';
+import { BodyError, bodyField } from './body-fields.ts';
 import { readPlan } from './plans.ts';
 import { bodyOf } from './read-body.ts';
 import { readRestore } from './restore-body.ts';

@@ -1,7 +1,7 @@
 // Plans: what is backed up and merged when.
 import { backupRefusals } from './backup.refusals.ts';
 import type { BackupState, BackupStateStore, Plan } from './backup-state.ts';
-import { BodyError } from './body.ts';
+import { BodyError } from './body-fields.ts';
 import { allPlans, isPredefined, planOf, plansMax, readPlan } from './plans.ts';
 
 /** Ids of plans and repositories. */

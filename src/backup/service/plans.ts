@@ -1,7 +1,7 @@
 // Plans: the predefined ones, and the form in which the API reads and shows them.
 
 import type { Plan, PlanTask, PlanTaskType, Schedule } from './backup-state.ts';
-import { BodyError, bodyField, type FieldValue, readJsonBody } from './body.ts';
+import { BodyError, bodyField, type FieldValue, readJsonBody } from './body-fields.ts';
 import { periods } from './schedule.ts';
 
 const planServices = ['data', 'gsi', 'views', 'ft', 'eventing', 'cbas', 'cbq'] as const;

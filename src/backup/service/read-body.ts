@@ -1,6 +1,6 @@
 // Reads the JSON bodies of requests; a wrong body is refused with `invalidBody`.
 import { backupRefusals } from './backup.refusals.ts';
-import { BodyError, readJsonBody } from './body.ts';
+import { BodyError, readJsonBody } from './body-fields.ts';
 
 /** @throws AppError 400 that names the field */
 export const bodyOf = <const F extends Parameters<typeof readJsonBody>[1]>(body: Buffer, fields: F) =>

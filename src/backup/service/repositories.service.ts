@@ -14,7 +14,7 @@ import {
   repositoryKinds,
   type StoredRepository,
 } from './backup-state.ts';
-import { bodyField } from './body.ts';
+import { bodyField } from './body-fields.ts';
 import { idPattern } from './plans.service.ts';
 import { planOf } from './plans.ts';
 import { bodyOf } from './read-body.ts';

@@ -7,7 +7,7 @@ import type { NodeAccess } from '../node/backup-node.ts';
 import type { ArchiveLocations } from './archive-locations.adapter.ts';
 import { backupRefusals } from './backup.refusals.ts';
 import type { BackupStateStore, RepositoryKind, StoredRepository } from './backup-state.ts';
-import { bodyField } from './body.ts';
+import { bodyField } from './body-fields.ts';
 import { planOf } from './plans.ts';
 import { bodyOf, orInvalidBody } from './read-body.ts';
 import { type RestoreOrder, type RestoreTarget, readRestore } from './restore-body.ts';

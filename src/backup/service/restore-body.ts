@@ -3,7 +3,7 @@ import { hostAndPortOf } from '#base/host-and-port.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 import type { SelectionRequest } from '../restore/document-selection.ts';
 import type { RestoreRequest } from '../restore/run-restore.adapter.ts';
-import { BodyError, bodyField, type FieldValue, readJsonBody } from './body.ts';
+import { BodyError, bodyField, type FieldValue, readJsonBody } from './body-fields.ts';
 
 const textMax = 100_000;
 const text = bodyField.optional(bodyField.text(new RegExp(`^[^\\0]{0,${textMax}}$`, 's'), 'a text'));

@@ -1,7 +1,7 @@
 // The settings of the service: how long and how large the history of tasks may be.
 import { backupRefusals } from './backup.refusals.ts';
 import type { BackupSettings, BackupStateStore } from './backup-state.ts';
-import { bodyField } from './body.ts';
+import { bodyField } from './body-fields.ts';
 import { bodyOf } from './read-body.ts';
 
 const fields = {

@@ -77,7 +77,7 @@ function nodeLinks(deps: BucketStatsDeps): BoundRoute[] {
 
 /** The request of one node to another. */
 interface SeriesRequest {
-  /** The name of a section. Nodes of other versions send the same name, so it stays. */
+  /** The name of a section. Nodes of other versions send it as `bucket`, too. */
   bucket: string;
   choice: SeriesChoice;
 }

@@ -111,7 +111,7 @@ describe('bucket records', () => {
     assert.deepEqual(body.quota, { ram: 100 * mib, rawRAM: 100 * mib, bytes: 100 * mib });
   });
 
-  it('count documents of copies apart, and in the total', async () => {
+  it('count documents of copies separately, and in the total', async () => {
     const { request, kv } = await aBucket({ replicaNumber: 0 });
     const of = (items: number) => ({ vbuckets: 1, items });
     const vbuckets = { active: of(7), replica: of(5), pending: of(2) };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { vbucketOf } from '#client/document-key.ts';
 import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
-import { misfits } from '../../../test/support/json-schema.ts';
+import { schemaMismatches } from '../../../test/support/json-schema.ts';
 import { administrator, aManager } from '../../../test/support/manager.ts';
 import { ListDocuments, ReadDocument } from './documents.contract.ts';
 
@@ -47,7 +47,7 @@ test('stores, reads and deletes documents of the default and of another collecti
     const stored = await request(documentPath, { form: { value: `{"path":"${path}"}` } });
     assert.deepEqual([stored.status, stored.body], [200, []]);
     const { body } = await request(documentPath);
-    assert.deepEqual(misfits(body, ReadDocument.answer.json), []);
+    assert.deepEqual(schemaMismatches(body, ReadDocument.answer.json), []);
     assert.equal(body.json, `{"path":"${path}"}`);
     assert.match(body.meta.rev, new RegExp(`^1-${BigInt(body.meta.cas).toString(16)}0000000002000006$`));
     assert.deepEqual([body.meta.id, body.meta.expiration, body.xattrs], ['a/b', 0, {}]);
@@ -79,7 +79,7 @@ test('pages through keys in the order of their bytes', async () => {
   assert.deepEqual(await page(`${from('k2')}&${to('k21')}`), ['k2', 'k20', 'k21']);
   assert.deepEqual(await page(`${from('k2')}&${to('k21')}&inclusive_end=false`), ['k2', 'k20']);
   const { body } = await request(`${docs}?limit=1&include_docs=true`);
-  assert.deepEqual(misfits(body, ListDocuments.answer.json), []);
+  assert.deepEqual(schemaMismatches(body, ListDocuments.answer.json), []);
   assert.deepEqual(body, { rows: [{ id: 'k0', doc: { json: '"k0"' } }] });
 });
 

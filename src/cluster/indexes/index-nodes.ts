@@ -23,7 +23,7 @@ export interface IndexOnNode {
   readonly node: NodeState;
   readonly state: IndexState;
   readonly progress: number;
-  /** Absent: not told by a node of an earlier version. */
+  /** Absent: the node has an earlier version, which does not report it. */
   readonly lastScanMs?: number;
 }
 

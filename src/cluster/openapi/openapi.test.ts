@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { JsonSchema } from '#contract/json-schema.ts';
 import type { RouteDefinition } from '#contract/route.ts';
-import { misfits } from '../../../test/support/json-schema.ts';
+import { schemaMismatches } from '../../../test/support/json-schema.ts';
 import { aManager, type ManagerOptions } from '../../../test/support/manager.ts';
 import { aTarget, targetUuid } from '../../../test/support/xdcr-target.ts';
 import type { OpenApiDocument } from './openapi.ts';
@@ -163,7 +163,9 @@ async function wrongAnswers(node: Node, route: RouteDefinition, refusals: number
     if (sent.status === 404 && id === 'backup_proxy.get') return [];
     if (sent.status !== (answer.status ?? 200)) return [`${id}: ${url}: ${sent.status} ${sent.text}`];
     if (sent.body === undefined) return answer.json ? [`${id}: ${url}: no JSON`] : [];
-    return answer.json ? misfits(sent.body, answer.json).map((misfit) => `${id}: ${url}: ${misfit}`) : [];
+    return answer.json
+      ? schemaMismatches(sent.body, answer.json).map((mismatch) => `${id}: ${url}: ${mismatch}`)
+      : [];
   });
   return (await Promise.all(found)).flat();
 }
@@ -196,13 +198,15 @@ test('detects answers that are not as described', () => {
     required: ['a'],
     additionalProperties: false,
   };
-  assert.deepEqual(misfits({ b: 'y', c: 1 }, schema), [
+  assert.deepEqual(schemaMismatches({ b: 'y', c: 1 }, schema), [
     '$.a: missing',
     '$.b: "y" is none of ["x"]',
     '$.c: not described',
   ]);
-  assert.deepEqual(misfits({ a: 1.5 }, schema), ['$.a: 1.5 is no integer']);
-  assert.deepEqual(misfits([1], { type: 'array', items: { type: 'string' } }), ['$[0]: 1 is no string']);
+  assert.deepEqual(schemaMismatches({ a: 1.5 }, schema), ['$.a: 1.5 is no integer']);
+  assert.deepEqual(schemaMismatches([1], { type: 'array', items: { type: 'string' } }), [
+    '$[0]: 1 is no string',
+  ]);
 });
 
 test('serves a page of the API without scripts and external files to clients without credentials', async () => {

@@ -6,7 +6,9 @@ import { paddedChain } from '../topology/vbucket-map.ts';
 
 /** How far a copy of a shard is. The furthest one loses the fewest of the writes that were not durable. */
 export interface ShardPosition {
+  /** The lowest epoch of the shard's vbuckets. */
   readonly epoch: number;
+  /** The sum of the highest seqnos of the shard's vbuckets. */
   readonly seqno: number;
 }
 

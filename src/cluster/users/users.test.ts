@@ -12,7 +12,7 @@ import {
   checkAccess,
   unprovisionedCases,
 } from '../../../test/support/access-suite.ts';
-import { misfits } from '../../../test/support/json-schema.ts';
+import { schemaMismatches } from '../../../test/support/json-schema.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { RoleTargets } from './role-targets.ts';
 import { WhoAmI } from './users.contract.ts';
@@ -133,7 +133,7 @@ test('creates, reads, replaces and deletes a user', async () => {
     password_change_date: '2023-11-14T22:13:20.000Z',
   });
   const identity = (await call('GET', '/whoami', '', 'jane:secret1')).body;
-  assert.deepEqual([identity.id, misfits(identity, WhoAmI.answer.json)], ['jane', []]);
+  assert.deepEqual([identity.id, schemaMismatches(identity, WhoAmI.answer.json)], ['jane', []]);
   assert.deepEqual(await put('jane', 'roles=data_writer[travel]'), { status: 200, body: '' });
   const again = (await call('GET', '/settings/rbac/users/local/jane')).body;
   assert.equal(again.name, undefined);

@@ -154,14 +154,14 @@ test('the service says how many changes had keys above the limits, also once the
   await indexes.want(byN);
   await indexes.online(byN);
   const long: StoreRequest = { ...writing('long', 1), value: Buffer.from(`{"n":"${'x'.repeat(40_000)}"}`) };
-  const told: (string | undefined)[] = [];
+  const messages: (string | undefined)[] = [];
   for (const request of [long, long, { ...long, kind: 'remove' as const, value: Buffer.alloc(0) }]) {
     await client.storeMany(orders, [request]);
     await indexes.caughtUp(client, byN);
-    told.push(indexes.reportOf(byN)?.message);
+    messages.push(indexes.reportOf(byN)?.message);
   }
   const two = 'since the start, 2 changes have left their documents out: keys above the limits';
-  assert.deepEqual(told, [
+  assert.deepEqual(messages, [
     'since the start, 1 change has left its document out: keys above the limits',
     two,
     two,

@@ -1,4 +1,4 @@
-// The seqnos that this node's copies of a bucket's shards have reached.
+// How far this node's copies of a bucket's shards have come.
 import type { ShardPosition } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import type { VbucketColumns } from '../vbucket/columns.ts';

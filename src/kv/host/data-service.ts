@@ -144,7 +144,7 @@ export class DataService implements KvAdmin {
     );
     this.listener = new Listener({
       gate: this.gate,
-      intake: { connect: (...client) => this.clients.connect(this.connectionHost, ...client) },
+      factory: { connect: (...client) => this.clients.connect(this.connectionHost, ...client) },
       connectionsMax: () => this.connectionsMax(),
       connectionCount: () => this.clients.all.size,
       unauthenticated: this.unauthenticated,

@@ -7,7 +7,7 @@ import { askForCertificates, type ClientCertificates, shownCertificate } from '#
 import type { ClientGate } from '#ports/client-gate.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { handshakeMs, type UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
-import { type Intake, readEncrypted, readEvents, readShared } from './socket-transport.host.ts';
+import { type ConnectionFactory, readEncrypted, readEvents, readShared } from './socket-transport.host.ts';
 
 const sharedReadBytes = 256 * 1024;
 const keepAliveDelayMs = 30_000;
@@ -17,7 +17,7 @@ const refusedCloseMs = 1_000;
 const refusedMax = 256;
 
 export interface ListenerOptions {
-  intake: Intake;
+  factory: ConnectionFactory;
   gate: ClientGate;
   connectionsMax(): number;
   connectionCount(): number;
@@ -80,8 +80,8 @@ export class Listener {
       if (this.options.gate.refuses(socket)) return;
       if (this.isFull) this.refuse(socket);
       else if (!this.options.unauthenticated.enter(socket)) this.options.refused?.(socket);
-      else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake, null);
-      else readShared(socket, server, this.shared, this.options.intake);
+      else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.factory, null);
+      else readShared(socket, server, this.shared, this.options.factory);
     });
     return server;
   }
@@ -97,8 +97,8 @@ export class Listener {
         const certificate = shownCertificate(socket, this.clients);
         if (certificate === 'refused') socket.destroy();
         else if (this.isFull) this.refuse(socket);
-        else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake, certificate);
-        else readEncrypted(socket, this.shared, this.options.intake, certificate);
+        else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.factory, certificate);
+        else readEncrypted(socket, this.shared, this.options.factory, certificate);
       },
     );
     // Before the handshake.

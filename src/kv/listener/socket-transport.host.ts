@@ -86,7 +86,7 @@ export class SocketTransport implements Transport, PieceSocket {
 }
 
 /** Creates connections for accepted sockets. */
-export interface Intake {
+export interface ConnectionFactory {
   /** `certificate` is the client certificate, null if there is none. */
   connect(socket: Socket, certificate: ShownCertificate | null): Connection;
 }
@@ -108,11 +108,16 @@ function descriptorOf(socket: Socket): number {
  * Reads the accepted socket through the shared buffer. Node takes the reader only when a socket is created (nodejs.org/api/net.html,
  * `onread`), so a second socket is created around the handle of the first. On a runtime without that handle, `data` events are used.
  */
-export function readShared(accepted: Socket, server: Server, shared: Buffer, intake: Intake): void {
+export function readShared(
+  accepted: Socket,
+  server: Server,
+  shared: Buffer,
+  factory: ConnectionFactory,
+): void {
   const internals = accepted as unknown as SocketInternals;
   const handle = internals._handle;
   if (!handle) {
-    readEvents(accepted, intake, null);
+    readEvents(accepted, factory, null);
     return;
   }
   internals._handle = null;
@@ -126,7 +131,7 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
   // The server counts its open sockets: the count must decrease when this one closes.
   Object.assign(socket, { _server: server, server });
   moveToSocket(accepted, socket);
-  connection = watch(socket, intake, null);
+  connection = watch(socket, factory, null);
   socket.resume();
 }
 
@@ -134,18 +139,22 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
 export function readEncrypted(
   socket: Socket,
   shared: Buffer,
-  intake: Intake,
+  factory: ConnectionFactory,
   certificate: ShownCertificate | null,
 ): Connection {
-  const connection = watch(socket, intake, certificate);
+  const connection = watch(socket, factory, certificate);
   const take: TakeBytes = (bytes, length) => connection.received(bytes, 0, length);
   if (!readEncryptedInto(socket, shared, take)) readChunks(socket, connection);
   return connection;
 }
 
 /** Reads through public events; each chunk has its own memory. */
-export function readEvents(socket: Socket, intake: Intake, certificate: ShownCertificate | null): Connection {
-  const connection = watch(socket, intake, certificate);
+export function readEvents(
+  socket: Socket,
+  factory: ConnectionFactory,
+  certificate: ShownCertificate | null,
+): Connection {
+  const connection = watch(socket, factory, certificate);
   readChunks(socket, connection);
   return connection;
 }
@@ -157,8 +166,8 @@ function readChunks(socket: Socket, connection: Connection): void {
   socket.resume();
 }
 
-function watch(socket: Socket, intake: Intake, certificate: ShownCertificate | null): Connection {
-  const connection = intake.connect(socket, certificate);
+function watch(socket: Socket, factory: ConnectionFactory, certificate: ShownCertificate | null): Connection {
+  const connection = factory.connect(socket, certificate);
   // Every socket error is followed by `close`, which is the only event that is needed.
   socket.on('error', () => socket.destroy());
   socket.on('close', () => connection.gone());

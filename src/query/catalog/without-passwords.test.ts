@@ -67,6 +67,6 @@ test('a long word in a statement takes linear time', () => {
   const statement = `SELECT RAW LENGTH("${'x'.repeat(1 << 20)}")`;
   const before = process.cpuUsage().user;
   assert.equal(shownStatement(statement), statement);
-  // About 15 ms; with the square it would be half an hour.
+  // About 15 ms; in quadratic time half an hour.
   assert.ok(process.cpuUsage().user - before < 5_000_000);
 });

@@ -174,7 +174,7 @@ export class CallParser {
     return condition;
   }
 
-  /** true: LAST. */
+  /** Returns true for LAST. */
   private takeFirstOrLast(): boolean {
     if (this.tokens.take('last')) return true;
     this.tokens.expect('first');

@@ -2,8 +2,8 @@
 import { newObject, type Value } from '../values/value.ts';
 import { isSameNumber, readAsJson } from './literal-json.ts';
 
-/** In shorter statements objects are nodes. */
-const textFrom = 32 << 10;
+/** In shorter statements objects are nodes of the tree. */
+const statementLengthMin = 32 << 10;
 /** After this many objects that are no JSON, no more are tried: a failure takes several times as long as to scan the tokens of the object. */
 const failuresMax = 32;
 const depthMax = 100;
@@ -30,7 +30,8 @@ export class LiteralObjects {
   /** The object whose bracket opens here, with its end, if its text means the same in JSON. */
   at(start: number): { readonly value: Value; readonly end: number } | undefined {
     const text = this.#text;
-    if (text.length < textFrom || start < this.#triedUntil || this.#failures > failuresMax) return undefined;
+    if (text.length < statementLengthMin || start < this.#triedUntil || this.#failures > failuresMax)
+      return undefined;
     const span = spanOf(text, start);
     this.#triedUntil = span?.end ?? text.length;
     if (span === undefined) return undefined;
@@ -69,7 +70,7 @@ function constantOf(text: string, colons: number): Value {
 /** Copies a value of JSON to one of the language. */
 class Copy {
   members = 0;
-  /** No number means something else in JSON. */
+  /** False: a number has another value in JSON than in the language. */
   isSame = true;
 
   of(value: unknown): Value {

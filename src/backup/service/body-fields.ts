@@ -1,4 +1,4 @@
-// JSON bodies of requests: each field is read by its declaration, and a refusal names the field and what is expected. Fields that are
+// Declarations of the fields of JSON bodies, and their reading: an error names the field and what is expected. Fields that are
 // not declared are refused. A field that is null counts as absent.
 import { jsonBoundsProblem } from '#http/json-bounds.ts';
 
