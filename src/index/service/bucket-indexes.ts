@@ -133,9 +133,10 @@ export class BucketIndexes {
     await this.stopGroups(new Set(gone.values()));
     for (const [id, index] of gone) {
       if (!wantedIds.has(id)) index.progress.markDropped();
-      this.close(id, index);
-      this.damaged.delete(id);
+      // SQLite writes the log of a file into it, and waits for the disk, when it closes a file that still has a name.
       this.options.store.remove(this.options.bucket.uuid, id);
+      this.close(id, index, index.file);
+      this.damaged.delete(id);
     }
     for (const definition of this.wanted) this.open(definition);
     this.startGroups();
@@ -254,12 +255,13 @@ export class BucketIndexes {
   /** Shared memory of indexes whose file is replaced: readers keep using it. */
   private readonly progressOfReplaced = new Map<string, IndexProgress>();
 
-  private close(id: string, index: FollowedIndex): void {
+  /** Closes the index with its last positions, or only the file of one that was removed. */
+  private close(id: string, index: FollowedIndex, closed: { close(): void } = index): void {
     if (this.damaged.has(id)) this.progressOfReplaced.set(id, index.progress);
     else this.progressOfReplaced.delete(id);
     this.members.delete(id);
     try {
-      index.close();
+      closed.close();
     } catch (error) {
       this.options.log.debug('index.close_failed', { index: id, reason: (error as Error).message });
     }

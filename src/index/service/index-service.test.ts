@@ -10,6 +10,7 @@ import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 import { KeyReader } from '../keys/key-reader.ts';
 import { IndexProgress } from '../shared/index-progress.ts';
+import type { IndexStore } from '../store/index-store.ts';
 
 /** Ids of collections. */
 const orders = 8;
@@ -142,6 +143,45 @@ test('a file that a reader reports as unusable is built again', async () => {
   assert.equal(new IndexProgress(shared).isDropped, false);
   assert.deepEqual(rowsOf(indexes, byN), ['1=a']);
   client.close();
+});
+
+test('the file of a dropped index is removed before it is closed, and not written again', async () => {
+  await using service = await startService();
+  const calls: string[] = [];
+  await using indexes = new TestIndexes(service.port, (store) => recorded(store, calls));
+  const client = await bucketClient(service.port);
+  const byN = aDefinition(['`n`']);
+  await store(client, orders, { a: { n: 1 } });
+  await indexes.want(byN);
+  await indexes.online(byN);
+  await store(client, orders, { b: { m: 1 } });
+  await indexes.caughtUp(client, byN);
+  calls.length = 0;
+  await indexes.want();
+  assert.deepEqual(calls, ['remove', 'close']);
+  client.close();
+});
+
+/** Records the removals of files, and what is done with their writers. */
+const recorded = (store: IndexStore, calls: string[]): IndexStore => ({
+  open: (identity) => {
+    const file = store.open(identity);
+    const [commit, close] = [file.commit.bind(file), file.close.bind(file)];
+    file.commit = (documents, positions) => {
+      calls.push('commit');
+      commit(documents, positions);
+    };
+    file.close = () => {
+      calls.push('close');
+      close();
+    };
+    return file;
+  },
+  remove: (bucketUuid, indexId) => {
+    calls.push('remove');
+    store.remove(bucketUuid, indexId);
+  },
+  list: () => store.list(),
 });
 
 async function store(

@@ -62,7 +62,7 @@ export interface IndexFile {
 export interface IndexStore {
   /** Opens or creates a file. Replaces a damaged file, or one of another definition, by an empty one, and logs the reason. */
   open(identity: FileIdentity): IndexFile;
-  /** Removes a file without a writer. */
+  /** Removes a file; its writer may only close it. */
   remove(bucketUuid: string, indexId: string): void;
   /** All files, for removing those without a definition. */
   list(): readonly { readonly bucketUuid: string; readonly indexId: string }[];
