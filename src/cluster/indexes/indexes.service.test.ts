@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
+import type { NewIndex } from '#index/index.contract.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
@@ -46,16 +47,50 @@ test('removes the definitions of a deleted bucket, and stops only after that', a
   assert.equal(await get(indexesKey('gone')), null);
 });
 
+const manifest = {
+  scopes: [{ name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] }],
+};
+
+/** A view of one bucket `b`. */
+const oneBucket = {
+  buckets: { byUuid: { b: { state: 'ready', type: 'native' } } },
+  manifest: () => manifest,
+  setting: <T>(_: string, initial: T) => initial,
+};
+
+const anIndex = (name: string, changes: object = {}): NewIndex =>
+  ({
+    name,
+    keyspace: {
+      bucketUuid: 'b',
+      collectionId: 0,
+      name: { bucket: 'b', scope: '_default', collection: '_default' },
+    },
+    isPrimary: true,
+    keys: [],
+    isDeferred: true,
+    ...changes,
+  }) as never;
+
+test('an index that exists is said to exist, also where a new one would be refused', async () => {
+  const store = new MemoryConfigStore();
+  const stored = Array.from({ length: 1_000 }, (_, n) => {
+    const id = `id${n}`;
+    return [id, { definition: { ...anIndex(`i${n}`), id }, isBuilt: false }];
+  });
+  await store.put(indexesKey('b'), { byId: Object.fromEntries(stored) }, 0);
+  const service = serviceOn(store, oneBucket);
+  await service.start();
+  const exists = { kind: 'exists', id: 'id0' };
+  assert.equal((await service.create(anIndex('more'))).kind, 'refused');
+  assert.deepEqual(await service.create(anIndex('i0')), exists);
+  assert.deepEqual(await service.create(anIndex('i0', { replicas: 5 })), exists);
+  await service.stop();
+});
+
 test('keeps a later change of another node that is seen before its own has ended', async () => {
   const store = new MemoryConfigStore();
-  const manifest = {
-    scopes: [{ name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] }],
-  };
-  const service = serviceOn(store, {
-    buckets: { byUuid: { b: { state: 'ready', type: 'native' } } },
-    manifest: () => manifest,
-    setting: <T>(_: string, initial: T) => initial,
-  });
+  const service = serviceOn(store, oneBucket);
   await service.start();
   const put = store.put.bind(store);
   store.put = async <T>(key: string, value: T, expected: number) => {
@@ -64,14 +99,7 @@ test('keeps a later change of another node that is seen before its own has ended
     if (revision !== null && key === indexesKey('b')) await put(key, noIndexes, revision);
     return revision;
   };
-  const name = { bucket: 'b', scope: '_default', collection: '_default' };
-  const outcome = await service.create({
-    name: 'i',
-    keyspace: { bucketUuid: 'b', collectionId: 0, name },
-    isPrimary: true,
-    keys: [],
-    isDeferred: true,
-  } as never);
+  const outcome = await service.create(anIndex('i'));
   assert.equal(outcome.kind, 'created');
   assert.deepEqual(service.all(), []);
   await service.stop();

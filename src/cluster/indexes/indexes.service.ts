@@ -89,10 +89,14 @@ export class IndexesService implements IndexDefinitions {
 
   async create(wanted: NewIndex): Promise<CreateOutcome> {
     const { keyspace } = wanted;
-    const refusal = this.#refusal(wanted);
-    if (refusal !== null) return { kind: 'refused', reason: refusal };
     const placement = this.#placementOf(wanted);
-    if ('refused' in placement) return { kind: 'refused', reason: placement.refused };
+    if ('refused' in placement) {
+      // IF NOT EXISTS succeeds also where a limit, or the nodes that are left, would refuse the index.
+      const known = this.#known(wanted);
+      return known
+        ? { kind: 'exists', id: known.definition.id }
+        : { kind: 'refused', reason: placement.refused };
+    }
     const id = Buffer.from(this.#deps.random.bytes(idBytes)).toString('hex');
     let outcome: CreateOutcome = { kind: 'created', id };
     await this.#change(keyspace.bucketUuid, (state) => {
@@ -154,7 +158,19 @@ export class IndexesService implements IndexDefinitions {
     return outcome;
   }
 
+  #known({ keyspace, name }: NewIndex): WantedIndex | undefined {
+    const { bucketUuid, collectionId } = keyspace;
+    return this.all().find(
+      ({ definition: known }) =>
+        known.name === name &&
+        known.keyspace.bucketUuid === bucketUuid &&
+        known.keyspace.collectionId === collectionId,
+    );
+  }
+
   #placementOf(wanted: NewIndex): IndexPlacement {
+    const refusal = this.#refusal(wanted);
+    if (refusal !== null) return { refused: refusal };
     const { view } = this.#deps;
     const { numReplica } = view.setting('indexes', { numReplica: 0 });
     return indexPlacementOf(wanted, view.cluster.nodes, numReplica);
