@@ -16,7 +16,7 @@ const suite = z.strictObject({
   suite: z.string(),
   version: z.string(),
   /** The server version that the suite was given; absent: not recorded. */
-  asFor: z.string().optional(),
+  serverVersion: z.string().optional(),
   nodes: count.min(1),
   date: z.iso.date(),
   passed: count,
@@ -42,7 +42,7 @@ export function compatibilityPage(): string {
   const { clients, suites } = results.parse(JSON.parse(readFileSync(file, 'utf8')));
   return `${[
     '# Compatibility\n',
-    `What was tested with which version, from [the results](../../${file}): whoever runs a suite again changes them there, and \`npm run docs\` makes this`,
+    `What was tested with which version, from [the results](../../${file}): after another run of a suite change them there, and \`npm run docs\` makes this`,
     'page. Divan has the interface of the published server 7.1. Everything ran on Linux, with unmodified clients.\n',
     '## Clients\n',
     '| client | version | how it was tested | run by |',
@@ -71,7 +71,7 @@ function suiteRow({ passed, failed, skipped, withoutDocuments, ...row }: Suite):
   const cells = [
     row.suite,
     row.version,
-    row.asFor ?? '',
+    row.serverVersion ?? '',
     row.nodes,
     row.date,
     `${figure(passed)}${share}`,

@@ -255,7 +255,6 @@ function restRoutes(options: ClusterManagerOptions, features: Features, sessions
     reads: routes,
     files: options.bundleFiles,
     events: events.log,
-    collection: features.logCollection,
     settings: new SettingsStore(options.store),
     logFolder: logFolder(options),
     audit: features.auditLog,

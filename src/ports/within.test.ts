@@ -23,7 +23,7 @@ test('atMost waits for the promise, but no longer than the time', async () => {
   assert.equal(clock.pending, 0);
 });
 
-test('work ends for its caller with the signal, and a late result is discarded', async () => {
+test('untilAborted rejects with the signal, and passes a late result to be discarded', async () => {
   const cancelled = new AbortController();
   const work = Promise.withResolvers<string>();
   const late: string[] = [];

@@ -41,6 +41,7 @@ export class ScheduleFaults {
   readonly counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<Fault, number>;
   private readonly cluster: ScheduledCluster;
   private readonly orchestrators: ScheduleOrchestrators;
+  /** In most schedules every shard keeps a member with all of its memory. */
   private readonly isCareful: boolean;
   private isStopped = false;
 
@@ -111,7 +112,6 @@ export class ScheduleFaults {
     return pick(this.cluster.random, this.cluster.names);
   }
 
-  /** In most schedules every shard keeps a member with all of its memory. */
   private mayKill(name: string): boolean {
     const { current, running } = this.cluster;
     if (running.size < 2 || !running.has(name)) return false;
@@ -280,11 +280,11 @@ export class ScheduleFaults {
     const allActive = this.cluster.state.nodes.every(({ membership }) => membership === 'active');
     if (allActive) void this.orchestrators.failOver([this.anyNodeName()], 'gracefulFailover');
     else void this.orchestrators.rebalance();
-    void this.whileHandedOver(pick(this.cluster.random, ['successor', 'stopped'] as const));
+    void this.breakDuringHandover(pick(this.cluster.random, ['successor', 'stopped'] as const));
     return false; // counted when the fault has happened
   }
 
-  private async whileHandedOver(stage: 'successor' | 'stopped'): Promise<void> {
+  private async breakDuringHandover(stage: 'successor' | 'stopped'): Promise<void> {
     const { clock, running } = this.cluster;
     for (let i = 0; i < 2_000 && !this.isStopped; i++) {
       const { nodes, shards } = this.cluster.current;

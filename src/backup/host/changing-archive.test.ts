@@ -96,7 +96,7 @@ describe('a job that reads an archive without its lock', () => {
     await assert.rejects(runJob({ kind: 'restoreTargets', request, node: nowhere }, context), /ECONNREFUSED/);
   });
 
-  it('reports damage, and names the task that writes there instead of calling it damage', async () => {
+  it('reports damage, but names the task instead if one writes to the archive', async () => {
     using archive = anArchive();
     const { folder, names } = archive;
     writeFileSync(join(folder, names[2] as string, 'manifest.json'), '{}');

@@ -28,7 +28,7 @@ export interface BackupServiceDeps {
   readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
   /** How the service reaches its own cluster. */
   readonly ownAccess: () => Promise<NodeAccess>;
-  /** PEM of the authorities by which a target with TLS is known: those of the machine and of the cluster. */
+  /** PEM of the authorities that a target's certificate may have: those of the machine and of the cluster. */
   readonly authorities: () => Promise<string>;
   /** Takes the text of a failure in a repository, for an alert. */
   readonly failed: (repository: string, text: string) => void;
@@ -48,7 +48,7 @@ export class BackupService {
   readonly #scheduler: Scheduler;
 
   constructor(deps: BackupServiceDeps) {
-    const places = new ArchiveLocations(deps.roots, deps.clock);
+    const locations = new ArchiveLocations(deps.roots, deps.clock);
     const history = new TaskHistory({ ...deps, settings: () => deps.state.value.settings });
     this.running = new RunningTasks({
       ...deps,
@@ -58,7 +58,7 @@ export class BackupService {
     });
     this.settings = new SettingsService(deps.state);
     this.plans = new PlansService(deps.state);
-    const parts = { ...deps, places, history, running: this.running };
+    const parts = { ...deps, locations, history, running: this.running };
     this.tasks = new RepositoryTasks(parts);
     this.repositories = new RepositoriesService(parts);
     this.health = new RepositoryHealth({

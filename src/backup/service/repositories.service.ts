@@ -25,7 +25,7 @@ import type { TaskRecord } from './task-record.ts';
 
 export interface RepositoriesDeps {
   readonly state: BackupStateStore;
-  readonly places: ArchiveLocations;
+  readonly locations: ArchiveLocations;
   readonly history: TaskHistory;
   readonly running: RunningTasks;
   readonly runner: JobRunner;
@@ -76,7 +76,7 @@ export class RepositoriesService {
 
   async create(id: string, body: Buffer): Promise<void> {
     checkId(id);
-    const { state, clock, random, places } = this.#deps;
+    const { state, clock, random, locations } = this.#deps;
     const sent = bodyOf(body, createFields);
     checkCloudFields(sent);
     checkFree(state.value, 'active', id);
@@ -96,7 +96,7 @@ export class RepositoriesService {
       nextRuns: Object.fromEntries(plan.tasks.map((task) => [task.name, firstRun(task.schedule, nowMs)])),
     };
     checkArchiveFree(state.value, sent.archive);
-    await orInvalidLocation(() => places.create(sent.archive));
+    await orInvalidLocation(() => locations.create(sent.archive));
     await this.#change('active', (repositories, before) => {
       checkFree(before, 'active', id);
       checkArchiveFree(before, sent.archive);
@@ -106,7 +106,7 @@ export class RepositoriesService {
   }
 
   async import(body: Buffer): Promise<void> {
-    const { state, clock, places } = this.#deps;
+    const { state, clock, locations } = this.#deps;
     const sent = bodyOf(body, importFields);
     checkCloudFields(sent);
     const { id, archive, repo } = sent;
@@ -114,7 +114,7 @@ export class RepositoriesService {
     if (!/^[0-9A-Za-z][0-9A-Za-z_.-]{0,99}$/.test(repo) || repo.includes('..'))
       throw backupRefusals.invalidBody(undefined, 'repo: must be the name of a folder in the archive');
     checkFree(state.value, 'imported', id);
-    await orInvalidLocation(() => places.checkRepository(archive, repo));
+    await orInvalidLocation(() => locations.checkRepository(archive, repo));
     const nowMs = clock.wallMs();
     await this.#change('imported', (repositories, before) => {
       checkFree(before, 'imported', id);
@@ -240,14 +240,14 @@ export class RepositoriesService {
 
   async #hasBackups(archive: string, repo: string): Promise<boolean> {
     return await orInvalidLocation(async () => {
-      await this.#deps.places.check(archive, repo);
-      return await this.#deps.places.hasRepository(archive, repo);
+      await this.#deps.locations.check(archive, repo);
+      return await this.#deps.locations.hasRepository(archive, repo);
     });
   }
 
   async #removeData(archive: string, repo: string): Promise<void> {
-    const { places, history, runner } = this.#deps;
-    if (await orInvalidLocation(() => places.hasRepository(archive, repo)))
+    const { locations, history, runner } = this.#deps;
+    if (await orInvalidLocation(() => locations.hasRepository(archive, repo)))
       await this.#job(archive, repo, 'could not remove repository', (folder, signal) =>
         runner.run({ kind: 'removeRepository', folder }, signal),
       );
@@ -261,7 +261,7 @@ export class RepositoriesService {
     run: (folder: string, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     try {
-      await this.#deps.places.check(archive, repo);
+      await this.#deps.locations.check(archive, repo);
       return await run(`${archive}/${repo}`, new AbortController().signal);
     } catch (error) {
       throw backupRefusals.failed(refusal, (error as Error).message);

@@ -33,7 +33,7 @@ test('names the bucket, the archive or the space as the reason, and none once it
     state,
     metrics,
     clock: new ManualClock(),
-    places: {
+    locations: {
       check: async () => {
         if (refusal !== null) throw new LocationError(refusal);
       },

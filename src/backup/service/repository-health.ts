@@ -8,7 +8,7 @@ import type { BackupStateStore, StoredRepository } from './backup-state.ts';
 
 export interface RepositoryHealthDeps {
   readonly state: BackupStateStore;
-  readonly places: Pick<ArchiveLocations, 'check' | 'freeBytes' | 'hasRepository'>;
+  readonly locations: Pick<ArchiveLocations, 'check' | 'freeBytes' | 'hasRepository'>;
   readonly runner: JobRunner;
   /** Whether a task runs on the active repository of this id. */
   readonly isBusy: (id: string) => boolean;
@@ -89,12 +89,12 @@ export class RepositoryHealth {
   }
 
   async #issue(repository: StoredRepository): Promise<string | null> {
-    const { places, bucketProblem } = this.#deps;
+    const { locations, bucketProblem } = this.#deps;
     const { archive, repo } = repository;
     const problem = await bucketProblem(repository);
     if (problem !== null) return `cannot verify bucket exists: ${problem}`;
-    await places.check(archive, repo);
-    const free = await places.freeBytes(archive);
+    await locations.check(archive, repo);
+    const free = await locations.freeBytes(archive);
     if (free < freeBytesMin)
       return `${archive} has ${Math.floor(free / (1 << 20))} MiB free; a backup needs ${freeBytesMin / (1 << 20)}`;
     return await this.#manifestIssue(repository);
@@ -102,8 +102,8 @@ export class RepositoryHealth {
 
   /** Null while a task runs: it may be about to replace the manifest, and ends with the reason if the manifest is damaged. */
   async #manifestIssue({ id, archive, repo }: StoredRepository): Promise<string | null> {
-    const { places, runner, isBusy } = this.#deps;
-    if (isBusy(id) || !(await places.hasRepository(archive, repo))) return null;
+    const { locations, runner, isBusy } = this.#deps;
+    if (isBusy(id) || !(await locations.hasRepository(archive, repo))) return null;
     const job = { kind: 'check', folder: `${archive}/${repo}` } as const;
     try {
       await runner.run(job, new AbortController().signal);

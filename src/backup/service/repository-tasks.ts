@@ -10,12 +10,12 @@ import type { BackupStateStore, RepositoryKind, StoredRepository } from './backu
 import { bodyField } from './body-fields.ts';
 import { planOf } from './plans.ts';
 import { bodyOf, orInvalidBody } from './read-body.ts';
-import { type RestoreOrder, type RestoreTarget, readRestore } from './restore-body.ts';
+import { type RestoreCall, type RestoreTarget, readRestore } from './restore-body.ts';
 import { type RunningTasks, TaskConflictError, type TaskOutcome } from './running-tasks.ts';
 
 export interface RepositoryTasksDeps {
   readonly state: BackupStateStore;
-  readonly places: ArchiveLocations;
+  readonly locations: ArchiveLocations;
   readonly running: RunningTasks;
   readonly runner: JobRunner;
   readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
@@ -100,7 +100,7 @@ export class RepositoryTasks {
   /** The buckets that the restore writes to. Each is named with the id of its cluster, since a cluster has several addresses. */
   async #writtenBuckets(
     repository: StoredRepository,
-    { target, request }: RestoreOrder,
+    { target, request }: RestoreCall,
   ): Promise<readonly string[]> {
     const asking = new AbortController();
     const timeoutError = () => new Error('no answer');
@@ -129,7 +129,7 @@ export class RepositoryTasks {
   #restore(
     kind: RepositoryKind,
     repository: StoredRepository,
-    { target, request }: RestoreOrder,
+    { target, request }: RestoreCall,
     writesTo: readonly string[],
   ): string {
     return this.#deps.running.start({
@@ -192,7 +192,7 @@ export class RepositoryTasks {
   }
 
   async #folderOf({ archive, repo }: StoredRepository): Promise<string> {
-    await this.#deps.places.check(archive, repo);
+    await this.#deps.locations.check(archive, repo);
     return `${archive}/${repo}`;
   }
 }

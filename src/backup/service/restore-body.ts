@@ -42,7 +42,7 @@ export interface RestoreTarget extends Pick<NodeAccess, 'host' | 'port' | 'usern
   readonly usesTls: boolean;
 }
 
-export interface RestoreOrder {
+export interface RestoreCall {
   /** Null: this cluster, with the account of the service. */
   readonly target: RestoreTarget | null;
   readonly request: Omit<RestoreRequest, 'folder'>;
@@ -60,7 +60,7 @@ const schemes: ReadonlyMap<string, boolean> = new Map([
 const listMax = 1_000;
 
 /** @throws BodyError that names the field */
-export function readRestore(body: Buffer): RestoreOrder {
+export function readRestore(body: Buffer): RestoreCall {
   const sent = readJsonBody(body, fields);
   const selection = selectionOf(sent);
   return {

@@ -31,13 +31,13 @@ export interface ServerPlan {
   readonly servers: ServerCluster;
 }
 
-interface Means {
+interface ServerPlanDeps {
   readonly issue: Issue;
   readonly random: Random;
 }
 
-export async function planServers(places: readonly ServerPlace[], means: Means): Promise<ServerPlan> {
-  const { random } = means;
+export async function planServers(places: readonly ServerPlace[], deps: ServerPlanDeps): Promise<ServerPlan> {
+  const { random } = deps;
   const password = (): string => random.bytes(24).toString('base64url');
   const common = {
     cluster: `divan-${random.bytes(8).toString('hex')}`,
@@ -48,7 +48,7 @@ export async function planServers(places: readonly ServerPlace[], means: Means):
   let authority: KeyedCertificate | null = null;
   const tasks = new Map<string, ServerTask>();
   for (const place of places) {
-    const issued = await issueFor(place, authority, means);
+    const issued = await issueFor(place, authority, deps);
     authority = issued.authority;
     tasks.set(place.nodeId, taskOf(place, { ...common, authority }, issued.node));
   }
@@ -60,11 +60,11 @@ export async function planServers(places: readonly ServerPlace[], means: Means):
 export async function planReplacement(
   servers: ServerCluster,
   { lost, place }: { lost: string; place: ServerPlace },
-  means: Means,
+  deps: ServerPlanDeps,
 ): Promise<{ task: ServerTask; servers: ServerCluster }> {
   const places = servers.places.map((old) => (old.nodeId === lost ? place : old));
   const next = { ...servers, places };
-  const { node } = await issueFor(place, servers.authority, means);
+  const { node } = await issueFor(place, servers.authority, deps);
   return { task: taskOf(place, next, node), servers: next };
 }
 
@@ -87,7 +87,11 @@ function addressesOf({ places }: ServerCluster, user: string, password: string):
   return `tls://${user}:${password}@${addresses.join(',')}`;
 }
 
-function issueFor({ host }: ServerPlace, authority: KeyedCertificate | null, { issue, random }: Means) {
+function issueFor(
+  { host }: ServerPlace,
+  authority: KeyedCertificate | null,
+  { issue, random }: ServerPlanDeps,
+) {
   const serial = (): string => `4${random.bytes(16).toString('hex').slice(1)}`;
   const suffix = `servers ${random.bytes(4).toString('hex')}`;
   const serials: [string, string, string] = [serial(), serial(), serial()];

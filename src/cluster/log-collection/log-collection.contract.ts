@@ -2,7 +2,7 @@
 import { field, filledForm } from '#contract/fields.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
-import type { CollectionState } from './log-collection.ts';
+import type { LogCollectionState } from './log-collection.ts';
 
 export const redactionLevels = ['none', 'partial'] as const;
 export type RedactionLevel = (typeof redactionLevels)[number];
@@ -52,7 +52,7 @@ export const ChangeRedaction = defineRoute({
 });
 
 /** The state as a task; published clients read `perNode`. */
-export function collectionTask(state: CollectionState) {
+export function logCollectionTask(state: LogCollectionState) {
   const { otpNode, path, startedMs, status, nodeStatus, reason, progress } = state;
   const isRunning = status === 'running';
   return {

@@ -16,7 +16,7 @@ import type { LogCollection } from './log-collection.ts';
 import { Redactor } from './redactor.ts';
 
 export interface LogCollectionRoutesDeps extends Pick<BundleSources, 'reads' | 'events' | 'files'> {
-  collection: LogCollection;
+  logCollection: LogCollection;
   settings: SettingsStore;
   view: ClusterView;
   product: Product;
@@ -35,7 +35,7 @@ const initial: { level: contract.RedactionLevel } = { level: 'none' };
 const readAudit = 'cluster.admin.security!read';
 
 export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[] {
-  const { collection, settings, edition, view } = deps;
+  const { logCollection, settings, edition, view } = deps;
   const isEnterprise = edition === 'enterprise';
   const requireEnterprise = () => {
     if (!isEnterprise) throw generalRefusals.enterpriseOnly();
@@ -54,7 +54,7 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
       return reply.json([]);
     }),
     bind(contract.CancelCollection, async () => {
-      await collection.cancel();
+      await logCollection.cancel();
       return reply.json([]);
     }),
     bind(contract.GetRedaction, async () => {
@@ -69,7 +69,7 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
 }
 
 function start(deps: LogCollectionRoutesDeps, form: CollectionForm, context: Context): boolean {
-  const { collection, files, random, view, product, clock, audit } = deps;
+  const { logCollection, files, random, view, product, clock, audit } = deps;
   const { otpNode } = view.self;
   const isRedacted = form.redaction === 'partial';
   const salt = form.salt ?? random.bytes(32).toString('base64');
@@ -85,7 +85,7 @@ function start(deps: LogCollectionRoutesDeps, form: CollectionForm, context: Con
     architecture: process.arch,
     uptimeSeconds: process.uptime(),
   };
-  return collection.start({
+  return logCollection.start({
     otpNode,
     path: (startedMs) => {
       const time = new Date(startedMs).toISOString().slice(0, 19).replaceAll(':', '');

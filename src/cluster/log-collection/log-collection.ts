@@ -9,7 +9,7 @@ export interface LogCollectionDeps {
   log: Log;
 }
 
-export interface CollectionState {
+export interface LogCollectionState {
   readonly otpNode: string;
   readonly path: string;
   readonly startedMs: number;
@@ -28,14 +28,14 @@ export interface CollectionRequest {
 
 export class LogCollection {
   readonly #deps: LogCollectionDeps;
-  #state: CollectionState | null = null;
+  #state: LogCollectionState | null = null;
   #running: { cancel: AbortController; ended: Promise<void> } | null = null;
 
   constructor(deps: LogCollectionDeps) {
     this.#deps = deps;
   }
 
-  get state(): CollectionState | null {
+  get state(): LogCollectionState | null {
     return this.#state;
   }
 
@@ -80,7 +80,7 @@ export class LogCollection {
     }
   }
 
-  #change(changes: Partial<CollectionState>): void {
-    this.#state = { ...(this.#state as CollectionState), ...changes };
+  #change(changes: Partial<LogCollectionState>): void {
+    this.#state = { ...(this.#state as LogCollectionState), ...changes };
   }
 }

@@ -4,8 +4,8 @@ import type { Form } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { MeasuredBucket, WarmUpFigures } from '../config/data-service.ts';
-import { collectionTask } from '../log-collection/log-collection.contract.ts';
-import type { CollectionState } from '../log-collection/log-collection.ts';
+import { logCollectionTask } from '../log-collection/log-collection.contract.ts';
+import type { LogCollectionState } from '../log-collection/log-collection.ts';
 import { type NodeSnapshot, statusOf } from '../nodes/node-record.ts';
 import { rebalanceTask } from '../orchestrator/rebalance-report.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
@@ -17,7 +17,7 @@ export function tasks(
   view: ClusterView,
   nodes: readonly Pick<NodeSnapshot, 'node' | 'measured'>[],
   query: Form,
-  collection: CollectionState | null,
+  logCollection: LogCollectionState | null,
   ofServices: readonly Record<string, unknown>[],
 ): Record<string, unknown>[] {
   checkTimeout(query['rebalanceStatusTimeout']);
@@ -28,7 +28,7 @@ export function tasks(
     ...deleting.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),
     rebalanceTask(view),
     ...ofServices,
-    ...(collection ? [collectionTask(collection)] : []),
+    ...(logCollection ? [logCollectionTask(logCollection)] : []),
     ...view.liveBuckets().flatMap(({ name, uuid }) => {
       const running = nodes.flatMap(({ measured }) => measured.get(uuid)?.compaction ?? []);
       return running.length === 0 ? [] : [compactionTask(name, running)];

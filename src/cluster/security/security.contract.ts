@@ -1,4 +1,4 @@
-// TLS and security settings for all services and for each, as one tree whose every node has a path.
+// TLS and security settings for all services and for each; every group and every setting has a path.
 import { type JsonSchema, shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute, type Method } from '#contract/route.ts';
 import { securityPartShape, securityShape, securityValueShape } from './security.shapes.ts';

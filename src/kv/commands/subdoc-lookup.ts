@@ -29,7 +29,7 @@ export function singleLookup(request: Request): CommandResult {
   if (status !== Status.success && status !== Status.subdocSuccessDeleted) return status;
   const value = results[0]?.value ?? Buffer.alloc(0);
   const isAttached = value.length >= ownMemoryBytes;
-  const at = begin(request, status, value.length, isAttached ? value.length : 0);
+  const at = beginReply(request, status, value.length, isAttached ? value.length : 0);
   if (isAttached) request.output.attach(value);
   else value.copy(request.output.buffer, at);
   return Outcome.replied;
@@ -43,7 +43,7 @@ export function multiLookup(request: Request): CommandResult {
   if (outcome.results.length === 0) return outcome.status;
   const bytes = lookupReplyBytes(outcome);
   if (bytes >= ownMemoryBytes) return replyInParts(request, outcome, bytes);
-  const at = begin(request, outcome.status, bytes);
+  const at = beginReply(request, outcome.status, bytes);
   writeLookupReply(outcome, request.output.buffer, at);
   return Outcome.replied;
 }
@@ -51,7 +51,7 @@ export function multiLookup(request: Request): CommandResult {
 /** A large reply: long values are sent from their own memory. */
 function replyInParts(request: Request, outcome: LookupOutcome, bytes: number): Outcome {
   const { output } = request;
-  begin(request, outcome.status, bytes, bytes);
+  beginReply(request, outcome.status, bytes, bytes);
   for (const { status, value } of outcome.results) {
     const at = output.reserve(resultHeadBytes);
     output.end += resultHeadBytes;
@@ -76,7 +76,7 @@ function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcom
   return executeLookup(document, decoded, contextOf(request));
 }
 
-function begin(request: Request, status: Status, valueBytes: number, attachedBytes = 0): number {
+function beginReply(request: Request, status: Status, valueBytes: number, attachedBytes = 0): number {
   const { frame, output, view } = request;
   const duration = durationOf(request);
   const hi = clientCasHi(view);

@@ -1,5 +1,5 @@
-// Connections of the query and index services of other nodes. The certificate of the connection proves which node it is; there is no
-// password, so that none travels and no other client can use the account.
+// Connections of the query and index services of other nodes. The certificate of the connection proves which node it is. The account has no
+// password, so that no other client can use it.
 import type { Socket } from 'node:net';
 import { fullGrants } from '#auth/grants.ts';
 import type { PeerSpec, UserSpec } from '../admin.ts';

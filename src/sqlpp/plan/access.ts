@@ -27,12 +27,12 @@ export function accessTo(
   const isDistinct = role === 'mutation';
   if (!keyspace.keyspace) return { op: 'catalog scan', source, keyspace, keys: from.keys, isDistinct };
   if (from.keys)
-    return fetched(access, from, { op: 'key scan', source, keyspace, keys: from.keys, isDistinct });
+    return withFetch(access, from, { op: 'key scan', source, keyspace, keys: from.keys, isDistinct });
   const context = sargContext(access, source, available);
   const hinted = hintedIndexes(access, from);
   const keys = hinted.size > 0 ? undefined : keysOf(source, conjuncts, context);
   if (keys && canReadWhole(access, from))
-    return fetched(access, from, { op: 'key scan', source, keyspace, keys, isDistinct: true });
+    return withFetch(access, from, { op: 'key scan', source, keyspace, keys, isDistinct: true });
   const indexed = indexedAccess(access, from, conjuncts, context, hinted, role);
   if (indexed) return indexed;
   const counted = role === 'first' ? countOf(access, from, conjuncts) : undefined;
@@ -179,7 +179,7 @@ function scanOf(
     isOrdered: pushed.isOrdered,
     estimate,
   };
-  return covers ? scan : fetched(access, from, scan);
+  return covers ? scan : withFetch(access, from, scan);
 }
 
 /** `a = 1 OR b = 2` with an index for each side. */
@@ -206,7 +206,7 @@ function unionOf(
     scans.push(plainScan(from, best));
   }
   for (const scan of scans) access.planning.used.set(scan.index.id, scan.index);
-  return fetched(access, from, {
+  return withFetch(access, from, {
     op: 'union scan',
     source: from.source,
     keyspace: from.keyspace,
@@ -271,7 +271,7 @@ function wholeAccess(
   if (index) access.planning.used.set(index.id, index);
   const isLimited = role === 'first' && conjuncts.length === 0 && canLimit(access, from);
   if (isLimited) access.isLimited = true;
-  if (isLimited && index) return fetched(access, from, firstKeys(access, from, index));
+  if (isLimited && index) return withFetch(access, from, firstKeys(access, from, index));
   return {
     op: 'collection scan',
     source,
@@ -330,7 +330,7 @@ function needsDocument(access: Access, source: Source): boolean {
   return slots.has(source.slot) || (source.metaSlot !== undefined && slots.has(source.metaSlot));
 }
 
-function fetched(access: Access, from: KeyspaceFrom, input: Operator): Operator {
+function withFetch(access: Access, from: KeyspaceFrom, input: Operator): Operator {
   // A given key may have no document: the document must be read.
   if (input.op !== 'key scan' && !needsDocument(access, from.source) && access.body) return input;
   return { op: 'fetch', input, source: from.source, keyspace: from.keyspace };
