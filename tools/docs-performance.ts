@@ -26,7 +26,7 @@ const groups: Readonly<Record<string, { title: string; about: string }>> = {
   'start and size': {
     title: 'Start and size',
     about:
-      'A start on an empty folder. Memory is resident after 35 seconds without requests; an empty Node program holds most of it.',
+      'A start on an empty folder. Memory is that of the process after 35 seconds without requests; an empty Node program needs most of it, too.',
   },
   many: {
     title: 'Many buckets and connections',
@@ -54,8 +54,8 @@ export function performancePage(): string {
 }
 
 const introduction = [
-  'What Divan does beside other servers on the same machine. `npm run bench -- peers` measures: each round measures every server once, so that other',
-  'work of the machine affects all alike, and writes the results of a commit to `bench/results`; `npm run docs` makes this page from them. Compare rows',
+  'Divan compared with other servers on the same machine. `npm run bench -- peers` measures: each round measures every server once, so that other',
+  'work of the machine affects all of them. It writes the results of a commit to `bench/results`; `npm run docs` makes this page from them. Compare rows',
   'with each other, not with figures of other machines. Processor time is that of all threads of the server for one operation: a busy machine changes',
   'it less than the rate. The generator of the load has a processor of its own only where nothing else runs.',
   '',

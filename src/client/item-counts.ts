@@ -1,6 +1,6 @@
 // The number of documents of a collection, as statistics of a bucket have it.
 
-/** The group of statistics. */
+/** The group of statistics to request. */
 export const itemsGroup = (collectionId: number): string => `collections-byid 0x${collectionId.toString(16)}`;
 
 export function itemsIn(figures: ReadonlyMap<string, string>): number {

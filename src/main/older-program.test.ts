@@ -18,6 +18,6 @@ it('refuses a program that is older than the version of its cluster', async () =
   await start(ownVersion, ownVersion + 1);
   await assert.rejects(start(ownVersion + 1, ownVersion + 1), {
     message:
-      'the configuration is of version after 0.3, and this program of 0.3: start the node with the version that it had',
+      'the configuration has version after 0.3, this program 0.3: start the node with the version that it had',
   });
 });

@@ -11,6 +11,6 @@ export async function refuseOlderProgram(store: Pick<ConfigStore, 'get'>): Promi
   const version = nodes.length === 0 ? ownVersion : clusterVersion(nodes);
   if (version > ownVersion)
     throw new StartError(
-      `the configuration is of version ${releaseName(version)}, and this program of ${releaseName(ownVersion)}: start the node with the version that it had`,
+      `the configuration has version ${releaseName(version)}, this program ${releaseName(ownVersion)}: start the node with the version that it had`,
     );
 }

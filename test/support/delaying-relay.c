@@ -1,6 +1,5 @@
-/* A machine of a network that passes packets on later: takes what is sent to it over eth0, and sends it after the time in milliseconds
-   (argument 1) to the machine that the packet names: for each, an IPv4 address and a MAC address follow as arguments. Packets keep their
-   order. Ends when it is killed. */
+/* Delays the packets of a network: receives them on eth0 and sends each, in the same order, to the machine with its IPv4 destination.
+   Arguments: the delay in milliseconds, then the IPv4 and the MAC address of each machine. Runs until it is killed. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
@@ -38,8 +37,8 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* 0 where the packet is for no known machine. */
-static int address(uint8_t *frame, size_t length) {
+/* Returns 0 if the packet is for no known machine. */
+static int readdress(uint8_t *frame, size_t length) {
   if (length < 34 || frame[12] != 8 || frame[13] != 0) return 0;
   uint32_t to;
   memcpy(&to, frame + 30, 4);
@@ -58,7 +57,7 @@ static void take(int packets, int64_t delay_ms) {
   socklen_t from_length = sizeof from;
   ssize_t length = recvfrom(packets, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &from_length);
   if (length <= OFFLOAD_BYTES || from.sll_pkttype != PACKET_HOST || count == WAITING_MAX) return;
-  if (!address(bytes + OFFLOAD_BYTES, length - OFFLOAD_BYTES)) return;
+  if (!readdress(bytes + OFFLOAD_BYTES, length - OFFLOAD_BYTES)) return;
   struct waiting *one = &queue[(first + count++) % WAITING_MAX];
   *one = (struct waiting){.due_ms = now_ms() + delay_ms, .length = length, .bytes = malloc(length)};
   if (one->bytes == NULL) exit(1);

@@ -1,4 +1,4 @@
-// The time of days that are counted back from today: plans and commands name the backups to merge by them.
+// The interval of days counted back from today, by which plans and commands name the backups to merge.
 import { ArchiveError } from '../format/archive-error.ts';
 
 /** Days before today in the local time zone; 0 is today. */

@@ -69,12 +69,12 @@ export class BucketSeriesReader {
     const fromMs = firstMs - earlierSteps * stepMs - earlierMs;
     const replication = await this.#replication(choice.figure, fromMs, lastMs, choice.zoom);
     if (replication?.length === 0) return { timesMs: [], figures: {} };
-    const isFine = section.isFine && choice.zoom === 'minute';
+    const isPerSecond = section.isPerSecond && choice.zoom === 'minute';
     const series = [...(replication ?? [])];
     for (const matchers of section.selections)
-      series.push(...(await this.#select(matchers, { fromMs, toMs: lastMs, isFine }, choice.zoom)));
+      series.push(...(await this.#select(matchers, { fromMs, toMs: lastMs, isPerSecond }, choice.zoom)));
     // A sample of the last minute is shown for one second only; elsewhere a value holds until the next sample.
-    const newestMs = isFine
+    const newestMs = isPerSecond
       ? Math.max(0, ...series.map((oneSeries) => oneSeries.timesMs.at(-1) ?? 0))
       : lastMs;
     const wanted = wantedFigures(section, series, choice.figure);
@@ -92,7 +92,7 @@ export class BucketSeriesReader {
     if (wanted === null) return null;
     const labels = Object.entries({ __name__: wanted.metric, ...wanted.labels });
     const matchers = labels.map(([label, value]) => ({ label, operator: '=' as const, value }));
-    return await this.#select(matchers, { fromMs, toMs, isFine: zoom === 'minute' }, zoom);
+    return await this.#select(matchers, { fromMs, toMs, isPerSecond: zoom === 'minute' }, zoom);
   }
 
   #timesOf({ zoom, afterMs, isForChart }: SeriesChoice): { timesMs: number[]; stepMs: number } {
@@ -108,12 +108,12 @@ export class BucketSeriesReader {
   /** Reads the last minute, where it has samples of each second, from memory. */
   async #select(
     matchers: readonly Matcher[],
-    { fromMs, toMs, isFine }: { fromMs: number; toMs: number; isFine: boolean },
+    { fromMs, toMs, isPerSecond }: { fromMs: number; toMs: number; isPerSecond: boolean },
     zoom: Zoom,
   ): Promise<readonly Series[]> {
     const { timeSeries, watched } = this.#deps;
     if (zoom === 'minute') watched();
-    if (isFine) return timeSeries.recent(matchers, fromMs, toMs);
+    if (isPerSecond) return timeSeries.recent(matchers, fromMs, toMs);
     return (await timeSeries.select(matchers, fromMs, toMs, { enoughMs: zooms[zoom].step * 1000 })).series;
   }
 }

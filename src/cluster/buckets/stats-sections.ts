@@ -25,8 +25,8 @@ export interface StatsSection {
   figures(series: readonly Series[]): Figures;
   /** Has a value whenever the section was sampled. */
   readonly sampled: SampleFigure;
-  /** Whether its series are kept for each second of the last minutes. */
-  readonly isFine: boolean;
+  /** The last minutes have a sample of each second. */
+  readonly isPerSecond: boolean;
 }
 
 const named = (names: readonly string[], bucket?: string): Matcher[] => [
@@ -34,14 +34,13 @@ const named = (names: readonly string[], bucket?: string): Matcher[] => [
   ...(bucket === undefined ? [] : [{ label: 'bucket', operator: '=' as const, value: bucket }]),
 ];
 
-/** The series of a bucket; for a figure of a replication, the series of that replication. */
 export const bucketSection = (bucket: string): StatsSection => ({
   name: bucket,
   bucket,
   selections: [named(bucketSources, bucket), named(nodeSources)],
   figures: () => bucketFigures,
   sampled: rate('kv_ops', { op: 'set' }),
-  isFine: true,
+  isPerSecond: true,
 });
 
 /** Requests to the REST API are counted on every node. */
@@ -53,7 +52,7 @@ const nodeSection = (name: string, figures: Figures, sources: readonly string[])
   selections: [named([...sources, 'cm_rest_request_enters_total'])],
   figures: () => figures,
   sampled: nodeSampled,
-  isFine: true,
+  isPerSecond: true,
 });
 
 const namesWith = (prefix: string) =>
@@ -131,5 +130,5 @@ export function serviceSection(name: string): StatsSection | null {
   const bucket = name.slice(prefix.length);
   const selections = [named(names, bucket), named(['cm_rest_request_enters_total'])];
   // Series of single collections are not kept for each second.
-  return { name, bucket, selections, figures, sampled: nodeSampled, isFine: false };
+  return { name, bucket, selections, figures, sampled: nodeSampled, isPerSecond: false };
 }

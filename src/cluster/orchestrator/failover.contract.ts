@@ -11,7 +11,7 @@ export const FailOver = defineRoute({
   id: 'node_failover.start_and_wait',
   path: '/controller/failOver',
   repeatable: ['otpNode'],
-  doc: 'Takes nodes that have failed out of the maps of all buckets, and returns when that is done: another copy serves their shards; the documents of a shard without one are lost. `otpNode` may repeat. With `allowUnsafe=true` it does so even if that cannot be proved safe.',
+  doc: 'Removes failed nodes from the maps of all buckets, and returns when that is done: another copy serves their shards; the documents of a shard without one are lost. `otpNode` may repeat. With `allowUnsafe=true` it does so even if that cannot be proved safe.',
 });
 
 export const StartFailover = defineRoute({
@@ -27,7 +27,7 @@ export const StartGracefulFailover = defineRoute({
   id: 'node_failover.start_graceful',
   path: '/controller/startGracefulFailover',
   repeatable: ['otpNode'],
-  doc: 'Moves the active shards of running nodes to their copies on other nodes, one after the other and without a failed write, then takes the nodes out of all maps; returns at once. Needs a copy of every shard on other nodes. Progress is in the tasks; `stopRebalance` stops it.',
+  doc: 'Moves the active shards of running nodes to their copies on other nodes, one after the other and without a failed write, then removes the nodes from all maps; returns at once. Needs a copy of every shard on other nodes. Progress is in the tasks; `stopRebalance` stops it.',
 });
 
 export const SetRecoveryType = defineRoute({

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { realRandom } from '#ports/random.ts';
 import { firstEpochs, nextEpochs } from './filter-epochs.ts';
 
-test('the same filter has the same first epoch, and none the empty one', () => {
+test('equal filters have the same first epoch; it is empty without a filter', () => {
   assert.deepEqual(firstEpochs(''), ['']);
   assert.deepEqual(firstEpochs('EXISTS(a)'), firstEpochs('EXISTS(a)'));
   assert.notDeepEqual(firstEpochs('EXISTS(a)'), firstEpochs('EXISTS(b)'));

@@ -2,7 +2,7 @@ import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { CommandResult, Request } from '../dispatch/request.ts';
 
-/** EVICT_KEY. */
+/** EVICT_KEY: evicts a document that is on disk from memory; for administrators. */
 export function evictKey(request: Request): CommandResult {
   const { bucket, documents, frame, key, keyStart, keyEnd, session, view } = request;
   const nodeBits = session.user?.spec.grants.node ?? 0;

@@ -25,7 +25,8 @@ export function sendVersions(
   const { shard, vb } = ref;
   // The memory of the frame is reused.
   const keys = decodeKeys(Buffer.from(body)).map(({ key }) => key);
-  if (keys.length > keysMax) throw new Error(`it asks for the versions of ${keys.length} keys`);
+  if (keys.length > keysMax)
+    throw new Error(`the versions of ${keys.length} keys are requested; at most ${keysMax} are allowed`);
   const send = (answered: number, newest: number, batch?: Uint8Array): void => {
     if (!isActive()) return;
     const purge = bucket.columns.purgeSeqno[vb] as number;

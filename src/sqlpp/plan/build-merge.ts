@@ -3,7 +3,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { Merge } from '../tree/change.ts';
 import type { Source } from './block.ts';
 import { Block } from './block.ts';
-import { bindSlots, fromPlan, planSelect } from './build.ts';
+import { bindSlots, planFrom, planSelect } from './build.ts';
 import { changeAccess, changesOf, returningOf } from './build-change.ts';
 import type { MergePlan } from './change-plans.ts';
 import { joinPlan } from './joins.ts';
@@ -52,8 +52,8 @@ export function planMerge(resolver: NameResolver, planning: PlanningContext, nod
     isLateral: false,
   };
   const root = node.isOnKey
-    ? fromPlan(access, using, [], available)
-    : joinPlan(access, join, [], available, fromPlan, planSelect);
+    ? planFrom(access, using, [], available)
+    : joinPlan(access, join, [], available, planFrom, planSelect);
   bindSlots(source, available);
   return {
     kind: 'merge',

@@ -89,7 +89,7 @@ function planSubselect(
     covered: new Map(),
   };
   const pending = conjunctsOf(body.where).map((conjunct) => inlineLet(conjunct, body.let));
-  let root = body.from ? fromPlan(access, body.from, pending, new Set(seeds)) : ({ op: 'start' } as Operator);
+  let root = body.from ? planFrom(access, body.from, pending, new Set(seeds)) : ({ op: 'start' } as Operator);
   const letSlots = new Set(body.let.map((binding) => binding.slot));
   const [early, late]: [Expression[], Expression[]] = [[], []];
   for (const conjunct of pending) (readsAny(conjunct, letSlots) ? late : early).push(conjunct);
@@ -157,7 +157,7 @@ export function bindSlots(source: Source, available: Set<number>): void {
   }
 }
 
-export function fromPlan(
+export function planFrom(
   access: Access,
   from: LogicalFrom,
   pending: Expression[],
@@ -186,7 +186,7 @@ function termPlan(
       bindSlots(from.source, available);
       return subqueryPlan(access, from, planSelect);
     case 'unnest': {
-      const input = fromPlan(access, from.left, pending, available);
+      const input = planFrom(access, from.left, pending, available);
       bindSlots(from.source, available);
       return {
         op: 'unnest',
@@ -197,7 +197,7 @@ function termPlan(
       };
     }
     default:
-      return joinPlan(access, from, pending, available, fromPlan, planSelect);
+      return joinPlan(access, from, pending, available, planFrom, planSelect);
   }
 }
 

@@ -24,12 +24,12 @@ export function joinPlan(
   from: JoinFrom | NestFrom,
   pending: Expression[],
   available: Set<number>,
-  fromPlan: PlanFrom,
+  planFrom: PlanFrom,
   planSelect: PlanSelect,
 ): Operator {
   if (from.kind === 'join' && from.join === 'right')
-    return rightJoin(access, from, available, fromPlan, planSelect);
-  const input = fromPlan(access, from.left, pending, available);
+    return rightJoin(access, from, available, planFrom, planSelect);
+  const input = planFrom(access, from.left, pending, available);
   const condition = conditionOf(from);
   const isOuter = from.join === 'left';
   const usable = isOuter || from.kind === 'nest' ? [] : pending;
@@ -69,13 +69,13 @@ function rightJoin(
   access: Access,
   from: JoinFrom,
   available: Set<number>,
-  fromPlan: PlanFrom,
+  planFrom: PlanFrom,
   planSelect: PlanSelect,
 ): Operator {
   const before = new Set(available);
   const input = sidePlan(access, from.right, [], available, planSelect).plan;
   const leftSlots = new Set(before);
-  const right = fromPlan(access, from.left, [], leftSlots);
+  const right = planFrom(access, from.left, [], leftSlots);
   const condition = conditionOf(from);
   const slots = [...leftSlots].filter((slot) => !before.has(slot));
   const rightSlots = new Set([...before, ...slotsOfSource(from.right.source)]);
