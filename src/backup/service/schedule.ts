@@ -23,6 +23,12 @@ export function runAfter(schedule: Schedule, previousMs: number, nowMs: number):
   return later(schedule, previousMs, steps);
 }
 
+/** Whether the next run of the schedule can be at `dueMs`. An hour more is that of a change of clocks. */
+export function isPlausible(schedule: Schedule, dueMs: number, nowMs: number): boolean {
+  const latestMs = Math.max(later(schedule, nowMs, 1), firstRun(schedule, nowMs));
+  return dueMs <= latestMs + unitMs.HOURS;
+}
+
 function later({ period, frequency }: Schedule, fromMs: number, steps: number): number {
   const count = frequency * steps;
   if (period === 'MINUTES' || period === 'HOURS') return fromMs + count * unitMs[period];

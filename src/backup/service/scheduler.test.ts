@@ -168,6 +168,22 @@ describe('the schedule of a repository', () => {
     await planning.end();
   });
 
+  it('runs a task that was planned before the clock was set back, and then by its schedule', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([minutely('backup', 200)]);
+    await eventually(() => assert.ok(planning.clock.pending > 0));
+    planning.clock.setWall(240 * hourMs);
+    planning.clock.advance(60_000);
+    await untilJobs(planning, 1);
+    planning.finish();
+    await untilIdle(planning);
+    planning.clock.setWall(0);
+    await untilJobs(planning, 1);
+    const next = planning.state.value.repositories.active['travel']?.nextRuns['backup'];
+    assert.ok((next ?? Infinity) <= planning.clock.wallMs() + 200 * 60_000);
+    await planning.end();
+  });
+
   it('reports failures, refuses a second task, and counts both', async () => {
     using planning = new BackupPlanning(start);
     await planning.begin([minutely('backup', 60)]);

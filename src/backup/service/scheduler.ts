@@ -6,7 +6,7 @@ import type { BackupState, BackupStateStore, PlanTask, StoredRepository } from '
 import { planOf } from './plans.ts';
 import type { RepositoryTasks } from './repository-tasks.ts';
 import type { RunningTasks } from './running-tasks.ts';
-import { runAfter } from './schedule.ts';
+import { firstRun, isPlausible, runAfter } from './schedule.ts';
 
 export interface SchedulerDeps {
   readonly state: BackupStateStore;
@@ -75,13 +75,19 @@ export class Scheduler {
     const { running, runsSchedule } = this.#deps;
     if (!runsSchedule()) return;
     const started = new Set<string>();
-    for (const due of this.#planned().filter(({ dueMs }) => dueMs <= this.#deps.clock.wallMs())) {
+    for (const due of this.#planned().filter((planned) => this.#isDue(planned))) {
       const { id } = due.repository;
       // The others of the repository stay due until this one has ended.
       if (started.has(id) || running.taskOf('active', id) !== undefined) continue;
       started.add(id);
       if ((await this.#plan(due)) && !this.#begin(due)) await this.#postpone(due);
     }
+  }
+
+  /** A time that the schedule does not reach was written before the clock was set back: the task would not run for as long as that. */
+  #isDue({ task: { schedule }, dueMs }: DueTask): boolean {
+    const nowMs = this.#deps.clock.wallMs();
+    return dueMs <= nowMs || !isPlausible(schedule, dueMs, nowMs);
   }
 
   /** The tasks of all repositories that are not paused, the first one first. */
@@ -104,7 +110,8 @@ export class Scheduler {
       isDue = repository?.state === 'active' && (repository.nextRuns[task.name] ?? 0) === dueMs;
       if (!isDue || repository === undefined) return before;
       const nowMs = this.#deps.clock.wallMs();
-      const nextMs = runAfter(task.schedule, dueMs === 0 ? nowMs : dueMs, nowMs);
+      const isKnown = dueMs > 0 && dueMs <= nowMs;
+      const nextMs = isKnown ? runAfter(task.schedule, dueMs, nowMs) : firstRun(task.schedule, nowMs);
       return withRepository(before, {
         ...repository,
         nextRuns: { ...repository.nextRuns, [task.name]: nextMs },
