@@ -81,3 +81,24 @@ export class FullData extends TransactionData {
     return requests.map(() => ({ status: Status.tooBig, cas: 0n, token: null, failedPart: 0 }));
   }
 }
+
+/** Calls `meddle` before a request of this number, as another writer may come between. */
+export class InterruptedData extends TransactionData {
+  private left: number;
+  private readonly meddle: () => Promise<unknown>;
+
+  constructor({ clients, keyspaces }: Access, before: number, meddle: () => Promise<unknown>) {
+    super(clients, keyspaces, realClock);
+    this.left = before;
+    this.meddle = meddle;
+  }
+
+  override async store(
+    keyspace: Keyspace,
+    requests: readonly StoreRequest[],
+    limits: DataLimits,
+  ): Promise<StoreReply[]> {
+    if (--this.left === 0) await this.meddle();
+    return await super.store(keyspace, requests, limits);
+  }
+}

@@ -8,7 +8,12 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';
-import { BreakingData, ForgettingData, FullData } from '../../../test/support/failing-transaction-data.ts';
+import {
+  BreakingData,
+  ForgettingData,
+  FullData,
+  InterruptedData,
+} from '../../../test/support/failing-transaction-data.ts';
 import { administrator, eventually } from '../../../test/support/node-process.ts';
 import { SdkNode } from '../../../test/support/sdk-node.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
@@ -64,6 +69,33 @@ describe('a commit that crashes', () => {
     await assert.rejects(commit(transaction, partsOver(data)), { code: 17007 });
     assert.equal(await stateOf(collection, 'forgotten'), 'before');
     assert.deepEqual(await stagedOf(parts, 'forgotten'), []);
+  });
+
+  describe('whose documents others change between staging and commit', () => {
+    async function commitOver(name: string, meddle: (id: (id: string) => string) => Promise<unknown>[]) {
+      await prepareDocuments(collection, name);
+      const data = new InterruptedData(parts, 4, () => Promise.all(meddle((id) => `${name} ${id}`)));
+      const transaction = new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
+      await change(data, transaction, parts.keyspace, name);
+      await commit(transaction, partsOver(data));
+    }
+
+    test('replaces what they have written, and leaves deleted what they have deleted', async () => {
+      await commitOver('overtaken', (id) => [
+        collection.upsert(id('replaced'), { v: 9 }),
+        collection.upsert(id('removed'), { v: 9 }),
+        collection.remove(id('replaced too')),
+        collection.remove(id('removed too')),
+      ]);
+      assert.equal(await stateOf(collection, 'overtaken'), 'half: 2,2,0,2,0,0');
+      assert.deepEqual(await stagedOf(parts, 'overtaken'), []);
+    });
+
+    test('reports a staged insert whose document another writer has created', async () => {
+      const commit = commitOver('created', (id) => [collection.insert(id('inserted'), { v: 9 })]);
+      await assert.rejects(commit, { code: 17018 });
+      assert.equal(await stateOf(collection, 'created'), 'half: 9,2,0,2,2,0');
+    });
   });
 
   test('of more documents than a record can name fails and is rolled back', async () => {

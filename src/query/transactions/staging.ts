@@ -13,7 +13,7 @@ import {
   stageRequest,
 } from './document-requests.ts';
 import type { OtherAttempts } from './other-attempts.ts';
-import { collectionKeyOf, type StagedChange } from './staged-change.ts';
+import { collectionKeyOf, type StagedChange, type StagedKind } from './staged-change.ts';
 import type { DataLimits, LinkedDocument, TransactionData } from './transaction-data.ts';
 import { conflict } from './transaction-failure.ts';
 
@@ -57,34 +57,56 @@ export class Staging {
 
   /** Resolves with the reason if a document could not be changed, which is left to the clean-up; null otherwise. */
   async commit(): Promise<string | null> {
-    return await this.finish(this.staged, (document) =>
-      commitRequest(document, document.kind === 'insert' ? 0n : document.stagedCas),
-    );
+    let { problem, overtaken } = await this.finish(this.staged, committed);
+    for (let round = 0; overtaken.length > 0 && problem === null; round++) {
+      if (round === overtakenMax) return `${overtaken[0]?.id}: other writers change it again and again`;
+      ({ problem, overtaken } = await this.commitOver(overtaken));
+    }
+    return problem;
+  }
+
+  /**
+   * Another writer has changed documents after they were staged. As with client libraries the transaction replaces what was written, as long as
+   * the document is still linked to the attempt; a deletion counts as one after the transaction.
+   */
+  private async commitOver(changes: readonly StagedChange[]): Promise<Finish> {
+    const { linked, replaced } = await this.lookUp(changes);
+    const done = await this.finish(linked, committed);
+    const [id] = replaced;
+    return id === undefined
+      ? done
+      : { ...done, problem: `${id}: another writer has replaced the staged document` };
   }
 
   async rollback(): Promise<string | null> {
     const request = ({ id, stagedCas, isDeleted }: StagedDocument) =>
       rollbackRequest(id, stagedCas, isDeleted);
-    const problem = await this.finish(this.staged, request);
-    return (await this.finish(await this.confirmed(), request)) ?? problem;
+    const { problem } = await this.finish(this.staged, request);
+    const { linked } = await this.lookUp([...this.unconfirmed]);
+    return (await this.finish(linked, request)).problem ?? problem;
   }
 
-  /** The unconfirmed documents that this attempt has staged. */
-  private async confirmed(): Promise<StagedDocument[]> {
+  /** Which documents this attempt has staged, and which exist without its change. */
+  private async lookUp(
+    changes: readonly StagedChange[],
+  ): Promise<{ linked: StagedDocument[]; replaced: string[] }> {
     const { data, limits, attempt } = this.options;
-    const staged: StagedDocument[] = [];
-    for (const group of groups([...this.unconfirmed])) {
+    const linked: StagedDocument[] = [];
+    const replaced: string[] = [];
+    for (const group of groups(changes)) {
       const ids = group.map(({ id }) => id);
       const found = await data.links((group[0] as StagedChange).keyspace, ids, limits);
-      for (const [at, document] of found.entries())
-        if (document?.txn?.id?.atmpt === attempt.id)
-          staged.push({
-            ...(group[at] as StagedChange),
-            stagedCas: document.cas,
-            isDeleted: document.isDeleted,
-          });
+      for (const [at, document] of found.entries()) {
+        if (document === undefined) continue;
+        const { txn, cas, isDeleted } = document;
+        const change = group[at] as StagedChange;
+        if (txn?.id?.atmpt === attempt.id)
+          // Somebody else may have created the document of a staged insert.
+          linked.push({ ...change, kind: kindOver(change, isDeleted), stagedCas: cas, isDeleted });
+        else if (!isDeleted) replaced.push(change.id);
+      }
     }
-    return staged;
+    return { linked, replaced };
   }
 
   private async stageGroup(changes: readonly StagedChange[]): Promise<void> {
@@ -126,25 +148,46 @@ export class Staging {
   private async finish(
     documents: readonly StagedDocument[],
     requestOf: (document: StagedDocument) => StoreRequest,
-  ): Promise<string | null> {
+  ): Promise<Finish> {
     const { data, limits } = this.options;
     let problem: string | null = null;
+    const overtaken: StagedDocument[] = [];
     for (const group of groups(documents)) {
       const { keyspace } = group[0] as StagedDocument;
       const replies = await data.store(keyspace, group.map(requestOf), limits);
-      for (const [at, { status, failedPart }] of replies.entries())
-        if (!isDone(status) && !isOver(status, failedPart))
-          problem ??= `${(group[at] as StagedDocument).id}: the data service answered ${statusName(status)}`;
+      for (const [at, { status, failedPart }] of replies.entries()) {
+        if (isDone(status)) continue;
+        const document = group[at] as StagedDocument;
+        if (isOvertaken(status, failedPart)) overtaken.push(document);
+        else problem ??= `${document.id}: the data service answered ${statusName(status)}`;
+      }
     }
-    return problem;
+    return { problem, overtaken };
   }
 }
+
+/** How the requests that end staged changes were answered. */
+interface Finish {
+  /** The first failure. */
+  readonly problem: string | null;
+  /** Documents that have changed since they were staged. */
+  readonly overtaken: readonly StagedDocument[];
+}
+
+/** How often a commit replaces what others have written to its documents meanwhile. */
+const overtakenMax = 10;
+
+const committed = (document: StagedDocument): StoreRequest =>
+  commitRequest(document, document.kind === 'insert' ? 0n : document.stagedCas);
+
+const kindOver = ({ kind }: StagedChange, isDeleted: boolean): StagedKind =>
+  kind === 'insert' && !isDeleted ? 'replace' : kind;
 
 export const isDone = (status: number): boolean =>
   status === Status.success || status === Status.subdocSuccessDeleted;
 
-/** True if another process has cleaned up or overwritten the document: nothing remains to do. */
-const isOver = (status: number, failedPart: number): boolean =>
+/** True if another process has cleaned up, overwritten or deleted the document. */
+const isOvertaken = (status: number, failedPart: number): boolean =>
   status === Status.keyNotFound ||
   status === Status.keyExists ||
   status === Status.notStored ||
