@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
+import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { LostAttempts } from './lost-attempts.ts';
@@ -14,8 +15,9 @@ const windowMs = 60_000;
 /** The searches of a service in a bucket without attempts. `collections`: those that an earlier process left. */
 function searches(
   collections: KeyspaceName[],
-  find: () => ReturnType<TransactionData['find']>,
+  find: TransactionData['find'],
   hasBuckets = false,
+  parts: Partial<TransactionData> = {},
 ) {
   const clock = new ManualClock();
   const atMs: number[] = [];
@@ -27,6 +29,7 @@ function searches(
       atMs.push(clock.monotonicMs() - startMs);
       return [];
     },
+    ...parts,
   } as unknown as TransactionData;
   const lost = new LostAttempts({
     data,
@@ -82,5 +85,26 @@ test('transactions whose end fails again and again do not postpone the search', 
     clock.advance(1_000);
   }
   await eventually(() => assert.deepEqual(atMs[0], windowMs));
+  lost.stop();
+});
+
+test('an attempt that cannot be cleaned up, and a collection that cannot be read, do not keep others waiting', async () => {
+  const attempts = { bad: { st: 'PENDING' }, good: { st: 'PENDING' } };
+  const removed: string[] = [];
+  const names = [{ ...name, bucket: 'unreadable' }, name];
+  const { lost } = searches(names, (found) => ({ ...keyspace, name: found }), true, {
+    withTimeout: async (keyspace) => {
+      if (keyspace.name.bucket === 'unreadable') throw new Error('the data service did not answer');
+      return [{ attempts: new Map(Object.entries(attempts)), nowMs: 10_000 }] as never;
+    },
+    store: async (_keyspace, [request]) => {
+      const path = request?.parts?.writes[0]?.path ?? '';
+      if (path.includes('bad')) throw new Error('the data service did not answer');
+      removed.push(path);
+      return [{ status: Status.success, cas: 1n, token: null, failedPart: 0 }];
+    },
+  });
+  assert.equal(await lost.sweep(), 1_000);
+  assert.deepEqual(removed, ['attempts.good.p']);
   lost.stop();
 });

@@ -75,7 +75,7 @@ export class LostAttempts {
       const ms =
         typeof keyspace === 'string'
           ? this.msUntilFound(bucket, keyspace)
-          : await this.sweepCollection(keyspace);
+          : await this.orRetry(() => this.sweepCollection(keyspace));
       if (ms !== null) next = Math.min(next ?? ms, ms);
     }
     return next;
@@ -99,16 +99,10 @@ export class LostAttempts {
   }
 
   private async sweepOnce(): Promise<void> {
-    const { isOn, log } = this.options;
-    if (!isOn()) return this.sweepIn(this.windowMs());
-    try {
-      const next = await this.sweep();
-      this.mayBeLeft = next !== null || this.timer !== null; // another may have been lost meanwhile
-      if (next !== null) this.sweepIn(Math.min(next, this.windowMs()));
-    } catch (error) {
-      log.info('transaction.cleanup_failed', { reason: String(error) });
-      this.sweepIn(retryMs);
-    }
+    if (!this.options.isOn()) return this.sweepIn(this.windowMs());
+    const next = await this.sweep();
+    this.mayBeLeft = next !== null || this.timer !== null; // another may have been lost meanwhile
+    if (next !== null) this.sweepIn(Math.min(next, this.windowMs()));
   }
 
   private async sweepCollection(keyspace: Keyspace): Promise<number | null> {
@@ -121,11 +115,22 @@ export class LostAttempts {
       for (const [attempt, entry] of attempts) {
         const ms = msUntilLost(entry, nowMs);
         const record = new AttemptRecord(data, keyspace, ids[at] as string, limits);
-        if (!isLost(entry, nowMs)) next = Math.min(next ?? ms, ms);
-        else if (!(await cleanUp(cleaning, record, attempt, entry)))
-          next = Math.min(next ?? retryMs, retryMs);
+        const clean = async () => ((await cleanUp(cleaning, record, attempt, entry)) ? null : retryMs);
+        const again = isLost(entry, nowMs) ? await this.orRetry(clean) : ms;
+        if (again !== null) next = Math.min(next ?? again, again);
       }
     return next;
+  }
+
+  /** What fails is tried again later, and does not keep the search from going on. */
+  private async orRetry(run: () => Promise<number | null>): Promise<number | null> {
+    if (this.isStopped) return retryMs;
+    try {
+      return await run();
+    } catch (error) {
+      this.options.log.info('transaction.cleanup_failed', { reason: String(error) });
+      return retryMs;
+    }
   }
 
   private msUntilFound(bucket: string, missing: 'no bucket' | 'no scope' | 'no collection'): number | null {
