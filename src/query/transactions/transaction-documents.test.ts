@@ -17,17 +17,17 @@ const keyspace: Keyspace = {
 const { signal } = new AbortController();
 const others = { stateOf: () => Promise.resolve(null) } as unknown as OtherAttempts;
 
-const stored = (id: string, cas = 5n): StoredDocument => ({
+const stored = (id: string, cas = 5n, expiration = 0): StoredDocument => ({
   id,
   bytes: Buffer.from('{"v":1}'),
   isJson: true,
   cas,
   flags: 0,
-  expiration: 0,
+  expiration,
 });
 
 /** A transaction over stored documents: every id that begins with `k` exists. */
-function aTransaction({ before = () => Promise.resolve() } = {}) {
+function aTransaction({ before = () => Promise.resolve(), expiration = 0 } = {}) {
   const transaction = new Transaction(
     {
       id: 'a',
@@ -47,7 +47,7 @@ function aTransaction({ before = () => Promise.resolve() } = {}) {
   const documents: Documents = {
     async read(_keyspace, ids) {
       await before();
-      return ids.map((id) => (id.startsWith('k') ? stored(id) : undefined));
+      return ids.map((id) => (id.startsWith('k') ? stored(id, 5n, expiration) : undefined));
     },
     async *scan() {
       yield [stored('k1'), stored('k2')];
@@ -117,6 +117,27 @@ test('a scan returns each document once, in the version of the transaction', asy
     found.push(...batch.map(({ id, bytes }) => `${id} ${bytes}`));
   assert.deepEqual(found.sort(), ['k1 {"v":2}', 'n {"v":2}']);
   assert.equal(await own.count(keyspace, signal), 2);
+});
+
+test('a changed document that keeps its expiration shows it', async () => {
+  const { own, transaction } = aTransaction({ expiration: 77 });
+  const change = (id: string, expiration: 'keep' | number) =>
+    own.write(keyspace, [{ kind: 'replace', id, cas: 5n, bytes: Buffer.from('{}'), expiration }], {
+      durability: 'none',
+      signal,
+    });
+  await change('k1', 'keep');
+  await change('k2', 88);
+  transaction.changes.acceptStatement();
+  const options = { signal, expiration: true };
+  const read = await own.read(keyspace, ['k1', 'k2'], options);
+  const scanned: StoredDocument[] = [];
+  for await (const batch of own.scan(keyspace, options)) scanned.push(...batch);
+  for (const documents of [read, scanned])
+    assert.deepEqual(
+      documents.map((document) => document?.expiration),
+      [77, 88],
+    );
 });
 
 test('a removed insert that a client library had staged is not counted', async () => {

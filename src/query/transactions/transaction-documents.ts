@@ -46,20 +46,20 @@ export class TransactionDocuments implements Documents {
     options: ReadOptions,
   ): Promise<(StoredDocument | undefined)[]> {
     const changes = this.transaction.changes.changesOf(keyspace);
-    const others = ids.filter((id) => !changes.has(id));
+    const others = ids.filter((id) => needsStored(changes.get(id), options));
     const committed = await this.committed.read(keyspace, others, options);
     const found = new Map(others.map((id, at) => [id, committed[at]]));
     return ids.map((id) => {
       const change = changes.get(id);
-      return change === undefined ? found.get(id) : documentOf(change);
+      return change === undefined ? found.get(id) : documentOf(change, found.get(id)?.expiration);
     });
   }
 
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
     const changes = this.transaction.changes.changesOf(keyspace);
     yield* this.committed.scan(keyspace, options, (id) => !changes.has(id));
-    const staged = [...changes.values()].map(documentOf).filter((document) => document !== undefined);
-    if (staged.length > 0) yield staged;
+    const staged = await this.read(keyspace, [...changes.keys()], options);
+    if (staged.length > 0) yield staged.filter((document) => document !== undefined);
   }
 
   async count(keyspace: Keyspace, signal: AbortSignal): Promise<number> {
@@ -174,8 +174,15 @@ function expirationOver({ expiration }: DocumentWrite, before?: StagedChange): S
   return before.kind === 'remove' ? 0 : before.expiration;
 }
 
+/** Whether the data service must be asked about a document: the transaction has not changed it, or keeps an expiration that is wanted. */
+const needsStored = (change: StagedChange | undefined, { expiration }: ReadOptions): boolean =>
+  change === undefined || (expiration === true && change.kind === 'replace' && change.expiration === 'keep');
+
 /** undefined if the transaction has removed the document. */
-function documentOf({ kind, id, bytes, ownCas, expiration }: StagedChange): StoredDocument | undefined {
+function documentOf(
+  { kind, id, bytes, ownCas, expiration }: StagedChange,
+  keptExpiration = 0,
+): StoredDocument | undefined {
   if (kind === 'remove') return undefined;
   return {
     id,
@@ -183,7 +190,7 @@ function documentOf({ kind, id, bytes, ownCas, expiration }: StagedChange): Stor
     isJson: true,
     cas: ownCas,
     flags: 0,
-    expiration: expiration === 'keep' ? 0 : expiration,
+    expiration: expiration === 'keep' ? keptExpiration : expiration,
   };
 }
 
