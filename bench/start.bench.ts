@@ -17,7 +17,7 @@ const launcher = fileURLToPath(new URL('../bin/divan.js', import.meta.url));
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const nodes: Start[] = [];
   const bare: Start[] = [];
-  // In turns, so that other work of the machine affects both alike.
+  // Alternately, so that other work of the machine affects both.
   for (let i = 0; i < (smoke ? 3 : 11); i++) {
     nodes.push(await startOfNode());
     bare.push(await startOfBareThreads());

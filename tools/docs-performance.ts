@@ -36,7 +36,7 @@ const groups: Readonly<Record<string, { title: string; about: string }>> = {
   'mixed load': {
     title: 'Latencies under mixed load',
     about:
-      '4,000 reads and writes a second of 512 bytes, of which some expire, while the bucket is flushed, compacted every second, and its metrics are read. Beside them the machine: how much later than asked an idle thread wakes.',
+      '4,000 reads and writes a second of 512 bytes, of which some expire, while the bucket is flushed, compacted every second, and its metrics are read. For comparison how late an idle thread wakes up, which the machine alone causes.',
   },
 };
 
@@ -62,7 +62,7 @@ const introduction = [
 ];
 
 const conditions = ({ commit, at, machine, load }: Results): string[] => [
-  `Commit ${commit}, ${at.slice(0, 10)}: ${machine}. Programs that wanted a processor: ${load[0]} before the run, ${load[1]} at its end.`,
+  `Commit ${commit}, ${at.slice(0, 10)}: ${machine}. Load average: ${load[0]} before the run, ${load[1]} at its end.`,
   '',
 ];
 

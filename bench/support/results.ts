@@ -18,7 +18,7 @@ export interface Results {
   readonly commit: string;
   readonly at: string;
   readonly machine: string;
-  /** Programs that wanted a processor in the minute before the run, and in the minute before its end. */
+  /** The load average of one minute before the run, and at its end. */
   readonly load: readonly [number, number];
   readonly figures: readonly Figure[];
 }

@@ -1,4 +1,4 @@
-// Two processes, with the calls and the forms that the published command-line tool sends: it finds nodes by their addresses in
+// The calls and forms that the published command-line tool sends, to a cluster of two nodes: the tool finds nodes by their addresses in
 // `/pools/default` and groups by their names, follows the links of the answers, and sends groups back as it read them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Data of transactions of which only reads of records are answered.
+// Data of transactions that answers only reads of records.
 import type { BucketClient } from '#client/bucket-client.ts';
 import type { DataLimits, TransactionData } from '#query/transactions/transaction-data.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';

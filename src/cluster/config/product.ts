@@ -16,7 +16,7 @@ export const clusterCompatibility = compatible.major * 65_536 + compatible.minor
 export const compatVersionText = (compatibility: number): string =>
   `${Math.floor(compatibility / 65_536)}.${compatibility % 65_536}`;
 
-/** The version of the published protocol that all nodes know. Nodes of 0.2 publish none; they know the present one. */
+/** The version of the published protocol that all nodes know. Nodes of 0.2 publish none; they know 7.1. */
 export const commonCompatibility = (nodes: readonly Pick<NodeState, 'compatibility'>[]): number =>
   Math.min(...nodes.map(({ compatibility = clusterCompatibility }) => compatibility));
 

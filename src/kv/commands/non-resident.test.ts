@@ -129,7 +129,7 @@ async function scan(client: KvConnection): Promise<Set<number>> {
 }
 
 for (const policy of ['valueOnly', 'fullEviction'] as const) {
-  test(`scans what is on disk only with ${policy}`, async () => {
+  test(`scans non-resident documents with ${policy}`, async () => {
     const { service, client } = await overfull(usualFeatures, policy);
     await using _ = service;
     assert.equal((await scan(client)).size, count);
@@ -137,7 +137,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
 }
 
 for (const policy of ['valueOnly', 'fullEviction'] as const) {
-  test(`scans what is on disk only while a slow disk leaves memory no room with ${policy}`, async () => {
+  test(`scans non-resident documents with ${policy} while memory is full because the disk is slow`, async () => {
     let gate = deferred<void>();
     gate.resolve();
     const disk = new MemoryDisk({ sync: () => gate.promise });
@@ -157,7 +157,7 @@ for (const [policy, features] of [
   ['fullEviction', unordered],
 ] as const) {
   const order = features === unordered ? 'out of order' : 'in order';
-  test(`reads every document ${order} with ${policy} while a stopped disk leaves memory no room`, async () => {
+  test(`reads every document ${order} with ${policy} while memory is full because the disk stands still`, async () => {
     let gate = deferred<void>();
     gate.resolve();
     const disk = new MemoryDisk({ sync: () => gate.promise });

@@ -190,7 +190,7 @@ export interface DiskEngine {
    * Resolves when no other urgent commit is under way in the file's thread, with a function that the caller calls after its own: cuts that
    * are encoded in between share one commit instead of waiting in several.
    */
-  urgentTurn?(bucketUuid: string, file: number): Promise<() => void>;
+  queueUrgent?(bucketUuid: string, file: number): Promise<() => void>;
   /** Frees what is kept for urgent commits of the file. Called when there was none for some seconds; another one may follow. */
   endUrgent?(bucketUuid: string, file: number): Promise<void>;
   /**

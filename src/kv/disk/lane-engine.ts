@@ -27,7 +27,7 @@ import { type DocumentKey, decodeKeys, encodeKeys } from '../data/document-keys.
 import type { DataFileSpec } from './adapters/file-format.ts';
 import { firstPage } from './adapters/page-reader.ts';
 import { BackfillCalls } from './backfill-calls.ts';
-import { CommitTurns } from './commit-turns.ts';
+import { CommitQueue } from './commit-queue.ts';
 import { CopyPace } from './copy-pace.ts';
 import type { Lane } from './lane.ts';
 import { Compactions } from './lane-compactions.ts';
@@ -57,7 +57,7 @@ export class LaneEngine implements DiskEngine {
   private readonly logged = new Map<string, Promise<void> | null>();
   /** By file, how many of the next urgent commits are written into rows at once, since a read had to wait until the log of cuts was in rows. */
   private readonly unloggedLeft = new Map<string, number>();
-  private readonly turns = new WeakMap<Lane, CommitTurns>();
+  private readonly queues = new WeakMap<Lane, CommitQueue>();
   private readonly backfills = new BackfillCalls((bucketUuid, file, requests) =>
     this.read(bucketUuid, file, (lane, spec) => lane.call('backfillPages', spec, requests)),
   );
@@ -297,13 +297,13 @@ export class LaneEngine implements DiskEngine {
     await this.laneOf(bucketUuid, file).call('releaseLog', bucketUuid, file);
   }
 
-  async urgentTurn(bucketUuid: string, file: number): Promise<() => void> {
+  async queueUrgent(bucketUuid: string, file: number): Promise<() => void> {
     const lane = this.fileLanes.get(bucketUuid)?.[file]?.lane;
     // The commit itself says that the bucket is not open.
     if (lane === undefined) return () => {};
-    const turns = this.turns.get(lane) ?? new CommitTurns();
-    this.turns.set(lane, turns);
-    return await turns.next();
+    const queue = this.queues.get(lane) ?? new CommitQueue();
+    this.queues.set(lane, queue);
+    return await queue.next();
   }
 
   /** Whether commits of the file alternate with reads of the disk. Counts this commit. */

@@ -40,7 +40,7 @@ for (const [fate, left] of [
   ['lost', []],
   ['kept', ['0 1 a=v']],
 ] as const) {
-  test(`a commit that a crash finds unsynced is not acknowledged and is ${fate}`, async () => {
+  test(`a commit that is not synced before a crash is not acknowledged and is ${fate}`, async () => {
     const { gate, disk } = aGatedDisk();
     const engine = disk.engine();
     await engine.open(files);

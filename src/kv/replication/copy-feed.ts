@@ -35,8 +35,8 @@ export interface CopyFeedOptions {
 /** The key of a copy in the progress of a vbucket. It contains the boot: what an earlier process of the node received does not count. */
 export const copyKey = ({ node, boot }: SyncMember): string => `${node} ${boot}`;
 
-/** Numbers the feeds of this process. */
-let feeds = 0;
+/** The number of the last feed that this process made. */
+let lastNumber = 0;
 
 export class CopyFeed {
   /** The boot of the copy that answered. */
@@ -49,7 +49,7 @@ export class CopyFeed {
   /** The key of the copy that answered. */
   private key = '';
   private isClosed = false;
-  private readonly number = ++feeds;
+  private readonly number = ++lastNumber;
 
   constructor(options: CopyFeedOptions) {
     this.options = options;

@@ -61,7 +61,7 @@ export class QueryHost {
     if (call.kind === 'discard') return this.runtime?.callers.discard(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
     if (call.kind === 'expect') return this.expect(call.buckets);
-    if (call.kind === 'nodes answered') return this.runtime?.askedNodes.answer(call.callId, call.outcome);
+    if (call.kind === 'nodes answered') return this.runtime?.remoteNodes.answer(call.callId, call.outcome);
     if (isStored(call)) return this.takeStored(call);
     if (isStoredReply(call)) return this.runtime?.takeChange(call);
     const { id } = call;

@@ -21,18 +21,18 @@ import { JavaScriptThreads } from '../javascript/javascript-threads.ts';
 import type { PreparedText, ReplacedStatement, RowsPage } from '../query.contract.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
-import { AskedNodes } from './asked-nodes.ts';
 import { StoredAttemptCollections } from './attempt-collections.adapter.ts';
 import { KnownCallers } from './known-callers.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryReport, QueryStart, QueryState, StoredCall, StoredReply } from './query-messages.ts';
+import { RemoteQueryNodes } from './remote-query-nodes.ts';
 import { ScratchFiles } from './scratch-files.adapter.ts';
 import { type StoredChanges, storedChanges } from './stored-changes.ts';
 
 export class QueryRuntime {
   readonly callers: KnownCallers;
   readonly handler: QueryHandler;
-  readonly askedNodes: AskedNodes;
+  readonly remoteNodes: RemoteQueryNodes;
   private readonly start: QueryStart;
   private readonly clients: BucketClients;
   private readonly keyspaces: Keyspaces;
@@ -44,7 +44,7 @@ export class QueryRuntime {
   private constructor(
     start: QueryStart,
     state: QueryState,
-    parts: Pick<QueryRuntime, 'callers' | 'askedNodes'> & {
+    parts: Pick<QueryRuntime, 'callers' | 'remoteNodes'> & {
       clients: BucketClients;
       keyspaces: Keyspaces;
       changes: StoredChanges;
@@ -55,7 +55,7 @@ export class QueryRuntime {
     this.start = start;
     this.state = state;
     this.callers = parts.callers;
-    this.askedNodes = parts.askedNodes;
+    this.remoteNodes = parts.remoteNodes;
     this.clients = parts.clients;
     this.keyspaces = parts.keyspaces;
     this.changes = parts.changes;
@@ -80,7 +80,7 @@ export class QueryRuntime {
     ];
     const [clients, keyspaces] = [new BucketClients(realClock, batches, quick), new Keyspaces()];
     const changes = storedChanges(options.sendMessage);
-    const askedNodes = new AskedNodes(options.sendMessage);
+    const remoteNodes = new RemoteQueryNodes(options.sendMessage);
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
@@ -131,14 +131,14 @@ export class QueryRuntime {
         log: options.log,
         processFigures: () => figures(realClock.monotonicMs() - startedMs),
         node: () => currentState().node,
-        otherNodes: askedNodes,
+        otherNodes: remoteNodes,
       });
     return new QueryRuntime(start, state, {
       callers,
       clients,
       keyspaces,
       changes,
-      askedNodes,
+      remoteNodes,
       threads,
       service,
     });

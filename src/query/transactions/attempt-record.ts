@@ -87,6 +87,7 @@ export class AttemptRecord {
     const writes = [
       { ...upsert(`${path}.st`, 'COMMITTED'), flags: xattr },
       { ...upsert(`${path}.tsc`, ''), flags: xattr | expandMacros, value: casMacro },
+      // Also added by the removal of a lost attempt: only the first of both succeeds.
       { opcode: SubdocOpcode.dictAdd, flags: xattr, path: `${path}.p`, value: Buffer.from('0') },
       ...documentsOf(path, staged),
     ];

@@ -1,6 +1,6 @@
 // Checks that a mirror can continue with the store that the servers have now: it is the same store, or a later one, and did not go back.
 import { FinalError, type StoreHead, supersedes } from './config-link.ts';
-import { WentBackError } from './records.ts';
+import { OlderStoreError } from './records.ts';
 
 export interface KnownHead {
   /** The store that the mirror follows; null: none yet. */
@@ -16,7 +16,7 @@ export const takenOverNow = 'another member of the cluster is taking the configu
 export const isSuccessor = (head: StoreHead, followed: StoreHead | null): boolean =>
   followed !== null && supersedes(head, followed);
 
-/** @throws Error, FinalError or WentBackError with the reason why it cannot. */
+/** @throws Error, FinalError or OlderStoreError with the reason why it cannot. */
 export function checkHead(head: StoreHead, { followed, newest, isFenced }: KnownHead): void {
   const { identity, revision, epoch = 1 } = head;
   if (followed !== null && identity !== followed.identity)
@@ -25,9 +25,9 @@ export function checkHead(head: StoreHead, { followed, newest, isFenced }: Known
     );
   if (isSuccessor(head, followed)) return;
   if (followed !== null && supersedes(followed, head))
-    throw new WentBackError(
+    throw new OlderStoreError(
       `another founder took it over in epoch ${followed.epoch}, and this store is of epoch ${epoch}`,
     );
   if (isFenced) throw new Error(takenOverNow);
-  if (revision < newest) throw new WentBackError(`its newest revision is ${revision}, and was ${newest}`);
+  if (revision < newest) throw new OlderStoreError(`its newest revision is ${revision}, and was ${newest}`);
 }

@@ -20,13 +20,13 @@ import {
 } from './config-link.ts';
 import { beginFeed, untilLost } from './feed-watch.ts';
 import { checkHead, isSuccessor, takenOverNow } from './head-check.ts';
-import { entryOf, Records, WentBackError } from './records.ts';
+import { entryOf, OlderStoreError, Records } from './records.ts';
 import { SavedState, type SeenState, type StoreCopy } from './saved-state.ts';
 import {
   type EndedStore,
   endIn,
   endOf,
-  recordsBefore,
+  recordsToMirror,
   type StoreEnd,
   StoreEndedError,
   writeEnd,
@@ -346,7 +346,7 @@ export class MirroredConfigStore implements ConfigStore {
       if (isSuccessor(head, this.#followed)) this.#records.prepareFor(state, head.revision);
       else await this.#records.complete(state, head, this.#timedReads);
       const ended = this.#mayEnd ? endOf(state) : null;
-      const records = recordsBefore(ended, state);
+      const records = recordsToMirror(ended, state);
       state = null;
       for (const record of records) this.#take(record);
       if (ended !== null) this.#endWith(ended);
@@ -392,7 +392,7 @@ export class MirroredConfigStore implements ConfigStore {
         this.#checkHead(head, known);
         return isSuccessor(head, this.#followed) ? null : head.revision;
       },
-      mustStop: (error) => error instanceof FinalError || error instanceof WentBackError || this.#isFenced,
+      mustStop: (error) => error instanceof FinalError || error instanceof OlderStoreError || this.#isFenced,
     });
   }
 }

@@ -50,7 +50,7 @@ export class Records {
 
   /**
    * Adds to a state of the store the deletions that the servers do not show.
-   * @throws WentBackError when that state cannot follow this one.
+   * @throws OlderStoreError when that state cannot follow this one.
    */
   async complete(
     state: Map<string, StoredRecord>,
@@ -65,7 +65,7 @@ export class Records {
       }
       const found = await read(record.key);
       if (state.has(record.key) || found !== null) continue;
-      if (record.json !== null) throw new WentBackError(`"${record.key}" is missing`);
+      if (record.json !== null) throw new OlderStoreError(`"${record.key}" is missing`);
       this.discard(record.key);
     }
     this.#checkFollowedBy(state);
@@ -81,17 +81,19 @@ export class Records {
       const existing = this.#byKey.get(record.key);
       if (existing === undefined || existing.revision < record.revision) continue;
       if (existing.revision > record.revision)
-        throw new WentBackError(`"${record.key}" is at ${record.revision}, and was at ${existing.revision}`);
+        throw new OlderStoreError(
+          `"${record.key}" is at ${record.revision}, and was at ${existing.revision}`,
+        );
       if (existing.json !== record.json)
-        throw new WentBackError(
+        throw new OlderStoreError(
           `"${record.key}" has another value than before at revision ${record.revision}`,
         );
     }
   }
 }
 
-export class WentBackError extends Error {
-  override readonly name = 'WentBackError';
+export class OlderStoreError extends Error {
+  override readonly name = 'OlderStoreError';
 
   constructor(detail: string) {
     super(`the store went back to an older state, or a server that is behind answers: ${detail}`);

@@ -51,7 +51,7 @@ export function endOf(state: ReadonlyMap<string, StoredRecord>): EndedStore | nu
 }
 
 /** The records of a state that a mirror takes, in order. None if the store has ended and its content is not known. */
-export function recordsBefore(
+export function recordsToMirror(
   ended: EndedStore | null,
   state: ReadonlyMap<string, StoredRecord>,
 ): StoredRecord[] {

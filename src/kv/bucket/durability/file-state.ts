@@ -3,7 +3,7 @@ import type { Timer } from '#ports/clock.ts';
 import { CutWriter } from '../../data/cut.ts';
 import { type CutBuffer, fileOf } from '../../data/disk-engine.ts';
 import { firstBatchBytes } from './batch-size.ts';
-import type { UrgentEnd } from './urgent-end.ts';
+import type { UrgentRelease } from './urgent-release.ts';
 
 /** Encoded cuts, and the seqnos that are persisted with them. */
 export interface CutBatch {
@@ -37,7 +37,7 @@ export interface FileState {
   /** Since when such changes wait; null: none was left. */
   sharedSinceMs: number | null;
   isUrgent: boolean;
-  readonly urgentEnd: UrgentEnd;
+  readonly urgentRelease: UrgentRelease;
   running: Promise<void> | null;
   failure: string | null;
   /** Batches that are not on disk, in order: the first is being written, or found the disk full. */
@@ -49,9 +49,9 @@ export interface FileState {
   readonly statesDue: Set<number>;
 }
 
-export const newFileState = (vbs: number[], urgentEnd: UrgentEnd): FileState => ({
+export const newFileState = (vbs: number[], urgentRelease: UrgentRelease): FileState => ({
   vbs,
-  urgentEnd,
+  urgentRelease,
   writer: new CutWriter(),
   ends: [],
   cursor: 0,

@@ -20,7 +20,7 @@ import {
   mayLeaveShared,
 } from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
-import { UrgentEnd } from './urgent-end.ts';
+import { UrgentRelease } from './urgent-release.ts';
 
 /** Interval of retries while the disk is full. */
 const fullRetryMs = 500;
@@ -62,7 +62,7 @@ export class Flusher {
     this.files = Array.from({ length: fileCount }, (_, file) =>
       newFileState(
         vbucketsOfFile(file, fileCount, columns.count),
-        new UrgentEnd(clock, async () => disk.endUrgent?.(bucketUuid, file)),
+        new UrgentRelease(clock, async () => disk.endUrgent?.(bucketUuid, file)),
       ),
     );
   }
@@ -91,7 +91,7 @@ export class Flusher {
     this.paused = false;
     for (const file of this.files) {
       if (this.hasWork(file)) this.linger(file);
-      file.urgentEnd.resume();
+      file.urgentRelease.resume();
     }
   }
 
@@ -100,7 +100,7 @@ export class Flusher {
     this.paused = true;
     for (const file of this.files) {
       this.stopTimer(file);
-      file.urgentEnd.pause();
+      file.urgentRelease.pause();
     }
     await Promise.all(this.files.map((file) => file.running));
   }
@@ -272,7 +272,7 @@ export class Flusher {
 
   private async commitInTurn(file: FileState): Promise<void> {
     const { bucketUuid, disk } = this.options;
-    const end = await disk.urgentTurn?.(bucketUuid, this.files.indexOf(file));
+    const end = await disk.queueUrgent?.(bucketUuid, this.files.indexOf(file));
     try {
       file.isUrgent = false;
       // What the client waits for may be behind a batch.
@@ -281,7 +281,7 @@ export class Flusher {
     } finally {
       end?.();
     }
-    file.urgentEnd.note();
+    file.urgentRelease.note();
   }
 
   private async commitNext(file: FileState, isUrgent: boolean): Promise<void> {

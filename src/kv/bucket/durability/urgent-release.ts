@@ -4,7 +4,7 @@ import type { Clock, Timer } from '#ports/clock.ts';
 
 const delayMs = 5_000;
 
-export class UrgentEnd {
+export class UrgentRelease {
   private readonly clock: Clock;
   private readonly end: () => Promise<void>;
   /** When the last urgent commit ended; null once the disk engine has freed what it kept. */

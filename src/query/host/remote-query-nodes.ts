@@ -10,7 +10,7 @@ import type { QueryHostOptions } from './query-host-options.ts';
 import type { NodesOutcome, NodesQuestion } from './query-messages.ts';
 import { PendingChanges } from './stored-changes.ts';
 
-export class AskedNodes implements OtherQueryNodes {
+export class RemoteQueryNodes implements OtherQueryNodes {
   private readonly calls: PendingChanges<NodesQuestion, NodesOutcome>;
 
   constructor(sendMessage: QueryHostOptions['sendMessage']) {
