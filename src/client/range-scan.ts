@@ -32,11 +32,9 @@ const pageBytes = 1 << 20;
 const metaBytes = 25;
 const nothing = Buffer.alloc(0);
 
-/** The range that includes every key. */
-const wholeRange = {
-  start: Buffer.from([0]).toString('base64'),
-  end: Buffer.from([0xff]).toString('base64'),
-};
+/** Before every key, and after every key. */
+const firstBound = Buffer.from([0]).toString('base64');
+const lastBound = Buffer.from([0xff]).toString('base64');
 
 /** `next` reads the next page; null at the end. Call `cancel` to stop early. */
 export class RangeScanner {
@@ -44,6 +42,9 @@ export class RangeScanner {
   private readonly scan: RangeScan;
   private id: Buffer | null = null;
   private isDone = false;
+  private isCancelled = false;
+  /** The last key of the pages that `next` returned; null: none. */
+  private lastKey: Buffer | null = null;
 
   constructor(connection: RequestSender, scan: RangeScan) {
     this.connection = connection;
@@ -55,27 +56,36 @@ export class RangeScanner {
    * @throws DataPortError when the connection ends
    */
   async next(): Promise<ScannedDocument[] | null> {
-    if (this.isDone) return null;
+    if (this.isDone || this.isCancelled) return null;
     if (this.id === null && !(await this.create())) return null;
     return this.page(this.id as unknown as Buffer);
+  }
+
+  /** Call after a failure of `next`: the next page is that of a new scan, of the keys after those of the last page. */
+  resume(): void {
+    this.id = null;
+    this.isDone = false;
   }
 
   /** Also works while the scan is being created. */
   cancel(): void {
     const { id, isDone } = this;
-    this.isDone = true;
+    this.isCancelled = true;
     if (id === null || isDone) return;
+    this.isDone = true;
     this.connection.send({ opcode: RangeScanCancel.opcode, vb: this.scan.vb, extras: id }, () => true);
   }
 
   /** False if the vbucket has no documents of the collection. */
   private async create(): Promise<boolean> {
     const { vb, collectionId, keysOnly, withXattrs } = this.scan;
+    const start =
+      this.lastKey === null ? { start: firstBound } : { excl_start: this.lastKey.toString('base64') };
     const plan = {
       collection: collectionId.toString(16),
       key_only: keysOnly,
       include_xattrs: withXattrs,
-      range: wholeRange,
+      range: { ...start, end: lastBound },
     };
     const reply = await this.connection.request({
       opcode: RangeScanCreate.opcode,
@@ -83,10 +93,9 @@ export class RangeScanner {
       vb,
       value: Buffer.from(JSON.stringify(plan)),
     });
-    const wasCancelled = this.isDone;
     this.id = reply.status === Status.success ? reply.value : null;
     this.isDone = this.id === null;
-    if (wasCancelled) this.cancel();
+    if (this.isCancelled) this.cancel();
     if (reply.status === Status.success || reply.status === Status.keyNotFound) return !this.isDone;
     throw new StatusError(RangeScanCreate.opcode, reply.status);
   }
@@ -95,55 +104,64 @@ export class RangeScanner {
     const extras = Buffer.alloc(idBytes + 12);
     id.copy(extras);
     extras.writeUInt32BE(pageBytes, idBytes + 8);
-    const documents: ScannedDocument[] = [];
-    const page = deferred<ScannedDocument[]>();
+    const page: Page = { documents: [], lastKey: this.lastKey, reply: deferred() };
     const request = { opcode: RangeScanContinue.opcode, vb: this.scan.vb, extras };
-    this.connection.send(request, (frame) => this.takeFrame(frame, documents, page));
-    return page.promise;
+    this.connection.send(request, (frame) => this.takeFrame(frame, page));
+    return page.reply.promise;
   }
 
-  private takeFrame(
-    frame: Frame | null,
-    documents: ScannedDocument[],
-    page: Deferred<ScannedDocument[]>,
-  ): boolean {
+  private takeFrame(frame: Frame | null, page: Page): boolean {
     if (frame === null) {
-      page.reject(new DataPortError('the connection to the data port ended during a scan'));
+      page.reply.reject(new DataPortError('the connection to the data port ended during a scan'));
       return true;
     }
     const status = responseStatus(frame);
     const isOver = status !== Status.success && status !== Status.rangeScanMore;
     if (isOver) this.isDone = true;
     if (isOver && status !== Status.rangeScanComplete) {
-      page.reject(new StatusError(RangeScanContinue.opcode, status));
+      page.reply.reject(new StatusError(RangeScanContinue.opcode, status));
       return true;
     }
-    this.decode(frame, documents);
+    this.decode(frame, page);
     if (status === Status.success) return false;
-    page.resolve(documents);
+    this.lastKey = page.lastKey;
+    page.reply.resolve(page.documents);
     return true;
   }
 
-  private decode(frame: Frame, documents: ScannedDocument[]): void {
+  private decode(frame: Frame, page: Page): void {
     const body = Buffer.from(frame.buffer.subarray(frame.valueStart, frame.end));
-    const cursor = { offset: 0 };
+    const cursor: Cursor = { offset: 0, key: null };
     while (cursor.offset < body.length)
-      documents.push(
+      page.documents.push(
         this.scan.keysOnly ? keyAt(body, cursor) : documentAt(body, cursor, this.scan.withXattrs),
       );
+    page.lastKey = cursor.key ?? page.lastKey;
   }
 }
 
-function keyAt(body: Buffer, cursor: { offset: number }): ScannedDocument {
-  const key = textAt(body, cursor);
+interface Page {
+  readonly documents: ScannedDocument[];
+  lastKey: Buffer | null;
+  readonly reply: Deferred<ScannedDocument[]>;
+}
+
+/** `key`: the bytes of the last key read; the text of a key that is not UTF-8 has others. */
+interface Cursor {
+  offset: number;
+  key: Buffer | null;
+}
+
+function keyAt(body: Buffer, cursor: Cursor): ScannedDocument {
+  const key = keyTextAt(body, cursor);
   return { key, value: nothing, xattrs: nothing, isJson: false, cas: 0n, flags: 0, expiry: 0 };
 }
 
-function documentAt(body: Buffer, cursor: { offset: number }, withXattrs: boolean): ScannedDocument {
+function documentAt(body: Buffer, cursor: Cursor, withXattrs: boolean): ScannedDocument {
   const start = cursor.offset;
   const datatype = body[start + 24] as number;
   cursor.offset += metaBytes;
-  const key = textAt(body, cursor);
+  const key = keyTextAt(body, cursor);
   const [valueStart, end] = rangeAt(body, cursor);
   const bodyOffset =
     withXattrs && (datatype & Datatype.xattr) !== 0 ? bodyStart(body, valueStart, end) : valueStart;
@@ -158,8 +176,9 @@ function documentAt(body: Buffer, cursor: { offset: number }, withXattrs: boolea
   };
 }
 
-function textAt(body: Buffer, cursor: { offset: number }): string {
+function keyTextAt(body: Buffer, cursor: Cursor): string {
   const [start, end] = rangeAt(body, cursor);
+  cursor.key = body.subarray(start, end);
   return body.toString('utf8', start, end);
 }
 

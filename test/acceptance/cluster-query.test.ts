@@ -1,6 +1,7 @@
 // Statements on buckets that are spread over three processes, with the official SDK: every node answers for all documents.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { type Cluster, MutationState } from 'couchbase';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
@@ -282,19 +283,34 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
       assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b.s.c WHERE n >= 10', requestPlus), [40]);
   });
 
-  it('refuses to answer in part while a node is down, and has all documents after its failover', async () => {
+  it('answers once a node that is down was failed over, and refuses to answer in part', async () => {
     const before = (await rows(first, 'SELECT RAW COUNT(*) FROM b'))[0];
+    const statements = ['SELECT RAW COUNT(*) FROM b', 'SELECT RAW COUNT(kind) FROM b'];
+    const kinds = await rows(first, statements[1] as string);
     const name = await otpNameOf(third);
     await third.stop('SIGKILL');
-    for (const statement of ['SELECT RAW COUNT(*) FROM b', 'SELECT RAW COUNT(kind) FROM b']) {
-      const { errors, results } = await query(second, statement);
+    const refused = await Promise.all(statements.map((statement) => query(second, statement)));
+    for (const { errors, results } of refused)
       assert.deepEqual(
         [errors?.map(({ code, retry }) => [code, retry]), results ?? []],
         [[[12008, true]], []],
       );
-    }
+    // More than run at a time.
+    const waiting = Array.from({ length: 100 }, () => query(second, statements[1] as string));
+    const cancelled = query(second, statements[1] as string, { timeout: '500ms' });
+    await setTimeout(1_000);
+    const startedMs = performance.now();
+    assert.deepEqual(await rows(second, 'SELECT RAW 1'), [1]);
+    const tookMs = performance.now() - startedMs;
+    assert.ok(tookMs < 2_000, `statements that wait for the node kept another waiting for ${tookMs} ms`);
+    assert.deepEqual(
+      (await cancelled).errors?.map(({ code }) => code),
+      [1080],
+    );
     const failed = await first.request('/controller/failOver', 'POST', { otpNode: name });
     assert.equal(failed.status, 200, await failed.text());
+    for (const { errors, results } of await Promise.all(waiting))
+      assert.deepEqual([errors ?? [], results], [[], kinds]);
     for (const node of [first, second])
       await eventuallyWithin(waitLimitMs, async () => {
         assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b'), [before]);

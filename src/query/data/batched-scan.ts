@@ -1,13 +1,12 @@
 // Reads a whole collection in batches from the data thread. Batches leave out documents that are large or on disk only, and vbuckets
 // with very many documents: those come through the data port. Of a document that is written meanwhile the scan returns the old or the
 // new version.
-import type { BucketClient } from '#client/bucket-client.ts';
-import type { ScanOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
-import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { BatchReply } from '#wire/document-batch.ts';
 import { Entry } from '#wire/document-batch.ts';
 import { type BatchedDocuments, EntryReader } from './batched-documents.ts';
-import { CollectionScan, filledVbuckets } from './collection-scan.ts';
+import { CollectionScan, filledVbuckets, type ScanSource } from './collection-scan.ts';
+import { retryTemporary } from './temporary-failures.ts';
 import { readWhole } from './whole-documents.ts';
 
 /** Vbuckets of one request. */
@@ -24,28 +23,25 @@ interface BatchInFlight {
 
 export class BatchedScan {
   private readonly source: BatchedDocuments;
-  private readonly client: BucketClient;
-  private readonly keyspace: Keyspace;
-  private readonly options: ScanOptions;
+  private readonly scanned: ScanSource;
   private readonly requested: BatchInFlight[] = [];
   private vbuckets: number[] = [];
   /** Vbuckets that the batches leave out. */
   private readonly leftOut: number[] = [];
   private portScan: CollectionScan | null = null;
 
-  constructor(source: BatchedDocuments, client: BucketClient, keyspace: Keyspace, options: ScanOptions) {
-    this.source = source;
-    this.client = client;
-    this.keyspace = keyspace;
-    this.options = options;
+  constructor(batches: BatchedDocuments, scanned: ScanSource) {
+    this.source = batches;
+    this.scanned = scanned;
   }
 
   async *batches(): AsyncIterable<readonly StoredDocument[]> {
-    this.vbuckets = (await filledVbuckets(this.client, this.keyspace)).reverse();
+    const { client, keyspace, options, retry } = this.scanned;
+    this.vbuckets = (await filledVbuckets(client, keyspace, retry)).reverse();
     for (let next = this.next(); next !== undefined; next = this.next()) {
       const { vbuckets, reply } = next;
       const { entries, vbuckets: count } = await reply;
-      this.options.signal.throwIfAborted();
+      options.signal.throwIfAborted();
       if (entries === null) this.leftOut.push(...vbuckets);
       else {
         this.vbuckets.push(...vbuckets.slice(count));
@@ -53,7 +49,7 @@ export class BatchedScan {
       }
     }
     if (this.leftOut.length === 0) return;
-    this.portScan = new CollectionScan(this.client, this.keyspace, this.options);
+    this.portScan = new CollectionScan(this.scanned);
     yield* this.portScan.batches(this.leftOut);
   }
 
@@ -66,10 +62,11 @@ export class BatchedScan {
   }
 
   private next(): BatchInFlight | undefined {
-    const { source, keyspace, requested, vbuckets } = this;
+    const { source, requested, vbuckets } = this;
+    const { keyspace, options } = this.scanned;
     while (requested.length < requestsMax && vbuckets.length > 0) {
       const requestedVbuckets = vbuckets.splice(-requestVbuckets).reverse();
-      const { keysOnly = false } = this.options;
+      const { keysOnly = false } = options;
       const { name, collectionId: collection } = keyspace;
       const reply = source.readVbuckets({
         bucket: name.bucket,
@@ -91,9 +88,10 @@ export class BatchedScan {
       else singles.push(reader.key);
     }
     if (documents.length > 0) yield documents;
-    const { client, keyspace, options } = this;
+    const { client, keyspace, options, retry } = this.scanned;
     for (let at = 0; at < singles.length; at += singlesMax) {
-      const found = await readWhole(client, keyspace, singles.slice(at, at + singlesMax), options);
+      const some = singles.slice(at, at + singlesMax);
+      const found = await retryTemporary(retry, () => readWhole(client, keyspace, some, options));
       const existing = found.filter((document) => document !== undefined);
       if (existing.length > 0) yield existing;
     }

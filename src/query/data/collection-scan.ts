@@ -1,34 +1,48 @@
 // Reads a whole collection, a few vbuckets at a time; skips vbuckets that never had a document of it. Of a document that is written
 // meanwhile the scan returns the old or the new version.
 import type { BucketClient } from '#client/bucket-client.ts';
-import { StatusError } from '#client/data-port-error.ts';
+import { DataPortError, StatusError } from '#client/data-port-error.ts';
 import { RangeScanner, type ScannedDocument } from '#client/range-scan.ts';
 import type { ScanOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { RangeScanContinue } from '#wire/commands/bucket.ts';
 import { Status } from '#wire/status.ts';
 import { XattrWalk } from '#wire/xattr-section.ts';
+import { dataFailure } from './data-failure.ts';
+import { type RetryOptions, retryAfter, retryTemporary } from './temporary-failures.ts';
 
 /** Vbuckets that are read concurrently. */
 const scannersMax = 8;
 /** The largest batch of documents. */
 const batchDocuments = 256;
 
+/** What a scan reads, and how. */
+export interface ScanSource {
+  readonly client: BucketClient;
+  readonly keyspace: Keyspace;
+  readonly options: ScanOptions;
+  readonly retry: RetryOptions;
+}
+
 export class CollectionScan {
   private readonly client: BucketClient;
   private readonly keyspace: Keyspace;
   private readonly options: ScanOptions;
+  private readonly retry: RetryOptions;
   private readonly running = new Map<RangeScanner, Promise<Page>>();
   private vbuckets: number[] = [];
 
-  constructor(client: BucketClient, keyspace: Keyspace, options: ScanOptions) {
+  constructor({ client, keyspace, options, retry }: ScanSource) {
     this.client = client;
     this.keyspace = keyspace;
     this.options = options;
+    this.retry = retry;
   }
 
   /** The documents of these vbuckets, or of all. */
   async *batches(some?: readonly number[]): AsyncIterable<readonly StoredDocument[]> {
-    this.vbuckets = [...(some ?? (await filledVbuckets(this.client, this.keyspace)))].reverse();
+    const { client, keyspace, retry } = this;
+    this.vbuckets = [...(some ?? (await filledVbuckets(client, keyspace, retry)))].reverse();
     let batch: StoredDocument[] = [];
     this.fill();
     while (this.running.size > 0) {
@@ -76,8 +90,23 @@ export class CollectionScan {
       // In a cluster of one node, a vbucket that the node no longer serves has no documents anywhere.
       const isGone =
         !this.client.isSpread && error instanceof StatusError && error.status === Status.notMyVbucket;
-      if (!isGone) throw error;
-      return { scanner, documents: null };
+      if (isGone) return { scanner, documents: null };
+      return {
+        scanner,
+        documents: await retryAfter(scanFailure(error), this.retry, () => this.again(scanner)),
+      };
+    }
+  }
+
+  /** The next page of a scan that failed. */
+  private async again(scanner: RangeScanner): Promise<ScannedDocument[] | null> {
+    // No later request of this client is answered.
+    if (this.client.isClosed) throw dataFailure(closed, this.keyspace);
+    scanner.resume();
+    try {
+      return await scanner.next();
+    } catch (error) {
+      throw scanFailure(error);
     }
   }
 
@@ -89,9 +118,24 @@ export class CollectionScan {
   }
 }
 
+const closed = new DataPortError('the connection to the data port ended during a scan');
+
+/** A node that got the vbucket meanwhile, or has started again, does not know the scan: it is no missing keyspace, and a new scan succeeds. */
+function scanFailure(error: unknown): unknown {
+  const isUnknownScan =
+    error instanceof StatusError && error.opcode === RangeScanContinue.opcode && endedScans.has(error.status);
+  return isUnknownScan ? new DataPortError(`the data service ended a scan: ${error.message}`) : error;
+}
+
+const endedScans: ReadonlySet<number> = new Set([Status.keyNotFound, Status.rangeScanCancelled]);
+
 /** Vbuckets that have or had documents of the collection. */
-export async function filledVbuckets(client: BucketClient, { collectionId }: Keyspace): Promise<number[]> {
-  const seqnos = await client.highSeqnos(collectionId);
+export async function filledVbuckets(
+  client: BucketClient,
+  { collectionId }: Keyspace,
+  retry: RetryOptions,
+): Promise<number[]> {
+  const seqnos = await retryTemporary(retry, () => client.highSeqnos(collectionId));
   return [...seqnos.keys()].filter((vb) => seqnos[vb] !== 0);
 }
 

@@ -4,6 +4,7 @@ import { isAttributeName, type PathRead } from '#client/subdoc.ts';
 import type { ReadOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import { SubdocMultiLookup } from '#wire/commands/subdocument.ts';
 import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { undefinedIfMissing } from './whole-documents.ts';
@@ -39,7 +40,7 @@ export async function readParts(
       if (parts === null) return true;
       found[at] =
         typeof parts === 'number'
-          ? undefinedIfMissing(parts, keyspace)
+          ? undefinedIfMissing(SubdocMultiLookup.opcode, parts)
           : assembled(ids[at] as string, parts, requests.flat(), names);
       return false;
     });

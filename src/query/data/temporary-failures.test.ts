@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
-import { DataPortError } from '#client/data-port-error.ts';
+import { DataPortError, StatusError } from '#client/data-port-error.ts';
 import { Status } from '#wire/status.ts';
 import { advanceUntilDone } from '../../../test/support/advance-clock.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { BucketRefusals } from './bucket-refusals.ts';
-import { retryWrites } from './temporary-failures.ts';
+import { retryTemporary, retryWrites, type StatementPlace } from './temporary-failures.ts';
 
 const { signal } = new AbortController();
 const reply = (status: number): StoreReply => ({ status, cas: 1n, token: null, failedPart: 0 });
@@ -174,4 +174,67 @@ test('the replies to other writes are known after the connection was lost while 
     replies.map((known) => known?.status),
     [Status.success, Status.success, Status.keyExists, undefined, undefined],
   );
+});
+
+/** Reads that fail with these errors, the last one for ever; undefined: the read succeeds. */
+function failing(...failures: readonly (Error | undefined)[]) {
+  let reads = 0;
+  return {
+    get reads() {
+      return reads;
+    },
+    async read() {
+      const failure = failures[Math.min(reads++, failures.length - 1)];
+      if (failure !== undefined) throw failure;
+      return 'found';
+    },
+  };
+}
+const lost = new DataPortError('lost');
+
+test('reads are retried after lost connections and temporary statuses, not after other failures', async () => {
+  const moving = new StatusError(0, Status.temporaryFailure);
+  const missing = new StatusError(0, Status.unknownCollection);
+  const clock = new ManualClock();
+  const source = failing(lost, moving, undefined);
+  assert.equal(await advanceUntilDone(clock, retryTemporary({ clock, signal }, source.read)), 'found');
+  assert.equal(source.reads, 3);
+  const refused = failing(lost, missing, undefined);
+  await advanceUntilDone(clock, assert.rejects(retryTemporary({ clock, signal }, refused.read), missing));
+  assert.equal(refused.reads, 2);
+});
+
+test('a read that fails for ten seconds ends with its last failure, and at once with its statement', async () => {
+  const clock = new ManualClock();
+  const startedMs = clock.monotonicMs();
+  await advanceUntilDone(clock, assert.rejects(retryTemporary({ clock, signal }, failing(lost).read), lost));
+  const tookMs = clock.monotonicMs() - startedMs;
+  assert.ok(tookMs > 9_000 && tookMs <= 10_100, `${tookMs} ms`);
+  const aborting = new AbortController();
+  const reading = retryTemporary({ clock, signal: aborting.signal }, failing(lost).read);
+  setImmediate(() => aborting.abort(new Error('ended')));
+  await assert.rejects(reading, /ended/);
+});
+
+test('the statement gives up its place for a long wait only, and fails at once where too many wait', async () => {
+  const clock = new ManualClock();
+  const startedMs = clock.monotonicMs();
+  let leftMs = 0;
+  const place = (mayLeave: boolean): StatementPlace => ({
+    mayLeave,
+    async without(waiting) {
+      leftMs = clock.monotonicMs() - startedMs;
+      await waiting();
+    },
+  });
+  const options = { clock, signal, place: place(true) };
+  await advanceUntilDone(clock, retryTemporary(options, failing(lost, lost, undefined).read));
+  assert.equal(leftMs, 0);
+  const retried = retryTemporary(options, failing(...new Array(9).fill(lost), undefined).read);
+  assert.equal(await advanceUntilDone(clock, retried), 'found');
+  assert.ok(leftMs >= 150, `${leftMs} ms`);
+  const refused = retryTemporary({ ...options, place: place(false) }, failing(lost).read);
+  const refusedMs = clock.monotonicMs();
+  await advanceUntilDone(clock, assert.rejects(refused, lost));
+  assert.ok(clock.monotonicMs() - refusedMs < 1_000);
 });

@@ -6,26 +6,88 @@ import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketRefusals } from './bucket-refusals.ts';
 
+/** The place of a statement among those that run at a time. */
+export interface StatementPlace {
+  /** Whether one more statement may wait without a place. */
+  readonly mayLeave: boolean;
+  /** Others may have the place until `waiting` has resolved. @throws SqlError when too many statements wait for places then */
+  without(waiting: () => Promise<void>): Promise<void>;
+}
+
 export interface RetryOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Undefined: the caller is no statement, or its statement keeps its place. */
+  readonly place?: StatementPlace | undefined;
 }
 
 /** Behind a durable write the pause stays short, since many transactions may wait for the same record. */
 const pauseMs = { first: 10, most: 500, mostBehindWrite: 100 } as const;
 /** How long to retry before the failure is returned. */
 const totalMs = 10_000;
+/** After this time others have the place. What ends before, such as the move of a vbucket, is not worth a second turn in the queue. */
+const placeMs = 200;
 
 /** Retries `read`. Rejects with the last failure, or with the signal's reason. */
-export async function retryTemporary<T>({ clock, signal }: RetryOptions, read: () => Promise<T>): Promise<T> {
-  const endMs = clock.monotonicMs() + totalMs;
-  for (let delayMs: number = pauseMs.first; ; delayMs = Math.min(2 * delayMs, pauseMs.most)) {
-    try {
-      return await read();
-    } catch (error) {
-      if (!isTemporary(error) || clock.monotonicMs() + delayMs > endMs) throw error;
+export async function retryTemporary<T>(options: RetryOptions, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    return await retryAfter(error, options, read);
+  }
+}
+
+/** Retries a read that failed with `failure`. */
+export async function retryAfter<T>(
+  failure: unknown,
+  options: RetryOptions,
+  read: () => Promise<T>,
+): Promise<T> {
+  const { place } = options;
+  const retries = new ReadRetries(failure, options, read);
+  await retries.within(placeMs);
+  if (place === undefined) await retries.within(totalMs);
+  else if (retries.mayContinue && place.mayLeave) await place.without(() => retries.within(totalMs));
+  return retries.result();
+}
+
+class ReadRetries<T> {
+  private readonly options: RetryOptions;
+  private readonly read: () => Promise<T>;
+  private readonly startedMs: number;
+  private delayMs: number = pauseMs.first;
+  private failure: unknown;
+  private found: { readonly value: T } | null = null;
+
+  constructor(failure: unknown, options: RetryOptions, read: () => Promise<T>) {
+    this.failure = failure;
+    this.options = options;
+    this.read = read;
+    this.startedMs = options.clock.monotonicMs();
+  }
+
+  get mayContinue(): boolean {
+    return this.found === null && isTemporary(this.failure);
+  }
+
+  /** Retries until this time after the first failure. Rejects with the signal's reason only. */
+  async within(limitMs: number): Promise<void> {
+    const { clock, signal } = this.options;
+    while (this.mayContinue && clock.monotonicMs() - this.startedMs + this.delayMs <= limitMs) {
+      await clock.sleep(this.delayMs, signal);
+      this.delayMs = Math.min(2 * this.delayMs, pauseMs.most);
+      try {
+        this.found = { value: await this.read() };
+      } catch (error) {
+        this.failure = error;
+      }
     }
-    await clock.sleep(delayMs, signal);
+  }
+
+  /** Throws the last failure if no read succeeded. */
+  result(): T {
+    if (this.found === null) throw this.failure;
+    return this.found.value;
   }
 }
 

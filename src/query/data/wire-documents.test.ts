@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreReply } from '#client/bucket-client.ts';
 import { DataPortError } from '#client/data-port-error.ts';
+import { vbucketOf } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
 import type { DocumentWrite, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
+import { RangeScanContinue } from '#wire/commands/bucket.ts';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { addressOf, adminAccount } from '../../../test/support/wire-clients.ts';
@@ -60,7 +62,7 @@ test('documents are written, read and scanned', () =>
     const seen: StoredDocument[] = [];
     for await (const batch of documents.scan(orders, never)) seen.push(...batch);
     assert.deepEqual(seen.map(({ id }) => id).sort(), [...ids].sort());
-    assert.equal(await documents.count(orders), 1_000);
+    assert.equal(await documents.count(orders, signal), 1_000);
   }));
 
 test('each write has its own outcome', () =>
@@ -189,13 +191,66 @@ test('a read returns any number of attributes, all of the same version', () =>
     await assert.rejects(read(), (error) => error instanceof SqlError && error.code === 12008);
   }));
 
+test('reads are sent again while a vbucket moves, or after the connection was lost', () =>
+  withDocuments(async (documents, clients) => {
+    await documents.write(orders, [write('upsert', 'a', '{"n":1}')], withoutDurability);
+    const client = await clients.clientOf('b');
+    const { getMany, lookupMany, itemCount } = client;
+    let failures = 0;
+    const failsTwice = async <T>(refused: T, answer: () => Promise<T>): Promise<T> => {
+      if (++failures === 1) throw new DataPortError('lost');
+      return failures === 2 ? refused : await answer();
+    };
+    client.getMany = (...request) =>
+      failsTwice([Status.temporaryFailure], () => getMany.apply(client, request));
+    client.lookupMany = (...request) =>
+      failsTwice([Status.temporaryFailure], () => lookupMany.apply(client, request));
+    client.itemCount = (id) => failsTwice(0, () => itemCount.call(client, id));
+    for (const options of [never, { ...never, expiration: true }]) {
+      failures = 0;
+      const [found] = await documents.read(orders, ['a'], options);
+      assert.equal(String(Buffer.from(found?.bytes ?? [])), '{"n":1}');
+      assert.equal(failures, 3);
+    }
+    failures = 2;
+    assert.equal(await documents.count(orders, signal), 1);
+  }));
+
+test('a scan continues after the last page where the data service has ended it', () =>
+  withDocuments(async (documents, clients) => {
+    const padding = 'x'.repeat(400_000);
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => idIn(vbucketOf('a'), id));
+    for (const id of ids)
+      await documents.write(orders, [write('upsert', id, JSON.stringify(padding))], withoutDurability);
+    const { connection } = await clients.forScans('b');
+    const { send } = connection;
+    let pages = 0;
+    connection.send = (request, take) => {
+      const isContinue = request.opcode === RangeScanContinue.opcode;
+      // The data service answers these as those of a scan that it does not know, or does not answer.
+      const isForeign = isContinue && ++pages % 3 === 0;
+      const isLost = isContinue && pages % 3 === 1;
+      if (isLost) take(null);
+      else send.call(connection, isForeign ? { ...request, extras: Buffer.alloc(28) } : request, take);
+    };
+    const seen: string[] = [];
+    for await (const batch of documents.scan(orders, never)) seen.push(...batch.map(({ id }) => id));
+    assert.deepEqual(seen, [...ids].sort());
+    assert.ok(pages >= 6, `${pages} pages`);
+  }));
+
+/** An id in the vbucket that begins with a text. */
+function idIn(vb: number, text: string): string {
+  for (let n = 0; ; n++) if (vbucketOf(`${text}${n}`) === vb) return `${text}${n}`;
+}
+
 test('a dropped collection is an error that names it', () =>
   withDocuments(async (documents) => {
     const missingKeyspace = { ...orders, collectionId: 77 };
     const isMissing = (error: unknown) => error instanceof SqlError && error.code === 12003;
     await assert.rejects(async () => await documents.read(missingKeyspace, ['a'], never), isMissing);
     const bucket = { ...orders, name: { ...orders.name, bucket: 'nowhere' } };
-    await assert.rejects(documents.count(bucket), isMissing);
+    await assert.rejects(documents.count(bucket, signal), isMissing);
   }));
 
 test('ending a scan early cancels it in the data service', () =>

@@ -22,7 +22,7 @@ import { CollectionScan } from './collection-scan.ts';
 import { dataFailure } from './data-failure.ts';
 import { readParts } from './document-parts.ts';
 import { isDocumentId } from './encoded-keys.ts';
-import { retryWrites } from './temporary-failures.ts';
+import { type RetryOptions, retryTemporary, retryWrites, type StatementPlace } from './temporary-failures.ts';
 import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
@@ -34,9 +34,11 @@ const batchKeys = 256;
 
 export class WireDocuments implements Documents {
   private readonly clients: BucketClients;
+  private readonly place: StatementPlace | undefined;
 
-  constructor(clients: BucketClients) {
+  constructor(clients: BucketClients, place?: StatementPlace) {
     this.clients = clients;
+    this.place = place;
   }
 
   takeNow(
@@ -78,7 +80,7 @@ export class WireDocuments implements Documents {
     const isPlain = !needsParts(options);
     const entries = isPlain && ids.length < batchedFrom ? this.quickEntries(keyspace, ids) : null;
     if (entries !== null) return this.withSingles(entries, keyspace, ids, options);
-    return this.withClient(keyspace, (client) => {
+    return this.reading(keyspace, options.signal, (client) => {
       if (!isPlain) return readParts(client, keyspace, ids, options);
       const { batches } = this.clients;
       if (batches === null || ids.length < batchedFrom) return readWhole(client, keyspace, ids, options);
@@ -105,7 +107,7 @@ export class WireDocuments implements Documents {
     const found: FoundDocuments = [];
     const singles = takeEntries(entries, ids, found);
     if (singles.length === 0) return found;
-    return this.withClient(keyspace, async (client) => {
+    return this.reading(keyspace, options.signal, async (client) => {
       await readSingles(client, keyspace, ids, options, { found, singles });
       return found;
     });
@@ -132,14 +134,17 @@ export class WireDocuments implements Documents {
   }
 
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
-    const client = await this.clients.forScans(keyspace.name.bucket).catch((error: unknown) => {
+    const retry = this.retryOptions(options.signal);
+    const opening = retryTemporary(retry, () => this.clients.forScans(keyspace.name.bucket));
+    const client = await opening.catch((error: unknown) => {
       throw dataFailure(error, keyspace);
     });
     const { batches } = this.clients;
+    const source = { client, keyspace, options, retry };
     const scan =
       batches !== null && !needsParts(options)
-        ? new BatchedScan(batches, client, keyspace, options)
-        : new CollectionScan(client, keyspace, options);
+        ? new BatchedScan(batches, source)
+        : new CollectionScan(source);
     try {
       for await (const batch of scan.batches())
         yield options.withTransactionRecords ? batch : withoutTransactionRecords(batch);
@@ -150,8 +155,8 @@ export class WireDocuments implements Documents {
     }
   }
 
-  count(keyspace: Keyspace): Promise<number> {
-    return this.withClient(keyspace, (client) => client.itemCount(keyspace.collectionId));
+  count(keyspace: Keyspace, signal: AbortSignal): Promise<number> {
+    return this.reading(keyspace, signal, (client) => client.itemCount(keyspace.collectionId));
   }
 
   write(
@@ -197,11 +202,32 @@ export class WireDocuments implements Documents {
 
   private async withClient<T>(keyspace: Keyspace, use: (client: BucketClient) => Promise<T>): Promise<T> {
     try {
-      const { bucket } = keyspace.name;
-      return await use(this.clients.openClient(bucket) ?? (await this.clients.clientOf(bucket)));
+      return await this.use(keyspace, use);
     } catch (error) {
       throw dataFailure(error, keyspace);
     }
+  }
+
+  /** Retries what fails for the moment: a read has no effect. */
+  private async reading<T>(
+    keyspace: Keyspace,
+    signal: AbortSignal,
+    read: (client: BucketClient) => Promise<T>,
+  ): Promise<T> {
+    const attempt = (): Promise<T> => this.use(keyspace, read);
+    try {
+      return await retryTemporary(this.retryOptions(signal), attempt);
+    } catch (error) {
+      throw dataFailure(error, keyspace);
+    }
+  }
+
+  private async use<T>({ name }: Keyspace, use: (client: BucketClient) => Promise<T>): Promise<T> {
+    return await use(this.clients.openClient(name.bucket) ?? (await this.clients.clientOf(name.bucket)));
+  }
+
+  private retryOptions(signal: AbortSignal): RetryOptions {
+    return { clock: this.clients.clock, signal, place: this.place };
   }
 }
 

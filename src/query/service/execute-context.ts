@@ -3,6 +3,7 @@ import type { ExecuteContext } from '#sqlpp/run/engine.ts';
 import { checkPrivileges } from '../access/privileges.ts';
 import type { Session } from '../access/session.ts';
 import { RequestConsistency } from '../data/consistency.ts';
+import type { StatementPlace } from '../data/temporary-failures.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
@@ -21,6 +22,7 @@ export interface ContextParts {
   readonly datastore: ExecuteContext['datastore'];
   readonly transaction: RequestTransaction;
   readonly slices: RequestSlices | null;
+  readonly place: StatementPlace | undefined;
   readonly signal: AbortSignal;
   readonly startedMs: number;
   readonly isProfiled: boolean;
@@ -33,9 +35,10 @@ const spillBytes = 32 << 20;
 const mib = 1 << 20;
 
 export function executeContext(parts: ContextParts): ExecuteContext {
-  const { service, request, session, choice, transaction, slices, signal, prepared } = parts;
+  const { service, request, session, choice, transaction, slices, place, signal, prepared } = parts;
   const { clock, random, settings, scratch, collectGarbage, functions, clients, node } = service.deps;
-  const consistency = new RequestConsistency(consistencyIn(transaction, request), clients, { clock, signal });
+  const retry = { clock, signal, place };
+  const consistency = new RequestConsistency(consistencyIn(transaction, request), clients, retry);
   const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
   const sandboxSession = service.deps.javaScript.newSession();
   const context: ExecuteContext = {

@@ -25,6 +25,7 @@ import { enterLimits } from './limited-users.ts';
 import { LongPlanning, plansLong } from './long-planning.ts';
 import { parametersOf } from './parameter-values.ts';
 import { RequestAnswer } from './request-answer.ts';
+import { RequestPlace } from './request-place.ts';
 import { RequestTransaction } from './request-transaction.ts';
 import { type Chosen, LongPlanNeededError, StatementChoice } from './statement-choice.ts';
 
@@ -46,6 +47,7 @@ export class RequestRun {
   private readonly answer: RequestAnswer;
   private timer: Timer | null = null;
   private slices: RequestSlices | null = null;
+  private place: RequestPlace | undefined;
   private readonly longPlanning: LongPlanning;
   private rows: AbortableRows | null = null;
   private prepared: PreparedEntry | null = null;
@@ -117,11 +119,10 @@ export class RequestRun {
     const { service } = this;
     const [user = ''] = session.users;
     const isLong = plansLong(service, request);
-    let hasEntered = false;
     try {
       if (isLong) await this.longPlanning.enterWithPlace(user);
       else if (!service.admission.enterNow(user)) await this.longPlanning.waitForPlace(user);
-      hasEntered = true;
+      this.place = new RequestPlace(service.admission, user, this.cancellation.signal);
       this.slices = service.slices.begin();
       this.cancellation.signal.throwIfAborted();
       this.active.servedMs = service.deps.clock.monotonicMs();
@@ -131,7 +132,7 @@ export class RequestRun {
       await this.serve(namedTransaction, engine, request, session);
     } finally {
       this.slices?.end();
-      if (hasEntered) service.admission.leave(user);
+      this.place?.end();
       namedTransaction.leave();
     }
   }
@@ -181,7 +182,7 @@ export class RequestRun {
   ): Promise<void> {
     const { service, answer } = this;
     answer.transaction = transaction;
-    const datastore = transaction.datastore(requestDatastore(service, session));
+    const datastore = transaction.datastore(requestDatastore(service, session, this.place));
     const choice = new StatementChoice(service, engine, datastore, request);
     const run = (chosen: Chosen): Promise<void> =>
       this.runWithin({ transaction, choice, datastore, session, request }, engine, chosen);
@@ -206,6 +207,7 @@ export class RequestRun {
       ...parts,
       service,
       slices: this.slices,
+      place: this.place,
       signal: this.cancellation.signal,
       startedMs: this.active.startedMs,
       isProfiled: answer.profileLevel !== 'off',
@@ -378,11 +380,11 @@ const closedByClient: SqlError = sqlError(5011, 'the client closed the connectio
 const readonlyText = 'The server or request is read-only and cannot accept this write statement.';
 
 /** Keyspaces of the cluster, documents of the data service, and the catalog as the callers of the request may see it. */
-function requestDatastore(service: QueryParts, session: Session): Datastore {
+function requestDatastore(service: QueryParts, session: Session, place?: RequestPlace): Datastore {
   const { clients, keyspaces, indexes, indexAdmin } = service.deps;
   return {
     find: (name) => keyspaces.find(name),
-    documents: new WireDocuments(clients),
+    documents: new WireDocuments(clients, place),
     indexes,
     indexAdmin,
     catalog: new RequestCatalog(service, session),

@@ -16,8 +16,12 @@ export const spareWaiting = 64;
 export class Admission {
   private readonly running: UserPlaces;
   private readonly queue: UserQueue<Waiting>;
+  private readonly limits: () => { running: number; waiting: number };
+  /** Requests that have given up their place for now. */
+  private absent = 0;
 
   constructor(limits: () => { running: number; waiting: number }) {
+    this.limits = limits;
     this.running = new UserPlaces(() => ({ places: limits().running, spare: spareRunning }));
     this.queue = new UserQueue(() => ({ places: limits().waiting, spare: spareWaiting }));
   }
@@ -42,6 +46,21 @@ export class Admission {
     this.queue.add(waiting);
     await turnOf(waiting.slot, signal, () => this.queue.remove(waiting));
     return true;
+  }
+
+  /** Whether a running request may give up its place for now. Their number is limited like that of the requests in the queue. */
+  get mayLeave(): boolean {
+    return this.absent < this.limits().waiting;
+  }
+
+  /** `leave` of a request that comes back with `enter`. The caller must call `endAbsence` when it has, or has ended. */
+  leaveForNow(user: string): void {
+    this.absent++;
+    this.leave(user);
+  }
+
+  endAbsence(): void {
+    this.absent--;
   }
 
   leave(user: string): void {
