@@ -62,7 +62,7 @@ export function createFeatures(options: ClusterManagerOptions) {
   const certificates = createCertificates({
     ...options,
     view,
-    needsRsa: () => security.service.needsRsa,
+    suites: () => security.service,
     suitesProblem: (keyKind) => security.service.problemWith(keyKind),
     expiring: (text) => events.log.record('certificate_expiring', { text }),
   });

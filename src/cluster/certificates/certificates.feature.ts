@@ -7,7 +7,7 @@ import type { ConfigStore } from '#replog/config-store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { SettingsStore } from '../config/settings.store.ts';
 import { CertificateReport } from './certificate-report.ts';
-import { type CertificateFiles, CertificatesService } from './certificates.service.ts';
+import { type CertificateFiles, CertificatesService, type ChosenSuites } from './certificates.service.ts';
 import { CertificatesStore } from './certificates.store.ts';
 import { clientAuthSetting } from './client-auth.ts';
 import { ExpiryWatch } from './expiry-watch.ts';
@@ -27,8 +27,7 @@ export interface CertificatesOptions {
   passphrases: PassphraseSources;
   issue: Issue;
   ownNames: readonly string[];
-  /** Whether chosen cipher suites need an RSA key. */
-  needsRsa: () => boolean;
+  suites: () => ChosenSuites;
   /** The reason why no chosen cipher suite works with a key of this kind; null if one does. */
   suitesProblem: (keyKind: string) => string | null;
   /** Called daily with each certificate that expires soon. */

@@ -11,6 +11,7 @@ import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
 import { issuedCertificates } from '../../../test/support/manager.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
 import { FolderCertificates } from './certificate-files.adapter.ts';
 import { CertificatesService } from './certificates.service.ts';
@@ -20,7 +21,23 @@ import { issue } from './issue.ts';
 
 const secrets = new SecretBox(Buffer.alloc(secretKeyBytes, 1), realRandom);
 
-async function aService(folder: string, existing?: ConfigStore) {
+/** The cipher suites of the cluster, which a test changes. */
+class Suites {
+  needsRsa = false;
+  private listener = (): void => {};
+
+  onChange(listener: () => void) {
+    this.listener = listener;
+    return { stop: () => {} };
+  }
+
+  choose({ needsRsa }: { needsRsa: boolean }): void {
+    this.needsRsa = needsRsa;
+    this.listener();
+  }
+}
+
+async function aService(folder: string, existing?: ConfigStore, suites = new Suites()) {
   const cluster = await memoryCluster();
   const files = new FolderCertificates(join(folder, 'certificates'));
   const certificates = new CertificatesStore(existing ?? cluster.store, secrets);
@@ -34,10 +51,10 @@ async function aService(folder: string, existing?: ConfigStore) {
     issue,
     log: silentLog,
     ownNames: ['10.1.2.3'],
-    needsRsa: () => false,
+    suites: () => suites,
   });
   const root = () => certificates.state.authorities.at(-1)?.pem ?? '';
-  return { ...cluster, certificates, service, root };
+  return { ...cluster, certificates, service, root, suites };
 }
 
 async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
@@ -139,5 +156,35 @@ describe('certificates', () => {
       await handshake(running, 'one.local');
       await handshake(running, 'db.example.com');
       await service.stop();
+    }));
+
+  it('adds a certificate with an RSA key once another node has chosen suites that need one, and keeps it', () =>
+    withFolder(async (folder) => {
+      const running = await aService(folder);
+      await running.service.start();
+      assert.deepEqual(running.service.keyKinds(), ['ec']);
+      const later = new Suites();
+      later.choose({ needsRsa: true });
+      running.suites.choose({ needsRsa: true });
+      await eventually(() => assert.deepEqual(running.service.keyKinds(), ['ec', 'rsa']));
+      await running.service.stop();
+      const offered = running.service.current();
+      const again = await aService(folder, running.store, later);
+      await again.service.start();
+      assert.deepEqual(again.service.current(), offered);
+      await again.service.stop();
+    }));
+
+  it('adds it at a start if the suites were chosen while the node was down', () =>
+    withFolder(async (folder) => {
+      const first = await aService(folder);
+      await first.service.start();
+      await first.service.stop();
+      const suites = new Suites();
+      suites.choose({ needsRsa: true });
+      const second = await aService(folder, first.store, suites);
+      await second.service.start();
+      assert.deepEqual(second.service.keyKinds(), ['ec', 'rsa']);
+      await second.service.stop();
     }));
 });

@@ -42,6 +42,11 @@ export interface NodeTls {
   clients?: ClientCertificates;
 }
 
+export interface ChosenSuites extends ChangeNotifier {
+  /** Whether one of them needs an RSA key. */
+  readonly needsRsa: boolean;
+}
+
 export interface CertificatesDeps {
   view: ClusterView;
   store: CertificatesStore;
@@ -52,8 +57,8 @@ export interface CertificatesDeps {
   log: Log;
   /** Whether listeners request client certificates. */
   clientAuth: WatchedSetting<ClientAuth>;
-  /** Whether chosen cipher suites need an RSA key. */
-  needsRsa: () => boolean;
+  /** The cipher suites that the cluster has chosen. */
+  suites: () => ChosenSuites;
   /** Names and addresses of the node besides its configured name: those it listens on, and this machine's name. */
   ownNames: readonly string[];
 }
@@ -70,8 +75,7 @@ const alwaysNamed = ['localhost', '127.0.0.1', '::1'];
 export class CertificatesService implements ChangeNotifier {
   readonly #deps: CertificatesDeps;
   readonly #listeners = new Set<() => void>();
-  #subscription: { stop(): void } | null = null;
-  #following: { stop(): void } | null = null;
+  #following: readonly { stop(): void }[] = [];
   #current: NodeTls | null = null;
   /** The state that `#current` was derived from. */
   #shownState = '';
@@ -91,17 +95,17 @@ export class CertificatesService implements ChangeNotifier {
   }
 
   async #start(): Promise<void> {
-    const { store, view, clientAuth } = this.#deps;
+    const { store, view, clientAuth, suites } = this.#deps;
     await store.start(() => this.#changed());
-    this.#following = clientAuth.onChange(() => this.#changed());
+    this.#following = [clientAuth.onChange(() => this.#changed())];
     if (store.state.authorities.length === 0) await this.#import();
     await this.#renew();
-    this.#subscription = view.onChange(() => this.#renewIfStale());
+    const renewing = [view, suites()].map((source) => source.onChange(() => this.#renewIfStale()));
+    this.#following = [...this.#following, ...renewing];
   }
 
   async stop(): Promise<void> {
-    this.#subscription?.stop();
-    this.#following?.stop();
+    for (const subscription of this.#following) subscription.stop();
     await this.#running;
     this.#deps.store.stop();
   }
@@ -201,7 +205,10 @@ export class CertificatesService implements ChangeNotifier {
   /** An operator's certificate stays, with any node name. */
   #isStale(): boolean {
     const node = this.#deps.store.state.nodes[this.#deps.view.self.uuid];
-    return !node || (node.origin === 'generated' && node.names !== this.#wantedNames());
+    if (node?.origin === 'inbox') return false;
+    // Another node may have chosen the suites: each has certificates of its own.
+    const lacksRsa = this.#deps.suites().needsRsa && !node?.rsa;
+    return lacksRsa || node?.names !== this.#wantedNames();
   }
 
   /** The names may change again while a certificate is generated. */
@@ -216,7 +223,7 @@ export class CertificatesService implements ChangeNotifier {
   async #issue(
     signer: KeyedCertificate | null,
     names: string,
-    withRsa = this.#deps.needsRsa(),
+    withRsa = this.#deps.suites().needsRsa,
   ): Promise<IssuedCertificates & { names: string }> {
     const issued = await this.#deps.issue({
       authority: signer,
