@@ -1,5 +1,5 @@
-// Who may call what: each sentence about roles that the specification has, and every route with every administrative role by
-// a table of permissions that is written here by hand.
+// Who may call what: the sentences about roles in the specification, and every route with every administrative role by a table of
+// permissions that is written here by hand.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteDefinition } from '#contract/route.ts';

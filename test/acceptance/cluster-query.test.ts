@@ -4,42 +4,20 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type Cluster, MutationState } from 'couchbase';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { type QueryAnswer, QueryClient } from '../support/query-client.ts';
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
 const startMs = 120_000;
 const count = 400;
 
-interface Answer {
-  status: string;
-  results: unknown[];
-  errors?: { code: number; msg: string; retry?: boolean }[];
-}
+type Parameters = Record<string, unknown>;
 
-async function query(
-  node: NodeProcess,
-  statement: string,
-  more: Record<string, string> = {},
-): Promise<Answer> {
-  const { username, password } = administrator;
-  const response = await fetch(`${node.ready.node.query}/query/service`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${username}:${password}`)}` },
-    body: new URLSearchParams({ statement, ...more }),
-  });
-  return (await response.json()) as Answer;
-}
+const query = (node: NodeProcess, statement: string, parameters?: Parameters): Promise<QueryAnswer> =>
+  new QueryClient(node.ready.node.query as string).ask(statement, parameters);
 
-/** The rows; fails with the errors of the statement. */
-async function rows(
-  node: NodeProcess,
-  statement: string,
-  more: Record<string, string> = {},
-): Promise<unknown[]> {
-  const answer = await query(node, statement, more);
-  assert.deepEqual([statement, answer.errors ?? []], [statement, []]);
-  return answer.results;
-}
+const rows = (node: NodeProcess, statement: string, parameters?: Parameters): Promise<unknown[]> =>
+  new QueryClient(node.ready.node.query as string).rows(statement, parameters);
 
 async function storeLibrary(node: NodeProcess, code: string): Promise<void> {
   const { username, password } = administrator;

@@ -1,27 +1,20 @@
 // Random documents and statements on a real node: statements over every kind of index return the same rows as without indexes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { administrator, NodeProcess } from '../support/node-process.ts';
+import { NodeProcess } from '../support/node-process.ts';
+import { QueryClient } from '../support/query-client.ts';
 import { aSeed } from '../support/random.ts';
 import { aDocument, indexes, scalar, sorted, statement } from '../support/random-statements.ts';
 
-const authorization = `Basic ${Buffer.from(`${administrator.username}:${administrator.password}`).toString('base64')}`;
 const statements = 80;
 
 test('statements have the same rows through indexes of every kind as without indexes', async (t) => {
   const below = aSeed(t);
   const random = (): number => below(1_000_000) / 1_000_000;
   await using node = await NodeProcess.start({ args: ['--services', 'kv,index,n1ql', '--bucket', 'b'] });
-  const run = async (text: string, parameters: object = {}): Promise<unknown[]> => {
-    const response = await fetch(`${node.ready.node.query}/query/service`, {
-      method: 'POST',
-      headers: { authorization, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ statement: text, query_context: 'default:b.s', ...parameters }),
-    });
-    const { results, errors } = (await response.json()) as { results: unknown[]; errors?: unknown };
-    assert.equal(errors, undefined, `${text}: ${JSON.stringify(errors)}`);
-    return results;
-  };
+  const client = new QueryClient(node.ready.node.query as string);
+  const run = (text: string, parameters: object = {}): Promise<unknown[]> =>
+    client.rows(text, { query_context: 'default:b.s', ...parameters });
   await run('CREATE SCOPE b.s');
   const documents = {
     t: Array.from({ length: 60 }, (_, at) => ({ k: `t${at}`, v: aDocument(random) })),

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { administrator, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
+import { QueryClient } from '../support/query-client.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'divan-statements-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -34,17 +35,8 @@ function start(name: string, statements: unknown, ...more: string[]) {
   return { folder, init, ...ended };
 }
 
-async function rowsOf(node: NodeProcess, statement: string): Promise<unknown[]> {
-  const { username, password } = administrator;
-  const answer = await fetch(`${node.ready.node.query}/query/service`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
-    body: new URLSearchParams({ statement }),
-  });
-  const { results, errors } = (await answer.json()) as { results: unknown[]; errors?: unknown };
-  assert.equal(errors, undefined);
-  return results;
-}
+const rowsOf = (node: NodeProcess, statement: string): Promise<unknown[]> =>
+  new QueryClient(node.ready.node.query as string).rows(statement);
 
 test('runs statements in order, after the documents, once, and before the node is ready', async () => {
   const dataDir = join(scratch, 'ordered');

@@ -23,6 +23,7 @@ import { realRandom } from '../../src/ports/random.ts';
 import { Output } from '../../src/wire/output.ts';
 import { aBucket, aUser } from './data-service.ts';
 
+/** Codes of HELLO. */
 const features = [0x04, 0x06, 0x07, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15];
 
 export interface BareConnection extends AsyncDisposable {

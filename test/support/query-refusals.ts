@@ -9,7 +9,7 @@ export interface Provoking {
   readonly asReader?: true;
 }
 
-/** A test that provokes the error by several requests, and compares its number. */
+/** A test that provokes the error by several requests, and compares its code. */
 export interface ProvokedByTest {
   readonly test: string;
 }

@@ -25,7 +25,7 @@ const wholeBucketNames = [
   'couch_views_fragmentation',
   'couch_spatial_disk_size',
 ];
-const otherZeroFigures = [
+const otherNames = [
   'ep_dcp_total_bytes',
   'ep_num_ops_del_ret_meta',
   'hibernated_requests',
@@ -36,7 +36,7 @@ const queueNames = ['queue_items', 'queue_size', 'queue_fill', 'queue_drain', 'r
 const streamNames = ['count', 'producer_count', 'items_remaining', 'items_sent', 'total_bytes', 'backoff'];
 const published = [
   ...wholeBucketNames,
-  ...otherZeroFigures,
+  ...otherNames,
   ...['active', 'replica', 'pending'].flatMap((state) =>
     [...vbucketNames, ...queueNames].map((name) => `vb_${state}_${name}`),
   ),

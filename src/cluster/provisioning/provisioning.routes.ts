@@ -45,7 +45,7 @@ function nodeRoutes({ nodeSetup, provisioning, network, view }: ProvisioningRout
   const setPaths = async (body: Form) => {
     return pathsReply(await nodeSetup.setPaths(body, settingsPaths));
   };
-  const networked =
+  const networkChange =
     (call: 'setUp' | 'enable' | 'disable' | 'disableUnused') =>
     async ({ body, justValidate }: { body: Form; justValidate: boolean }) => {
       await network[call](body, justValidate);
@@ -68,10 +68,10 @@ function nodeRoutes({ nodeSetup, provisioning, network, view }: ProvisioningRout
       await provisioning.initNode(body, justValidate);
       return reply.empty();
     }),
-    bind(contract.SetupNetwork, networked('setUp')),
-    bind(contract.EnableListener, networked('enable')),
-    bind(contract.DisableListener, networked('disable')),
-    bind(contract.DisableUnusedListeners, networked('disableUnused')),
+    bind(contract.SetupNetwork, networkChange('setUp')),
+    bind(contract.EnableListener, networkChange('enable')),
+    bind(contract.DisableListener, networkChange('disable')),
+    bind(contract.DisableUnusedListeners, networkChange('disableUnused')),
     bind(contract.SetAlternate, async ({ body }) => {
       await nodeSetup.setAlternate(body);
       return reply.empty();

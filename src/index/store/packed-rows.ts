@@ -2,11 +2,11 @@
 // buffers for each row cost three times as much.
 import type { StoredRow } from './index-store.ts';
 
-/** Lengths are decimal text, separated by commas. Both null: no rows. */
+/** `lengths` has for each row, as decimal text and separated by commas, key length * `idLengthLimit` + id length. Both null: no rows. */
 export type PackedIndexRows = readonly [bytes: Uint8Array | null, lengths: Uint8Array | null];
 
 /** Above the length of any document id. */
-const idBytesMax = 256;
+const idLengthLimit = 256;
 const comma = 0x2c;
 const zero = 0x30;
 
@@ -18,7 +18,7 @@ export const packedIdColumns = 'cast(group_concat(id) as blob), count(*)';
 
 /** The packed columns of a subquery with the columns k and id, in its order. */
 export const packedColumns = `cast(group_concat(k || id, '') as blob),
-  cast(group_concat(length(k) * ${idBytesMax} + length(id)) as blob)`;
+  cast(group_concat(length(k) * ${idLengthLimit} + length(id)) as blob)`;
 
 class PackedRow implements StoredRow {
   readonly id: string;
@@ -53,8 +53,8 @@ export function unpacked([bytes, lengths]: PackedIndexRows): StoredRow[] {
       length = length * 10 + digit - zero;
       continue;
     }
-    const idStart = at + Math.floor(length / idBytesMax);
-    const end = idStart + (length % idBytesMax);
+    const idStart = at + Math.floor(length / idLengthLimit);
+    const end = idStart + (length % idLengthLimit);
     const id = isAscii(all, idStart, end) ? text.slice(idStart, end) : all.toString('utf8', idStart, end);
     rows.push(new PackedRow(all, at, idStart, id));
     at = end;
@@ -63,7 +63,7 @@ export function unpacked([bytes, lengths]: PackedIndexRows): StoredRow[] {
   return rows;
 }
 
-/** null: an id has a comma. */
+/** Null: an id has a comma. */
 export function unpackedIds([bytes, rows]: PackedIds): string[] | null {
   if (bytes === null) return [];
   const ids = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString().split(',');

@@ -23,13 +23,13 @@ export const rulesOf = (spec: BucketSpec): BucketRules => ({
   compresses: spec.compressionMode === 'active',
 });
 
-interface Place {
+interface Storage {
   disk: DiskEngine;
   folder: string;
   lock?: OpenPlace | undefined;
 }
 
-export const storageOf = (spec: BucketSpec, { disk, folder, lock }: Place) => ({
+export const storageOf = (spec: BucketSpec, { disk, folder, lock }: Storage) => ({
   disk,
   files: {
     ...bucketFiles(folder, spec.uuid, spec.incarnation),

@@ -18,10 +18,10 @@ import { EarlierActives } from './earlier-actives.ts';
 import { EpochWrites } from './epoch-writes.ts';
 import type { BatchBody, CopyBatch, Open, OpenedMessage, PeerMessage } from './frames.ts';
 import { Handovers } from './handovers.ts';
-import { Histories } from './histories.ts';
 import { eachPosition } from './position-rows.ts';
 import { servedShardState } from './served-shard-state.ts';
 import { ShardDrops } from './shard-drops.ts';
+import { ShardPreparation } from './shard-preparation.ts';
 import { UnappliedBytes } from './unapplied-bytes.ts';
 
 /** The pause between requests for a change while the store cannot be reached. */
@@ -48,7 +48,7 @@ export class BucketReplication {
   private readonly delayed: DelayedWork;
   private readonly boots: ContinuedBoots;
   private readonly epochWrites: EpochWrites;
-  private readonly histories: Histories;
+  private readonly preparation: ShardPreparation;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
   private readonly handovers: Handovers;
@@ -72,7 +72,7 @@ export class BucketReplication {
     const { actives, drops, endIntake, epochOf, vbsOf } = this;
     this.rollbacks = new CopyRollbacks({ ...options, actives, drops, endIntake, epochOf, vbsOf });
     this.earlier = new EarlierActives(options.peers);
-    this.histories = new Histories({
+    this.preparation = new ShardPreparation({
       ...options,
       vbsOf: this.vbsOf,
       begin: ({ epoch, shard }) => this.raiseEpoch(shard, epoch, options.self.node),
@@ -94,7 +94,7 @@ export class BucketReplication {
     this.options.tick();
     this.specs = specs;
     for (const [shard, spec] of specs.entries()) this.refuseEarlier(shard, spec);
-    this.histories.follow(specs);
+    this.preparation.follow(specs);
     this.handovers.follow(specs);
     this.followStates();
   }
@@ -225,7 +225,7 @@ export class BucketReplication {
       if (!isUnconfirmed(spec, options.self.boot)) return [];
       return confirmation(spec, { ...options, boots, drops, earlier, shard, epoch: this.epochOf(shard) });
     });
-    return this.histories.prepared(due, this.specs);
+    return this.preparation.prepared(due, this.specs);
   }
 
   /** The changes of one write of the map: confirmations of this process, or else changes of in-sync sets and actives. */
@@ -241,7 +241,7 @@ export class BucketReplication {
       this.actives.get(shardChange.shard)?.changing(shardChange);
       this.handovers.noteTaken(shardChange, this.specs[shardChange.shard]);
     }
-    const changes = this.histories.areOnDisk(wanted)
+    const changes = this.preparation.areOnDisk(wanted)
       ? wanted
       : await this.epochWrites.write(wanted, this.specs);
     if (changes.length === 0 && wanted.length > 0) return this.endUnsent(wanted);

@@ -29,7 +29,7 @@ export class EpochWrites {
    */
   private readonly passed = new Set<number>();
   /** The changes that pass shards on, which the last `write` returned in place of confirmations. */
-  private offers: readonly ShardChange[] = [];
+  private passingChanges: readonly ShardChange[] = [];
   /** Since when the disk takes no epochs; null: it takes them. */
   private failingSinceMs: number | null = null;
 
@@ -49,12 +49,12 @@ export class EpochWrites {
     for (const shard of shards) if (!missing.includes(shard)) this.passed.delete(shard);
     this.failingSinceMs = missing.length === 0 ? null : (this.failingSinceMs ?? clock.monotonicMs());
     if (missing.length === 0) return changes;
-    this.offers = missing.flatMap((shard) => this.passedOn(shard, specs[shard]) ?? []);
+    this.passingChanges = missing.flatMap((shard) => this.passedOn(shard, specs[shard]) ?? []);
     const unknown = missing.filter((shard) => this.isUnknown(shard, specs[shard]));
     this.report(missing.filter((shard) => !unknown.includes(shard)));
     return changes
       .filter(({ shard }) => !unknown.includes(shard))
-      .map((change) => this.offerOf(change.shard) ?? change);
+      .map((change) => this.passingChangeOf(change.shard) ?? change);
   }
 
   /** The disk has taken the epochs of these shards. */
@@ -65,11 +65,11 @@ export class EpochWrites {
 
   /** The map has the changes that `write` returned. */
   made(changes: readonly ShardChange[]): void {
-    for (const offer of this.offers) if (changes.includes(offer)) this.passed.add(offer.shard);
+    for (const change of this.passingChanges) if (changes.includes(change)) this.passed.add(change.shard);
   }
 
-  private offerOf(shard: number): ShardChange | undefined {
-    return this.offers.find((offer) => offer.shard === shard);
+  private passingChangeOf(shard: number): ShardChange | undefined {
+    return this.passingChanges.find((change) => change.shard === shard);
   }
 
   /**
@@ -85,7 +85,7 @@ export class EpochWrites {
   private isUnknown(shard: number, spec: ShardSpec | undefined): boolean {
     const { boots, clock } = this.options;
     if (clock.monotonicMs() - (this.failingSinceMs ?? -Infinity) >= unknownMaxMs) return false;
-    if (spec === undefined || this.passed.has(shard) || this.offerOf(shard)) return false;
+    if (spec === undefined || this.passed.has(shard) || this.passingChangeOf(shard)) return false;
     return this.others(spec).some((member) => boots.stateOf(member) === 'unknown');
   }
 
@@ -98,8 +98,8 @@ export class EpochWrites {
   private report(missing: readonly number[]): void {
     if (missing.length === 0) return;
     const { log, uuid } = this.options;
-    const inMemory = missing.filter((shard) => !this.offerOf(shard));
-    const passedOn = this.offers.map(({ shard }) => shard);
+    const inMemory = missing.filter((shard) => !this.passingChangeOf(shard));
+    const passedOn = this.passingChanges.map(({ shard }) => shard);
     log.warn('replication.epochs_not_written', { bucket: uuid, passedOn, inMemory });
   }
 }

@@ -39,7 +39,7 @@ const writing = {
   },
 } as const;
 
-interface Place extends RemoteOptions {
+interface CollectionOptions extends RemoteOptions {
   readonly scope: string;
   readonly collection: string;
 }
@@ -136,7 +136,7 @@ const contentOf = (doc: Row['doc']) =>
   doc?.json === undefined ? { base64: doc?.base64 ?? '' } : { value: exactJson(doc.json) };
 
 async function withCollection(
-  options: Place,
+  options: CollectionOptions,
   bucket: string,
   act: (data: BucketData, collectionId: number) => Promise<VerbOutput>,
 ): Promise<VerbOutput> {

@@ -2,9 +2,9 @@
 // series of a metric without reading others. Every part has a checksum.
 //
 //   chunks:  samples of one chunk after the other, each [crc32 of the bytes][bytes]
-//   entries: per metric name [crc32][per series: labels, its first chunk's place, per chunk: times, count and length]
-//   table:   per metric name its place among the entries
-//   footer:    [place of the table][its length][its crc32][crc32 of the footer so far][magic]
+//   entries: per metric name [crc32][per series: labels, position of its first chunk, per chunk: times, count and length]
+//   table:   per metric name position and length of its entries
+//   footer:  [position of the table][its length][its crc32][crc32 of the footer so far][magic]
 import { crc32 } from 'node:zlib';
 import { RecordReader, RecordWriter } from '../encoding/record-codec.ts';
 import type { Labels } from '../sample.ts';
@@ -20,16 +20,16 @@ export interface SeriesChunks {
 }
 
 /** A byte range of the file. */
-export interface Place {
+export interface FileRange {
   readonly at: number;
   readonly length: number;
 }
 
-export type Table = ReadonlyMap<string, Place>;
+export type Table = ReadonlyMap<string, FileRange>;
 
 export interface Entry {
   readonly labels: Labels;
-  readonly chunks: readonly (Place & Omit<Chunk, 'bytes'>)[];
+  readonly chunks: readonly (FileRange & Omit<Chunk, 'bytes'>)[];
 }
 
 /** The bytes of the file. */
@@ -111,7 +111,7 @@ export class DamageError extends Error {
 }
 
 /** The position of the table, and its checksum. */
-export function readFooter(footer: Buffer): Place & { crc: number } {
+export function readFooter(footer: Buffer): FileRange & { crc: number } {
   const isWhole =
     footer.length === footerBytes &&
     footer.subarray(20).equals(magic) &&
@@ -123,7 +123,7 @@ export function readFooter(footer: Buffer): Place & { crc: number } {
 export function readTable(bytes: Buffer, crc: number): Table {
   if (crc32(bytes) !== crc) throw new DamageError('its table is damaged');
   const reader = new RecordReader(bytes);
-  const table = new Map<string, Place>();
+  const table = new Map<string, FileRange>();
   while (!reader.isDone) {
     const name = reader.text();
     table.set(name, { at: reader.number(), length: crcBytes + reader.number() });

@@ -15,7 +15,7 @@ export function dictionaryRows(source: RowSource): PlainRow[] {
   });
 }
 
-/** This node plans with all statistics that there are. */
+/** The same rows: a node keeps all statistics in memory. */
 export function dictionaryCacheRows(source: RowSource): PlainRow[] {
   const { name: node } = source.service.deps.node();
   return dictionaryRows(source).map(({ id, value }) => ({ id, value: { ...(value as object), node } }));

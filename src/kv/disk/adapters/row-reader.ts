@@ -16,7 +16,7 @@ export class RowReader {
     this.big = arraysOf(db, sql.big);
   }
 
-  /** Appends the row's item to the open cut and returns its seqno. Throws when its check fails. */
+  /** Appends the row's item to the open cut and returns its seqno. Throws if the row differs from its checksum. */
   write(vb: number, row: DocRow, writer: CutWriter): number {
     const [key, seqno, expiry, deletedAt, meta] = row;
     const value = row[5] ?? this.bigValue(vb, seqno as number);

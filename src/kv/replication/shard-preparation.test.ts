@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardSpec } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
-import { Histories } from './histories.ts';
+import { ShardPreparation } from './shard-preparation.ts';
 
 const self = { node: 'c', boot: 'c 1' };
 const inSync = ['a', 'b', 'c', 'd'].map((node) => ({ node, boot: `${node} 1` }));
@@ -24,14 +24,20 @@ function recorded(majority: number) {
     },
     writeStates: (vbs: readonly number[]) => write(vbs, 'early'),
   } as unknown as Bucket;
-  const histories = new Histories({ bucket, self, vbsOf: () => [7], begin: () => {}, prepared: () => {} });
-  return { histories, written };
+  const preparation = new ShardPreparation({
+    bucket,
+    self,
+    vbsOf: () => [7],
+    begin: () => {},
+    prepared: () => {},
+  });
+  return { preparation, written };
 }
 
 test('a confirmation waits for the documents on disk if the in-sync set is small or the shard was handed over', () => {
   const prepared = (majority: number, of: Partial<ShardSpec>): string[] => {
-    const { histories, written } = recorded(majority);
-    histories.prepared([{ kind: 'confirm', shard: 0, epoch: 2 }], [{ ...spec, ...of }]);
+    const { preparation, written } = recorded(majority);
+    preparation.prepared([{ kind: 'confirm', shard: 0, epoch: 2 }], [{ ...spec, ...of }]);
     return written;
   };
   assert.deepEqual(prepared(2, {}), ['states']);
@@ -40,13 +46,13 @@ test('a confirmation waits for the documents on disk if the in-sync set is small
 });
 
 test('a copy is written once when it is named as the successor', () => {
-  const { histories, written } = recorded(2);
+  const { preparation, written } = recorded(2);
   const named: ShardSpec = { ...spec, state: 'replica', epoch: 1, successor: 'c' };
-  histories.follow([{ ...named, successor: 'd' }]);
+  preparation.follow([{ ...named, successor: 'd' }]);
   assert.deepEqual(written, []);
-  for (let i = 0; i < 2; i++) histories.follow([named]);
+  for (let i = 0; i < 2; i++) preparation.follow([named]);
   assert.deepEqual(written, ['early']);
-  histories.follow([{ ...named, successor: 'd' }]);
-  histories.follow([named]);
+  preparation.follow([{ ...named, successor: 'd' }]);
+  preparation.follow([named]);
   assert.deepEqual(written, ['early', 'early']);
 });

@@ -4,7 +4,7 @@ import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { isConfirmation } from './epoch-writes.ts';
 
-interface HistoriesOptions {
+interface ShardPreparationOptions {
   bucket: Bucket;
   self: SyncMember;
   vbsOf: (shard: number) => readonly number[];
@@ -20,13 +20,13 @@ interface Begun {
   isOnDisk: boolean | null;
 }
 
-export class Histories {
-  private readonly options: HistoriesOptions;
+export class ShardPreparation {
+  private readonly options: ShardPreparationOptions;
   private readonly begun = new Map<number, Begun>();
   /** The shards that are to be handed over to this node. */
   private announced: ReadonlySet<number> = new Set();
 
-  constructor(options: HistoriesOptions) {
+  constructor(options: ShardPreparationOptions) {
     this.options = options;
   }
 
