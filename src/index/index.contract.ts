@@ -48,7 +48,7 @@ export interface IndexReport {
   readonly scanMicros: number;
   /** The shared memory of an `IndexProgress`; absent before the build. */
   readonly shared?: SharedArrayBuffer;
-  /** Incremented when the file is replaced: readers then close the old one. */
+  /** Another number once the file is replaced, also by a later thread: readers then close the old one. */
   readonly generation: number;
 }
 

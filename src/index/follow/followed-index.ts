@@ -67,6 +67,7 @@ export class FollowedIndex {
     this.positions = new VbPositions(file.positions());
     for (let vb = 0; vb < vbucketCount; vb++) this.setProgress(vb);
     this.progress.setRows(file.rows);
+    this.progress.setComplete(file.isBuilt);
     this.progress.publish();
   }
 
@@ -205,6 +206,7 @@ export class FollowedIndex {
     this.pending = [];
     if (this.isComplete) {
       file.markBuilt();
+      progress.setComplete(true);
       this.target = null;
     }
     this.moved.clear();
@@ -229,6 +231,7 @@ export class FollowedIndex {
   discard(vbuckets: ReadonlySet<number>): void {
     this.stage();
     if (this.file.stagedBytes > 0 || this.pending.length > 0) this.commitAsIncomplete();
+    this.progress.setComplete(false);
     this.file.remove(vbuckets.size === vbucketCount ? null : vbuckets);
     for (const vb of vbuckets) {
       this.positions.clear(vb);

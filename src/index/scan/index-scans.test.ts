@@ -10,6 +10,12 @@ import type { KeyInterval } from '../spans/intervals.ts';
 import { MissingIndexFileError, type Page, type StoredRow } from '../store/index-store.ts';
 import { IndexScans } from './index-scans.ts';
 
+function complete(): IndexProgress {
+  const progress = new IndexProgress();
+  progress.setComplete(true);
+  return progress;
+}
+
 const aScan = (more: Pick<IndexScan, 'index'> & Partial<IndexScan>): IndexScan => ({
   spans: [],
   keys: [],
@@ -26,7 +32,7 @@ const aScan = (more: Pick<IndexScan, 'index'> & Partial<IndexScan>): IndexScan =
 test('a damaged key ends a scan and a count with an error to retry, and the index is built again', async () => {
   const index = aDefinition(['`n`', '`m`']);
   const damaged: StoredRow = { key: Buffer.from([99]), id: 'a' };
-  const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
+  const found = { report: { state: 'online', generation: 1 }, progress: complete() };
   const reported: string[] = [];
   let closed = 0;
   const reader = {
@@ -57,8 +63,27 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
   scans.close();
 });
 
+test('a file that is missing while it is replaced is waited for, and not reported as damaged', () => {
+  const progress = complete();
+  const found = { report: { state: 'online', generation: 1 }, progress };
+  const scans = new IndexScans({
+    catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    readers: {
+      open: () => {
+        progress.setComplete(false); // between the first check and this call
+        throw new MissingIndexFileError('the file does not exist');
+      },
+    },
+    clock: new ManualClock(),
+    directions: () => [{ isDescending: false }],
+    damaged: (_, reason) => assert.fail(reason),
+  });
+  assert.equal(scans.scanNow(aScan({ index: aDefinition(['`n`']), spans: [{ ranges: [] }] })), 'waits');
+  scans.close();
+});
+
 test('an index that was dropped and whose file is gone is reported as not found, and not built again', async () => {
-  const progress = new IndexProgress();
+  const progress = complete();
   const found = { report: { state: 'online', generation: 1 }, progress };
   const reported: string[] = [];
   const scans = new IndexScans({
@@ -97,7 +122,7 @@ test('an index that was dropped and whose file is gone is reported as not found,
 });
 
 test('a scan of spans without rows gives the thread to other requests between them, also while it encodes them', async () => {
-  const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
+  const found = { report: { state: 'online', generation: 1 }, progress: complete() };
   const scans = new IndexScans({
     catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
     readers: { open: () => ({ page: () => [], refresh: () => {}, close: () => {} }) as never },
@@ -124,7 +149,7 @@ test('a scan of spans without rows gives the thread to other requests between th
 });
 
 test('a scan whose pages have no wanted row gives the thread to other requests after each, and can be ended then', async () => {
-  const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
+  const found = { report: { state: 'online', generation: 1 }, progress: complete() };
   const writer = new KeyWriter(64);
   const stored = Array.from({ length: 100_000 }, (_, at): StoredRow => {
     writer.truncate();
@@ -162,7 +187,7 @@ test('a scan whose pages have no wanted row gives the thread to other requests a
 
 test('a scan has all rows of its intervals once, in order, for every number of rows and limit', async () => {
   const index = aDefinition(['`n`']);
-  const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
+  const found = { report: { state: 'online', generation: 1 }, progress: complete() };
   for (const count of [0, 1, 63, 64, 65, 1_300]) {
     const stored = Array.from({ length: count }, (_, at): StoredRow => ({ key: keyOf(at), id: `d${at}` }));
     const pages: Page[] = [];
@@ -210,7 +235,7 @@ test('a scan has all rows of its intervals once, in order, for every number of r
 
 test('scans of one page may share a snapshot for a second, but no consistent scan and none of several pages', async () => {
   const clock = new ManualClock();
-  const progress = new IndexProgress();
+  const progress = complete();
   const found = { report: { state: 'online', generation: 1 }, progress };
   let calls: string[] = [];
   const reader = {
@@ -267,7 +292,7 @@ function pageOf(
 }
 
 test('a scan whose index was dropped closes its reader, since the file takes its space until then', async () => {
-  const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
+  const found = { report: { state: 'online', generation: 1 }, progress: complete() };
   let isDropped = false;
   let closed = 0;
   const writer = new KeyWriter(64);

@@ -30,6 +30,7 @@ import {
 } from '../store/index-store.ts';
 import { type ChangedById, ChangedRowsReader } from './changed-rows.ts';
 import { waitFor } from './consistency.ts';
+import { distinctCount } from './distinct-count.ts';
 import type { IndexCatalog } from './index-catalog.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { RowDecoder } from './row-decoder.ts';
@@ -53,8 +54,6 @@ const snapshotMsMax = 30_000;
 const sharedSnapshotMs = 1_000;
 /** Spans that are encoded without a pause. */
 const encodedSpans = 512;
-/** The most intervals that one statement counts. */
-const countedIntervalsMax = 200;
 
 export class IndexScans implements Indexes {
   private readonly options: IndexScansOptions;
@@ -83,10 +82,25 @@ export class IndexScans implements Indexes {
     const progress = this.progressNow(scan);
     if (progress === undefined) return 'waits';
     if (scan.spans.length > 1 || hasChanges(scan)) return 'many';
-    return this.fewRows(scan, this.intervalsOf(scan), progress) ?? 'many';
+    try {
+      return this.fewRows(scan, this.intervalsOf(scan), progress) ?? 'many';
+    } catch (error) {
+      if (error instanceof IncompleteIndexError) return 'waits';
+      throw error;
+    }
   }
 
   async *scan(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
+    for (;;)
+      try {
+        return yield* this.scanComplete(scan);
+      } catch (error) {
+        if (!(error instanceof IncompleteIndexError)) throw error;
+      }
+  }
+
+  /** @throws IncompleteIndexError before the first row: the scan must wait until the index is built again. */
+  private async *scanComplete(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
     const progress = this.progressNow(scan) ?? (await this.ready(scan));
     const many = scan.spans.length > encodedSpans;
     const intervals = many ? await this.manyIntervalsOf(scan) : this.intervalsOf(scan);
@@ -115,6 +129,7 @@ export class IndexScans implements Indexes {
       // A consistent scan reads the newest rows: it may have been woken before the commit is counted.
       const commits = scan.consistency.kind === 'not_bounded' ? progress.commits : undefined;
       found = interval === undefined ? [] : onePage(reader, interval, scan, rows, commits);
+      checkComplete(progress);
     } catch (error) {
       reader.close();
       this.countScan(progress, startedMs, rows.answered);
@@ -144,11 +159,11 @@ export class IndexScans implements Indexes {
         if (rows.isDone) break;
         const pause = scan.yieldIfDue?.();
         if (pause !== undefined) await pause;
-        yield* this.interval(view, interval, scan, rows);
+        yield* this.interval(view, interval, scan, rows, progress);
       }
     } catch (error) {
       isBroken = true;
-      throw this.readFailure(scan.index, error);
+      throw this.readFailure(scan.index, error, rows.answered > 0);
     } finally {
       snapshotAge?.end();
       if (isBroken) reader.close();
@@ -168,6 +183,16 @@ export class IndexScans implements Indexes {
   }
 
   async count(scan: ScanBasis): Promise<number> {
+    for (;;)
+      try {
+        return await this.countComplete(scan);
+      } catch (error) {
+        if (!(error instanceof IncompleteIndexError)) throw error;
+      }
+  }
+
+  /** @throws IncompleteIndexError */
+  private async countComplete(scan: ScanBasis): Promise<number> {
     const { clock } = this.options;
     const progress = this.progressNow(scan) ?? (await this.ready(scan));
     const startedMs = clock.monotonicMs();
@@ -178,6 +203,7 @@ export class IndexScans implements Indexes {
       const count = scan.isDistinct
         ? distinctCount(view, intervals)
         : intervals.reduce((total, interval) => total + view.count(interval), 0);
+      checkComplete(progress);
       this.putBack(scan.index.id, generation, reader);
       this.countScan(progress, startedMs, 1);
       return count;
@@ -202,6 +228,7 @@ export class IndexScans implements Indexes {
     interval: KeyInterval,
     scan: IndexScan,
     rows: ScanRows,
+    progress: IndexProgress,
   ): AsyncGenerator<readonly IndexRow[]> {
     let after: StoredRow | null = null;
     const { isReverse } = scan;
@@ -211,6 +238,7 @@ export class IndexScans implements Indexes {
       scan.signal.throwIfAborted();
       this.entryOf(scan.index);
       const page: readonly StoredRow[] = reader.page(interval, { after, isReverse, limit, idsOnly });
+      if (rows.answered === 0) checkComplete(progress);
       const answer = rows.take(page, interval);
       if (answer.length > 0) yield answer;
       after = page.at(-1) ?? null;
@@ -264,7 +292,7 @@ export class IndexScans implements Indexes {
     signal.throwIfAborted();
     if (consistency.kind !== 'not_bounded') return undefined;
     const { report, progress } = this.entryOf(index);
-    return report?.state === 'online' ? progress : undefined;
+    return report?.state === 'online' && progress?.isComplete ? progress : undefined;
   }
 
   /** Resolves when the scan may begin. */
@@ -274,7 +302,10 @@ export class IndexScans implements Indexes {
       waitMs,
       signal,
       clock: this.options.clock,
-      isOnline: () => this.entryOf(index).report?.state === 'online',
+      isOnline: () => {
+        const { report, progress } = this.entryOf(index);
+        return report?.state === 'online' && progress?.isComplete === true;
+      },
       progress: () => this.entryOf(index).progress,
       onChange: (listener) => this.options.catalog.onChange(listener),
     });
@@ -329,7 +360,7 @@ export class IndexScans implements Indexes {
    * Reports a file that cannot be read, or has a damaged key, so that the service rebuilds the index. The file of a dropped index is
    * removed before this thread's catalog changes.
    */
-  private readFailure(index: IndexDefinition, error: unknown): unknown {
+  private readFailure(index: IndexDefinition, error: unknown, hasAnswered = false): unknown {
     const isOfFile =
       error instanceof MissingIndexFileError ||
       error instanceof KeyFormatError ||
@@ -337,10 +368,19 @@ export class IndexScans implements Indexes {
     if (!isOfFile) return error;
     const found = this.options.catalog.find(index.id);
     if (found === undefined || found.progress?.isDropped) return doesNotExist(index.name);
-    this.options.damaged(index, error as Error);
+    const isReplaced = found.progress?.isComplete === false;
+    if (isReplaced && !hasAnswered) return new IncompleteIndexError();
+    if (!isReplaced) this.options.damaged(index, error as Error);
     const text = `index ${index.name} cannot be read and is built again: ${(error as Error).message}`;
     return sqlErrorWith(5000, { isRetryable: true }, text);
   }
+}
+
+/** Rows are being removed from the file. */
+class IncompleteIndexError extends Error {}
+
+function checkComplete(progress: IndexProgress): void {
+  if (!progress.isComplete) throw new IncompleteIndexError();
 }
 
 const doesNotExist = (name: string): Error => sqlErrorWith(12016, { cause: `index ${name} does not exist` });
@@ -353,24 +393,5 @@ const withChanges = (
   changed: ChangedById | undefined,
 ): IndexReader =>
   changed === undefined || changed.size === 0 ? reader : new ChangedRowsReader(reader, index, changed);
-
-function distinctCount(reader: IndexReader, intervals: readonly KeyInterval[]): number {
-  if (intervals.length <= countedIntervalsMax) return reader.countDistinct(intervals);
-  const seen = new Set<string>();
-  for (const interval of intervals) {
-    let after: StoredRow | null = null;
-    for (;;) {
-      const page: readonly StoredRow[] = reader.page(interval, {
-        after,
-        isReverse: false,
-        limit: pageRows.most,
-      });
-      for (const { key, id } of page) if (interval.accepts?.(key) ?? true) seen.add(id);
-      after = page.at(-1) ?? null;
-      if (page.length < pageRows.most) break;
-    }
-  }
-  return seen.size;
-}
 
 const primaryDirections: KeyDirections = [{ isDescending: false }];

@@ -52,6 +52,7 @@ export class BucketIndexes {
 
   constructor(options: BucketIndexesOptions) {
     this.options = options;
+    this.lastGeneration = options.random.bytes(6).readUIntBE(0, 6);
   }
 
   /** Sets the indexes to build and keep. */
@@ -132,7 +133,8 @@ export class BucketIndexes {
     // Indexes that become damaged or unwanted while groups stop belong to the next reconciliation.
     await this.stopGroups(new Set(gone.values()));
     for (const [id, index] of gone) {
-      if (!wantedIds.has(id)) index.progress.markDropped();
+      if (wantedIds.has(id)) index.progress.setComplete(false);
+      else index.progress.markDropped();
       // SQLite writes the log of a file into it, and waits for the disk, when it closes a file that still has a name.
       this.options.store.remove(this.options.bucket.uuid, id);
       this.close(id, index, index.file);
@@ -233,7 +235,7 @@ export class BucketIndexes {
     try {
       const compiled = this.options.compile(definition);
       file = this.options.store.open(this.identityOf(definition));
-      this.generations.set(id, (this.generations.get(id) ?? 0) + 1);
+      this.generations.set(id, ++this.lastGeneration);
       const progress = this.progressOfReplaced.get(id);
       const { stageBytes: stageBytesMax, cacheBytes } = this.options.shares();
       file.limitCache(cacheBytes);
@@ -250,8 +252,9 @@ export class BucketIndexes {
     }
   }
 
-  /** How often the file of each index was opened, the first time included. */
   private readonly generations = new Map<string, number>();
+  /** Begins at random, so that readers tell a file apart from its replacement by the thread that follows after a crash. */
+  private lastGeneration: number;
   /** Shared memory of indexes whose file is replaced: readers keep using it. */
   private readonly progressOfReplaced = new Map<string, IndexProgress>();
 

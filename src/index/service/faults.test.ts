@@ -110,9 +110,10 @@ test('the service rebuilds a file that is found damaged', async () => {
   );
   await indexes.want(byN);
   await indexes.online(byN);
+  const before = indexes.reportOf(byN)?.generation;
   faults.errcode = corrupt;
   await client.storeMany(orders, [writing('last', 1)]);
-  await eventually(() => assert.equal(indexes.reportOf(byN)?.generation, 2));
+  await eventually(() => assert.notEqual(indexes.reportOf(byN)?.generation, before));
   await indexes.caughtUp(client, byN);
   assert.deepEqual([faults.thrown, indexes.reportOf(byN)?.rows], [1, 301]);
   client.close();
@@ -139,7 +140,8 @@ test('damage in a file that is too large to check when it is opened is found whi
       assert.equal(db.prepare(change).run().changes, 1);
       db.close();
     });
-    await eventually(() => assert.equal(indexes.reportOf(definition)?.generation, 2));
+    const before = indexes.reportOf(definition)?.generation;
+    await eventually(() => assert.notEqual(indexes.reportOf(definition)?.generation, before));
     await indexes.caughtUp(client, definition);
     assert.equal(indexes.reportOf(definition)?.rows, 2_500);
   }

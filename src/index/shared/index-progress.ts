@@ -20,17 +20,19 @@ export interface ScanFigures {
 export const noScans: ScanFigures = { rows: 0, lastScanMs: 0, scans: 0, scannedRows: 0, scanMicros: 0 };
 
 /** Indexes of 64-bit words in the header. The first one has two 32-bit words: a counter of commits, and whether the index was dropped. */
-const Word = { rows: 1, lastScanMs: 2, scans: 3, scannedRows: 4, scanMicros: 5 } as const;
+const Word = { rows: 1, lastScanMs: 2, scans: 3, scannedRows: 4, scanMicros: 5, complete: 6 } as const;
 
 export class IndexProgress {
   readonly buffer: SharedArrayBuffer;
   private readonly counter: Int32Array;
   private readonly words: BigInt64Array;
+  private readonly complete: Int32Array;
 
   constructor(buffer = new SharedArrayBuffer(bytes)) {
     this.buffer = buffer;
     this.counter = new Int32Array(buffer, 0, 2);
     this.words = new BigInt64Array(buffer);
+    this.complete = new Int32Array(buffer, 8 * Word.complete, 1);
   }
 
   get rows(): number {
@@ -122,6 +124,18 @@ export class IndexProgress {
 
   markDropped(): void {
     Atomics.store(this.counter, 1, 1);
+  }
+
+  /**
+   * False before rows are removed from the file, until it is built again. The state of the index, which comes by message, says so only later. A
+   * scan asks once it has a snapshot of the file.
+   */
+  get isComplete(): boolean {
+    return Atomics.load(this.complete, 0) === 1;
+  }
+
+  setComplete(isComplete: boolean): void {
+    Atomics.store(this.complete, 0, Number(isComplete));
   }
 
   private get(word: number): number {
