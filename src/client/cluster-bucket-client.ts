@@ -1,12 +1,13 @@
 // A client of a bucket whose vbuckets are on several nodes: used like a client of one node; answers that concern all vbuckets are merged.
 import type { Clock } from '#ports/clock.ts';
+import { untilAborted } from '#ports/within.ts';
 import { GetAllVbSeqnos } from '#wire/commands/bucket.ts';
 import { Status } from '#wire/status.ts';
-import { BucketClient } from './bucket-client.ts';
+import { BucketClient, type PartialReplies, type StoreReply, type StoreRequest } from './bucket-client.ts';
 import { ClusterConnection, type ClusterConnectionOptions } from './cluster-connection.ts';
 import type { ClusterRoutes } from './cluster-routes.ts';
 import { StatusError } from './data-port-error.ts';
-import { vbucketCount } from './document-key.ts';
+import { vbucketCount, vbucketOf } from './document-key.ts';
 import { itemsGroup, itemsIn } from './item-counts.ts';
 import { seqnosIn, seqnosRequest } from './seqnos.ts';
 
@@ -31,6 +32,18 @@ export class ClusterBucketClient extends BucketClient {
 
   static async openAll(options: ClusterConnectionOptions): Promise<ClusterBucketClient> {
     return new ClusterBucketClient(options, await ClusterConnection.open(options));
+  }
+
+  /** @throws UnsentError if a node of a document cannot be reached: then no write was sent */
+  override async storeMany(
+    collectionId: number,
+    requests: readonly StoreRequest[],
+    signal?: AbortSignal,
+    replies?: PartialReplies,
+  ): Promise<StoreReply[]> {
+    const reaching = this.nodes.reach(requests.map(({ key }) => vbucketOf(key)));
+    if (reaching !== undefined) await (signal === undefined ? reaching : untilAborted(signal, reaching));
+    return await super.storeMany(collectionId, requests, signal, replies);
   }
 
   /** @throws StatusError notMyVbucket while a vbucket has no node, or moves */

@@ -8,10 +8,10 @@ import { Status } from '#wire/status.ts';
 import { type DataNode, DataNodes } from '../../test/support/data-nodes.ts';
 import { aNodeAuthority } from '../../test/support/node-authority.ts';
 import { eventually } from '../../test/support/node-process.ts';
-import { BucketClient, type StoreRequest } from './bucket-client.ts';
+import { BucketClient, type PartialReplies, type StoreRequest } from './bucket-client.ts';
 import { ClusterBucketClient } from './cluster-bucket-client.ts';
 import { addressOfNode } from './cluster-routes.ts';
-import { DataPortError } from './data-port-error.ts';
+import { DataPortError, UnsentError } from './data-port-error.ts';
 import { vbucketOf } from './document-key.ts';
 import { WireConnection } from './wire-connection.adapter.ts';
 
@@ -91,7 +91,16 @@ test('fails for the documents of a node that is down, and not for the others', a
   await assert.rejects(client.highSeqnos(orders), DataPortError);
   await assert.rejects(client.itemCount(orders), DataPortError);
   assert.equal(typeof (await client.getMany(orders, [onFirst as string]))[0], 'object');
+  const replies: PartialReplies = [];
+  const changes = [onFirst, onSecond].map((key) => writing(key as string, '2'));
+  await assert.rejects(client.storeMany(orders, changes, undefined, replies), UnsentError);
+  assert.deepEqual(replies, []);
+  const [first] = await client.getMany(orders, [onFirst as string]);
+  assert.equal(typeof first === 'object' && first.value.toString(), `"${onFirst}"`, 'no write was sent');
+  const [reply] = await client.storeMany(orders, [writing(onFirst as string, '2')]);
+  assert.equal(reply?.status, Status.success);
   client.close();
+  await assert.rejects(client.storeMany(orders, changes), UnsentError);
 });
 
 test('the replication port serves only nodes of the cluster, and no client can log in with their account', async () => {

@@ -7,7 +7,7 @@ import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { type BucketClientOptions, openOnBucket } from './bucket-client.ts';
 import { addressOfNode, type ClusterRoutes } from './cluster-routes.ts';
-import { DataPortError, StatusError } from './data-port-error.ts';
+import { DataPortError, StatusError, UnsentError } from './data-port-error.ts';
 import {
   type RequestSender,
   replyOf,
@@ -61,6 +61,17 @@ export class ClusterConnection implements RequestSender {
     else this.connectionTo(node).send(request, take);
   }
 
+  /** Undefined: the nodes that serve these vbuckets are connected. The promise rejects with UnsentError if one of them cannot be. */
+  reach(vbuckets: Iterable<number>): Promise<void> | undefined {
+    const { routes, bucket } = this.options;
+    const missing = new Set<string | null>();
+    for (const vb of vbuckets) {
+      const node = routes.activeOf(bucket, vb);
+      if (node === null || !this.connections.get(node)?.isOpen) missing.add(node);
+    }
+    return missing.size === 0 ? undefined : this.connectTo(missing);
+  }
+
   request(request: RequestParts): Promise<WireReply> {
     return replyTo((take) => this.send(request, take));
   }
@@ -104,6 +115,17 @@ export class ClusterConnection implements RequestSender {
       this.retryLater(request, take, attempts);
       return true;
     });
+  }
+
+  private async connectTo(nodes: ReadonlySet<string | null>): Promise<void> {
+    if (this.hasEnded) throw new UnsentError('the connection to the data port has ended');
+    const connecting = [...nodes].map(async (node) => {
+      if (node === null) throw new UnsentError('no node serves the vbucket of a document');
+      await this.connectionTo(node).ready.catch((error: Error) => {
+        throw error instanceof StatusError ? error : new UnsentError(error.message);
+      });
+    });
+    await Promise.all(connecting);
   }
 
   private mayRetry(frame: Frame, node: string, attempts: number): boolean {
@@ -167,6 +189,10 @@ class NodeConnection {
       () => this.end(),
     );
     this.ready.catch(() => {}); // the requests that wait are answered
+  }
+
+  get isOpen(): boolean {
+    return this.connection !== null && !this.hasEnded;
   }
 
   send(request: RequestParts, take: TakeReply): void {

@@ -4,6 +4,9 @@ import { Status } from '#wire/status.ts';
 /** The connection failed or ended before the reply: the outcome of the request is unknown. */
 export class DataPortError extends Error {}
 
+/** A node that requests are for cannot be reached: none of them was sent. */
+export class UnsentError extends DataPortError {}
+
 /** The server replied with an error status. */
 export class StatusError extends Error {
   readonly opcode: number;

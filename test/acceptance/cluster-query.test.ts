@@ -276,6 +276,8 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
     // More than run at a time.
     const waiting = Array.from({ length: 100 }, () => query(second, statements[1] as string));
     const cancelled = query(second, statements[1] as string, { timeout: '500ms' });
+    const values = Array.from({ length: 50 }, (_, n) => `VALUES ("k${n}", {"n": ${n}, "kind": "again"})`);
+    const written = query(second, `UPSERT INTO b ${values.join(', ')}`);
     await setTimeout(1_000);
     const startedMs = performance.now();
     assert.deepEqual(await rows(second, 'SELECT RAW 1'), [1]);
@@ -289,6 +291,7 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
     assert.equal(failed.status, 200, await failed.text());
     for (const { errors, results } of await Promise.all(waiting))
       assert.deepEqual([errors ?? [], results], [[], kinds]);
+    assert.deepEqual((await written).errors ?? [], []);
     for (const node of [first, second])
       await eventuallyWithin(waitLimitMs, async () => {
         assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b'), [before]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
-import { DataPortError, StatusError } from '#client/data-port-error.ts';
+import { DataPortError, StatusError, UnsentError } from '#client/data-port-error.ts';
 import { Status } from '#wire/status.ts';
 import { advanceUntilDone } from '../../../test/support/advance-clock.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -174,6 +174,26 @@ test('the replies to other writes are known after the connection was lost while 
     replies.map((known) => known?.status),
     [Status.success, Status.success, Status.keyExists, undefined, undefined],
   );
+});
+
+test('writes of a node that cannot be reached are sent again, at most for ten seconds, also after others were refused', async () => {
+  const clock = new ManualClock();
+  const unsent = new UnsentError('no route');
+  let sends = 0;
+  const failures: (Error | undefined)[] = [unsent, unsent, undefined, unsent, undefined];
+  const statuses = [Status.busy, Status.success, Status.success];
+  const writing = retryWrites({ clock, signal }, [aWrite('a'), aWrite('b')], async (some, answered) => {
+    const failure = failures[sends++];
+    if (failure !== undefined) throw failure;
+    for (const _ of some) answered.push(reply(statuses.shift() as number));
+  });
+  const replies = await advanceUntilDone(clock, writing);
+  assert.deepEqual([replies.map(({ status }) => status), sends], [[Status.success, Status.success], 5]);
+  const startedMs = clock.monotonicMs();
+  const failing = retryWrites({ clock, signal }, [aWrite('a')], () => Promise.reject(unsent));
+  await advanceUntilDone(clock, assert.rejects(failing, unsent));
+  const tookMs = clock.monotonicMs() - startedMs;
+  assert.ok(tookMs > 9_000 && tookMs <= 10_100, `${tookMs} ms`);
 });
 
 /** Reads that fail with these errors, the last one for ever; undefined: the read succeeds. */

@@ -1,7 +1,7 @@
 // Retries reads and writes after temporary failures of the data service: a bucket that is flushed or loads, a durable write of the same
 // document, for reads also a lost connection.
 import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
-import { DataPortError, isTransient, StatusError } from '#client/data-port-error.ts';
+import { DataPortError, isTransient, StatusError, UnsentError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketRefusals } from './bucket-refusals.ts';
@@ -38,36 +38,41 @@ export async function retryTemporary<T>(options: RetryOptions, read: () => Promi
 }
 
 /** Retries a read that failed with `failure`. */
-export async function retryAfter<T>(
-  failure: unknown,
-  options: RetryOptions,
-  read: () => Promise<T>,
-): Promise<T> {
-  const { place } = options;
-  const retries = new ReadRetries(failure, options, read);
-  await retries.within(placeMs);
-  if (place === undefined) await retries.within(totalMs);
-  else if (retries.mayContinue && place.mayLeave) await place.without(() => retries.within(totalMs));
+export function retryAfter<T>(failure: unknown, options: RetryOptions, read: () => Promise<T>): Promise<T> {
+  return retried(failure, { ...options, limitMs: totalMs, mayRetry: isTemporary }, read);
+}
+
+interface Retried extends RetryOptions {
+  readonly limitMs: number;
+  readonly mayRetry: (error: unknown) => boolean;
+}
+
+async function retried<T>(failure: unknown, options: Retried, attempt: () => Promise<T>): Promise<T> {
+  const { place, limitMs } = options;
+  const retries = new Retries(failure, options, attempt);
+  await retries.within(Math.min(placeMs, limitMs));
+  if (place === undefined) await retries.within(limitMs);
+  else if (retries.mayContinue && place.mayLeave) await place.without(() => retries.within(limitMs));
   return retries.result();
 }
 
-class ReadRetries<T> {
-  private readonly options: RetryOptions;
-  private readonly read: () => Promise<T>;
+class Retries<T> {
+  private readonly options: Retried;
+  private readonly attempt: () => Promise<T>;
   private readonly startedMs: number;
   private delayMs: number = pauseMs.first;
   private failure: unknown;
   private found: { readonly value: T } | null = null;
 
-  constructor(failure: unknown, options: RetryOptions, read: () => Promise<T>) {
+  constructor(failure: unknown, options: Retried, attempt: () => Promise<T>) {
     this.failure = failure;
     this.options = options;
-    this.read = read;
+    this.attempt = attempt;
     this.startedMs = options.clock.monotonicMs();
   }
 
   get mayContinue(): boolean {
-    return this.found === null && isTemporary(this.failure);
+    return this.found === null && this.options.mayRetry(this.failure);
   }
 
   /** Retries until this time after the first failure. Rejects with the signal's reason only. */
@@ -77,14 +82,14 @@ class ReadRetries<T> {
       await clock.sleep(this.delayMs, signal);
       this.delayMs = Math.min(2 * this.delayMs, pauseMs.most);
       try {
-        this.found = { value: await this.read() };
+        this.found = { value: await this.attempt() };
       } catch (error) {
         this.failure = error;
       }
     }
   }
 
-  /** Throws the last failure if no read succeeded. */
+  /** Throws the last failure if no attempt succeeded. */
   result(): T {
     if (this.found === null) throw this.failure;
     return this.found.value;
@@ -102,16 +107,27 @@ interface WriteOptions {
 }
 
 /**
- * Sends writes. Those that are refused for a temporary reason are sent again, for `limitMs`. A write whose outcome is unknown, as after a lost
- * connection, is not sent again: then `replies` has the replies to the other writes.
+ * Sends writes. Those that are refused for a temporary reason are sent again, for `limitMs`, and those of a node that cannot be reached. A write
+ * whose outcome is unknown, as after a lost connection, is not sent again: then `replies` has the replies to the other writes.
  */
 export async function retryWrites<T extends Write>(
-  { clock, signal }: RetryOptions,
+  options: RetryOptions,
   writes: readonly T[],
-  send: (some: readonly T[], replies: PartialReplies) => Promise<unknown>,
+  sendNow: (some: readonly T[], replies: PartialReplies) => Promise<unknown>,
   { limitMs = totalMs, replies = [], refusals }: WriteOptions = {},
 ): Promise<StoreReply[]> {
+  const { clock, signal } = options;
   const endMs = clock.monotonicMs() + limitMs;
+  const send = async (some: readonly T[], answered: PartialReplies): Promise<void> => {
+    try {
+      await sendNow(some, answered);
+    } catch (error) {
+      const leftMs = endMs - clock.monotonicMs();
+      await retried(error, { ...options, limitMs: leftMs, mayRetry: isUnsent }, () =>
+        sendNow(some, answered),
+      );
+    }
+  };
   await send(writes, replies);
   let latest = replies;
   for (let delayMs: number = pauseMs.first; ; ) {
@@ -154,6 +170,8 @@ function refusedOf(writes: readonly Write[], replies: readonly StoreReply[]): nu
 
 const isBehindWrite = ({ status }: StoreReply): boolean =>
   status === Status.syncWriteInProgress || status === Status.syncWriteRecommitInProgress;
+
+const isUnsent = (error: unknown): boolean => error instanceof UnsentError;
 
 const isTemporary = (error: unknown): boolean =>
   error instanceof DataPortError || (error instanceof StatusError && isTransient(error.status));

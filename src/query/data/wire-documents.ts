@@ -185,7 +185,7 @@ export class WireDocuments implements Documents {
     let failure: Error | undefined;
     try {
       await retryWrites(
-        { clock: this.clients.clock, signal },
+        this.retryOptions(signal),
         requests,
         (some, answered) => client.storeMany(collectionId, some, signal, answered),
         { replies, refusals: this.clients.refusalsOf(name.bucket) },
