@@ -3,7 +3,7 @@ import type { AppError, ErrorBody } from '#contract/errors.ts';
 import type { Reply } from '#contract/route.ts';
 import { httpRefusals } from './http.refusals.ts';
 
-/** Published clients and tools tell these apart by method. */
+/** For a path without a route. The answer depends on the method, because published clients expect that. */
 export function noRoute(method: string): AppError {
   if (method === 'GET' || method === 'HEAD') return httpRefusals.noRoute();
   return method === 'POST' ? httpRefusals.noPostRoute() : httpRefusals.noMethod();

@@ -1,4 +1,4 @@
-// The main thread's side of the jobs: starts the thread with the first job, and ends it five minutes after the last.
+// Runs the jobs of the backup service in a thread, which starts with the first job and ends five minutes after the last.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
@@ -12,7 +12,7 @@ interface RunningJob {
   readonly job: Job;
   readonly result: Deferred<unknown>;
   readonly progress: (state: JobProgress) => void;
-  /** The thread that it was sent to. */
+  /** The thread to which the job was sent. */
   thread: Thread | null;
 }
 

@@ -56,7 +56,7 @@ describe('the queue of mails', () => {
     assert.equal(tried.length, before + 1);
   });
 
-  it('retries at once after a notification, and resets its pauses', async () => {
+  it('retries at once when it is asked to', async () => {
     let outcome: MailOutcome = unreachable;
     const { clock, queue, tried } = aQueue(() => outcome);
     queue.add('a');

@@ -67,7 +67,7 @@ test('lists a large vbucket once, over several turns, and returns every document
     const next = await page(position);
     apply(copy, next, position);
     turns += next.turns;
-    // The page itself is made in a turn that has time.
+    // A page takes one turn.
     assert.ok(pages === 0 || next.turns === 1, 'it is listed again for each page');
     position = next.toSeqno;
     assert.equal(next.endSeqno, count);

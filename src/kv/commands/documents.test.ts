@@ -127,7 +127,7 @@ test('a locked document hides its CAS, refuses writes, and accepts one with the 
   assert.equal((await client.ask(set('k', 'w'))).status, Status.success);
 });
 
-test('touch and get-and-touch set the expiry that GET_META shows, which also says that a document is deleted', async () => {
+test('GET_META shows the expiry that touch and get-and-touch set, and that a document is deleted', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k', '{}'));
@@ -256,8 +256,8 @@ test('refuses counters on a locked document, whatever its value', async () => {
 test('lists the highest seqnos of a collection, after a restart too', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const inOrders = { key: key('k', 8), framing: Buffer.from([0x11, 3]) };
-  const stored = await client.ask(set('k', '1', inOrders));
+  const inCollection = { key: key('k', 8), framing: Buffer.from([0x11, 3]) };
+  const stored = await client.ask(set('k', '1', inCollection));
   const later = await client.ask(set('k', '1', { framing: Buffer.from([0x11, 3]) }));
   const seqnoOf = ({ extras }: { extras: Buffer }) => extras.readBigUInt64BE(8);
   const seqnos = async (from: KvConnection, ...extras: number[]) =>
@@ -269,7 +269,7 @@ test('lists the highest seqnos of a collection, after a restart too', async () =
     assert.equal(await seqnos(from), seqnoOf(later));
   };
   await check(client);
-  const removed = await client.ask({ opcode: 4, ...inOrders });
+  const removed = await client.ask({ opcode: 4, ...inCollection });
   assert.equal(await seqnos(client, 1, 8), seqnoOf(removed));
   const plain = await service.ready({ features: [0x07] });
   assert.equal(await seqnos(plain), seqnoOf(later));

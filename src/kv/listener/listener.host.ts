@@ -25,7 +25,7 @@ export interface ListenerOptions {
   unauthenticated: UnauthenticatedSockets;
   /** Called when a connection is refused because a limit is reached. */
   refused?(socket: Socket): void;
-  /** Read sockets through public events only. */
+  /** Read sockets through `data` events, whose chunks have memory of their own. */
   withoutSharedBuffer?: boolean;
 }
 

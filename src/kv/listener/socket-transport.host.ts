@@ -148,7 +148,7 @@ export function readEncrypted(
   return connection;
 }
 
-/** Reads through public events; each chunk has its own memory. */
+/** Reads through `data` events; each chunk has its own memory. */
 export function readEvents(
   socket: Socket,
   factory: ConnectionFactory,

@@ -1,5 +1,5 @@
-// Reports to the actives how far the copies of a bucket are. It sends one message to each active's node for all changes of one turn of the
-// event loop.
+// Reports to the actives how far the copies of a bucket are: one message to each active's node for all changes of one turn of the event
+// loop.
 import { CopyPhase } from '../data/vbucket-state.ts';
 import type { VbucketColumns } from '../vbucket/columns.ts';
 import type { DelayedWork } from './delayed-work.ts';
@@ -81,18 +81,18 @@ export class CopyReports {
     if (report === undefined || !report.isBegun) return;
     const { peers, uuid } = this.options;
     const { bytes } = report;
-    const rows = this.begunAnew(report);
+    const rows = this.reset(report);
     peers.send(node, { kind: 'got', bucket: uuid, bytes, rows });
   }
 
   /** The connection to the node was lost: nothing that arrived on it has to be confirmed. */
   discard(node: string): void {
     const report = this.reports.get(node);
-    if (report !== undefined) this.begunAnew(report);
+    if (report !== undefined) this.reset(report);
   }
 
   /** Returns the rows that the report had, valid until it gets others. */
-  private begunAnew(report: Report): Buffer {
+  private reset(report: Report): Buffer {
     report.bytes = 0;
     report.isBegun = report.isDue = report.isDelayed = false;
     report.number++;

@@ -36,7 +36,7 @@ export class PositionRows {
     bytes[at + 22] = following ? 1 : 0;
   }
 
-  /** Returns the rows, valid until the next call of `set`, and begins anew. */
+  /** Returns the rows, valid until the next call of `set`, and removes them. */
   take(): Buffer {
     const taken = this.bytes.subarray(0, this.count * rowBytes);
     for (let at = 0; at < taken.length; at += rowBytes) this.rowOf[vbOf(taken, at)] = 0;

@@ -1,4 +1,4 @@
-// Expiry times: conversion from the clients' form to the stored form.
+// Times of clients: the conversion of an expiry to the stored form, and the limits of lock times.
 
 /** Up to this many seconds a time is relative to now, above it counted from 1970. */
 const relativeLimit = 30 * 24 * 3600;

@@ -37,7 +37,7 @@ export class StoredManifests {
     const column = isScope
       ? this.column(this.scopes, event.scopeId, event)
       : this.column(this.collections, event.collectionId, event);
-    // The row of its creation is removed from the file when a collection is dropped; that of a change may remain.
+    // When a collection is dropped, the row of its creation is removed from the file; that of a change may remain.
     const isUnknown = event.kind === EventKind.modifyCollection && column[vb] === absent;
     if (!isUnknown) column[vb] = isDrop(event.kind) ? absent : event.maxTtl;
     this.uids[vb] = Math.max(this.uids[vb] as number, event.manifestUid);

@@ -36,7 +36,7 @@ export async function openStorage(options: StorageOptions, log: Log): Promise<Cl
   const secrets = secretsOf(options, folder);
   if (
     !isPostgres(options.database) &&
-    !(await opensTokens({ store, secrets, clock: realClock, random: realRandom }))
+    !(await keyOpensTokens({ store, secrets, clock: realClock, random: realRandom }))
   ) {
     await store.destroy();
     throw new StartError(
@@ -50,7 +50,7 @@ export async function openStorage(options: StorageOptions, log: Log): Promise<Cl
  * False if another key encrypted the secrets of all tokens. Called only for a database that one cloud uses alone: the servers of one
  * PostgreSQL may have different keys as long as they get no signed requests.
  */
-async function opensTokens(options: TokenStoreOptions): Promise<boolean> {
+async function keyOpensTokens(options: TokenStoreOptions): Promise<boolean> {
   const { store } = options;
   const rows = await store
     .selectFrom('tokens')

@@ -27,7 +27,7 @@ interface ScanParts {
   readonly spans: SpansCode;
   readonly limit: Code | undefined;
   readonly offset: Code | undefined;
-  /** Whether the spans of this row may contain rows that the predicate does not: then limit and offset wait for the filter. */
+  /** Whether the spans may contain rows that the predicate excludes: then the filter comes before limit and offset. */
   readonly isWider: (run: Run, row: Row) => boolean;
   /** The positions of the keys that the scan returns. */
   readonly keys: readonly number[];
@@ -74,7 +74,7 @@ class IndexRows extends StepIterator<Batch> {
     return this.#later.next();
   }
 
-  /** The scan of the stored index; null: it has no rows. A promise if a bound or a limit needs a subquery, or the scan a vector. */
+  /** The scan of the stored index; null: the scan has no rows. A promise if a bound or a limit needs a subquery, or the scan a vector. */
   #wanted(): StoredScan | null | Promise<StoredScan | null> {
     const { scan } = this.#parts;
     const spans = this.#spans();
