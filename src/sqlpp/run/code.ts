@@ -9,22 +9,29 @@ import type { Operator } from '../plan/operators.ts';
 import { slotOf } from '../plan/scope.ts';
 import { childrenOf, replace } from '../plan/walk.ts';
 import type { Expression, Field } from '../tree/query.ts';
+import type { FieldPath } from '../values/field-extraction.ts';
 
 export class Code {
   readonly expression: Expression;
+  readonly isOnlyAnswered: boolean;
+  /** `run` returns strings as their JSON text. */
+  isQuoted = false;
   run: Evaluate = () => {
     throw new Error('an expression is evaluated before it is compiled');
   };
 
-  constructor(expression: Expression) {
+  constructor(expression: Expression, isOnlyAnswered: boolean) {
     this.expression = expression;
+    this.isOnlyAnswered = isOnlyAnswered;
   }
 }
 
 /** A field of a document that has its own slot. */
-export interface FieldPath {
+interface UsedField {
   readonly names: readonly string[];
   readonly slot: number;
+  /** Only the answer reads it. */
+  isQuoted: boolean;
 }
 
 export class BlockCompiler {
@@ -34,7 +41,7 @@ export class BlockCompiler {
   readonly #covered: ReadonlyMap<string, number>;
   readonly #codes: Code[] = [];
   /** Sources whose documents may be read field by field, with the paths. */
-  readonly #fields = new Map<number, Map<string, FieldPath>>();
+  readonly #fields = new Map<number, Map<string, UsedField>>();
   readonly #whole = new Set<number>();
   readonly #last: LogicalProjection | undefined;
   readonly #coveredKinds: ReadonlySet<string>;
@@ -54,8 +61,17 @@ export class BlockCompiler {
   }
 
   code(expression: Expression): Code {
+    return this.#add(expression, false);
+  }
+
+  /** The value goes into the answer only: the code may return strings as their JSON text. */
+  answerCode(expression: Expression): Code {
+    return this.#add(expression, true);
+  }
+
+  #add(expression: Expression, isOnlyAnswered: boolean): Code {
     if (this.#isFinished) throw new Error('the block is compiled already');
-    const code = new Code(this.#withCovers(expression));
+    const code = new Code(this.#withCovers(expression), isOnlyAnswered);
     this.#codes.push(code);
     return code;
   }
@@ -83,8 +99,9 @@ export class BlockCompiler {
   /** Compiles all expressions and returns them; their subqueries are compiled next. */
   *finish(): WorkSteps<Expression[]> {
     this.#isFinished = true;
-    for (const code of this.#codes) this.#recordFields(code.expression);
+    for (const { expression, isOnlyAnswered } of this.#codes) this.#recordFields(expression, isOnlyAnswered);
     return yield* mapInSteps(this.#codes, (code) => {
+      code.isQuoted = code.isOnlyAnswered && this.#fieldOf(code.expression)?.isQuoted === true;
       code.run = compile(this.#withFields(code.expression));
       return code.expression;
     });
@@ -100,25 +117,33 @@ export class BlockCompiler {
     });
   }
 
-  #recordFields(node: Expression): void {
+  #recordFields(node: Expression, isOnlyAnswered: boolean): void {
     const path = pathOf(node);
-    if (path && this.#fields.has(path.slot)) {
-      const fields = this.#fields.get(path.slot) as Map<string, FieldPath>;
+    const fields = path && this.#fields.get(path.slot);
+    if (fields) {
       const key = JSON.stringify(path.names);
-      if (!fields.has(key)) fields.set(key, { names: path.names, slot: this.block.allocate() });
+      const field = fields.get(key);
+      if (!field)
+        fields.set(key, { names: path.names, slot: this.block.allocate(), isQuoted: isOnlyAnswered });
+      else if (!isOnlyAnswered) field.isQuoted = false;
       return;
     }
     if (node.kind === 'slot') this.#whole.add(node.slot);
-    for (const child of childrenOf(node)) this.#recordFields(child);
+    for (const child of childrenOf(node)) this.#recordFields(child, false);
   }
 
   #withFields(expression: Expression): Expression {
     return replace(expression, (node) => {
-      const path = pathOf(node);
-      if (!path || this.#whole.has(path.slot)) return undefined;
-      const field = this.#fields.get(path.slot)?.get(JSON.stringify(path.names));
+      const field = this.#fieldOf(node);
       return field && slotOf(field.slot, node);
     });
+  }
+
+  /** The field that the expression is, if it is extracted. */
+  #fieldOf(expression: Expression): UsedField | undefined {
+    const path = pathOf(expression);
+    if (!path || this.#whole.has(path.slot)) return undefined;
+    return this.#fields.get(path.slot)?.get(JSON.stringify(path.names));
   }
 }
 

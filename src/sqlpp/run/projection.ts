@@ -42,12 +42,17 @@ export function compileAnswerRow(
   if (names.size < terms.length) return undefined;
   const members = named
     .toSorted((a, b) => compareStrings(a.alias, b.alias))
-    .map(({ alias, expression }) => ({ name: `${stringText(alias)}:`, code: compiler.code(expression) }));
+    .map(({ alias, expression }) => ({
+      name: `${stringText(alias)}:`,
+      code: compiler.answerCode(expression),
+    }));
   return (run, row) => {
     let text = '';
     for (const { name, code } of members) {
       const value = code.run(row, run.evaluation);
-      if (value !== undefined) text += `${text === '' ? '{' : ','}${name}${jsonText(value)}`;
+      if (value === undefined) continue;
+      const isWritten = code.isQuoted && typeof value === 'string';
+      text += `${text === '' ? '{' : ','}${name}${isWritten ? value : jsonText(value)}`;
     }
     return new AnswerText(text === '' ? '{}' : `${text}}`) as unknown as Value;
   };

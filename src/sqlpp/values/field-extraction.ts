@@ -1,6 +1,7 @@
 // Extracts fields of a document from its bytes in one scan, each into its slot of a row.
 import { asciiString, parseString } from './json-parse.ts';
 import { isName, nameBytes, nextName, skipSpace, valueAt, valueEnd, valueStart } from './json-scan.ts';
+import { stringText } from './json-text.ts';
 import { RawJson, type Value } from './value.ts';
 
 const quote = 0x22;
@@ -14,6 +15,8 @@ export class FieldTree {
   readonly names: readonly Uint8Array[];
   /** Absent: only nested fields are wanted. */
   readonly slots: readonly (number | undefined)[];
+  /** Whether a string is extracted as its JSON text. */
+  readonly isQuoted: readonly boolean[];
   readonly within: readonly (FieldTree | undefined)[];
   /** 1 for each length of a wanted name; longer ones share the last. This check alone skips most names of a document. */
   readonly lengths: Uint8Array;
@@ -29,11 +32,15 @@ export class FieldTree {
     for (const name of this.names) this.lengths[Math.min(name.length, lengthMax)] = 1;
     this.foundIn = new Float64Array(this.names.length);
     const lists = [...byName.values()];
-    this.slots = lists.map((list) => list.find(({ names }) => names.length === 1)?.slot);
+    const wanted = lists.map((list) => list.find(({ names }) => names.length === 1));
+    this.slots = wanted.map((path) => path?.slot);
+    this.isQuoted = wanted.map((path) => path?.isQuoted === true);
     this.within = lists.map((list) => {
       const deeper = list.filter(({ names }) => names.length > 1);
       if (deeper.length === 0) return undefined;
-      return new FieldTree(deeper.map(({ names, slot }) => ({ names: names.slice(1), slot })));
+      return new FieldTree(
+        deeper.map(({ names, slot, isQuoted = false }) => ({ names: names.slice(1), slot, isQuoted })),
+      );
     });
   }
 }
@@ -41,6 +48,8 @@ export class FieldTree {
 export interface FieldPath {
   readonly names: readonly string[];
   readonly slot: number;
+  /** A string is extracted as its JSON text, with quotes and escapes. */
+  readonly isQuoted?: boolean;
 }
 
 const lengthMax = 63;
@@ -135,10 +144,12 @@ function extractMember(
 ): number {
   const slot = tree.slots[which];
   if (bytes[start] === quote) {
+    const isQuoted = tree.isQuoted[which] as boolean;
     const plainEnd = plainStringEnd(bytes, start, end);
     const next = plainEnd < 0 ? valueEnd(bytes, start, end) : plainEnd;
     if (slot !== undefined)
-      row[slot] = plainEnd < 0 ? parseString(bytes, start, next) : asciiString(bytes, start + 1, next - 1);
+      row[slot] =
+        plainEnd < 0 ? stringWithin(bytes, start, next, isQuoted) : plainString(bytes, start, next, isQuoted);
     return next;
   }
   const next = valueEnd(bytes, start, end);
@@ -148,16 +159,26 @@ function extractMember(
   return next;
 }
 
+function stringWithin(bytes: Uint8Array, start: number, end: number, isQuoted: boolean): string {
+  const text = parseString(bytes, start, end);
+  return isQuoted ? stringText(text) : text;
+}
+
+/** A plain string is its own JSON text. */
+function plainString(bytes: Uint8Array, start: number, end: number, isQuoted: boolean): string {
+  return isQuoted ? asciiString(bytes, start, end) : asciiString(bytes, start + 1, end - 1);
+}
+
 /** From this length on finding the end of a string and looking for escapes in it are faster each by itself. */
 const shortBytes = 32;
 
-/** The position after a short string of ASCII without escapes; -1 for others. */
+/** The position after a short string of ASCII without escapes and control characters; -1 for others. */
 function plainStringEnd(bytes: Uint8Array, start: number, end: number): number {
   const near = Math.min(end, start + 1 + shortBytes);
   for (let at = start + 1; at < near; at++) {
     const byte = bytes[at] as number;
     if (byte === quote) return at + 1;
-    if (byte === backslash || byte >= 0x80) return -1;
+    if (byte === backslash || byte < 0x20 || byte >= 0x80) return -1;
   }
   return -1;
 }

@@ -75,9 +75,18 @@ export function parseString(bytes: Uint8Array, start: number, end: number): stri
   return decoder.decode(bytes.subarray(start + 1, end - 1));
 }
 
+/** Below this length a call of `latin1Slice` takes longer than a loop. */
+const shortBytes = 24;
+/** Room for the characters of a short string, by its length. */
+const shortCodes = Array.from({ length: shortBytes }, (_, length) => new Array<number>(length).fill(0));
+
 /** The string of `bytes[start, end)`, which are ASCII. */
 export function asciiString(bytes: Uint8Array, start: number, end: number): string {
-  return latin1Slice.call(bytes, start, end);
+  const length = end - start;
+  if (length >= shortBytes) return latin1Slice.call(bytes, start, end);
+  const codes = shortCodes[length] as number[];
+  for (let at = 0; at < length; at++) codes[at] = bytes[start + at] as number;
+  return String.fromCharCode.apply(null, codes);
 }
 
 function unescaped(bytes: Uint8Array, start: number, end: number): string {
