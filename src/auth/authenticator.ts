@@ -54,7 +54,10 @@ export class Authenticator implements Authority {
   /** The digest of the credentials that may set the node up; null: any may. */
   #reserved: string | null = null;
   /** Each caller's account when it was authenticated, and the id of its credentials. */
-  readonly #bases = new WeakMap<Caller, { readonly account: KnownIdentity; readonly credentialId: string }>();
+  readonly #accounts = new WeakMap<
+    Caller,
+    { readonly account: KnownIdentity; readonly credentialId: string }
+  >();
   /** For impersonated callers: the authenticated sender. */
   readonly #senders = new WeakMap<Caller, Caller>();
 
@@ -99,7 +102,7 @@ export class Authenticator implements Authority {
     const found = this.#source.findIn?.(name, domain) ?? null;
     if (!found) return null;
     const caller = { ...callerOf(found.identity, found.roles), sender: by.identity };
-    this.#bases.set(caller, { account: found, credentialId: '' });
+    this.#accounts.set(caller, { account: found, credentialId: '' });
     this.#senders.set(caller, by);
     return caller;
   }
@@ -133,7 +136,7 @@ export class Authenticator implements Authority {
 
   #isAsAuthenticated(caller: Caller): boolean {
     const { name, domain } = caller.identity;
-    const before = this.#bases.get(caller);
+    const before = this.#accounts.get(caller);
     const current = this.#source.findIn ? this.#source.findIn(name, domain) : this.#source.find(name);
     if (current === null || before === undefined) return false;
     if (current === before.account) return true;
@@ -143,7 +146,7 @@ export class Authenticator implements Authority {
 
   #callerOf(account: KnownIdentity, credentialId: string): Caller {
     const caller = callerOf(account.identity, account.roles, account.limits);
-    this.#bases.set(caller, { account, credentialId });
+    this.#accounts.set(caller, { account, credentialId });
     return caller;
   }
 

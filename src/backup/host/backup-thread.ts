@@ -1,5 +1,4 @@
-// Entry of the thread of the backup service, which has jobs only: it starts with the first and ends some minutes after the last. Runs at low
-// priority, so that readers and writers of documents come first.
+// Entry of the thread that runs the jobs of the backup service, at low priority, so that readers and writers of documents come first.
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';

@@ -7,9 +7,9 @@ import { readJson, writeWhole } from '../archive/archive-file.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 
-/** Restores of one backup into one cluster by the same names. */
+/** What a resumed restore has in common with the interrupted one. */
 export interface RecordedRestore {
-  /** By name. */
+  /** The name of the backup. */
   readonly backup: string;
   readonly id: string;
   readonly map: readonly string[];

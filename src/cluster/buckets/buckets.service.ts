@@ -96,7 +96,7 @@ export class BucketsService {
       if (hasMap) await maps.remove(uuid).catch(() => {}); // a map without a bucket does no harm
       throw error;
     });
-    if (await data.applied(revision, applyWaitMs)) await this.#copied(uuid);
+    if (await data.applied(revision, applyWaitMs)) await this.#untilCopied(uuid);
     return value.byUuid[uuid] as StoredBucket;
   }
 
@@ -161,11 +161,11 @@ export class BucketsService {
     const done = await store.changeBucket(uuid, emptied, { freesSpace });
     if (!done) throw generalRefusals.notFound();
     if (!(await data.applied(done.revision, flushTimeoutMs))) throw bucketRefusals.flushFailed();
-    await this.#copied(uuid);
+    await this.#untilCopied(uuid);
   }
 
   /** Waits for the copies of empty shards, so that durable writes are usually possible right after the answer. */
-  async #copied(uuid: string): Promise<void> {
+  async #untilCopied(uuid: string): Promise<void> {
     const { view, clock } = this.#deps;
     await until(view, () => isInSync(view.map(uuid)), applyWaitMs, clock);
   }

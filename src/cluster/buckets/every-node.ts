@@ -26,8 +26,8 @@ const askTimeoutMs = 5_000;
 /** Lets other nodes use this node's data service. */
 export function answerForData(peers: Peers, data: DataService): void {
   peers.answer('applied', ({ revision, timeoutMs }: AppliedRequest) => data.applied(revision, timeoutMs));
-  peers.answer('compact', ({ uuid, order }: { uuid: string; order: CompactionRequest }) =>
-    data.compact(uuid, order),
+  peers.answer('compact', ({ uuid, order: request }: { uuid: string; order: CompactionRequest }) =>
+    data.compact(uuid, request),
   );
   peers.answer('cancelCompaction', ({ uuid, origin }: { uuid: string; origin: CompactionOrigin }) =>
     data.cancelCompaction(uuid, origin),

@@ -208,7 +208,7 @@ test('accepts user names that objects treat specially', async () => {
   assert.equal((await call('GET', '/whoami', '', '__proto__:secret1')).body.id, '__proto__');
 });
 
-test('changes a password with PATCH, and the own one with changePassword', async () => {
+test('changes a password with PATCH, and the password of the caller with changePassword', async () => {
   const { call, put, identities } = await aNode();
   await put('jane', 'password=secret1&roles=data_reader[travel]');
   const credential = () => identities.find('jane')?.credentialId;

@@ -108,7 +108,7 @@ test('a history that was prepared before other changes is not used', async () =>
   assert.notEqual(Buffer.from(b.bucket.history(vb)).toString('hex', 0, 8), prepared);
 });
 
-/** A copy that has received a snapshot up to seqno 2, which is on disk, and of the next one, up to seqno 8, what ends at 5. */
+/** A copy that has the snapshot that ends at seqno 2, and the changes up to 5 of the next one, which ends at 8. */
 async function aHalfReceivedSnapshot() {
   const found = await aCopy();
   const { applier, columns } = found.b.bucket;

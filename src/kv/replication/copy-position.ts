@@ -1,4 +1,4 @@
-// What an active and its copy tell each other of a vbucket before the active feeds the copy: the active its history, the copy its position.
+// What an active and its copy tell each other about a vbucket before the active feeds the copy: the active its history, the copy its position.
 import type { Bucket } from '../bucket/bucket.ts';
 import { decodeLog, isContinued } from './branch.ts';
 import type { CopyPosition, VbucketHistory } from './frames.ts';

@@ -108,7 +108,7 @@ for (const replicas of [0, 1])
     for (const node of nodes) node.crash();
   });
 
-test('a move waits for nothing but the nodes, also when the next one sees the map later than the active', async (t) => {
+test('a move begins its next step when the nodes have done the last, also if the next active sees the map late', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 0);
   const { clock, map } = cluster;
   const nodes = await Promise.all(['a', 'b'].map((name) => cluster.start(name)));
@@ -178,7 +178,7 @@ test('a move takes four writes of the map, and the removal of a moved shard none
   for (const node of nodes) node.crash();
 });
 
-test('shards that do not change keep their copies and histories while they move', async (t) => {
+test('shards whose documents do not change keep their copies and histories while they move', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 1);
   const { clock, log, map } = cluster;
   const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));

@@ -1,5 +1,5 @@
 // Reads rows until the request is aborted, without waiting for an engine that is blocked.
-import { nextStepOf } from '#sqlpp/run/stepped.ts';
+import { nextStepOf } from '#sqlpp/run/step-iterator.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 
 type Rows = readonly Value[];

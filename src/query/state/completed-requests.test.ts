@@ -26,7 +26,7 @@ test('the oldest requests are removed above the limits on number and bytes', () 
   assert.deepEqual(idsOf(completed), ['6', '7'], 'one that is larger than all of them is not kept');
 });
 
-test('completed requests keep neither values of parameters nor the run of the request', () => {
+test('completed requests keep neither values of parameters nor the function that cancels the request', () => {
   const completed = new CompletedRequests();
   completed.add(aRequest('1', 'SELECT $1'), 1);
   const [kept] = completed.all();

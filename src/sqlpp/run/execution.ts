@@ -8,7 +8,7 @@ import { addPhases, type Meter } from './meter.ts';
 import { type Batch, emptyRow } from './row.ts';
 import { type Programs, Run, type SubqueryProgram } from './run.ts';
 import type { Statement } from './statement.ts';
-import { ended, nextStepOf, type Step, StepIterator } from './stepped.ts';
+import { ended, nextStepOf, type Step, StepIterator } from './step-iterator.ts';
 
 export interface CompiledStatement {
   readonly statement: Statement;

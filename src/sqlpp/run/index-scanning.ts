@@ -7,7 +7,7 @@ import { compileHasNested, compileSpans, type SpansCode } from './bounds.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { type Batch, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { ended, type Step, StepIterator } from './stepped.ts';
+import { ended, type Step, StepIterator } from './step-iterator.ts';
 
 export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
   const isPushed = scan.limit !== undefined || scan.offset !== undefined;

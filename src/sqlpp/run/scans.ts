@@ -9,7 +9,7 @@ import type { CatalogRow } from './engine.ts';
 import { indexScan, limitOf, offsetOf } from './index-scanning.ts';
 import { type Batch, Batcher, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { ended, type Step, StepIterator } from './stepped.ts';
+import { ended, type Step, StepIterator } from './step-iterator.ts';
 
 export function keyScan(compiler: BlockCompiler, scan: KeyScan): Pull {
   const keys = compiler.code(scan.keys);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Batch } from './row.ts';
 import type { Run } from './run.ts';
 import { type Stage, staged } from './stages.ts';
-import { ended, nextStepOf, type Step, StepIterator } from './stepped.ts';
+import { ended, nextStepOf, type Step, StepIterator } from './step-iterator.ts';
 
 /** Batches that are there at once, or after a turn; counts how often it was ended. */
 class Source extends StepIterator<Batch> {

@@ -2,7 +2,7 @@
 // would spend more time in the generators than in most operators.
 import type { Batch } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { ended, nextStepOf, type Step, StepIterator } from './stepped.ts';
+import { ended, nextStepOf, type Step, StepIterator } from './step-iterator.ts';
 
 /** May change the rows that it gets, and return some of them or none. */
 export type Stage = (run: Run, rows: Batch) => Batch | Promise<Batch>;

@@ -16,7 +16,7 @@ import type { Pull, SubqueryProgram } from './run.ts';
 import { catalogScan, collectionScan, countScan, expressionScan, keyScan, unionScan } from './scans.ts';
 import { order } from './sorting.ts';
 import { measured } from './stages.ts';
-import { OneBatch } from './stepped.ts';
+import { OneBatch } from './step-iterator.ts';
 import { window } from './windowing.ts';
 import { type WithCode, withTerms } from './with-terms.ts';
 
