@@ -13,6 +13,7 @@ import {
   pageBytes,
   schema,
   schemaVersion,
+  smallDiskCheckpointPages,
   sql,
   stageRows,
   writerCacheKib,
@@ -26,6 +27,9 @@ const comparedRowsMax = 100_000;
 /** The estimated memory of a staged row in addition to its key and id. */
 const stagedRowBytes = 16;
 
+/** SQLITE_FULL. */
+const diskFull = 13;
+
 /** The file belongs to another definition, or cannot be read. */
 export class UnusableFileError extends Error {}
 
@@ -38,6 +42,7 @@ export class SqliteIndexFile implements IndexFile {
   /** Keys and ids that wait for an insert of several rows into the stage. */
   private unstaged: Uint8Array[] = [];
   private rowCount: number;
+  private wasFull = false;
   private built: boolean;
   private comparison: TableComparison | null = null;
 
@@ -98,6 +103,7 @@ export class SqliteIndexFile implements IndexFile {
   }
 
   commit(documents: readonly DocumentRows[], positions: readonly VbPosition[]): void {
+    if (this.wasFull) this.emptyLog();
     this.insertUnstaged();
     this.transaction(() => {
       let rows = this.rowCount + this.writeStaged();
@@ -207,7 +213,25 @@ export class SqliteIndexFile implements IndexFile {
       this.rowCount = rows;
     } catch (error) {
       if (this.db.isTransaction) this.db.exec('rollback');
+      this.wasFull ||= ((error as { errcode?: number }).errcode ?? 0) === diskFull;
       throw error;
+    }
+  }
+
+  /**
+   * Writes the log into the file and gives its space back. After a full disk this comes first: the log would take the space that became free,
+   * and the file, into which it must be written to become shorter, could not grow any more.
+   */
+  private emptyLog(): void {
+    this.endStaging();
+    this.db.exec('pragma busy_timeout = 0'); // scans keep what they read in the log
+    try {
+      this.db.exec(
+        `pragma wal_checkpoint(truncate); pragma wal_autocheckpoint = ${smallDiskCheckpointPages}`,
+      );
+      this.wasFull = false;
+    } finally {
+      this.db.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
     }
   }
 

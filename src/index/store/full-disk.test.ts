@@ -1,0 +1,46 @@
+// Index files on a small disk that was full.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { needs } from '../../../test/support/needs.ts';
+import { SmallDisk } from '../../../test/support/small-disk.ts';
+import { IndexFolder } from './index-folder.adapter.ts';
+import type { DocumentRows } from './index-store.ts';
+
+test('indexes on a full disk catch up in the space of dropped ones', { skip: needs('mount') }, (t) => {
+  const folder = new IndexFolder(new SmallDisk(t, '20m').folder, silentLog);
+  const ids = ['0a', '0b', '0c', '0d'];
+  const files = ids.map((indexId) =>
+    folder.open({ indexId, bucketUuid: 'ab', collectionId: 8, isPrimary: false, fingerprint: 'f' }),
+  );
+  t.after(() => {
+    for (const file of files) file.close();
+  });
+  let number = 0;
+  const rows = (): DocumentRows[] =>
+    Array.from({ length: 500 }, () => {
+      number++;
+      // Keys in another order than the ids, so that each commit changes many pages.
+      const key = Buffer.from(String((number * 7_919) % 1_000_003).padStart(60, 'k'));
+      return { id: Buffer.from(String(number).padStart(40, 'x')), keys: [key] };
+    });
+  const commit = (at: number): boolean => {
+    try {
+      files[at]?.commit(rows(), []);
+      return true;
+    } catch (error) {
+      assert.equal((error as { errcode?: number }).errcode, 13);
+      return false;
+    }
+  };
+  const writing = new Set([0, 1, 2, 3]);
+  while (writing.size > 0) for (const at of writing) if (!commit(at)) writing.delete(at);
+  for (const at of [2, 3]) {
+    folder.remove('ab', ids[at] as string);
+    files[at]?.close();
+  }
+  const commits = [0, 0];
+  for (let round = 0; round < 20; round++)
+    for (const at of [0, 1]) commits[at] = (commits[at] ?? 0) + Number(commit(at));
+  assert.deepEqual(commits, [20, 20]);
+});
