@@ -35,7 +35,12 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await write(client, count, 0);
   while ((await service.report()).buckets[0]?.dirtyItems !== 0) await wait(100);
   const data = { folder: join(folder, 'index'), address: addressOf(port), account: adminAccount };
-  const host = new IndexHost({ data: async () => data, clock: realClock, log: silentLog });
+  const host = new IndexHost({
+    data: async () => data,
+    hasFiles: () => false,
+    clock: realClock,
+    log: silentLog,
+  });
   const builds: [string, IndexDefinition][] = [
     ['a number', aDefinition(['`n`'])],
     ['nothing but the id', aDefinition([])],

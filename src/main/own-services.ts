@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import { IndexHost } from '#index/host/index-host.ts';
+import { hasIndexFiles } from '#index/store/index-files.adapter.ts';
 import type { KvDesired, UserSpec } from '#kv/admin.ts';
 import { operatorEntry } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
@@ -39,8 +40,10 @@ export class OwnServices {
 
   constructor(options: OwnServicesOptions) {
     this.options = options;
+    const folder = join(options.dataFolder, indexFolder);
     this.index = new IndexHost({
-      data: async () => ({ folder: join(options.dataFolder, indexFolder), ...(await this.access()) }),
+      data: async () => ({ folder, ...(await this.access()) }),
+      hasFiles: () => hasIndexFiles(folder),
       clock: realClock,
       log: options.log.child('index'),
     });

@@ -1,6 +1,6 @@
 // The index service over a data service: builds, scans, consistency and errors.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,6 +10,7 @@ import { positionsOf } from '#index/entries/key-positions.ts';
 import { IndexHost } from '#index/host/index-host.ts';
 import { IndexLinks } from '#index/link/index-links.host.ts';
 import { connectIndexes } from '#index/link/linked-indexes.ts';
+import { hasIndexFiles } from '#index/store/index-files.adapter.ts';
 import { IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
@@ -20,6 +21,7 @@ import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { IndexesService } from '../../src/cluster/indexes/indexes.service.ts';
 import { startService } from '../support/data-service.ts';
+import { eventually } from '../support/node-process.ts';
 import { aDefinition } from '../support/simple-index-language.ts';
 import { addressOf, adminAccount, bucketClient } from '../support/wire-clients.ts';
 
@@ -31,7 +33,12 @@ async function setUp() {
   const service = await startService();
   const folder = mkdtempSync(join(tmpdir(), 'divan-index-host-'));
   const data = { folder, address: addressOf(service.port), account: adminAccount };
-  const host = new IndexHost({ data: async () => data, clock: realClock, log: silentLog });
+  const host = new IndexHost({
+    data: async () => data,
+    hasFiles: () => false,
+    clock: realClock,
+    log: silentLog,
+  });
   const manifest = { scopes: [{ collections: [{ uid: '8' }, { uid: '9' }] }] };
   const view = {
     buckets: { byUuid: { b0: { state: 'ready', type: 'native' } } },
@@ -131,6 +138,30 @@ const create = async (
     .indexesOf(definition.keyspace)
     .find((status) => status.definition.name === definition.name)?.definition as IndexDefinition;
 };
+
+test('files of indexes that were dropped while the node was down are removed, also if no index is left', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-index-host-'));
+  const started = async () => {
+    const host = new IndexHost({
+      data: async () => ({ folder, address: addressOf(1), account: adminAccount }),
+      hasFiles: () => hasIndexFiles(folder),
+      clock: realClock,
+      log: silentLog,
+    });
+    host.apply({ indexes: [], memoryQuotaBytes: 512 << 20, place: null });
+    await eventually(() => assert.equal(hasIndexFiles(folder), false));
+    return host;
+  };
+  mkdirSync(join(folder, 'b0'));
+  writeFileSync(join(folder, 'b0', '1.index'), 'left');
+  writeFileSync(join(folder, 'b0', '1.index-wal'), 'left');
+  await (await started()).stop();
+  assert.deepEqual(readdirSync(folder), []);
+  const idle = await started();
+  assert.equal(idle.isRunning, false);
+  await idle.stop();
+  rmSync(folder, { recursive: true });
+});
 
 test('an index is online when its creation is answered, and scans see earlier writes', async () => {
   await using setup = await setUp();

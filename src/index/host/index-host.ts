@@ -1,5 +1,5 @@
-// The main thread's side of the index service: starts its thread with the first index, sends it the desired state, and stores its
-// reports. A thread that ends unexpectedly is restarted: index files are consistent at any time.
+// The main thread's side of the index service: starts its thread with the first index, or to remove files of indexes that were dropped while
+// the node was down, sends it the desired state, and stores its reports. A thread that ends unexpectedly is restarted: index files are consistent at any time.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -14,6 +14,8 @@ import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thr
 export interface IndexHostOptions {
   /** Known once the data port listens. */
   readonly data: () => Promise<IndexThreadData>;
+  /** Whether there are index files. */
+  readonly hasFiles: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -24,6 +26,7 @@ const reportTimeoutMs = 2_000;
 
 export class IndexHost implements IndexServiceAdmin {
   private readonly clock: Clock;
+  private readonly hasFiles: () => boolean;
   private readonly thread: ServiceThread<IndexThreadCall, IndexThreadMessage>;
   private readonly listeners = new Set<() => void>();
   private readonly reportRequests = new Map<number, Deferred<void>>();
@@ -32,8 +35,9 @@ export class IndexHost implements IndexServiceAdmin {
   private indexes: readonly IndexReport[] = [];
   private lastId = 0;
 
-  constructor({ data, clock, log }: IndexHostOptions) {
+  constructor({ data, hasFiles, clock, log }: IndexHostOptions) {
     this.clock = clock;
+    this.hasFiles = hasFiles;
     this.thread = new ServiceThread({
       area: 'index',
       name: 'index service',
@@ -53,9 +57,10 @@ export class IndexHost implements IndexServiceAdmin {
   }
 
   apply(wanted: WantedIndexes): void {
+    const isFirst = this.wanted === null;
     this.wanted = wanted;
     if (this.thread.isRunning) this.thread.send({ kind: 'apply', wanted });
-    else if (wanted.indexes.length > 0) this.thread.start();
+    else if (wanted.indexes.length > 0 || (isFirst && this.hasFiles())) this.thread.start();
   }
 
   /** Sets which nodes have which vbuckets; null: this one has all. */

@@ -1,17 +1,16 @@
 // Index files: one folder per bucket, one file per index. The service can rebuild them from the documents, so an unusable
 // file is replaced, and one without a definition removed.
-import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '#ports/log.ts';
 import { SqliteIndexFile, UnusableFileError } from './index-file.adapter.ts';
+import { indexFilesIn, namePattern } from './index-files.adapter.ts';
 import { SqliteIndexReader } from './index-reader.adapter.ts';
 import type { FileIdentity, IndexFile, IndexReader, IndexReaders, IndexStore } from './index-store.ts';
 
 const suffix = '.index';
 /** What SQLite appends to the name of a file for its log, shared memory and journal. */
 const parts = ['', '-wal', '-shm', '-journal'];
-const namePattern = /^[0-9a-f]{1,32}$/;
-const partPattern = /^([0-9a-f]{1,32})\.index(?:-wal|-shm|-journal)?$/;
 
 export class IndexFolder implements IndexStore {
   private readonly folder: string;
@@ -57,12 +56,7 @@ export class IndexFolder implements IndexStore {
   }
 
   list(): { bucketUuid: string; indexId: string }[] {
-    return foldersIn(this.folder).flatMap((bucketUuid) => {
-      const names = filesIn(join(this.folder, bucketUuid));
-      // Includes files of which an interrupted removal left only a log or journal.
-      const ids = new Set(names.flatMap((name) => partPattern.exec(name)?.[1] ?? []));
-      return [...ids].map((indexId) => ({ bucketUuid, indexId }));
-    });
+    return indexFilesIn(this.folder);
   }
 }
 
@@ -89,23 +83,4 @@ function safe(name: string): string {
 
 function removeFile(path: string): void {
   for (const part of parts) rmSync(path + part, { force: true });
-}
-
-const foldersIn = (folder: string): string[] =>
-  entriesIn(folder)
-    .filter((entry) => entry.isDirectory() && namePattern.test(entry.name))
-    .map(({ name }) => name);
-
-const filesIn = (folder: string): string[] =>
-  entriesIn(folder)
-    .filter((entry) => entry.isFile())
-    .map(({ name }) => name);
-
-function entriesIn(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
 }
