@@ -4,7 +4,8 @@ import type { ServerPlace, ServerTask } from '#cluster/joining/join-messages.ts'
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { freePortNear, OwnServer } from '#replog/own-servers/own-server.adapter.ts';
+import { freePortNear } from '#replog/own-servers/free-port.adapter.ts';
+import { OwnServer } from '#replog/own-servers/own-server.adapter.ts';
 import { findServerProgram } from '#replog/own-servers/server-program.adapter.ts';
 import { serverFolder } from './membership-file.ts';
 import { type NodeOptions, ownServers } from './node-options.ts';

@@ -1,5 +1,5 @@
-// The sections of the older statistics: of a bucket, and under the names with an @ of a service, the machine, or the indexes or replications
-// of a bucket. Each has its series, and figures that are computed from them.
+// The sections of the older statistics: of a bucket, and under names that begin with @ of a service, of the machine, or of the indexes or
+// replications of a bucket. Each has its series, and figures that are computed from them.
 import { type MetricName, metrics } from '#metrics/catalog.ts';
 import type { Matcher, Series } from '#metrics/sample.ts';
 import { replicationFigure, replicationFigureNames, replicationIdOf } from '../xdcr/replication-figures.ts';

@@ -196,7 +196,7 @@ describe('moves of shards', () => {
   });
 });
 
-it('the end of moves keeps the last active of a shard, also one that is no longer in the map', () => {
+it('the end of moves keeps the last active of a shard, also if its node is no longer in the map', () => {
   const lastActive = { node: 'b', epoch: 1 };
   const shard: ShardPlacement = { epoch: 2, chain: [1], inSync: [[1, 'boot']], lastActive };
   const ended = endMoves({ nodes: ['gone', 'a', 'b'], shards: [shard] });

@@ -48,7 +48,7 @@ test('positions that no client waits for are one message after a short time', as
   assert.deepEqual(sent, [got(20, row(0, 2))]);
 });
 
-test('a position that a client waits for is sent at the end of the turn, with those that wait', async () => {
+test('a position that a client waits for is sent at the end of the turn, with positions that are not sent yet', async () => {
   const { clock, reports, columns, sent } = aCopy();
   columns.highSeqno[0] = columns.highSeqno[1] = 1;
   reports.add('a', { shard: 0, epoch: 1, vb: 0, isAwaited: false }, 10);

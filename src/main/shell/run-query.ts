@@ -127,7 +127,7 @@ class Shell {
     return true;
   }
 
-  /** With the first statement it checks whether the address is that of the REST API, which names the query service. */
+  /** If the address is that of the REST API, the statement goes to the query service that the API names. */
   private async send(text: string, signal: AbortSignal): Promise<QueryAnswer> {
     try {
       return await sendStatement(this.target, text, signal);

@@ -28,14 +28,14 @@ export async function cleanUp(
 ): Promise<boolean> {
   const clean = new AttemptCleanUp(options, attempt, entry);
   if (entry.st === 'COMMITTED') {
-    await clean.each('insert', commitOf);
-    await clean.each('replace', commitOf);
-    await clean.each('remove', commitOf);
+    await clean.endAll('insert', commitOf);
+    await clean.endAll('replace', commitOf);
+    await clean.endAll('remove', commitOf);
   }
   if (entry.st === 'ABORTED') {
-    await clean.each('insert', rollbackOf);
-    await clean.each('replace', rollbackOf);
-    await clean.each('remove', rollbackOf);
+    await clean.endAll('insert', rollbackOf);
+    await clean.endAll('replace', rollbackOf);
+    await clean.endAll('remove', rollbackOf);
   }
   if (!clean.isComplete) return false;
   // The staged changes of a pending attempt remain: without its record other transactions ignore them.
@@ -77,7 +77,7 @@ class AttemptCleanUp {
     this.entry = entry;
   }
 
-  async each(kind: StagedKind, endRequest: EndRequest): Promise<void> {
+  async endAll(kind: StagedKind, endRequest: EndRequest): Promise<void> {
     const byCollection = Map.groupBy(this.listOf(kind), ({ bkt, scp, col }) =>
       JSON.stringify([bkt, scp, col]),
     );

@@ -3,7 +3,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
@@ -229,21 +228,4 @@ function commandOf(pid: number): string {
   } catch {
     return '';
   }
-}
-
-/** The port, or a free one where it is in use or 0. */
-export async function freePortNear(host: string, port: number): Promise<number> {
-  const found = await listenOnce(host, port);
-  return found ?? ((await listenOnce(host, 0)) as number);
-}
-
-function listenOnce(host: string, port: number): Promise<number | null> {
-  const { promise, resolve } = Promise.withResolvers<number | null>();
-  const server = createServer();
-  server.once('error', () => resolve(null));
-  server.listen({ host, port }, () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === 'object' ? (address?.port ?? null) : null));
-  });
-  return promise;
 }

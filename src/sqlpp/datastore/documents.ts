@@ -71,9 +71,8 @@ export type FoundDocuments = (StoredDocument | undefined)[];
 
 export interface Documents {
   /**
-   * Calls `take` with each document that can be read without waiting. Returns the positions of the other ids, which the caller passes to `read`;
-   * null: it passes all of them.
-   * A document is valid during the call only.
+   * Calls `take` with each document that can be read without waiting, which is valid during the call only. Returns the positions of the other
+   * ids, which the caller passes to `read`; null: all.
    */
   takeNow?(
     keyspace: Keyspace,

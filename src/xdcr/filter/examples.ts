@@ -1,5 +1,6 @@
 // Filter expressions with the documents that they match, for the test of the language.
 
+/** `matching`: names of documents, separated by commas. */
 export type Example = readonly [expression: string, matching: string];
 
 /** Documents by the names that the examples use; keys are `key::<name>`. */
@@ -39,7 +40,6 @@ export const documents: Readonly<Record<string, { body?: unknown; xattrs?: objec
   empty: { body: {} },
 };
 
-/** Written as names with commas; empty: none. */
 export const filterExamples: readonly Example[] = [
   // Keys and metadata.
   ['REGEXP_CONTAINS(META().id, "paris")', 'paris'],
