@@ -236,25 +236,56 @@ test('a read that fails for ten seconds ends with its last failure, and at once 
   await assert.rejects(reading, /ended/);
 });
 
-test('the statement gives up its place for a long wait only, and fails at once where too many wait', async () => {
+/** A clock, and places in whose absence `leftMs` is the time of the leave. */
+function aPlace() {
   const clock = new ManualClock();
   const startedMs = clock.monotonicMs();
-  let leftMs = 0;
+  const left = { leftMs: 0 };
   const place = (mayLeave: boolean): StatementPlace => ({
     mayLeave,
     async without(waiting) {
-      leftMs = clock.monotonicMs() - startedMs;
+      left.leftMs = clock.monotonicMs() - startedMs;
       await waiting();
     },
   });
+  return { clock, left, place };
+}
+
+test('the statement gives up its place for a long wait only, and fails at once where too many wait', async () => {
+  const { clock, left, place } = aPlace();
   const options = { clock, signal, place: place(true) };
   await advanceUntilDone(clock, retryTemporary(options, failing(lost, lost, undefined).read));
-  assert.equal(leftMs, 0);
+  assert.equal(left.leftMs, 0);
   const retried = retryTemporary(options, failing(...new Array(9).fill(lost), undefined).read);
   assert.equal(await advanceUntilDone(clock, retried), 'found');
-  assert.ok(leftMs >= 150, `${leftMs} ms`);
+  assert.ok(left.leftMs >= 150, `${left.leftMs} ms`);
   const refused = retryTemporary({ ...options, place: place(false) }, failing(lost).read);
   const refusedMs = clock.monotonicMs();
   await advanceUntilDone(clock, assert.rejects(refused, lost));
   assert.ok(clock.monotonicMs() - refusedMs < 1_000);
+});
+
+test('a statement that writes behind a durable write gives up its place for a long wait only', async () => {
+  const { clock, left, place } = aPlace();
+  const writeBehind = async (mayLeave: boolean, refusals: number): Promise<[number, number]> => {
+    const startedMs = clock.monotonicMs();
+    let sends = 0;
+    const writing = retryWrites(
+      { clock, signal, place: place(mayLeave) },
+      [aWrite('a')],
+      async (_some, replies) => {
+        replies.push(reply(sends++ < refusals ? Status.syncWriteInProgress : Status.success));
+      },
+    );
+    const [answer] = await advanceUntilDone(clock, writing);
+    return [answer?.status ?? -1, clock.monotonicMs() - startedMs];
+  };
+  const { success, syncWriteInProgress } = Status;
+  assert.equal((await writeBehind(true, 1))[0], success);
+  assert.equal(left.leftMs, 0);
+  assert.equal((await writeBehind(true, 20))[0], success);
+  assert.ok(left.leftMs >= 150 && left.leftMs < 400, `${left.leftMs} ms`);
+  const [status, tookMs] = await writeBehind(false, 20);
+  assert.equal(status, syncWriteInProgress);
+  assert.ok(tookMs < 1_000, `${tookMs} ms`);
 });

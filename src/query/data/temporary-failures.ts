@@ -103,7 +103,7 @@ interface WriteOptions {
   limitMs?: number;
   replies?: PartialReplies;
   /** The refusals of the bucket so far; those behind durable writes do not count. */
-  refusals?: BucketRefusals;
+  refusals?: BucketRefusals | undefined;
 }
 
 /**
@@ -113,48 +113,103 @@ interface WriteOptions {
 export async function retryWrites<T extends Write>(
   options: RetryOptions,
   writes: readonly T[],
-  sendNow: (some: readonly T[], replies: PartialReplies) => Promise<unknown>,
+  send: (some: readonly T[], replies: PartialReplies) => Promise<unknown>,
   { limitMs = totalMs, replies = [], refusals }: WriteOptions = {},
 ): Promise<StoreReply[]> {
-  const { clock, signal } = options;
-  const endMs = clock.monotonicMs() + limitMs;
-  const send = async (some: readonly T[], answered: PartialReplies): Promise<void> => {
-    try {
-      await sendNow(some, answered);
-    } catch (error) {
-      const leftMs = endMs - clock.monotonicMs();
-      await retried(error, { ...options, limitMs: leftMs, mayRetry: isUnsent }, () =>
-        sendNow(some, answered),
-      );
+  const { place } = options;
+  const sending = new SentWrites(options, writes, send, { limitMs, replies, refusals });
+  await sending.sendFirst();
+  await sending.within(Math.min(placeMs, limitMs));
+  if (place === undefined) await sending.within(limitMs);
+  else if (sending.mayContinue && place.mayLeave) await place.without(() => sending.within(limitMs));
+  return replies as StoreReply[];
+}
+
+class SentWrites<T extends Write> {
+  private readonly options: RetryOptions;
+  private readonly writes: readonly T[];
+  private readonly sendNow: (some: readonly T[], replies: PartialReplies) => Promise<unknown>;
+  private readonly limitMs: number;
+  private readonly replies: PartialReplies;
+  private readonly refusals: BucketRefusals | undefined;
+  private readonly startedMs: number;
+  private delayMs: number = pauseMs.first;
+
+  constructor(
+    options: RetryOptions,
+    writes: readonly T[],
+    sendNow: (some: readonly T[], replies: PartialReplies) => Promise<unknown>,
+    { limitMs, replies, refusals }: WriteOptions & { limitMs: number; replies: PartialReplies },
+  ) {
+    this.options = options;
+    this.writes = writes;
+    this.sendNow = sendNow;
+    this.limitMs = limitMs;
+    this.replies = replies;
+    this.refusals = refusals;
+    this.startedMs = options.clock.monotonicMs();
+  }
+
+  async sendFirst(): Promise<void> {
+    await this.send(this.writes, this.replies);
+    this.countAccepted(this.replies);
+  }
+
+  get mayContinue(): boolean {
+    return this.nextRound(this.limitMs).length > 0;
+  }
+
+  /** Sends refused writes again until this time after the start. */
+  async within(limitMs: number): Promise<void> {
+    for (;;) {
+      const refused = this.nextRound(limitMs);
+      if (refused.length === 0) return;
+      await this.sendAgain(refused);
     }
-  };
-  await send(writes, replies);
-  let latest = replies;
-  for (let delayMs: number = pauseMs.first; ; ) {
-    const all = replies as StoreReply[];
-    const refused = all.some(({ status }) => isTransient(status)) ? refusedOf(writes, all) : [];
-    // Replies to earlier sends say nothing about the bucket now, nor does a key that exists about its room.
-    if (latest.some((reply) => reply?.status === Status.success)) refusals?.accepted();
-    if (refused.length === 0) return all;
-    const isBehind = all.some(isBehindWrite);
-    const nowMs = clock.monotonicMs();
-    const untilMs = isBehind ? endMs : Math.min(endMs, refusals?.untilMs(nowMs) ?? endMs);
-    if (nowMs + delayMs > untilMs) return all;
-    const mostMs = isBehind ? pauseMs.mostBehindWrite : pauseMs.most;
+  }
+
+  /** The positions of the writes to send again; empty: all were made, or the time is over. */
+  private nextRound(limitMs: number): readonly number[] {
+    const all = this.replies as StoreReply[];
+    if (!all.some(({ status }) => isTransient(status))) return [];
+    const nowMs = this.options.clock.monotonicMs();
+    const endMs = this.startedMs + limitMs;
+    const untilMs = all.some(isBehindWrite) ? endMs : Math.min(endMs, this.refusals?.untilMs(nowMs) ?? endMs);
+    return nowMs + this.delayMs > untilMs ? [] : refusedOf(this.writes, all);
+  }
+
+  private async sendAgain(refused: readonly number[]): Promise<void> {
+    const { replies, options } = this;
+    const isBehind = (replies as StoreReply[]).some(isBehindWrite);
     // Unknown until they are answered again.
     for (const at of refused) replies[at] = undefined;
-    await clock.sleep(delayMs, signal);
-    delayMs = Math.min(2 * delayMs, mostMs);
+    await options.clock.sleep(this.delayMs, options.signal);
+    this.delayMs = Math.min(2 * this.delayMs, isBehind ? pauseMs.mostBehindWrite : pauseMs.most);
     const again: PartialReplies = [];
-    latest = again;
     try {
-      await send(
-        refused.map((at) => writes[at] as T),
+      await this.send(
+        refused.map((at) => this.writes[at] as T),
         again,
       );
     } finally {
       for (const [index, at] of refused.entries()) replies[at] = again[index];
     }
+    this.countAccepted(again);
+  }
+
+  private async send(some: readonly T[], answered: PartialReplies): Promise<void> {
+    const { options, startedMs } = this;
+    try {
+      await this.sendNow(some, answered);
+    } catch (error) {
+      const limitMs = startedMs + this.limitMs - options.clock.monotonicMs();
+      await retried(error, { ...options, limitMs, mayRetry: isUnsent }, () => this.sendNow(some, answered));
+    }
+  }
+
+  /** Replies to earlier sends say nothing about the bucket now, nor does a key that exists about its room. */
+  private countAccepted(latest: PartialReplies): void {
+    if (latest.some((reply) => reply?.status === Status.success)) this.refusals?.accepted();
   }
 }
 
