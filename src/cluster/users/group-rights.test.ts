@@ -39,3 +39,19 @@ test('requires the right to change external users for changing or deleting a gro
   ] as const)
     assert.equal((await readers(method, `${as}:secret1`)).status, status, `${method} as ${as}`);
 });
+
+test('shows the origins of a role in the same order, however the groups were sent', async () => {
+  const { request } = await aManager();
+  for (const id of ['readers', 'auditors'])
+    await request(`/settings/rbac/groups/${id}`, { method: 'PUT', form: { roles: 'ro_admin' } });
+  for (const groups of ['readers,auditors', 'auditors,readers']) {
+    const form = { password: 'secret1', groups, roles: 'ro_admin' };
+    await request('/settings/rbac/users/local/jane', { method: 'PUT', form });
+    const { body } = await request('/settings/rbac/users/local/jane');
+    assert.deepEqual(body.roles[0].origins, [
+      { type: 'group', name: 'auditors' },
+      { type: 'group', name: 'readers' },
+      { type: 'user' },
+    ]);
+  }
+});

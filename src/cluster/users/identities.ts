@@ -128,7 +128,7 @@ export class Identities implements IdentitySource, ChangeNotifier {
         byText.set(key, entry);
       }
     }
-    return [...byText.values()];
+    return [...byText.values()].map(({ role, origins }) => ({ role, origins: origins.toSorted(byOrigin) }));
   }
 
   /** All accounts of the data port. `manifests`: those that the data service will run, by bucket name; they have the ids of scopes and collections. */
@@ -240,3 +240,9 @@ const knownIdentity = (
   roles,
   ...(limits && { limits }),
 });
+
+/** Groups by name, then the user. SDKs compare users with others in this order. */
+const byOrigin = (a: string | null, b: string | null): number => {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  return a < b ? -1 : 1;
+};

@@ -265,7 +265,7 @@ test('grants roles through groups, and revokes them with the group', async () =>
   );
   await put('jane', 'password=secret1&groups=readers&roles=ro_admin');
   assert.deepEqual((await call('GET', '/settings/rbac/users/local/jane')).body.roles, [
-    { role: 'ro_admin', origins: [{ type: 'user' }, { type: 'group', name: 'readers' }] },
+    { role: 'ro_admin', origins: [{ type: 'group', name: 'readers' }, { type: 'user' }] },
   ]);
   await put('jane', 'groups=readers');
   assert.equal((await call('GET', '/settings/rbac/users', '', 'jane:secret1')).status, 200);

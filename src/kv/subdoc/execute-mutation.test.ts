@@ -235,7 +235,8 @@ test('creates tombstones with only xattrs', () => {
     const outcome = aMutation(noDocument, [...stage, spec], { docFlags: createAsDeleted | mkdoc });
     assert.equal(outcome.status, 0xd7);
   }
-  assert.equal(aMutation(aDocument(), stage, { docFlags: createAsDeleted | add }).status, 2);
+  for (const doc of [aDocument(), tombstone])
+    assert.equal(aMutation(doc, stage, { docFlags: createAsDeleted | add }).status, 2);
 });
 
 test('changes and revives tombstones', () => {

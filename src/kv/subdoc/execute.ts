@@ -106,6 +106,8 @@ export function executeMutation(
 
 function checkDocument(doc: SubdocDocument, request: SubdocRequest, visible: boolean): Status {
   const has = (flags: number) => (request.docFlags & flags) !== 0;
+  // A tombstone can be added only where there is none, not even one that the request does not see.
+  if (doc.exists && doc.deleted && has(DocFlag.add) && has(DocFlag.createAsDeleted)) return Status.keyExists;
   if (!visible) return has(DocFlag.add | DocFlag.mkdoc) ? Status.success : Status.keyNotFound;
   if (has(DocFlag.add)) return Status.keyExists;
   return has(DocFlag.revive) && !doc.deleted ? Status.subdocCanOnlyReviveDeleted : Status.success;
