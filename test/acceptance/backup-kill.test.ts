@@ -23,7 +23,7 @@ import { administrator, NodeProcess } from '../support/node-process.ts';
 import { aSeed, type Random, randomFrom } from '../support/random.ts';
 
 /** With DIVAN_ALL_KILLS=1 every write of a block and to a socket is interrupted, else some of them. */
-const isWhole = process.env['DIVAN_ALL_KILLS'] === '1';
+const killsAtEachWrite = process.env['DIVAN_ALL_KILLS'] === '1';
 const killsAmongWrites = 3;
 const killsOfRestore = 4;
 /** Above the number of each call in a backup. */
@@ -247,9 +247,9 @@ function pointsOf(random: Random, ordering: readonly string[], writing: readonly
   return [false, true].flatMap((continues) => [
     // Half of the ordering calls of each kind, unless all are wanted.
     ...ordering.flatMap((call) =>
-      all(call, continues).filter(({ number }) => isWhole || number % 2 === (continues ? 0 : 1)),
+      all(call, continues).filter(({ number }) => killsAtEachWrite || number % 2 === (continues ? 0 : 1)),
     ),
-    ...writing.flatMap((call) => (isWhole ? all(call, continues) : some(call, continues))),
+    ...writing.flatMap((call) => (killsAtEachWrite ? all(call, continues) : some(call, continues))),
   ]);
 }
 
@@ -275,7 +275,7 @@ async function verifyAll(repository: Repository): Promise<void> {
 
 /** Some numbers from 1 on, in order, one of them among the first ten, which every command reaches; with DIVAN_ALL_KILLS all. */
 function numbers(random: Random, below: number, count: number): number[] {
-  if (isWhole) return Array.from({ length: below }, (_, index) => index + 1);
+  if (killsAtEachWrite) return Array.from({ length: below }, (_, index) => index + 1);
   const some = Array.from({ length: count - 1 }, () => random(below) + 1);
   return [...new Set([random(10) + 1, ...some])].sort((a, b) => a - b);
 }

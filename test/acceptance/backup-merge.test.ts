@@ -23,7 +23,7 @@ import { aSeed, randomFrom } from '../support/random.ts';
 
 const backupsMade = 5;
 /** With DIVAN_ALL_KILLS=1 every write of a block is interrupted, else some of them. */
-const isWhole = process.env['DIVAN_ALL_KILLS'] === '1';
+const killsAtEachWrite = process.env['DIVAN_ALL_KILLS'] === '1';
 /** Above the numbers of calls and of writes of a merge of this archive. */
 const [callsMax, writesMax] = [40, 2_000];
 
@@ -119,7 +119,7 @@ describe('merging and removing backups', () => {
     await keeps(copy, names.at(-1) as string);
   });
 
-  it('has each document once, and none of dropped collections', async () => {
+  it('writes each document once, and none of dropped collections', async () => {
     const copy = copyOf();
     const exported = (await succeeds('backup', 'export', copy)).trim().split('\n').sort();
     // Midnight may have passed since.
@@ -204,7 +204,7 @@ describe('merging and removing backups', () => {
     await keeps(copy, names[1] as string);
   });
 
-  it('kill -9 at a write leaves the old backups or the merged one, and the next command completes it', {
+  it('leaves the old backups or the merged one after kill -9 at a write, and the next merge completes the work', {
     skip: needs('compiler'),
   }, async (t) => {
     const random = aSeed(t);
@@ -218,7 +218,7 @@ describe('merging and removing backups', () => {
         ([, at]) => !call.endsWith('unlink') || at % 2 === 1,
       ),
     );
-    const writes = isWhole
+    const writes = killsAtEachWrite
       ? Array.from({ length: writesMax }, (_, at) => at + 1)
       : [1, 2 + random(20), 2 + random(20)].sort((a, b) => a - b);
     points.push(...writes.map((at) => ['pwritev', at] as const));

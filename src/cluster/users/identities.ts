@@ -24,7 +24,7 @@ export interface LimitsEnforcement extends ChangeNotifier {
 }
 
 /** A role and its source. */
-export interface OriginatedRole {
+export interface RoleWithOrigins {
   readonly role: GrantedRole;
   /** Null for the user's own, else the name of a group. */
   readonly origins: readonly (string | null)[];
@@ -113,7 +113,7 @@ export class Identities implements IdentitySource, ChangeNotifier {
   rolesOf(
     user: Pick<StoredUser, 'roles' | 'groups'>,
     directoryGroups: readonly string[] = [],
-  ): OriginatedRole[] {
+  ): RoleWithOrigins[] {
     const sources: [string | null, StoredUser['roles']][] = [[null, user.roles]];
     for (const id of new Set([...user.groups, ...directoryGroups])) {
       const group = this.#store.state.groups.find((candidate) => candidate.id === id);

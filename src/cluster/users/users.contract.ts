@@ -7,7 +7,7 @@ import { field, openForm } from '#contract/fields.ts';
 import { shape } from '#contract/json-schema.ts';
 import { defineRoute } from '#contract/route.ts';
 import type { Output } from '#contract/schema.ts';
-import type { OriginatedRole } from './identities.ts';
+import type { RoleWithOrigins } from './identities.ts';
 import { groupShape, groupsShape, roleShape, userShape, usersShape, whoAmIShape } from './users.shapes.ts';
 import type { StoredExternal, StoredGroup, StoredUser } from './users.store.ts';
 
@@ -192,7 +192,7 @@ export const domainOf = (user: AnyUser) => (user.passwordChangedMs === undefined
 
 export const userRecord = (
   user: AnyUser,
-  roles: readonly OriginatedRole[],
+  roles: readonly RoleWithOrigins[],
   directoryGroups: readonly string[],
 ) => ({
   id: user.id,

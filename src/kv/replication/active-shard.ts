@@ -248,8 +248,8 @@ export class ActiveShard {
   /** The copy that may join the set now. Where there is none, commits may begin to wait for one. */
   private joinDue(): SyncMember | null {
     const candidates = this.candidates();
-    const complete = this.joining.complete(candidates);
-    if (complete === null && !this.holdsRequests && this.joining.begin(candidates)) this.updateMembers();
+    const complete = this.joining.completeCandidate(candidates);
+    if (complete === null && !this.holdsRequests && this.joining.beginWait(candidates)) this.updateMembers();
     return complete;
   }
 

@@ -60,18 +60,18 @@ const copy = { node: 'c', boot: 'c 1' };
 test('commits wait for a copy only once it has what the shard had shortly before', () => {
   const { clock, joining, state } = aShard();
   for (let i = 0; i < 20; i++) {
-    assert.equal(joining.complete([copy]), null);
-    assert.equal(joining.begin([copy]), false, 'it lacks a second of changes');
+    assert.equal(joining.completeCandidate([copy]), null);
+    assert.equal(joining.beginWait([copy]), false, 'it lacks a second of changes');
     clock.advance(200);
     state.high = state.committed += 100;
     state.received = state.high - 500;
   }
   state.received = state.high - 1;
-  assert.equal(joining.begin([copy]), true);
+  assert.equal(joining.beginWait([copy]), true);
   assert.deepEqual(joining.member, copy);
-  assert.equal(joining.complete([copy]), null, 'one committed write is missing');
+  assert.equal(joining.completeCandidate([copy]), null, 'one committed write is missing');
   state.received = state.committed;
-  assert.deepEqual(joining.complete([copy]), copy);
+  assert.deepEqual(joining.completeCandidate([copy]), copy);
 });
 
 test('commits wait half a second for a copy that joins, and again only two seconds later', () => {
@@ -80,9 +80,9 @@ test('commits wait half a second for a copy that joins, and again only two secon
     state.received = state.high;
     state.high = state.committed += 1;
   };
-  joining.begin([copy]);
+  joining.beginWait([copy]);
   write();
-  assert.equal(joining.begin([copy]), true);
+  assert.equal(joining.beginWait([copy]), true);
   clock.advance(500);
   joining.follow([copy]);
   assert.deepEqual(joining.member, copy);
@@ -90,21 +90,21 @@ test('commits wait half a second for a copy that joins, and again only two secon
   joining.follow([copy]);
   assert.equal(joining.member, null);
   for (let ms = 0; ms < 2_000; ms += 100) {
-    assert.equal(joining.begin([copy]), false);
+    assert.equal(joining.beginWait([copy]), false);
     write();
     clock.advance(100);
   }
-  joining.begin([copy]);
+  joining.beginWait([copy]);
   write();
-  assert.equal(joining.begin([copy]), true);
+  assert.equal(joining.beginWait([copy]), true);
 });
 
 test('commits do not wait for a copy whose process ended', () => {
   const { joining, state } = aShard();
-  joining.begin([copy]);
+  joining.beginWait([copy]);
   state.received = state.high;
   state.high = state.committed += 1;
-  assert.equal(joining.begin([copy]), true);
+  assert.equal(joining.beginWait([copy]), true);
   joining.follow([{ ...copy, boot: 'c 2' }]);
   assert.equal(joining.member, null);
 });

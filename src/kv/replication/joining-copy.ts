@@ -51,12 +51,12 @@ export class JoiningCopy {
   }
 
   /** The candidate that has everything that is committed. */
-  complete(candidates: readonly SyncMember[]): SyncMember | null {
+  completeCandidate(candidates: readonly SyncMember[]): SyncMember | null {
     return candidates.find((candidate) => this.hasCommitted(candidate)) ?? null;
   }
 
-  /** Whether commits begin to wait for a candidate: one that receives changes soon after they are made. */
-  begin(candidates: readonly SyncMember[]): boolean {
+  /** Makes commits wait for a candidate that receives changes soon after they are made; false: there is none. */
+  beginWait(candidates: readonly SyncMember[]): boolean {
     const now = this.options.clock.monotonicMs();
     if (candidates.length === 0 && this.marks.size === 0) return false;
     const keys = candidates.map(copyKey);

@@ -88,6 +88,6 @@ test('each refusal names the option and says what would be right', () => {
     );
   for (const address of ['ftp://h', 'file:///etc/passwd', 'gopher://h', 'h.example', '//h', '', 'http://'])
     assert.throws(() => read({}, address), /url: it must be an http or https address/, address);
-  assert.throws(() => read({}, 'http://a:b@h'), /url: name and password belong into the option user/);
+  assert.throws(() => read({}, 'http://a:b@h'), /url: name and password belong in the option user/);
   assert.throws(() => read({}, `http://h/${'x'.repeat(9_000)}`), /url: it must have at most 8192/);
 });

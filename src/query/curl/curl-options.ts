@@ -182,7 +182,7 @@ export function urlOf(address: string): URL {
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new CurlError('url: it must be an http or https address');
   if (url.username !== '' || url.password !== '')
-    throw new CurlError('url: name and password belong into the option user');
+    throw new CurlError('url: name and password belong in the option user');
   url.hash = '';
   return url;
 }

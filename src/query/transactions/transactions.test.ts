@@ -6,7 +6,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import type { TransactionStart } from './transaction.ts';
 import type { TransactionData } from './transaction-data.ts';
-import { endedMax, Transactions } from './transactions.ts';
+import { expiredMax, Transactions } from './transactions.ts';
 
 const startOf = (id: string): TransactionStart => ({
   id,
@@ -31,11 +31,11 @@ test('a limited number of expired transactions is kept, the newest ones', async 
     log: silentLog,
     ending: { data, clock, random: realRandom, lost },
   });
-  for (let n = 0; n < endedMax + 10; n++) {
+  for (let n = 0; n < expiredMax + 10; n++) {
     transactions.begin(startOf(`t${n}`));
     clock.advance(1);
   }
-  await eventually(() => assert.equal(transactions.all().length, endedMax));
+  await eventually(() => assert.equal(transactions.all().length, expiredMax));
   assert.equal(transactions.find('t9'), undefined);
   assert.equal(transactions.find('t10')?.state, 'expired');
   clock.advance(60_000);

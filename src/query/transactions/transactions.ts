@@ -15,15 +15,15 @@ const transactionsMax = 1_000;
 /** The memory limit of all transactions. */
 const bytesMax = 512 << 20;
 /** How long an expired transaction is kept, so that its client gets the reason. */
-const endedKeptMs = 60_000;
+const expiredKeptMs = 60_000;
 /** The limit of expired transactions in memory; beyond it the oldest ones are unknown to their clients. */
-export const endedMax = 1_000;
+export const expiredMax = 1_000;
 
 export class Transactions {
   private readonly options: TransactionsOptions;
   private readonly open = new Map<string, Transaction>();
   /** The expired transactions of `open`, which are rolled back. */
-  private readonly ended = new Set<Transaction>();
+  private readonly expired = new Set<Transaction>();
   private isStopped = false;
 
   constructor(options: TransactionsOptions) {
@@ -105,7 +105,7 @@ export class Transactions {
     transaction.timer?.cancel();
     transaction.changes.clear();
     this.open.delete(transaction.start.id);
-    this.ended.delete(transaction);
+    this.expired.delete(transaction);
   }
 
   /** Rolls the transaction back at its timeout, or for an administrator. A statement that runs fails when it ends. */
@@ -123,13 +123,13 @@ export class Transactions {
       transaction.changes.clear();
       transaction.leave();
     }
-    this.keepEnded(transaction);
+    this.keepExpired(transaction);
   }
 
-  private keepEnded(transaction: Transaction): void {
-    transaction.timer = this.options.clock.after(endedKeptMs, () => this.release(transaction));
-    this.ended.add(transaction);
-    const [oldest] = this.ended;
-    if (oldest !== undefined && this.ended.size > endedMax) this.release(oldest);
+  private keepExpired(transaction: Transaction): void {
+    transaction.timer = this.options.clock.after(expiredKeptMs, () => this.release(transaction));
+    this.expired.add(transaction);
+    const [oldest] = this.expired;
+    if (oldest !== undefined && this.expired.size > expiredMax) this.release(oldest);
   }
 }
