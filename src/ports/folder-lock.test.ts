@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { FolderInUseError, lockFolder, shareFolder } from './folder-lock.ts';
+import { FolderInUseError, holderOf, lockFolder, shareFolder } from './folder-lock.ts';
 
 async function aFolder(): Promise<{ path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), 'divan-lock-'));
@@ -22,6 +22,22 @@ test('refuses a second holder, naming the folder and the process that has it', a
   });
   lock.release();
   lockFolder(folder.path).release();
+});
+
+test('the holder of a folder is a process that exists and has the lock', async () => {
+  await using folder = await aFolder();
+  const pidPath = join(folder.path, 'lock.pid');
+  assert.equal(holderOf(folder.path), null);
+  const lock = lockFolder(folder.path);
+  assert.equal(holderOf(folder.path), process.pid);
+  for (const text of ['', '-1', 'x']) {
+    writeFileSync(pidPath, text);
+    assert.equal(holderOf(folder.path), null, text);
+  }
+  lock.release();
+  // As a killed process left it, whose id this process has got.
+  writeFileSync(pidPath, `${process.pid}\n`);
+  assert.equal(holderOf(folder.path), null);
 });
 
 test('creates the folder if it is absent', async () => {

@@ -3,6 +3,7 @@
 import {
   accessSync,
   constants,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -110,8 +111,35 @@ function readersOf(folder: string): number[] {
   return pids.filter((pid) => pid !== undefined).map(Number);
 }
 
+/**
+ * The id of the process that has locked the folder; null if none has. The id that a killed process left may be that of an unrelated process after
+ * a restart of the machine, so that the lock decides.
+ */
+export function holderOf(folder: string): number | null {
+  try {
+    const pid = readPid(join(folder, 'lock.pid'));
+    return pid !== null && pid > 0 && processExists(pid) && isLocked(folder) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+/** True also where this process cannot find out. */
+function isLocked(folder: string): boolean {
+  const path = join(folder, 'lock.db');
+  if (!existsSync(path)) return false;
+  try {
+    const db = new DatabaseSync(path, { readOnly: true });
+    const isFree = holdsShared(db);
+    db.close();
+    return !isFree;
+  } catch {
+    return true;
+  }
+}
+
 /** EPERM: it is a process of another user. */
-export function processExists(pid: number): boolean {
+function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -16,7 +16,7 @@ export class RunningRemovals {
     try {
       await removal;
     } finally {
-      for (const vb of vbs) this.ends.delete(vb);
+      for (const vb of vbs) if (this.ends.get(vb) === ended) this.ends.delete(vb);
     }
   }
 }

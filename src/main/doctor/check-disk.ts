@@ -7,7 +7,6 @@ import {
   fsyncSync,
   mkdtempSync,
   openSync,
-  readFileSync,
   rmSync,
   statfsSync,
   statSync,
@@ -15,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { realClock } from '#ports/clock.ts';
-import { processExists } from '#ports/folder-lock.ts';
+import { holderOf } from '#ports/folder-lock.ts';
 import { sizeText } from '../terminal.ts';
 import { type Finding, good, problem, warning } from './finding.ts';
 
@@ -54,21 +53,6 @@ function isAllowed(path: string, access: number): boolean {
 
 const ownershipAdvice = (folder: string): string =>
   `give it to this user (chown -R ${userName()} ${folder}), or give another one: --data-dir PATH`;
-
-/** The id of the process that has locked the folder; null if there is none. */
-export function holderOf(dataDir: string): number | null {
-  const pid = lockedBy(resolve(dataDir));
-  // Signals to 0 and below go to groups of processes.
-  return pid > 0 && processExists(pid) ? pid : null;
-}
-
-function lockedBy(folder: string): number {
-  try {
-    return Number(readFileSync(join(folder, 'lock.pid'), 'utf8'));
-  } catch {
-    return Number.NaN;
-  }
-}
 
 function checkFolder(folder: string, place: string): Finding {
   const pid = holderOf(folder);

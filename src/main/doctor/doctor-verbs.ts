@@ -1,4 +1,5 @@
 // `divan doctor`: what keeps a node from running well on this machine, and what to do.
+import { holderOf } from '#ports/folder-lock.ts';
 import { httpUrl } from '../cloud-options.ts';
 import { ExitStatus } from '../exit-status.ts';
 import { nodeOptions, portNames } from '../node-options.ts';
@@ -7,7 +8,7 @@ import { release } from '../release.ts';
 import { jsonFlag } from '../remote/common-options.ts';
 import { verb } from '../remote/verb.ts';
 import { checkClock } from './check-clock.ts';
-import { checkDisk, holderOf } from './check-disk.ts';
+import { checkDisk } from './check-disk.ts';
 import { checkPorts } from './check-ports.ts';
 import { checkSystem } from './check-system.ts';
 import { type Finding, good } from './finding.ts';
