@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { kvMetrics } from '../src/cluster/agent/kv-metrics.ts';
 import { initialManifest } from '../src/cluster/config/cluster-state.ts';
-import { Tally } from '../src/kv/collections/tally.ts';
+import { CollectionCounts } from '../src/kv/collections/collection-counts.ts';
 import { WorkerKvAdmin } from '../src/kv/host/worker-kv-admin.ts';
 import { createMetrics } from '../src/metrics/metrics.feature.ts';
 import { FolderStoreFiles } from '../src/metrics/store/files.adapter.ts';
@@ -48,12 +48,12 @@ const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
 function countingNanoseconds(rounds: number): number {
-  const tally = new Tally();
+  const collectionCounts = new CollectionCounts();
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 10; round++) {
     const start = process.hrtime.bigint();
     for (let index = 0; index < rounds; index++) {
-      const counts = tally.countsOf(index & 64);
+      const counts = collectionCounts.countsOf(index & 64);
       counts.gets++;
       counts.getHits++;
     }

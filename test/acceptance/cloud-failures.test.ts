@@ -16,7 +16,10 @@ import { aCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
 import { CloudProcess, endNodes } from '../support/cloud-process.ts';
 import { eventually } from '../support/node-process.ts';
 
-async function accepted(cloud: CloudProcess, name: string): Promise<{ path: string; operation: string }> {
+async function requestCluster(
+  cloud: CloudProcess,
+  name: string,
+): Promise<{ path: string; operation: string }> {
   const projectId = (await cloud.request('POST', '/v2/projects', { name: 'shop' })).body.id;
   const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
   const { headers } = await cloud.request('POST', '/v2/clusters', { name, cloudId, projectId });
@@ -30,7 +33,7 @@ const folders = (cloud: CloudProcess): string[] => readdirSync(join(cloud.dataDi
 
 test('deletes a cluster during its creation, and treats further deletions as the same operation', async () => {
   await using cloud = await CloudProcess.start();
-  const { path, operation } = await accepted(cloud, 'hasty');
+  const { path, operation } = await requestCluster(cloud, 'hasty');
   await eventually(() => assert.equal(cloud.nodePids().length, 1));
   const deletions = await Promise.all([1, 2, 3].map(() => cloud.request('DELETE', path)));
   assert.deepEqual(
@@ -48,7 +51,7 @@ test('deletes a cluster during its creation, and treats further deletions as the
 test('starts nodes with an allocator that returns memory, and without the environment of the cloud', async () => {
   const environment = { PGPASSWORD: 'of the database', SOME_TOKEN: 'of somebody', TZ: 'UTC' };
   await using cloud = await CloudProcess.start({ environment });
-  await accepted(cloud, 'lean');
+  await requestCluster(cloud, 'lean');
   await eventually(() => assert.equal(cloud.nodePids().length, 1));
   const read = (file: string) =>
     readFileSync(`/proc/${cloud.nodePids()[0]}/${file}`, 'latin1').split('\0').slice(0, -1);
@@ -154,7 +157,7 @@ test('the cloud stops its nodes, and has restarted them before it answers', asyn
   try {
     const { path } = await aCluster(first);
     await first.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
-    const { path: half } = await accepted(first, 'half-made');
+    const { path: half } = await requestCluster(first, 'half-made');
     assert.equal(await first.stop('SIGTERM'), 0);
     assert.deepEqual(first.nodePids(), []);
     await using second = await CloudProcess.start({ dataDir: first.dataDir });

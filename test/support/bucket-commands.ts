@@ -197,7 +197,7 @@ function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.Async
   ];
 }
 
-export interface Tally {
+export interface RunCounts {
   runs: number;
   operations: number;
   restarts: number;
@@ -211,8 +211,8 @@ export interface Tally {
 export async function tryBucketKind(
   kind: BucketKind,
   options: { seed: number; runs: number; length: number },
-): Promise<Tally> {
-  const tally: Tally = {
+): Promise<RunCounts> {
+  const tally: RunCounts = {
     runs: 0,
     operations: 0,
     restarts: 0,

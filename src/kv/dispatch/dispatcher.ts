@@ -245,7 +245,7 @@ function checkBucket(request: Request, entry: Entry): Status {
   if (status !== Status.success) return status;
   request.privileges = access.bitsOf(request.collection);
   if (request.privileges === 0) return hiddenCollection(request, entry);
-  request.counters = bucket.tally.countsOf(request.collection);
+  request.counters = bucket.collectionCounts.countsOf(request.collection);
   return checkPrivileges(request, entry);
 }
 

@@ -126,7 +126,7 @@ export class DocumentBatches {
   ): void {
     const { documents } = bucket.engine;
     const { view } = this;
-    const counters = bucket.tally.countsOf(collection);
+    const counters = bucket.collectionCounts.countsOf(collection);
     const buffer = Buffer.from(keys.buffer, keys.byteOffset, keys.length);
     for (let at = 0; at < buffer.length; ) {
       const keyStart = at + keyHeadBytes;

@@ -148,7 +148,7 @@ test('a document in memory is found with its value, flags, expiry and CAS, and c
   assert.deepEqual(s.document('a'), { value: 'first', datatype, flags: 7, expiry, casHi, casLo });
   const { gets, getHits } = s.served.report();
   assert.deepEqual([gets, getHits], [3, 3]);
-  assert.equal(s.served.tally.collections()[orders]?.gets, 3);
+  assert.equal(s.served.collectionCounts.collections()[orders]?.gets, 3);
 });
 
 test('documents whose read has other effects are left to the data thread', async () => {

@@ -66,7 +66,7 @@ export class MemoryGrants {
       tables: partsAround(vbucket, columns.count, index.versions, (vb) => index.sharedTable(vb)),
       pageVersions: heap.pageVersions,
       pages: partsAround(page, heap.bytes.length, heap.pageVersions, (number) => heap.sharedMemory(number)),
-      hits: served.tally.threadHitsOf(collection),
+      hits: served.collectionCounts.threadHitsOf(collection),
     };
   }
 

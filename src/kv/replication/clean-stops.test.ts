@@ -139,7 +139,7 @@ test('where a promoted node and all other members were killed the last active co
 });
 
 for (const end of ['stop', 'kill'] as const)
-  test(`durable writes wait for a copy that is back soon after a ${end}, in its place`, async (t) => {
+  test(`durable writes wait for a copy that is back soon after a ${end}, and the copy stays in the set`, async (t) => {
     const all = new Restarts(aSeed(t), ['a', 'b']);
     const { clock } = all.cluster;
     await all.begin();

@@ -7,8 +7,8 @@ import { type BucketActivity, type DocumentCounts, type EngineActivity, operatio
 import type { BucketReport, BucketSpec, CompactionReport, WarmUpReport } from '../admin.ts';
 import type { BucketKeys } from '../bucket/keys/bucket-keys.ts';
 import type { Timings } from '../bucket/timings.ts';
+import { CollectionCounts } from '../collections/collection-counts.ts';
 import { Collections } from '../collections/collections.ts';
-import { Tally } from '../collections/tally.ts';
 import type { ChangeSource } from '../data/change-source.ts';
 import type { Documents } from '../data/documents.ts';
 import type { VbucketFigures } from '../vbucket/figures.ts';
@@ -95,7 +95,7 @@ export class ServedBucket {
   engine: BucketEngine | null = null;
   /** Progress of the warm-up, available before `engine` is set; null in buckets without a disk. */
   warmUp: () => WarmUpReport | null = () => null;
-  readonly tally = new Tally();
+  readonly collectionCounts = new CollectionCounts();
   readonly producers = new Producers();
   readonly scans = new Scans();
   /** One number, which ends what other threads were granted: they may no longer read the bucket's memory. */
@@ -121,7 +121,7 @@ export class ServedBucket {
     if (spec.manifest.uid !== this.spec.manifest.uid) {
       this.collections = new Collections(spec.manifest);
       this.revoke();
-      this.tally.keepOnly(this.collections);
+      this.collectionCounts.keepOnly(this.collections);
     }
     this.spec = spec;
     if (spec.clusterConfig.json === json) return false;
@@ -180,14 +180,14 @@ export class ServedBucket {
   }
 
   report(): EngineFigures & DocumentCounts & { ops: number } {
-    const counts = this.tally.total();
+    const counts = this.collectionCounts.total();
     return { ...(this.engine?.figures() ?? noFigures), ...counts, ops: operationsOf(counts) };
   }
 
   activity(): BucketActivity {
     return {
       ...(this.engine?.activity() ?? noEngineActivity()),
-      collections: this.tally.collections(),
+      collections: this.collectionCounts.collections(),
       streams: this.producers.figures(),
     };
   }

@@ -18,7 +18,8 @@ import { crc32 } from 'node:zlib';
 import { counterSuffix } from '#ports/commit-counter.ts';
 import type { BucketFiles } from '../../data/disk-engine.ts';
 import { cutLogSuffix } from './cut-log.ts';
-import { createDataFile, type DataFileSpec, syncPath } from './file-format.ts';
+import { createDataFile, type DataFileSpec } from './file-format.ts';
+import { syncPath } from './sync-path.ts';
 
 const layoutFormat = 1;
 const dataFileName = /^data-\d+\.\d+\.db(-wal|-shm|-journal|-commits|-cuts)?$/;

@@ -5,7 +5,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type PurgedVbucket, purgedRecord } from '../../data/disk-engine.ts';
 import { bigVbFactor, pageBytes, sql } from '../schema.ts';
 import { readVbRow, stateOf, vbRow } from '../vb-row.ts';
-import { CleanFlag, type DataFileSpec, syncPath } from './file-format.ts';
+import { CleanFlag, type DataFileSpec } from './file-format.ts';
+import { syncPath } from './sync-path.ts';
 
 /** Page size: a read transaction of the copy delays a checkpoint, and on the same disk commits wait for it. */
 const pageTargetMs = 15;

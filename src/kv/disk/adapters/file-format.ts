@@ -1,9 +1,10 @@
 // Creates data files, and recognizes them by their first bytes before SQLite opens them.
-import { closeSync, fsyncSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { OpenPlace } from '#ports/file-place.ts';
 import { keepPrivate } from '#ports/private-file.ts';
 import { applicationId, formatVersion, formatVersionMin, pageBytes, schemaSql } from '../schema.ts';
+import { syncPath } from './sync-path.ts';
 
 /** A data file and the expected contents of its header row. */
 export interface DataFileSpec {
@@ -57,16 +58,6 @@ export function checkFormat(path: string): void {
     throw new Error(`a newer Divan wrote it (format ${version}, this one reads up to ${formatVersion})`);
   }
   if (version < formatVersionMin) throw new Error(`its format ${version} is unknown`);
-}
-
-/** Syncs a file, or a folder's entries, to disk. */
-export function syncPath(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 const headerOf = (spec: DataFileSpec): Record<string, string> => ({

@@ -1,8 +1,8 @@
-// Counts client operations in a bucket by collection. The bucket's own figures are the sums.
+// Counts the operations of clients in a bucket by collection. The bucket's own figures are the sums.
 import { addCounts, type DocumentCounts, noCounts } from '../activity.ts';
 import type { Collections } from './collections.ts';
 
-export class Tally {
+export class CollectionCounts {
   /** Operations in collections that were dropped: sums never fall. */
   private readonly dropped = noCounts();
   private readonly byCollection = new Map<number, DocumentCounts>();

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aBucket } from '../../../test/support/data-service.ts';
+import { CollectionCounts } from './collection-counts.ts';
+import { Collections } from './collections.ts';
+
+const { manifest } = aBucket('b');
+
+test('counts by collection, and the bucket as their sum', () => {
+  const counts = new CollectionCounts();
+  counts.countsOf(8).gets += 2;
+  counts.countsOf(9).gets += 3;
+  counts.countsOf(8).sets++;
+  assert.deepEqual([counts.total().gets, counts.total().sets], [5, 1]);
+  const { '8': orders, '9': carts } = counts.collections();
+  assert.deepEqual([orders?.gets, orders?.sets, carts?.gets], [2, 1, 3]);
+});
+
+test('keeps the operations of a dropped collection in the sum', () => {
+  const counts = new CollectionCounts();
+  counts.countsOf(8).gets += 2;
+  counts.countsOf(9).gets += 3;
+  const [first] = manifest.scopes;
+  counts.keepOnly(new Collections({ uid: '3', scopes: first ? [first] : [] }));
+  assert.deepEqual(counts.collections(), {});
+  assert.equal(counts.total().gets, 5);
+  counts.countsOf(8).gets++;
+  assert.deepEqual(
+    [counts.total().gets, counts.collections()['8']?.gets],
+    [6, 1],
+    'counted separately from the old one',
+  );
+});
