@@ -14,8 +14,6 @@ export interface AnswerSink {
 }
 
 const flushCharacters = 64 * 1024;
-/** V8 joins the strings of so many characters while they are still in the processor's caches, and few for the garbage collector to move. */
-const joinCharacters = 4 * 1024;
 const flushMs = 10;
 const rowIndent = '        ';
 
@@ -71,7 +69,6 @@ export class AnswerWriter {
     this.layoutBytes += before.length;
     this.rows++;
     this.hasUnsentRows = true;
-    if (this.newRows.length >= joinCharacters) this.takeRows();
     if (this.text.length + this.newRows.length >= flushCharacters) this.flush();
   }
 
