@@ -20,10 +20,29 @@ test('SET of a position behind the end of an array fills the positions between w
   assert.deepEqual(await changed({ a: long }, 'SET a[40000] = 2'), { a: [...long, 2] });
 });
 
+test('paths read what earlier terms and rounds of FOR have changed, values do not', async () => {
+  const document = { a: [1], b: [7, 8] };
+  for (const [change, a] of [
+    ['SET a[ARRAY_LENGTH(a)] = 2, a[ARRAY_LENGTH(a)] = ARRAY_LENGTH(a)', [1, 2, 1]],
+    ['SET a[ARRAY_LENGTH(a)] = x FOR x IN b END', [1, 7, 8]],
+    ['SET a[LENGTH(META().id)] = 9', [1, 9]],
+    ['SET a[-1] = 5', [5]],
+  ] as const)
+    assert.deepEqual(await changed(document, change), { ...document, a }, change);
+});
+
+test('a document gets a limited number of NULLs between the ends of its arrays and set positions', async () => {
+  const long = 'SET a[ARRAY_LENGTH(a) + 20000] = 1 FOR x IN b END';
+  await assert.rejects(changed({ a: [], b: [1, 2] }, long), { code: 5035 });
+  const b = new Array<number>(33_000).fill(1);
+  const appending = 'SET a[ARRAY_LENGTH(a)] = x FOR x IN b END UNSET b';
+  assert.deepEqual(await changed({ a: [], b }, appending), { a: b });
+});
+
 test('elements are set by position, members by name, others are left alone', async () => {
   const document = { a: [1, 2], o: { k: 1 } };
   for (const change of [
-    'SET a[-1] = 5',
+    'SET a[-3] = 5',
     'SET a["0"] = 5',
     'SET a.["0"] = 5',
     'SET o["k"] = 5',

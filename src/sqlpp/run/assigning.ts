@@ -1,4 +1,5 @@
-// SET and UNSET: change a copy of the document. Expressions read the original document.
+// SET and UNSET: change a copy of the document. Values are computed from the original document, positions and names in paths from the copy, so
+// that `SET a[ARRAY_LENGTH(a)] = x FOR x IN b END` appends every element.
 import { sqlError } from '../errors/sql-error.ts';
 import type { Source } from '../plan/block.ts';
 import type {
@@ -38,16 +39,15 @@ export type Assign = (run: Run, row: Row, slot: number) => AssignedDocument;
 
 type Change = (run: Run, row: Row, copy: Row) => void;
 
-export function compileChanges(
-  compiler: BlockCompiler,
-  changes: DocumentChanges,
-  { alias, metaSlot }: Source,
-): Assign {
+export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges, source: Source): Assign {
+  const { alias, metaSlot } = source;
+  const padding: Padding = { elements: 0 };
   const steps: Change[] = [
-    ...changes.set.map((term) => compileSet(compiler, term)),
-    ...changes.unset.map((term) => compileUnset(compiler, term)),
+    ...changes.set.map((term) => compileSet(compiler, term, source, padding)),
+    ...changes.unset.map((term) => compileUnset(compiler, term, source)),
   ];
   return (run, row, slot) => {
+    padding.elements = 0;
     const copy = row.slice();
     const meta = newObject();
     copy[slot] = mutableCopy(run.resolve(row[slot]));
@@ -58,11 +58,13 @@ export function compileChanges(
   };
 }
 
-function compileSet(compiler: BlockCompiler, term: SetPlan): Change {
+function compileSet(compiler: BlockCompiler, term: SetPlan, source: Source, padding: Padding): Change {
   const value = compiler.code(term.value);
   const write = term.isMeta
     ? compileMetaPath(compiler, term.path)
-    : compilePath(compiler, term.path, setMember);
+    : compilePath(compiler, term.path, source, (target, step, next) =>
+        setMember(target, step, next, padding),
+      );
   const set = (run: Run, row: Row, copy: Row): void => {
     const next = run.resolve(value.run(row, run.evaluation));
     write(run, row, copy, mutableCopy(next));
@@ -70,15 +72,15 @@ function compileSet(compiler: BlockCompiler, term: SetPlan): Change {
   return term.for ? compileFor(compiler, term.for, set) : set;
 }
 
-function compileUnset(compiler: BlockCompiler, term: UnsetPlan): Change {
+function compileUnset(compiler: BlockCompiler, term: UnsetPlan, source: Source): Change {
   const write = term.isMeta
     ? compileMetaPath(compiler, term.path)
-    : compilePath(compiler, term.path, unsetMember);
+    : compilePath(compiler, term.path, source, unsetMember);
   const unset = (run: Run, row: Row, copy: Row): void => write(run, row, copy, undefined);
   return term.for ? compileFor(compiler, term.for, unset) : unset;
 }
 
-/** Runs a change for each combination of FOR. Expressions read the original document; assignments change the copy. */
+/** Runs a change for each combination of FOR. Values are computed from the original document; assignments change the copy. */
 function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Change {
   const when = node.when && compiler.code(node.when);
   const dimensions = node.dimensions.map((bindings) =>
@@ -141,12 +143,14 @@ interface Step {
 
 type Assignment = (target: Value, step: Step, value: Value) => void;
 
-function compilePath(compiler: BlockCompiler, path: PathPlan, assign: Assignment): Write {
+function compilePath(compiler: BlockCompiler, path: PathPlan, source: Source, assign: Assignment): Write {
   const steps = path.steps.map((step) => ({ kind: step.kind, code: compiler.code(stepCode(step)) }));
+  const isConstant = path.steps.every((step) => stepCode(step).kind === 'constant');
   return (run, row, copy, value) => {
+    const from = isConstant ? row : withMetaOf(row, copy, source);
     const stepOf = ({ kind, code }: (typeof steps)[number]): Step => ({
       kind,
-      value: run.resolve(code.run(row, run.evaluation)),
+      value: run.resolve(code.run(from, run.evaluation)),
     });
     const last = steps.at(-1);
     if (!last) {
@@ -157,6 +161,13 @@ function compilePath(compiler: BlockCompiler, path: PathPlan, assign: Assignment
     for (const step of steps.slice(0, -1)) at = memberAt(at, stepOf(step));
     assign(at, stepOf(last), value);
   };
+}
+
+/** The copy with the metadata of the document; its own are those that the statement assigns. */
+function withMetaOf(row: Row, copy: Row, { metaSlot }: Source): Row {
+  const view = copy.slice();
+  view[metaSlot as number] = row[metaSlot as number];
+  return view;
 }
 
 function compileMetaPath(compiler: BlockCompiler, path: PathPlan): Write {
@@ -178,19 +189,30 @@ function memberAt(target: Value, { kind, value }: Step): Value {
   return kind === 'name' && typeof value === 'string' ? (target as ValueObject)[value] : undefined;
 }
 
-/** By how many elements SET lengthens an array at most, as functions make no longer ones: a statement changes up to 256 documents at once. */
-const addedMax = 32_767;
+/** How many elements SET adds between the ends of arrays of a document and later positions. */
+interface Padding {
+  elements: number;
+}
 
-/** Sets a member of an object, or an element: positions between the end of the array and a later one become NULL. Other paths have no effect. */
-function setMember(target: Value, step: Step, value: Value): void {
+/** The limit of these elements, as functions make no longer arrays: a statement changes up to 256 documents at once. */
+const paddingMax = 32_767;
+
+/**
+ * Sets a member of an object, or an element: positions between the end of the array and a later one become NULL, negative ones count from the
+ * end. Other paths have no effect.
+ */
+function setMember(target: Value, step: Step, value: Value, padding: Padding): void {
   if (!Array.isArray(target)) {
     setName(target, step, value);
     return;
   }
-  const { kind, value: at } = step;
-  if (kind !== 'index' || typeof at !== 'number' || !Number.isInteger(at) || at < 0) return;
+  const { kind, value: position } = step;
+  if (kind !== 'index' || typeof position !== 'number' || !Number.isInteger(position)) return;
   const items = target as Value[];
-  if (at - items.length >= addedMax) throw sqlError(5035, 'the position in SET');
+  const at = position < 0 ? items.length + position : position;
+  if (at < 0) return;
+  padding.elements += Math.max(0, at - items.length);
+  if (padding.elements >= paddingMax) throw sqlError(5035, 'the position in SET');
   while (items.length < at) items.push(null);
   items[at] = value ?? null;
 }
