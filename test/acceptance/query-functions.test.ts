@@ -30,6 +30,8 @@ test('arguments of EXECUTE FUNCTION are expressions and parameters', async () =>
   const { errors } = await query.ask('EXECUTE FUNCTION half("x")');
   const msg = "Error executing function 'half'  - cause: no number.";
   assert.deepEqual(errors, [{ code: 10109, msg }]);
+  assert.equal(await query.code('EXECUTE FUNCTION half($missing)'), 5010);
+  assert.equal(await query.code('EXECUTE FUNCTION half(ABORT("x"))'), 5011);
 });
 
 test('a function is called with its arguments, replaced, listed and dropped', async () => {

@@ -34,23 +34,36 @@ function changeOf(command: CreateFunction | DropFunction): FunctionChange {
 
 export async function* executeFunction(
   command: ExecuteFunction,
-  { choice, context }: CommandScope,
+  scope: CommandScope,
 ): AsyncIterable<readonly Value[]> {
+  const { choice, context } = scope;
   if (!command.isKnown) throw sqlError(10101, shownName(command.name));
   const prepared = choice.prepareText(`SELECT RAW ${path(command.name)}(${command.arguments.join(', ')})`);
   await context.authorize(prepared.privileges);
   try {
     yield* prepared.program.run(prepared, context).rows;
   } catch (error) {
-    throw failureOf(error, command.name);
+    throw await failureOf(error, command, scope);
   }
 }
 
-/** What ends the evaluation of an inline function is the cause of 10109, as in the published server. */
-function failureOf(error: unknown, name: FunctionName): unknown {
+/** What ends the evaluation of an inline function, but not that of its arguments, is the cause of 10109, as in the published server. */
+async function failureOf(error: unknown, command: ExecuteFunction, scope: CommandScope): Promise<unknown> {
   if (!(error instanceof SqlError) || (error.code !== 5010 && error.code !== 5011)) return error;
+  if (await argumentsFail(command, scope)) return error;
+  const { name } = command;
   const cause = error.code === 5011 ? error.message.replace(/^Abort: ([\s\S]*)\.$/, '$1') : error.message;
   return sqlError(10109, shownName(name), ` - cause: ${cause}`);
+}
+
+async function argumentsFail(command: ExecuteFunction, { choice, context }: CommandScope): Promise<boolean> {
+  const prepared = choice.prepareText(`SELECT RAW [${command.arguments.join(', ')}]`);
+  try {
+    for await (const _ of prepared.program.run(prepared, context).rows);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 const scopeOf = ({ bucket, scope }: FunctionName): FunctionScope =>
