@@ -100,11 +100,14 @@ export function nodeServices(view: ClusterView): Record<string, unknown> {
 export function bucketServers(view: ClusterView, bucket: StoredBucket): readonly NodeState[] {
   const mapped = new Set(view.map(bucket.uuid)?.nodes);
   const data = new Set(view.dataNodes);
-  const { balance, nodes } = view.cluster;
-  const leaving = new Set([...(balance?.ejected ?? []), ...(balance?.failing ?? [])]);
-  return nodes
+  const leaving = leavingNodes(view);
+  return view.cluster.nodes
     .filter((node) => data.has(node) || (mapped.has(node.uuid) && node.membership === 'active'))
     .toSorted((a, b) => Number(leaving.has(a.uuid)) - Number(leaving.has(b.uuid)));
+}
+
+function leavingNodes({ cluster: { balance } }: ClusterView): ReadonlySet<string> {
+  return new Set([...(balance?.ejected ?? []), ...(balance?.failing ?? [])]);
 }
 
 /** Without a map there are no rows of vbuckets. `unnamed` is the host of a node without a name. */
@@ -137,17 +140,19 @@ function terseNode(node: NodeState, bucket: StoredBucket) {
 /** `first` are listed in this order before the other active nodes. */
 function extendedNodes(view: ClusterView, first: readonly NodeState[] = view.dataNodes) {
   const others = view.activeNodes.filter((node) => !first.includes(node));
+  // Nodes that leave finish their statements, and get no others: an SDK fails a statement that its node refuses, also where it could ask another node.
+  const finishing = view.cluster.balance?.hasMoved ? leavingNodes(view) : new Set();
   return [...first, ...others].map((node) => ({
-    services: externalPorts(node),
+    services: externalPorts(node, { takesQueries: !finishing.has(node.uuid) }),
     ...(node === view.self && { thisNode: true }),
     ...(node.hostname !== null && { hostname: node.hostname }),
     ...(node.alternate && { alternateAddresses: shownAlternate(node.alternate) }),
   }));
 }
 
-function externalPorts(node: NodeState) {
+function externalPorts(node: NodeState, { takesQueries }: { takesQueries: boolean }) {
   const { capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, n1ql, n1qlSSL, indexHttp, indexHttps } = node.ports;
-  const query = runsQuery(node) ? { n1ql, n1qlSSL } : {};
+  const query = takesQueries && runsQuery(node) ? { n1ql, n1qlSSL } : {};
   const indexes = runsIndexes(node) ? { indexHttp, indexHttps } : {};
   return { ...backupPorts(node), capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, ...indexes, ...query };
 }

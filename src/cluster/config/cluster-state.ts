@@ -70,6 +70,8 @@ export interface RebalancePlan {
   readonly startedMs: number;
   /** Present in an automatic retry: how many attempts remain after this one. */
   readonly attemptsLeft?: number;
+  /** Set when all shards are on the nodes that stay: those that leave finish their requests, and get no others. */
+  readonly hasMoved?: true;
   /** Set when the plan ends before its last step: a client stopped it (null), or it failed for this reason. */
   readonly stopping?: { readonly reason: string | null };
 }

@@ -73,20 +73,29 @@ describe('the rebalancer', () => {
     assert.ok((await revision()) > reactedTo, 'and the orchestrator');
   });
 
-  it('keeps a node that leaves until clients that ask for the map every 2.5 seconds have one without it', async () => {
-    const { clock, orchestrator, change, map, state } = await cluster('a b c', 'a b');
-    await orchestrator(1);
-    await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
-    let withoutMs = 0;
-    for (; (await state()).balance !== undefined; await clock.run(50)) {
-      const maps = await Promise.all(buckets.map(map));
-      const isLeft = maps.every(({ nodes, shards }) =>
-        shards.every(({ chain, confirmed }) => nodes[chain[0] ?? -1] !== 'a' && confirmed !== undefined),
-      );
-      if (isLeft) withoutMs += 50;
+  it('keeps a node that leaves, or is failed over gracefully, until clients that ask for the map every 2.5 seconds have one without it', async () => {
+    for (const leaving of [{ ejected: ['a'] }, { kind: 'gracefulFailover', failing: ['a'] }] as const) {
+      const { clock, orchestrator, change, map, state } = await cluster('a b c', 'a b');
+      await orchestrator(1);
+      await change({ balance: plan({ nodes: ['b', 'c'], ...leaving }) });
+      let [withoutMs, finishingMs] = [0, 0];
+      for (; (await state()).balance !== undefined; await clock.run(50)) {
+        const maps = await Promise.all(buckets.map(map));
+        const isLeft = maps.every(({ nodes, shards }) =>
+          shards.every(({ chain, confirmed }) => nodes[chain[0] ?? -1] !== 'a' && confirmed !== undefined),
+        );
+        if (isLeft) withoutMs += 50;
+        const { balance } = await state();
+        if (balance?.hasMoved) finishingMs += 50;
+        assert.ok(
+          isLeft || !balance?.hasMoved,
+          'statements are sent to the node until its shards have moved',
+        );
+      }
+      assert.ok(withoutMs > 2_500 && finishingMs > 2_500, `${withoutMs} and ${finishingMs} ms`);
+      const stays = (await state()).nodes.find(({ uuid }) => uuid === 'a')?.membership;
+      assert.equal(stays, leaving.ejected === undefined ? 'inactiveFailed' : undefined);
     }
-    assert.ok(withoutMs > 2_500, `${withoutMs} ms`);
-    assert.ok(!(await state()).nodes.some(({ uuid }) => uuid === 'a'));
   });
 
   it('keeps the mark of newly active nodes until a rebalance has completed', async () => {

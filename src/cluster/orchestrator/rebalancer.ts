@@ -127,19 +127,22 @@ export class Rebalancer {
     for (const { entry, bucket } of found.maps) {
       if (!(await this.#moveShards(cluster, plan, bucket, entry))) return true;
     }
-    if (this.#awaitsClients(cluster, plan, found)) return true;
+    if (await this.#awaitsClients(cluster, plan, found)) return true;
     return !(await this.#clear(found)) || !(await this.#end(plan));
   }
 
   /**
-   * Whether clients may have a map that still names a node that leaves. An SDK cancels requests that are on their way to a node when the
-   * node is removed, or closes its connections.
+   * Whether clients may have a map that still names a node that leaves, or statements may run on it. An SDK cancels requests that are on
+   * their way to a node when the node is removed, or closes its connections.
    */
-  #awaitsClients({ nodes }: ClusterState, plan: RebalancePlan, { maps }: Maps): boolean {
+  async #awaitsClients({ nodes }: ClusterState, plan: RebalancePlan, { maps }: Maps): Promise<boolean> {
+    const gone = [...plan.ejected, ...(plan.kind === 'gracefulFailover' ? (plan.failing ?? []) : [])];
     const leaves = nodes.some(
-      (node) => plan.ejected.includes(node.uuid) && node.membership === 'active' && isDataNode(node),
+      (node) => gone.includes(node.uuid) && node.membership === 'active' && isDataNode(node),
     );
     if (plan.stopping || !leaves || maps.length === 0) return false;
+    if (!plan.hasMoved && !(await this.#change(plan.id, (found) => ({ ...found, hasMoved: true }))))
+      return true;
     const now = this.#deps.clock.monotonicMs();
     if (this.#moved?.plan !== plan.id) this.#moved = { plan: plan.id, ms: now };
     return now - this.#moved.ms < clientsMs;
