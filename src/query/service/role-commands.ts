@@ -26,17 +26,19 @@ export async function changeRoles(command: RoleCommand, scope: CommandScope): Pr
     command.targets.length === 0 ? [role] : command.targets.map((target) => `${role}[${targetText(target)}]`),
   );
   const holders = [
-    ...command.users.map((user) => ({
-      path: `/settings/rbac/users/local/${encoded(withoutDomain(user))}`,
-      holder: user,
-    })),
+    ...command.users.map((user) => ({ path: `/settings/rbac/users/${pathOf(user)}`, holder: user })),
     ...command.groups.map((group) => ({ path: `/settings/rbac/groups/${encoded(group)}`, holder: group })),
   ];
   for (const { path, holder } of holders) await changeOne(command.kind, scope, path, holder, changed);
 }
 
 const encoded = encodeURIComponent;
-const withoutDomain = (user: string): string => user.replace(/^local:/, '');
+
+/** `local:ann`, `external:ann`, or `ann` for a local user. */
+function pathOf(user: string): string {
+  const [, domain = 'local', name = ''] = /^(?:(local|external):)?(.*)$/s.exec(user) ?? [];
+  return `${domain}/${encoded(name)}`;
+}
 
 function targetText({ bucket, scope, collection }: KeyspaceName): string {
   if (scope === '') return bucket;
