@@ -1,6 +1,6 @@
 // Output of commands: progress, columns, sizes.
 
-/** A line that it rewrites on a terminal; without a terminal it writes nothing. */
+/** A line that is rewritten on a terminal; without a terminal nothing is written. */
 export class ProgressLine {
   private shownMs = 0;
   private isShown = false;

@@ -64,7 +64,7 @@ async function figure(node: NodeProcess, id: string, name: string): Promise<numb
 }
 
 /** Waits until a new start would continue after all that has been replicated. */
-const untilMarked = (node: NodeProcess, id: string): Promise<void> =>
+const untilCheckpointed = (node: NodeProcess, id: string): Promise<void> =>
   eventuallyWithin(waitMs, async () => {
     const { docsChecked, changesLeft } = await taskOf(node);
     assert.deepEqual([docsChecked, changesLeft], [await figure(node, id, 'docs_processed'), 0]);
@@ -98,7 +98,7 @@ test('explicit rules replicate what they name, and changed rules only send what 
   await createCollections(target, ['u.missing']);
   const second = { ...first, 'u.missing/three': 300 };
   await untilCounts(target, second);
-  await untilMarked(source, id);
+  await untilCheckpointed(source, id);
   const before = await metaWrites(target);
   await change(source, id, {
     colMappingRules: rules({ s: 't', 's.three': 'u.missing', '_default._default': 'u.other' }),
@@ -138,7 +138,7 @@ test('a mapping that changed during a pause sends what is new afterwards', {
     colMappingRules: '{"s.one":"t.one"}',
   });
   await untilCounts(target, { 't.one/one': 200 });
-  await untilMarked(source, id);
+  await untilCheckpointed(source, id);
   await change(source, id, { pauseRequested: 'true' });
   await eventuallyWithin(waitMs, async () => assert.equal((await taskOf(source)).status, 'paused'));
   await change(source, id, { colMappingRules: '{"s":"t"}' });

@@ -9,7 +9,7 @@ import { awsInstances, azureInstances } from './instances.ts';
 import { clusterStatus, type Phase, v2Status } from './phase.ts';
 
 const couchbaseServices = choice('couchbaseServices', services);
-const groupsMin = 'must have at least one group of servers';
+const groupsMissing = 'must have at least one group of servers';
 const volumeTypes = ['P4', 'P6', 'P10', 'P15', 'P20', 'P30', 'P40', 'P50', 'P60', 'P70'] as const;
 
 export const serverSchema = component('Server', {
@@ -30,7 +30,7 @@ export const createClusterRequest = component('CreateClusterRequest', {
   name: clusterName(),
   cloudId: uuidField(),
   projectId: uuidField(),
-  servers: z.array(serverSchema, 'must be a list of groups of servers').min(1, groupsMin).optional(),
+  servers: z.array(serverSchema, 'must be a list of groups of servers').min(1, groupsMissing).optional(),
   supportPackage: component('CreateClusterRequest_supportPackage', {
     type: choice('supportPackageType', ['enterprise', 'developerPro', 'forumSupport']),
     timezone: choice('supportTimezones', ['ET', 'GMT', 'IST', 'PT']),

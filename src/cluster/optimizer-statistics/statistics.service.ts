@@ -82,13 +82,13 @@ export class StatisticsService implements StatisticsStore {
     if (state.expressions.length > expressions)
       return `a collection has statistics of at most ${expressions} expressions`;
     const size = sizeOf(state);
-    const sizeMax = `a larger "resolution" makes them smaller`;
+    const advice = `a larger "resolution" makes them smaller`;
     if (size > collectionBytes)
-      return `the statistics of a collection take at most ${collectionBytes} bytes, and these take ${size}; ${sizeMax}`;
+      return `the statistics of a collection take at most ${collectionBytes} bytes, and these take ${size}; ${advice}`;
     let total = size;
     for (const [other, present] of this.#byKey) if (other !== key) total += sizeOf(present);
     if (total <= bytes) return null;
-    return `the statistics of all collections take at most ${bytes} bytes, and would take ${total}; ${sizeMax}`;
+    return `the statistics of all collections take at most ${bytes} bytes, and would take ${total}; ${advice}`;
   }
 
   async #removeOfDeleted(): Promise<void> {

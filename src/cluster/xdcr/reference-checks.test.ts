@@ -38,7 +38,7 @@ async function aNodeWithTarget() {
   return { ...manager, target, shows, create };
 }
 
-test('shows whether each node of the target answers, and with which account', async () => {
+test('shows whether each node of the target answers and accepts the account', async () => {
   const { target, shows, create, request } = await aNodeWithTarget();
   await create();
   await shows('RC_OK');

@@ -40,7 +40,7 @@ test('names the missing privilege where a command checks its collection itself',
   }
 });
 
-test('names the missing privilege to a client without collections, to which the default collection is hidden', async () => {
+test('names the missing privilege to a client without collections, from which the default collection is hidden', async () => {
   const scopes = { '8': { privileges: 0, collections: { '8': Privilege.read } } };
   const user = aUser('clerk', 'password', { node: 0, buckets: { b: { privileges: 0, scopes } } });
   await using service = await startService(aDesired({ users: [user] }));

@@ -1,7 +1,6 @@
 // Times of clients: the conversion of an expiry to the stored form, and the limits of lock times.
+import { relativeExpiryMax } from '#wire/relative-expiry.ts';
 
-/** Up to this many seconds a time is relative to now, above it counted from 1970. */
-const relativeLimit = 30 * 24 * 3600;
 const latestTime = 0xffffffff;
 
 export const lockSecondsDefault = 15;
@@ -9,7 +8,7 @@ export const lockSecondsMax = 30;
 
 /** Seconds since 1970, 0 = never. */
 export function absoluteExpiry(expiry: number, nowSeconds: number): number {
-  return expiry === 0 || expiry > relativeLimit ? expiry : nowSeconds + expiry;
+  return expiry === 0 || expiry > relativeExpiryMax ? expiry : nowSeconds + expiry;
 }
 
 /** Limits an expiry to a maximum time to live; 0 = no maximum. */

@@ -1,5 +1,6 @@
 // Options that several commands on a running node share.
 import { realClock } from '#ports/clock.ts';
+import { relativeExpiryMax } from '#wire/relative-expiry.ts';
 import { kinds, type OptionKind, UsageError } from '../options.ts';
 
 export const jsonFlag = { kind: kinds.flag, default: false, doc: 'print JSON instead of text' } as const;
@@ -36,9 +37,6 @@ export const secondsUpTo = (daysMax: number): OptionKind<number> => ({
 
 /** Fifty years. The data service stores times up to 2106. */
 export const expirySeconds = secondsUpTo(18_250);
-
-/** The data service takes an expiry of up to 30 days as seconds from now, a higher one as seconds since 1970. */
-const relativeExpiryMax = 30 * daySeconds;
 
 /** The expiry to send to the data service, for a document that expires after these seconds. */
 export const expiryAfter = (fromNow: number): number =>

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
-import { atrIdOf } from './atr-ids.ts';
-import { durabilityOf, letterOf, msOfCas } from './attempt-json.ts';
-import { parseCollectionPath } from './collection-path.ts';
-import { resumedAttempt } from './resumed-attempt.ts';
 import type { StagedChange } from './staged-change.ts';
 import { StagedChanges, savepointsMax } from './staged-changes.ts';
 
@@ -95,54 +91,4 @@ test('every change has a unique CAS, also within one millisecond', () => {
   const first = changes.nextCas(1_000);
   assert.ok(changes.nextCas(1_000) > first);
   assert.ok(changes.nextCas(500) > first);
-});
-
-test('record keys equal those of client libraries', () => {
-  // From the table of the public client libraries.
-  assert.deepEqual([0, 1, 2, 9, 51, 123].map(atrIdOf), [
-    '_txn:atr-0-#14',
-    '_txn:atr-1-#10b6',
-    '_txn:atr-2-#cc8',
-    '_txn:atr-9-#0',
-    '_txn:atr-51-#10b',
-    '_txn:atr-123-#22f',
-  ]);
-});
-
-test('times and durability levels of client libraries are parsed', () => {
-  assert.equal(msOfCas('0x000058a71dd25c15'), 1_539_336_197_457);
-  assert.equal(msOfCas('soon'), 0);
-  for (const level of ['none', 'majority', 'majorityAndPersistActive', 'persistToMajority'] as const)
-    assert.equal(durabilityOf(letterOf(level)), level);
-});
-
-test('the path of a collection is parsed, a wrong one recognized', () => {
-  const location = (bucket: string, scope = '_default', collection = '_default') => ({
-    bucket,
-    scope,
-    collection,
-    id: null,
-  });
-  assert.deepEqual(parseCollectionPath('b'), location('b'));
-  assert.deepEqual(parseCollectionPath('default:`a.b`.`s``t`.c'), location('a.b', 's`t', 'c'));
-  assert.deepEqual(parseCollectionPath('`default`:`b`.`s`.`c`'), location('b', 's', 'c'));
-  for (const wrong of ['', 'a.b', 'a.b.c.d', '`a', 'a..c', '.'])
-    assert.equal(parseCollectionPath(wrong), null, wrong);
-});
-
-test('txdata with a wrong member is refused', () => {
-  assert.equal(resumedAttempt(undefined), null);
-  assert.equal(resumedAttempt({ kv: true }), null);
-  const id = { atmpt: 'a-1', txn: 't-1' };
-  assert.equal(resumedAttempt({ id })?.id, 'a-1');
-  for (const wrong of [
-    { id: 'a' },
-    { id: { atmpt: 'a.b', txn: 't' } },
-    { id: { atmpt: 'a' } },
-    { id, mutations: {} },
-    { id, mutations: [{ bkt: 'b' }] },
-    { id, mutations: [{ bkt: 'b', scp: 's', coll: 'c', id: 'k', type: 'OTHER' }] },
-    { id, atr: { bkt: 'b', id: 'my document' } },
-  ])
-    assert.throws(() => resumedAttempt(wrong), /txdata/);
 });

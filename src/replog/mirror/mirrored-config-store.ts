@@ -366,8 +366,8 @@ export class MirroredConfigStore implements ConfigStore {
     this.#followed = head;
     this.#isFenced = false;
     this.#records.revision = Math.max(this.#records.revision, head.revision);
-    if (isNew) this.#saved.now();
-    else this.#saved.soon();
+    if (isNew) this.#saved.saveNow();
+    else this.#saved.saveSoon();
     if (this.#problem !== 'not connected yet')
       this.#log.info('configuration.reached', { store: this.#link.name, revision: head.revision });
     this.#problem = null;

@@ -47,15 +47,15 @@ export class SavedState {
 
   changed(key: string): void {
     if (this.#deps.copy !== null) this.#unsaved.add(key);
-    this.soon();
+    this.saveSoon();
   }
 
-  soon(): void {
+  saveSoon(): void {
     this.#saveAfter(saveMs);
   }
 
   /** Saves the copy before the newest state seen: a copy that is older than that state is never used. */
-  now(): void {
+  saveNow(): void {
     this.#timer?.cancel();
     this.#timer = null;
     if (this.#isClosed) return;
@@ -74,7 +74,7 @@ export class SavedState {
 
   /** Saves the unsaved changes, and none that come later. */
   close(): void {
-    if (this.#timer !== null) this.now();
+    if (this.#timer !== null) this.saveNow();
     this.#isClosed = true;
     this.#timer?.cancel();
     try {
@@ -85,7 +85,7 @@ export class SavedState {
   }
 
   #saveAfter(ms: number): void {
-    if (!this.#isClosed) this.#timer ??= this.#deps.clock.after(ms, () => this.now());
+    if (!this.#isClosed) this.#timer ??= this.#deps.clock.after(ms, () => this.saveNow());
   }
 
   #notSaved({ message: reason }: Error): void {

@@ -7,6 +7,7 @@ import { pipelined } from '#client/pipelined.ts';
 import { DeleteWithMeta, SetWithMeta } from '#wire/commands/documents.ts';
 import { responseStatus } from '#wire/frame.ts';
 import type { RequestParts } from '#wire/output.ts';
+import { relativeExpiryMax } from '#wire/relative-expiry.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
 
@@ -31,8 +32,6 @@ export interface Version {
 
 /** Options of writes with metadata: replace any version, and assign a new CAS. */
 const overwriting = WithMetaOption.regeneratesCas | WithMetaOption.skipsResolution;
-/** Expiry times above this are absolute. */
-const relativeSecondsMax = 30 * 24 * 3600;
 
 export const idOf = ({ collection, key }: Pick<Version, 'collection' | 'key'>): string =>
   `${collection}\0${key}`;
@@ -133,6 +132,6 @@ function withMeta(
 /** The expiry of a captured document that is written now: after as many seconds as it had left at its capture. */
 export function renewedExpiry({ expiry }: Version, capturedMs: number, nowMs: number): number {
   const seconds = expiry - Math.floor(capturedMs / 1000);
-  if (expiry === 0 || seconds > relativeSecondsMax) return expiry;
+  if (expiry === 0 || seconds > relativeExpiryMax) return expiry;
   return Math.floor(nowMs / 1000) + Math.max(seconds, 1);
 }
