@@ -1,6 +1,7 @@
 // The main thread's link to the query threads: sends them the state of all indexes whenever it changes, and forwards their
 // changes of definitions.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { UnwritableError } from '#base/unwritable-error.ts';
 import type { IndexDefinitions, IndexServiceAdmin } from '../index.contract.ts';
 import type { LinkCall, LinkMessage } from './link-messages.ts';
 
@@ -59,7 +60,9 @@ export class IndexLinks {
     try {
       port.postMessage({ kind: 'result', id, result: await this.act(call) } satisfies LinkMessage);
     } catch (error) {
-      port.postMessage({ kind: 'failure', id, reason: (error as Error).message } satisfies LinkMessage);
+      const reason = (error as Error).message;
+      const isUnwritable = error instanceof UnwritableError;
+      port.postMessage({ kind: 'failure', id, reason, isUnwritable } satisfies LinkMessage);
     }
   }
 

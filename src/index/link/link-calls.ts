@@ -1,6 +1,7 @@
 // Calls of a query thread to the main thread, and their answers.
 import type { MessagePort } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { LinkCall, LinkMessage } from './link-messages.ts';
 
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
@@ -26,7 +27,7 @@ export class LinkCalls {
     const waiting = this.waiting.get(message.id);
     this.waiting.delete(message.id);
     if (message.kind === 'result') waiting?.resolve(message.result);
-    else waiting?.reject(new Error(message.reason));
+    else waiting?.reject(message.isUnwritable ? sqlError(5000, message.reason) : new Error(message.reason));
   }
 
   close(): void {

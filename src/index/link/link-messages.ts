@@ -30,7 +30,8 @@ export type LinkCall =
 /** Answers to calls, and the complete newest state. */
 export type LinkMessage =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
-  | { readonly kind: 'failure'; readonly id: number; readonly reason: string }
+  /** `isUnwritable`: the configuration cannot be written now, and the reason is for the client. */
+  | { readonly kind: 'failure'; readonly id: number; readonly reason: string; readonly isUnwritable: boolean }
   | {
       readonly kind: 'state';
       readonly indexes: readonly {

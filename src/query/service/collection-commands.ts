@@ -64,11 +64,11 @@ function changeOf(command: ScopeChange | CollectionChange): Change {
   return { method: 'DELETE', path: `${path}/${encoded(command.scope)}`, code: 12026, done: missing, what };
 }
 
-/** The texts of an answer `{"errors": {field: text}}`. */
+/** The texts of an answer, which is a list or `{"errors": {field: text}}`. */
 function reasonOf(body: string): string {
   try {
-    const { errors } = JSON.parse(body) as { errors?: Record<string, string> };
-    return Object.values(errors ?? {}).join('; ');
+    const answer = JSON.parse(body) as readonly string[] | { errors?: Record<string, string> };
+    return Object.values(('errors' in answer ? answer.errors : answer) ?? {}).join('; ');
   } catch {
     return body.trim();
   }
