@@ -121,7 +121,7 @@ export interface ClusterManager {
   /** Definitions of indexes; known after `open`. */
   readonly indexes: IndexDefinitions;
   /** The index services of the other nodes. */
-  readonly indexNodes: Pick<IndexNodes, 'readyOnOtherNodes'>;
+  readonly indexNodes: Pick<IndexNodes, 'readyOnOtherNodes' | 'goneFromOtherNodes'>;
   /** Functions of statements; known after `open`. */
   readonly functions: FunctionDefinitions;
   readonly libraries: FunctionLibraries;

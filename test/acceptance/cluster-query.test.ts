@@ -259,6 +259,13 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
     await rows(second, 'CREATE INDEX by_n ON b.s.c(n)');
     for (const node of all())
       assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b.s.c WHERE n >= 10', requestPlus), [40]);
+    for (let round = 0; round < 30; round++) {
+      await rows(second, 'CREATE INDEX often ON b.s.c(n) WITH {"defer_build": true}');
+      await rows(first, 'DROP INDEX often ON b.s.c');
+      const shown = 'SELECT RAW name FROM system:indexes WHERE name = "often"';
+      const found = await Promise.all(all().map((node) => rows(node, shown)));
+      assert.deepEqual(found, [[], [], []]);
+    }
   });
 
   it('answers once a node that is down was failed over, and refuses to answer in part', async () => {

@@ -58,7 +58,7 @@ async function setUp() {
   await definitions.start();
   definitions.follow();
   const links = new IndexLinks({
-    indexNodes: { readyOnOtherNodes: async () => {} },
+    indexNodes: { readyOnOtherNodes: async () => {}, goneFromOtherNodes: async () => {} },
     definitions,
     indexAdmin: host,
     damaged: (bucketUuid, id) => host.replaceFile(bucketUuid, id),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { advanceUntilDone } from '../../../test/support/advance-clock.ts';
 import { nodeNamed } from '../../../test/support/cluster.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { IndexNodes } from './index-nodes.ts';
@@ -42,4 +43,48 @@ test('nodes that send no heartbeats are asked neither for new indexes nor for th
     known.get('i')?.map(({ node }) => node.uuid),
     ['b'],
   );
+});
+
+test('a dropped index is gone when the nodes that are reached know it, at most two seconds later', async () => {
+  const clock = new ManualClock();
+  const services = { services: ['index'] };
+  const nodes = [nodeNamed('a', services), nodeNamed('b', services), nodeNamed('c', services)];
+  const known = new Set(['i', 'other']);
+  const listeners = new Set<() => void>();
+  let answer: (question: never) => Promise<boolean> = async () => false;
+  const indexNodes = new IndexNodes({
+    view: { cluster: { nodes } } as never,
+    nodeId: 'a',
+    peers: {
+      answer: (name: string, given: typeof answer) => {
+        if (name === 'indexesGone') answer = given;
+      },
+      ask: async (to: string, _name: string, question: never) => {
+        if (to === 'c') throw new Error('it does not answer');
+        return await answer(question);
+      },
+    } as never,
+    indexes: {
+      all: () => [...known].map((id) => ({ definition: { id } })),
+      onChange: (listener: () => void) => {
+        listeners.add(listener);
+        return { stop: () => listeners.delete(listener) };
+      },
+    } as never,
+    indexAdmin: {} as never,
+    isDown: () => false,
+    clock,
+  });
+  let isGone = false;
+  const gone = indexNodes.goneFromOtherNodes(['i']).then(() => {
+    isGone = true;
+  });
+  await new Promise(setImmediate);
+  assert.equal(isGone, false);
+  known.delete('i');
+  for (const listener of listeners) listener();
+  await gone;
+  const startedMs = clock.monotonicMs();
+  await advanceUntilDone(clock, indexNodes.goneFromOtherNodes(['other']));
+  assert.ok(clock.monotonicMs() - startedMs <= 2_100);
 });

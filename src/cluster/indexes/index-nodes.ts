@@ -27,7 +27,7 @@ export interface IndexOnNode {
   readonly lastScanMs?: number;
 }
 
-interface ReadyQuestion {
+interface IndexesQuestion {
   readonly ids: readonly string[];
   readonly timeoutMs: number;
 }
@@ -50,7 +50,8 @@ export class IndexNodes {
   constructor(deps: IndexNodesDeps) {
     this.#deps = deps;
     const { peers, indexAdmin } = deps;
-    peers.answer('indexesReady', (question: ReadyQuestion) => this.#ready(question));
+    peers.answer('indexesReady', (question: IndexesQuestion) => this.#ready(question));
+    peers.answer('indexesGone', (question: IndexesQuestion) => this.#gone(question));
     peers.answer('indexStates', async () => {
       await indexAdmin.refresh();
       const reports = indexAdmin.reports();
@@ -64,7 +65,7 @@ export class IndexNodes {
   async readyOnOtherNodes(ids: readonly string[]): Promise<void> {
     const { clock, peers } = this.#deps;
     const endMs = clock.monotonicMs() + otherNodesMs;
-    const question: ReadyQuestion = { ids, timeoutMs: readyMs };
+    const question: IndexesQuestion = { ids, timeoutMs: readyMs };
     await Promise.all(
       this.#others().map(async ({ uuid }) => {
         while (clock.monotonicMs() < endMs) {
@@ -74,6 +75,16 @@ export class IndexNodes {
         }
       }),
     );
+  }
+
+  /** Resolves when the other nodes that are reached plan statements without these indexes, which were dropped, and show them no more. */
+  async goneFromOtherNodes(ids: readonly string[]): Promise<void> {
+    const question: IndexesQuestion = { ids, timeoutMs: unknownMs };
+    const asking = this.#others().map(({ uuid }) =>
+      // A node that does not answer learns of the drop when it is back.
+      this.#deps.peers.ask<boolean>(uuid, 'indexesGone', question, unknownMs + marginMs).catch(() => false),
+    );
+    await Promise.all(asking);
   }
 
   /** By index, the other nodes that have it. */
@@ -96,7 +107,13 @@ export class IndexNodes {
     );
   }
 
-  async #ready({ ids, timeoutMs }: ReadyQuestion): Promise<boolean> {
+  async #gone({ ids, timeoutMs }: IndexesQuestion): Promise<boolean> {
+    const { clock, indexes } = this.#deps;
+    const isGone = (): boolean => !indexes.all().some(({ definition }) => ids.includes(definition.id));
+    return await until(indexes, isGone, timeoutMs, clock);
+  }
+
+  async #ready({ ids, timeoutMs }: IndexesQuestion): Promise<boolean> {
     const { clock, indexes, indexAdmin } = this.#deps;
     const startMs = clock.monotonicMs();
     const changing = {

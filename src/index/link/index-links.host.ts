@@ -8,8 +8,12 @@ import type { LinkCall, LinkMessage } from './link-messages.ts';
 export interface IndexLinksOptions {
   readonly definitions: IndexDefinitions;
   readonly indexAdmin: Pick<IndexServiceAdmin, 'reports' | 'onChange'>;
-  /** `readyOnOtherNodes` resolves when no other node is building one of these indexes. */
-  readonly indexNodes: { readyOnOtherNodes(ids: readonly string[]): Promise<void> };
+  readonly indexNodes: {
+    /** Resolves when no other node is building one of these indexes. */
+    readyOnOtherNodes(ids: readonly string[]): Promise<void>;
+    /** Resolves when no other node has one of these indexes. */
+    goneFromOtherNodes(ids: readonly string[]): Promise<void>;
+  };
   readonly damaged: (bucketUuid: string, indexId: string) => Promise<void>;
 }
 
@@ -79,6 +83,8 @@ export class IndexLinks {
         return definitions.alter(call.keyspace, call.name, call.change);
       case 'ready on other nodes':
         return indexNodes.readyOnOtherNodes(call.ids);
+      case 'gone from other nodes':
+        return indexNodes.goneFromOtherNodes(call.ids);
       case 'damaged':
         return damaged(call.bucketUuid, call.indexId);
     }

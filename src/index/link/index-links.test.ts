@@ -14,7 +14,7 @@ async function failingWith(error: Error) {
   const links = new IndexLinks({
     definitions: { ...nothing, all: () => [], create: fail, drop: fail, build: fail, alter: fail },
     indexAdmin: { ...nothing, reports: () => [] },
-    indexNodes: { readyOnOtherNodes: async () => {} },
+    indexNodes: { readyOnOtherNodes: async () => {}, goneFromOtherNodes: async () => {} },
     damaged: async () => {},
   });
   const linked = await connectIndexes({

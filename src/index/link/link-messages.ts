@@ -18,7 +18,11 @@ export type LinkCall =
       readonly name: string;
       readonly change: IndexChange;
     }
-  | { readonly id: number; readonly method: 'ready on other nodes'; readonly ids: readonly string[] }
+  | {
+      readonly id: number;
+      readonly method: 'ready on other nodes' | 'gone from other nodes';
+      readonly ids: readonly string[];
+    }
   /** Reports a file that a scan could not read. */
   | {
       readonly id: number;

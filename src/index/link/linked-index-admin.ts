@@ -36,9 +36,11 @@ export class LinkedIndexAdmin implements IndexAdmin {
       if (ifExists) return;
       throw notFound(keyspace, name);
     }
+    if (id === undefined) return;
     // Later statements must not be planned with the index.
     const neverAborted = new AbortController().signal;
-    if (id !== undefined) await this.catalog.until(() => this.catalog.find(id) === undefined, neverAborted);
+    await this.catalog.until(() => this.catalog.find(id) === undefined, neverAborted);
+    await this.calls.call<void>({ method: 'gone from other nodes', ids: [id] });
   }
 
   async build(keyspace: Keyspace, names: readonly string[], signal: AbortSignal): Promise<void> {
