@@ -11,7 +11,7 @@ import { findBackup } from '#backup/archive/repository.adapter.ts';
 import { BucketClient, type StoreRequest } from '#client/bucket-client.ts';
 import { backupNode } from '../test/support/bucket-state.ts';
 import { administrator, launcher, NodeProcess } from '../test/support/node-process.ts';
-import { processMs } from './support/server-time.ts';
+import { processMs } from './support/server-usage.ts';
 
 const batch = 2_000;
 const words =

@@ -13,7 +13,7 @@ import { needs } from '../test/support/needs.ts';
 import { Postgres } from '../test/support/postgres.ts';
 import { startConstantServer } from './support/constant-process.ts';
 import { type Figures, load } from './support/http-load.ts';
-import { residentMb } from './support/server-time.ts';
+import { residentMb } from './support/server-usage.ts';
 
 const rateArgs = ['--rate-limit', '1000000'];
 const connections = 16;

@@ -12,7 +12,7 @@ import { silentLog } from '../src/ports/log.ts';
 import { aBucket, aDesired } from '../test/support/data-service.ts';
 import { freePort } from '../test/support/free-port.ts';
 import type { LoadOptions } from './support/kv-load.ts';
-import { processMs } from './support/server-time.ts';
+import { processMs } from './support/server-usage.ts';
 
 const generator = fileURLToPath(new URL('./support/kv-load.ts', import.meta.url));
 const shapes = [

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeRequest } from '../src/wire/output.ts';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
-import { residentMb, threadsMs } from './support/server-time.ts';
+import { residentMb, threadsMs } from './support/server-usage.ts';
 
 const bucketQuotaMb = 100;
 const openAtOnce = 50;

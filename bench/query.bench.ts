@@ -8,7 +8,7 @@ import { compared, latencyText, type Sides, warmUp } from './support/compared.ts
 import { accessOf, hotel, indexStatements, streamChanges, writeHotels } from './support/hotels.ts';
 import { builds, changesOfKeys, writeRows } from './support/index-figures.ts';
 import { QueryClient } from './support/query-client.ts';
-import { peakMb, resetPeak, residentMb } from './support/server-time.ts';
+import { peakMb, resetPeak, residentMb } from './support/server-usage.ts';
 
 const whole = 'b._default._default';
 /** Connections with one request each at a time. */

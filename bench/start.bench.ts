@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { portNames } from '../src/main/node-options.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { NodeProcess } from '../test/support/node-process.ts';
-import { processMs, residentMb } from './support/server-time.ts';
+import { processMs, residentMb } from './support/server-usage.ts';
 import { threadHeaps } from './support/thread-heaps.ts';
 
 const launcher = fileURLToPath(new URL('../bin/divan.js', import.meta.url));

@@ -1,5 +1,5 @@
 // Measures a node and its peer in interleaved runs: operations for each second of processor time of the server, and latencies.
-import { fineServerMs, serverMs } from './server-time.ts';
+import { fineServerMs, serverMs } from './server-usage.ts';
 
 interface Server {
   readonly name: string;

@@ -5,7 +5,7 @@ import { Postgres, postgresPrograms } from '../../test/support/postgres.ts';
 import { compared, figure, type Sides } from './compared.ts';
 import { hotel, writeHotels } from './hotels.ts';
 import { QueryClient } from './query-client.ts';
-import { serverMs } from './server-time.ts';
+import { serverMs } from './server-usage.ts';
 
 const changesMax = 1_000;
 

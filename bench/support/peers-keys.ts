@@ -12,7 +12,7 @@ import type { Extent } from '../peers.bench.ts';
 import type { LoadOptions } from './kv-load.ts';
 import { type Peer, startEcho, startMemcached, startRedis } from './peers.ts';
 import type { Figure } from './results.ts';
-import { processMs } from './server-time.ts';
+import { processMs } from './server-usage.ts';
 
 const generator = fileURLToPath(new URL('./kv-load.ts', import.meta.url));
 const shapes = [

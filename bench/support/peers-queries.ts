@@ -5,7 +5,7 @@ import { Postgres, postgresPrograms } from '../../test/support/postgres.ts';
 import type { Extent } from '../peers.bench.ts';
 import { QueryClient } from './query-client.ts';
 import type { Figure } from './results.ts';
-import { serverMs } from './server-time.ts';
+import { serverMs } from './server-usage.ts';
 
 const documents = 10_000;
 const cities = 500;

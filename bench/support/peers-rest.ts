@@ -4,7 +4,7 @@ import type { Extent } from '../peers.bench.ts';
 import { startConstantServer } from './constant-process.ts';
 import { type Load, load } from './http-load.ts';
 import type { Figure } from './results.ts';
-import { processMs } from './server-time.ts';
+import { processMs } from './server-usage.ts';
 
 const path = '/pools/default/buckets/b';
 

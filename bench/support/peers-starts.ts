@@ -10,7 +10,7 @@ import { endAfterTests } from '../../test/support/left-running.ts';
 import { launcher, NodeProcess, portFlags } from '../../test/support/node-process.ts';
 import type { Extent } from '../peers.bench.ts';
 import type { Figure } from './results.ts';
-import { residentMb, threadsMs } from './server-time.ts';
+import { residentMb, threadsMs } from './server-usage.ts';
 
 interface Start {
   readonly ms: number;

@@ -1,5 +1,5 @@
-// Maps requests about the data service's settings to the keys that hold them. The answer to a change is sent once the
-// data service applies it, or after a short timeout.
+// Maps requests about the data service's settings to the keys that hold them. A change is answered once the data
+// service has applied it, or after a short time limit.
 
 import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
 import { applyWaitMs } from '../config/apply-wait.ts';

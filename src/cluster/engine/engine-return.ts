@@ -1,6 +1,6 @@
 // Moves the configuration from NATS servers of the nodes back to a founder: before a rebalance that leaves fewer than three nodes for the servers,
 // and once all nodes were started without `--engine nats`. Documents are not touched. The node that becomes the founder makes the move; all
-// others see the last change on the servers, or ask for the place while they cannot reach them. Then each removes its server.
+// others see the last change on the servers, or ask where the configuration is if they cannot reach these. Then each removes its server.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';

@@ -1,5 +1,5 @@
-// Maps requests about the query service's settings to the keys that hold them. The answer to a change is sent once the service
-// applies it, or after a short timeout.
+// Maps requests about the query service's settings to the keys that hold them. A change is answered once the service has
+// applied it, or after a short time limit.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import type { CurlAllowlist } from '#query/query.contract.ts';

@@ -329,7 +329,7 @@ export class CutReader {
     this.isHeadless = true;
   }
 
-  /** The caller reuses the memory of the cuts: what is left is read from a copy, and so is the current item. */
+  /** Called before the memory of the cuts is reused: what is left is read from a copy, and so is the current item. */
   keep(): void {
     const { item } = this;
     const [from, to] = this.isHeadless

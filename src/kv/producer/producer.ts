@@ -77,7 +77,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.timer = options.clock.after(tickMs, () => this.tick());
   }
 
-  /** Flow control stops it: the client has not acknowledged enough, or its socket accepts no more. */
+  /** Flow control stops the sending: the client has not acknowledged enough, or its socket accepts no more. */
   get isBlocked(): boolean {
     const { bufferBytes } = this.controls;
     const isFull = bufferBytes > 0 && this.figures.bytesUnacked >= bufferBytes;

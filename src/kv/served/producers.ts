@@ -10,7 +10,7 @@ export interface StreamConnection {
   readonly figures: { itemsSent: number; bytesSent: number; bytesUnacked: number; pages: number };
   readonly openedMs: number;
   readonly lastSentMs: number;
-  /** Flow control stops it: the client has not acknowledged enough, or its socket accepts no more. */
+  /** Flow control stops the sending: the client has not acknowledged enough, or its socket accepts no more. */
   readonly isBlocked: boolean;
   readonly isAwaitingNoop: boolean;
   readonly streamCount: number;

@@ -103,11 +103,11 @@ const withoutExpiry = (found: readonly (ReturnType<typeof plain> | undefined)[])
   found.map((result) => result && { ...result, expiration: 0 });
 
 test('documents in batches are those of the data port, also large ones and those that memory does not hold', async () => {
-  await using both = await served();
-  const { direct, batched } = both;
-  const some = fc.sample(document, { numRuns: 600, seed: printedSeed(console.log) });
+  await using all = await served();
+  const { direct, batched } = all;
+  const stored = fc.sample(document, { numRuns: 600, seed: printedSeed(console.log) });
   const idOf = (at: number): string => `${at}${at % 7 === 0 ? 'é😀'.repeat(at % 30) : ''}`;
-  const writes = some.map(
+  const writes = stored.map(
     ({ text, xattrs, expiration }, at): DocumentWrite => ({
       kind: 'upsert',
       id: idOf(at),
@@ -119,13 +119,13 @@ test('documents in batches are those of the data port, also large ones and those
   );
   const options = { durability: 'none', signal } as const;
   await direct.documents.write(orders, writes, options);
-  const isGone = (_: unknown, at: number): boolean => some[at]?.isDeleted ?? false;
+  const isGone = (_: unknown, at: number): boolean => stored[at]?.isDeleted ?? false;
   const deletions = writes.filter(isGone).map(({ id }): DocumentWrite => {
     return { kind: 'delete', id, bytes: Buffer.alloc(0), cas: 0n, expiration: 0 };
   });
   await direct.documents.write(orders, deletions, options);
   const client = await direct.clients.clientOf('b');
-  for (let at = 0; at < some.length; at += 50) {
+  for (let at = 0; at < stored.length; at += 50) {
     // Empty text with xattrs is no document.
     const isStored = (await read(direct.documents, [idOf(at)]))[0] !== undefined;
     if (isGone(null, at) || !isStored) continue;
@@ -141,11 +141,11 @@ test('documents in batches are those of the data port, also large ones and those
   );
   let quickReplies = 0;
   for (let at = 0; at < ids.length; at += 30) {
-    const some = ids.slice(at, at + 30);
-    if (both.quick.clients.quick?.read('b', 8, some)) quickReplies++;
+    const someIds = ids.slice(at, at + 30);
+    if (all.quick.clients.quick?.read('b', 8, someIds)) quickReplies++;
     assert.deepEqual(
-      withoutExpiry(await read(both.quick.documents, some)),
-      withoutExpiry(await read(direct.documents, some)),
+      withoutExpiry(await read(all.quick.documents, someIds)),
+      withoutExpiry(await read(direct.documents, someIds)),
     );
   }
   assert.ok(quickReplies > 0);
@@ -164,14 +164,14 @@ test('documents in batches are those of the data port, also large ones and those
 });
 
 test('an id whose length does not fit into its field names no document, and reads no other', async () => {
-  await using both = await served();
+  await using all = await served();
   const stored = Array.from({ length: 200 }, (_, at) => `k${at}`).filter(
     (id) => (vbucketOf(id) & 0x80) === 0,
   );
   const writes = stored.map(
     (id): DocumentWrite => ({ kind: 'upsert', id, bytes: Buffer.from('{}'), cas: 0n, expiration: 0 }),
   );
-  await both.direct.documents.write(orders, writes, { durability: 'none', signal });
+  await all.direct.documents.write(orders, writes, { durability: 'none', signal });
   // The id is `abc`, then the encoded keys of these documents; its length modulo 65,536 is 3.
   const keys = stored.map((id) => {
     const vb = vbucketOf(id);
@@ -180,7 +180,7 @@ test('an id whose length does not fit into its field names no document, and read
   const long = `abc${keys.join('')}`.padEnd(65_536 + 3, 'x');
   const none = stored.map((id) => `not-${id}`);
   for (const ids of [[long, ...none], ['é'.repeat(126), ...none, '日'.repeat(22_000)], [long]])
-    for (const { documents } of [both.batched, both.direct, both.quick])
+    for (const { documents } of [all.batched, all.direct, all.quick])
       assert.deepEqual(
         await read(documents, ids),
         ids.map(() => undefined),
@@ -189,12 +189,12 @@ test('an id whose length does not fit into its field names no document, and read
 });
 
 test('what batches cannot read fails as through the data port, and leaving a scan early lets the next one run', async () => {
-  await using both = await served();
-  const { documents } = both.batched;
+  await using all = await served();
+  const { documents } = all.batched;
   const ids = Array.from({ length: 2_000 }, (_, at) => `k${at}`);
   const missingKeyspace = { ...orders, collectionId: 77 };
   await assert.rejects(async () => await documents.read(missingKeyspace, ids, { signal }), { code: 12003 });
-  await assert.rejects(async () => await both.quick.documents.read(missingKeyspace, ['k1'], { signal }), {
+  await assert.rejects(async () => await all.quick.documents.read(missingKeyspace, ['k1'], { signal }), {
     code: 12003,
   });
   const writes = ids.map((id): DocumentWrite => {

@@ -18,7 +18,7 @@ interface Change {
   fields?: Record<string, string | number>;
   code: ErrorCode;
   /** The REST error that IF EXISTS or IF NOT EXISTS accepts. */
-  done: RegExp;
+  accepted: RegExp;
   what: string;
 }
 
@@ -37,7 +37,7 @@ export async function changeCollections(
     change.path,
     change.fields,
   );
-  if (status < 300 || (command.isLenient && change.done.test(body))) return;
+  if (status < 300 || (command.isLenient && change.accepted.test(body))) return;
   throw sqlError(
     change.code,
     `${change.what}: ${reasonOf(body) || `the administration API answered ${status}`}`,
@@ -54,14 +54,20 @@ function changeOf(command: ScopeChange | CollectionChange): Change {
     const path = `/pools/default/buckets/${encoded(bucket)}/scopes/${encoded(scope)}/collections`;
     const what = `${bucket}.${scope}.${collection}`;
     if (command.kind === 'CREATE_COLLECTION')
-      return { method: 'POST', path, fields: { name: collection }, code: 12027, done: exists, what };
-    return { method: 'DELETE', path: `${path}/${encoded(collection)}`, code: 12028, done: missing, what };
+      return { method: 'POST', path, fields: { name: collection }, code: 12027, accepted: exists, what };
+    return { method: 'DELETE', path: `${path}/${encoded(collection)}`, code: 12028, accepted: missing, what };
   }
   const path = `/pools/default/buckets/${encoded(command.bucket)}/scopes`;
   const what = `${command.bucket}.${command.scope}`;
   if (command.kind === 'CREATE_SCOPE')
-    return { method: 'POST', path, fields: { name: command.scope }, code: 12025, done: exists, what };
-  return { method: 'DELETE', path: `${path}/${encoded(command.scope)}`, code: 12026, done: missing, what };
+    return { method: 'POST', path, fields: { name: command.scope }, code: 12025, accepted: exists, what };
+  return {
+    method: 'DELETE',
+    path: `${path}/${encoded(command.scope)}`,
+    code: 12026,
+    accepted: missing,
+    what,
+  };
 }
 
 /** The texts of an answer, which is a list or `{"errors": {field: text}}`. */

@@ -24,7 +24,7 @@ export interface RecordedDocument {
 export interface RecordedAttempt {
   readonly tid?: string;
   readonly st?: string;
-  /** CAS of the record at its start. */
+  /** CAS of the record when the attempt started. */
   readonly tst?: string;
   /** Milliseconds after which the attempt counts as lost. */
   readonly exp?: number;

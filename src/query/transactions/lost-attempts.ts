@@ -65,7 +65,7 @@ export class LostAttempts {
     if (!this.mayBeLeft && this.running === 0) this.options.collections.clear();
   }
 
-  /** Cleans up all lost attempts; resolves with the time when the next one may be lost, or with null if none remain. */
+  /** Cleans up all lost attempts; resolves with the milliseconds until another may be lost, or with null if none remain. */
   async sweep(): Promise<number | null> {
     let next: number | null = null;
     for (const { name } of this.options.data.buckets()) this.missing.delete(name);

@@ -1,4 +1,4 @@
-// The schema of values: flavors (values with similar members), the types of each member, and samples. INFER and INFER_VALUE answer it.
+// The schema of values, which INFER and INFER_VALUE return: flavors (values with similar members), the types of each member, and samples.
 import { sqlError } from '../errors/sql-error.ts';
 import { collate } from '../values/collation.ts';
 import { jsonText } from '../values/json-text.ts';
@@ -10,7 +10,7 @@ export interface InferOptions {
   readonly sampleSize: number;
   readonly sampleValues: number;
   readonly similarity: number;
-  /** An object with more members than this, all objects of the same schema, is a dictionary. */
+  /** An object is a dictionary if it has more members than this, and all are objects of one schema. */
   readonly dictionaryThreshold: number;
   /** The sample ends after this time. */
   readonly timeoutSeconds: number;
@@ -52,7 +52,7 @@ interface Flavor {
   readonly schema: ValueSchema;
 }
 
-/** Groups documents with similar field names into flavors. */
+/** Groups values with similar members into flavors. */
 export class Inference {
   readonly #options: InferOptions;
   readonly #size: SchemaSize;
@@ -114,7 +114,7 @@ function flavorRow({ schema }: Flavor, options: InferOptions): Value {
   return row;
 }
 
-/** Fields that have the same string in all documents, which characterize a flavor. */
+/** The members that characterize a flavor: those with one string in all its documents. */
 function flavorText(object: TypeStatistics, count: number): string {
   const fixed: string[] = [];
   for (const [name, member] of object.members) {

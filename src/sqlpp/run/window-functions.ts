@@ -55,24 +55,25 @@ const cumulativeDistribution: Compile = () => async (_run, partition, slot) => {
 
 /** NTILE, whose argument has the value of the partition's first row. */
 const tiles: Compile = (compiler, node) => {
-  const count = compiler.code(node.arguments[0] as Expression);
+  const argument = compiler.code(node.arguments[0] as Expression);
   return async (run, partition, slot) => {
     const size = partition.rows.length;
-    let sent: Value;
+    let value: Value;
     await run.each(partition.rows.slice(0, 1), (row) => {
-      sent = run.resolve(count.run(row as Row, run.evaluation));
+      value = run.resolve(argument.run(row as Row, run.evaluation));
     });
-    const buckets = typeof sent === 'number' ? Math.trunc(sent) : null;
-    if (buckets !== null && !(buckets >= 1)) throw sqlError(5340, 'NTILE() needs a number of 1 or more');
+    const count = typeof value === 'number' ? Math.trunc(value) : null;
+    if (count !== null && !(count >= 1)) throw sqlError(5340, 'NTILE() needs a number of 1 or more');
     partition.rows.forEach((row, at) => {
-      (row as Row)[slot] = buckets && tileOf(at, size, buckets);
+      (row as Row)[slot] = count && tileOf(at, size, count);
     });
   };
 };
 
-function tileOf(at: number, size: number, buckets: number): number {
-  const small = Math.floor(size / buckets);
-  const large = size % buckets;
+/** The number of the tile that has the row: the first tiles have one row more than the others. */
+function tileOf(at: number, size: number, count: number): number {
+  const small = Math.floor(size / count);
+  const large = size % count;
   const inLarge = large * (small + 1);
   const tile =
     at < inLarge ? Math.floor(at / (small + 1)) : large + Math.floor((at - inLarge) / Math.max(1, small));

@@ -22,7 +22,7 @@ import type { TokenReader } from './token-reader.ts';
 /** Each term or join adds a level to the tree. */
 const termsMax = 1000;
 
-/** What follows LATERAL. Before anything else it is a name. */
+/** What follows the keyword LATERAL. Before anything else, `lateral` is a name. */
 const lateralFollowers: ReadonlySet<TokenKind> = new Set(['(', 'identifier', '[', 'literal']);
 
 const noUse: Use = { keys: undefined, indexes: [], join: undefined };

@@ -7,10 +7,10 @@ import { ChangeFollower, type FollowerHandler } from '#client/change-follower.ts
 import { vbucketCount } from '#client/document-key.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
-import { countersOf, type ReplicationCounts } from '../figures.ts';
 import { DocumentFilter } from '../filter/document-filter.ts';
 import type { CollectionMapping } from '../mapping/mapping.contract.ts';
 import { CollectionRoutes, noCollection, type Route, sourceIdOf } from '../mapping/routes.ts';
+import { countersOf, type ReplicationCounts } from '../replication-counts.ts';
 import { ChangedDocument, routesTaken, sentValue } from '../source/filter.ts';
 import { fromStart, VbProgress } from '../source/vb-progress.ts';
 import { type OutgoingVersion, outgoingBytes, outgoingOf, setTargetCollection } from '../target/outgoing.ts';

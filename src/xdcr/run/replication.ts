@@ -4,7 +4,7 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import { BucketClient } from '#client/bucket-client.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { ReplicationCounts } from '../figures.ts';
+import { ReplicationCounts } from '../replication-counts.ts';
 import type { OutgoingVersion } from '../target/outgoing.ts';
 import { TargetLink, type TargetPosition } from '../target/target-link.ts';
 import type { TargetMap } from '../target/target-map.ts';

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { Change, ChangeKind } from '#client/change.ts';
 import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
-import { ReplicationCounts } from '../figures.ts';
 import { DocumentFilter } from '../filter/document-filter.ts';
+import { ReplicationCounts } from '../replication-counts.ts';
 import type { DataPathSettings } from '../xdcr.contract.ts';
 import { ChangedDocument, sentValue } from './filter.ts';
 

@@ -6,9 +6,9 @@ import { isTransactionRecordKey, transactionPrefix } from '#client/transaction-r
 import { snappyBound, snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
-import { countersOf, type ReplicationCounts } from '../figures.ts';
 import type { DocumentFilter, FilteredDocument } from '../filter/document-filter.ts';
 import type { Route } from '../mapping/routes.ts';
+import { countersOf, type ReplicationCounts } from '../replication-counts.ts';
 import type { DataPathSettings } from '../xdcr.contract.ts';
 
 export interface OutgoingValue {

@@ -4,7 +4,7 @@ import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.t
 import type { Clock } from '#ports/clock.ts';
 import { type Frame, responseStatus } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
-import { countersOf, type ReplicationCounts } from '../figures.ts';
+import { countersOf, type ReplicationCounts } from '../replication-counts.ts';
 import type { ConflictResolution, DataPathSettings } from '../xdcr.contract.ts';
 import { metaRequest, type OutgoingVersion, outgoingBytes, writeRequest } from './outgoing.ts';
 import { targetMeta, wins } from './resolution.ts';

@@ -3,7 +3,7 @@
 import { isTransient, statusName } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import type { ReplicationCounts } from '../figures.ts';
+import type { ReplicationCounts } from '../replication-counts.ts';
 import type { ConflictResolution, DataPathSettings, TargetAccess } from '../xdcr.contract.ts';
 import type { OutgoingVersion } from './outgoing.ts';
 import { SendLimit } from './send-limit.ts';

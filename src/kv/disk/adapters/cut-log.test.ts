@@ -1,25 +1,16 @@
 // Commits that clients wait for are in the log of cuts until they are written into rows: none of them is lost, whatever ends the process
 // between two writes, and a damaged log is refused with the reason.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { cutsOf, type Doc, docTexts, loaded } from '../../../../test/support/cuts.ts';
 import { needs } from '../../../../test/support/needs.ts';
 import { aSeed } from '../../../../test/support/random.ts';
+import { SmallDisk } from '../../../../test/support/small-disk.ts';
 import { type BucketFiles, type DiskEngine, DiskFullError } from '../../data/disk-engine.ts';
 import { sqliteEngine } from './sqlite-engine.ts';
 
@@ -286,48 +277,25 @@ test('reads are refused, not answered with older rows, once a failure left commi
   assert.deepEqual(await afterCrash(opened), newest(2));
 });
 
-interface SmallDisk extends AsyncDisposable {
-  readonly engine: DiskEngine;
-  readonly files: BucketFiles;
-  urgent(seqno: number): Promise<void>;
-  fill(): void;
-  free(): void;
-}
-
-async function onSmallDisk(): Promise<SmallDisk> {
-  const base = await mkdtemp(join(tmpdir(), 'divan-log-full-'));
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'divan-test', base]);
+async function onSmallDisk(t: TestContext) {
+  const disk = new SmallDisk(t, '2m');
   const engine = sqliteEngine();
-  const files = filesIn(base);
+  const files = filesIn(disk.folder);
   await engine.open(files);
-  const ballast = join(base, 'ballast');
   return {
+    disk,
     engine,
     files,
-    urgent: (seqno) => engine.commit(files.bucketUuid, 0, cutsOf([doc(seqno)]), true),
-    fill: () => {
-      for (let bytes = 1 << 20; bytes >= 1024; ) {
-        try {
-          appendFileSync(ballast, Buffer.alloc(bytes));
-        } catch {
-          bytes >>= 1;
-        }
-      }
-    },
-    free: () => rmSync(ballast),
-    [Symbol.asyncDispose]: async () => {
-      await engine.stop();
-      execFileSync('umount', ['--lazy', base]);
-      await rm(base, { recursive: true });
-    },
+    urgent: (seqno: number) => engine.commit(files.bucketUuid, 0, cutsOf([doc(seqno)]), true),
+    [Symbol.asyncDispose]: () => engine.stop(),
   };
 }
 
 test('an urgent commit on a full disk loses nothing and can be retried', {
   skip: needs('mount'),
-}, async () => {
-  await using disk = await onSmallDisk();
-  const { engine, files, urgent } = disk;
+}, async (t) => {
+  await using setup = await onSmallDisk(t);
+  const { disk, engine, files, urgent } = setup;
   disk.fill();
   await assert.rejects(urgent(1), DiskFullError);
   disk.free();
@@ -337,9 +305,9 @@ test('an urgent commit on a full disk loses nothing and can be retried', {
 
 test('a stop on a full disk completes, and the log has its commits for the next start', {
   skip: needs('mount'),
-}, async () => {
-  await using disk = await onSmallDisk();
-  const { engine, files, urgent } = disk;
+}, async (t) => {
+  await using setup = await onSmallDisk(t);
+  const { disk, engine, files, urgent } = setup;
   await urgent(1);
   disk.fill();
   for (let seqno = 2; seqno <= 5; seqno++) await urgent(seqno);
@@ -355,9 +323,9 @@ test('a stop on a full disk completes, and the log has its commits for the next 
 
 test('reads wait for space when the log cannot be written into rows, and then find its commits', {
   skip: needs('mount'),
-}, async () => {
-  await using disk = await onSmallDisk();
-  const { engine, files, urgent } = disk;
+}, async (t) => {
+  await using setup = await onSmallDisk(t);
+  const { disk, engine, files, urgent } = setup;
   await urgent(1);
   disk.fill();
   await urgent(2);

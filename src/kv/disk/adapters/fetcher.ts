@@ -7,7 +7,7 @@ import { type DocumentKey, decodeKeys, encodeKeys, endOfPrefix } from '../../dat
 import { readerSql, sql } from '../schema.ts';
 import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
 
-/** A fetch is one read transaction; with more keys it is several, so that none delays a checkpoint. */
+/** A fetch of more keys is several read transactions, since a long one delays checkpoints. */
 const keysPerRead = 512;
 /** The most large values in a page. It ends earlier with the value that makes it `largePageBytes` long. */
 const largePageRows = 16;

@@ -1,42 +1,30 @@
 // Files that cannot be opened for lack of disk space: they are not damaged, and are opened once there is space.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cutsOf, docTexts, loaded } from '../../../../test/support/cuts.ts';
-import { fillDisk } from '../../../../test/support/fill-disk.ts';
+
 import { needs } from '../../../../test/support/needs.ts';
+import { SmallDisk } from '../../../../test/support/small-disk.ts';
 import { workerDiskEngine } from '../hosts/worker-engine.ts';
 import { sqliteEngine } from './sqlite-engine.ts';
 
 const files = { bucketUuid: 'a'.repeat(32), incarnation: 1, fileCount: 2 };
 const value = 'v'.repeat(1_000_000);
 
-/** A file system of 16 MiB. */
-function onSmallDisk() {
-  const base = mkdtempSync(join(tmpdir(), 'divan-no-space-'));
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'divan-test', base]);
-  const ballast = join(base, 'ballast');
-  return {
-    base,
-    fill: () => fillDisk(ballast),
-    free: () => rmSync(ballast),
-    freeBytes: () => statfsSync(base).bavail * statfsSync(base).bsize,
-    [Symbol.dispose]: () => {
-      execFileSync('umount', ['--lazy', base]);
-      rmSync(base, { recursive: true });
-    },
-  };
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 for (const opensFirst of [true, false])
   test(`a killed bucket opens ${opensFirst ? 'the rest of' : 'all'} its files once the disk has space`, {
     skip: needs('mount'),
-  }, async () => {
-    using disk = onSmallDisk();
-    const [origin, folder] = [join(disk.base, 'origin'), join(disk.base, 'killed')];
+  }, async (t) => {
+    const disk = new SmallDisk(t, '16m');
+    const [origin, folder] = [join(disk.folder, 'origin'), join(disk.folder, 'killed')];
     const before = sqliteEngine();
     await before.open({ ...files, folder: origin });
     if (!opensFirst) await before.commit(files.bucketUuid, 0, cutsOf([{ key: 'a', value, seqno: 1 }]));
@@ -45,14 +33,14 @@ for (const opensFirst of [true, false])
     await before.stop();
     disk.fill();
     rmSync(origin, { recursive: true });
-    fillAllBut(300 * 1024, disk.base);
+    fillAllBut(300 * 1024, disk.folder);
     const engine = sqliteEngine();
     const place = { ...files, folder };
     const { noSpace, opened, damaged } = await engine.open(place);
     assert.match(noSpace?.reason ?? '', /KiB are needed, \d+ KiB are free/);
     assert.equal(noSpace?.path, join(folder, `data-${opensFirst ? 1 : 0}.1.db`));
     assert.deepEqual([opened.length, damaged], [opensFirst ? 1 : 0, []]);
-    assert.ok(disk.freeBytes() > 100 * 1024, 'the attempt took the space that was left');
+    assert.ok(freeBytes(disk.folder) > 100 * 1024, 'the attempt took the space that was left');
     assert.equal((await engine.open(place)).noSpace?.path, noSpace.path);
     disk.free();
     const whole = await engine.open(place);
@@ -69,11 +57,11 @@ for (const opensFirst of [true, false])
 
 test('a new bucket makes its files once the disk has space, also in another thread', {
   skip: needs('mount'),
-}, async () => {
-  using disk = onSmallDisk();
+}, async (t) => {
+  const disk = new SmallDisk(t, '16m');
   disk.fill();
   const engine = workerDiskEngine();
-  const place = { ...files, folder: join(disk.base, 'b') };
+  const place = { ...files, folder: join(disk.folder, 'b') };
   const { noSpace, damaged } = await engine.open(place);
   assert.deepEqual([noSpace?.path, damaged], [place.folder, []]);
   disk.free();
@@ -84,10 +72,10 @@ test('a new bucket makes its files once the disk has space, also in another thre
 
 test('a bucket that waits for space can be removed, and flushed once there is space', {
   skip: needs('mount'),
-}, async () => {
-  using disk = onSmallDisk();
+}, async (t) => {
+  const disk = new SmallDisk(t, '16m');
   const engine = sqliteEngine();
-  const place = { ...files, folder: join(disk.base, 'b') };
+  const place = { ...files, folder: join(disk.folder, 'b') };
   disk.fill();
   await engine.open(place);
   await engine.destroy(place);
@@ -98,7 +86,5 @@ test('a bucket that waits for space can be removed, and flushed once there is sp
   await engine.stop();
 });
 
-function fillAllBut(bytes: number, base: string): void {
-  const { bavail, bsize } = statfsSync(base);
-  execFileSync('fallocate', ['-l', String(bavail * bsize - bytes), join(base, 'rest')]);
-}
+const fillAllBut = (bytes: number, folder: string) =>
+  execFileSync('fallocate', ['-l', String(freeBytes(folder) - bytes), join(folder, 'rest')]);
