@@ -4,6 +4,7 @@ import { AlertList } from './alerts/alert-list.ts';
 import { AlertWatch, type AlertWatchDeps } from './alerts/alert-watch.ts';
 import { AlertsService } from './alerts/alerts.service.ts';
 import { AlertsStore } from './alerts/alerts.store.ts';
+import { SharedAlerts, type SharedAlertsDeps } from './alerts/shared-alerts.ts';
 import { alertMailed } from './audit/audit-events.ts';
 import type { AuditLog } from './audit/audit-log.ts';
 import type { ClusterView } from './config/cluster-view.ts';
@@ -19,6 +20,7 @@ interface AlertSources {
   /** The authorities that mail servers are checked against. */
   readonly trusted: Parameters<ClusterManagerOptions['mailer']>[0];
   readonly peers: AlertWatchDeps['peers'];
+  readonly connections: SharedAlertsDeps['peers'];
 }
 
 export function createAlerts(options: ClusterManagerOptions, sources: AlertSources) {
@@ -36,11 +38,18 @@ export function createAlerts(options: ClusterManagerOptions, sources: AlertSourc
     mailer: options.mailer(trusted),
   });
   const alertList = new AlertList(options.clock);
+  const shared = new SharedAlerts({
+    view: sources.view,
+    nodeId: options.identity.nodeId,
+    peers: sources.connections,
+    list: alertList,
+  });
   const alertWatch = new AlertWatch({
     ...options,
     ...sources,
     list: alertList,
     limits: () => alerts.limits(),
+    noted: (alert) => shared.tell(alert),
     nameProblem: (name) => options.environment.nameProblem(name),
     raised(kind, text) {
       alerts.raise({ kind, text });

@@ -109,6 +109,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     events: events.log,
     trusted: () => certificates.service.trusted(),
     peers: () => orchestration.peerHealth,
+    connections: interNode.peers,
   });
   const orchestration = new Orchestration({
     ...options,

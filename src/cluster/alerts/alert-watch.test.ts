@@ -35,6 +35,7 @@ function aWatch() {
     hostname: null as string | null,
   };
   const raised: string[] = [];
+  const noted: string[] = [];
   const watch = new AlertWatch({
     view: {
       liveBuckets: () =>
@@ -57,12 +58,13 @@ function aWatch() {
     system: { figures: async () => machine.machine as SystemFigures },
     limits: async () => machine.limits,
     nameProblem: async (name) => (name === 'moved' ? 'Could not listen on address "moved"' : null),
+    noted: (alert) => noted.push(alert.key),
     raised: (kind) => raised.push(kind),
     list,
     clock,
     log: silentLog,
   });
-  return { watch, machine, clock, list, raised };
+  return { watch, machine, clock, list, raised, noted };
 }
 
 describe('conditions that raise alerts', () => {
@@ -73,7 +75,7 @@ describe('conditions that raise alerts', () => {
   });
 
   it('include a full disk by the configured limit, repeated after twelve hours', async () => {
-    const { watch, machine, raised, list, clock } = aWatch();
+    const { watch, machine, raised, noted, list, clock } = aWatch();
     machine.machine.disk = full;
     machine.limits = { ...defaultAlertLimits, maxDiskUsedPerc: 95 };
     await watch.check();
@@ -83,6 +85,7 @@ describe('conditions that raise alerts', () => {
     clock.advance(quietMs);
     await watch.check();
     assert.deepEqual(raised, ['disk']);
+    assert.deepEqual(noted, ['disk /', 'disk /'], 'other nodes are told at each check');
     assert.match(list.all()[0]?.text ?? '', /Usage of disk "\/" on node "h" is around 95%\.$/);
     clock.advance(diskQuietMs);
     await watch.check();

@@ -10,6 +10,7 @@ import { type System, type SystemFigures, usedShare } from '../nodes/system.ts';
 import type { AlertList } from './alert-list.ts';
 import type { AlertLimits, MeasuredKind } from './alert-settings.ts';
 import { cutOffFrom, isOutOfSync, type PeerHealth } from './peer-checks.ts';
+import type { NotedAlert } from './shared-alerts.ts';
 
 export const checkEveryMs = 60_000;
 const mib = 1024 * 1024;
@@ -24,6 +25,8 @@ export interface AlertWatchDeps {
   /** The other nodes of the cluster. */
   peers: () => readonly PeerHealth[];
   list: AlertList;
+  /** Called for each cause that a check finds. */
+  noted: (alert: NotedAlert) => void;
   raised: (kind: MeasuredKind, text: string) => void;
   clock: Clock;
   log: Log;
@@ -138,7 +141,9 @@ export class AlertWatch {
   }
 
   #note(key: string, kind: MeasuredKind, text: string): void {
-    if (this.#deps.list.note(key, kind, text)) this.#deps.raised(kind, text);
+    const { list, noted, raised } = this.#deps;
+    if (list.note(key, kind, text)) raised(kind, text);
+    noted({ key, kind, text });
   }
 
   get #node(): string {

@@ -1,0 +1,42 @@
+// Alerts of each node in the lists of all: an administrator sees them on whichever node is asked. Mails and events come from the node itself.
+import type { NodeState } from '../config/cluster-state.ts';
+import type { Peers } from '../peers/peers.ts';
+import type { AlertList } from './alert-list.ts';
+import type { MeasuredKind } from './alert-settings.ts';
+
+export interface NotedAlert {
+  /** Names the cause on its node. */
+  readonly key: string;
+  readonly kind: MeasuredKind;
+  readonly text: string;
+}
+
+export interface SharedAlertsDeps {
+  readonly view: { readonly activeNodes: readonly NodeState[] };
+  readonly nodeId: string;
+  readonly peers: Pick<Peers, 'ask' | 'answer'>;
+  readonly list: Pick<AlertList, 'note'>;
+}
+
+const tellMs = 5_000;
+
+export class SharedAlerts {
+  readonly #deps: SharedAlertsDeps;
+
+  constructor(deps: SharedAlertsDeps) {
+    this.#deps = deps;
+    const { peers, list } = deps;
+    peers.answer('alert', ({ key, kind, text }: NotedAlert, from) => {
+      list.note(`${from} ${key}`, kind, text);
+    });
+  }
+
+  /** Call at each check that finds the cause: the lists of the others drop an alert that is not told again. */
+  tell(alert: NotedAlert): void {
+    const { view, nodeId, peers } = this.#deps;
+    for (const { uuid } of view.activeNodes) {
+      // A node that does not answer is told again at the next check.
+      if (uuid !== nodeId) peers.ask(uuid, 'alert', alert, tellMs).catch(() => {});
+    }
+  }
+}
