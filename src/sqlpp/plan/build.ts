@@ -1,4 +1,5 @@
 // Plans resolved queries as operators: FROM terms from left to right, each predicate as early as its names allow.
+import { resultOf, type WorkSteps } from '#base/steps.ts';
 import type { Expression } from '../tree/query.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
@@ -20,12 +21,16 @@ import { nestableBounds } from './spans.ts';
 import { usesOf } from './uses.ts';
 import { replace } from './walk.ts';
 
-export function planSelect(planning: PlanningContext, select: LogicalSelect): QueryPlan {
+export const planSelect = (planning: PlanningContext, select: LogicalSelect): QueryPlan =>
+  resultOf(planSteps(planning, select));
+
+/** Plans a query, with pauses between the phases of its outermost level. */
+export function* planSteps(planning: PlanningContext, select: LogicalSelect): WorkSteps<QueryPlan> {
   const { block, body } = select;
   const seeds = seedSlots(select);
   const plan =
     body.kind === 'subselect'
-      ? planSubselect(planning, select, body, seeds)
+      ? yield* planSubselect(planning, select, body, seeds)
       : planSetOperation(planning, select, body);
   return { block, ...plan };
 }
@@ -68,12 +73,12 @@ function planSetOperation(
   };
 }
 
-function planSubselect(
+function* planSubselect(
   planning: PlanningContext,
   select: LogicalSelect,
   body: LogicalSubselect,
   seeds: ReadonlySet<number>,
-): Omit<QueryPlan, 'block'> {
+): WorkSteps<Omit<QueryPlan, 'block'>> {
   const { projection } = body;
   const access: Access = {
     planning,
@@ -88,8 +93,10 @@ function planSubselect(
     nestableBounds: nestableBounds([]),
     covered: new Map(),
   };
+  yield;
   const pending = conjunctsOf(body.where).map((conjunct) => inlineLet(conjunct, body.let));
   let root = body.from ? planFrom(access, body.from, pending, new Set(seeds)) : ({ op: 'start' } as Operator);
+  yield;
   const letSlots = new Set(body.let.map((binding) => binding.slot));
   const [early, late]: [Expression[], Expression[]] = [[], []];
   for (const conjunct of pending) (readsAny(conjunct, letSlots) ? late : early).push(conjunct);

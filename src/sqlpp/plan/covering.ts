@@ -3,7 +3,7 @@ import type { Expression } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
 import type { Access } from './access-state.ts';
 import type { Source } from './block.ts';
-import { expressionKey } from './expression-key.ts';
+import { expressionKey, sameExpression } from './expression-key.ts';
 import type { BoundIndex } from './index-keys.ts';
 import { childrenOf } from './walk.ts';
 
@@ -24,17 +24,17 @@ export function coverage(
   conjuncts: readonly Expression[],
 ): Cover[] | undefined {
   const sourceSlots = new Set([source.slot, source.metaSlot]);
-  const keys = new Map<string, Omit<Cover, 'key' | 'slot'>>(constantsOf(index));
+  const provided = new Map<string, Omit<Cover, 'key' | 'slot'>>(constantsOf(index));
   index.keys.forEach(({ key, expression }, position) => {
-    if (key.array === undefined) keys.set(expressionKey(expression), { expression, position });
+    if (key.array === undefined) provided.set(expressionKey(expression), { expression, position });
   });
+  const covers = [...provided];
   const used = new Map<string, Omit<Cover, 'key' | 'slot'>>();
-  const kinds = new Set([...keys.values()].map(({ expression }) => expression.kind));
   const visit = (node: Expression): boolean => {
-    const key = kinds.has(node.kind) ? expressionKey(node) : '';
-    const cover = keys.get(key);
-    if (cover) {
-      used.set(key, cover);
+    // Comparing with the few expressions of an index takes less time than writing the key of each node.
+    const found = covers.find(([, { expression }]) => sameExpression(expression, node));
+    if (found) {
+      used.set(...found);
       return true;
     }
     if (node.kind === 'slot') return !sourceSlots.has(node.slot);

@@ -6,7 +6,7 @@ import type { Source } from './block.ts';
 import { disjunctsOf, isStatic } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
 import type { BoundIndex, BoundKey } from './index-keys.ts';
-import { type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';
+import { knownSargOf, type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';
 import {
   everything,
   isEverything,
@@ -143,7 +143,7 @@ function admitsMissing(range: PlanRange): boolean {
 }
 
 function servesExactly(key: BoundKey, conjunct: Expression, context: SargContext): boolean {
-  return key.key.array === undefined && sargOf(key.expression, conjunct, context)?.isExact === true;
+  return key.key.array === undefined && knownSargOf(key.expression, conjunct, context)?.isExact === true;
 }
 
 const hasOnlyPoints = (range: PlanRange): boolean => range.kind === 'each' || isPoint(range);

@@ -60,6 +60,23 @@ export function sargOf(key: Expression, predicate: Expression, context: SargCont
   }
 }
 
+type KnownSargs = Map<Expression, Map<Expression, Sarg | undefined>>;
+
+const known = new WeakMap<SargContext, KnownSargs>();
+
+/** `sargOf`, computed once: each side of an OR is matched together with all other predicates. */
+export function knownSargOf(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
+  const ofContext: KnownSargs = known.get(context) ?? new Map();
+  const ofKey = ofContext.get(key) ?? new Map<Expression, Sarg | undefined>();
+  const found = ofKey.get(predicate);
+  if (found !== undefined || ofKey.has(predicate)) return found;
+  const sarg = sargOf(key, predicate, context);
+  known.set(context, ofContext);
+  ofContext.set(key, ofKey);
+  ofKey.set(predicate, sarg);
+  return sarg;
+}
+
 /** The ranges that all predicates together allow; undefined if none is about the key. */
 export function sargOfAll(
   key: Expression,
@@ -68,7 +85,7 @@ export function sargOfAll(
 ): Sarg | undefined {
   let merged: Sarg | undefined;
   for (const predicate of predicates) {
-    const sarg = sargOf(key, predicate, context);
+    const sarg = knownSargOf(key, predicate, context);
     if (sarg) merged = merged ? intersect(merged, sarg) : sarg;
   }
   return merged;
@@ -80,10 +97,11 @@ function bound(value: Expression, inclusive: boolean): PlanBound {
 
 function isBindable(value: Expression, context: SargContext): boolean {
   return (
-    !readsAny(value, context.ownSlots) &&
-    !isVolatile(value) &&
-    freeName(value) === undefined &&
-    context.isReadable(value)
+    value.kind === 'constant' ||
+    (!readsAny(value, context.ownSlots) &&
+      !isVolatile(value) &&
+      freeName(value) === undefined &&
+      context.isReadable(value))
   );
 }
 
@@ -212,16 +230,27 @@ function logical(
   node: Extract<Expression, { kind: 'logical' }>,
   context: SargContext,
 ): Sarg | undefined {
+  if (node.operator === 'or') return disjunction(key, node.operands, context);
   const parts = node.operands.map((operand) => sargOf(key, operand, context));
-  if (node.operator === 'or') {
-    if (parts.some((part) => part === undefined)) return undefined;
-    const all = parts as Sarg[];
-    return { ranges: all.flatMap((part) => part.ranges), isExact: all.every((part) => part.isExact) };
-  }
   const sargs = parts.filter((part) => part !== undefined);
   if (sargs.length === 0) return undefined;
   const merged = sargs.reduce((a, b) => intersect(a, b));
   return sargs.length === parts.length ? merged : { ...merged, isExact: false };
+}
+
+function disjunction(
+  key: Expression,
+  operands: readonly Expression[],
+  context: SargContext,
+): Sarg | undefined {
+  const parts: Sarg[] = [];
+  for (const operand of operands) {
+    const part = sargOf(key, operand, context);
+    // Each of them could hold for any key.
+    if (part === undefined) return undefined;
+    parts.push(part);
+  }
+  return { ranges: parts.flatMap((part) => part.ranges), isExact: parts.every((part) => part.isExact) };
 }
 
 function negation(key: Expression, of: Expression): Sarg | undefined {

@@ -1,7 +1,7 @@
 // Prepares statements: parses, resolves, plans and compiles them, once for any number of runs.
 
 import { resultOf, type WorkSteps } from '#base/steps.ts';
-import { planSelect } from '../plan/build.ts';
+import { planSelect, planSteps } from '../plan/build.ts';
 import { planDelete, planInsert, planUpdate } from '../plan/build-change.ts';
 import { planMerge } from '../plan/build-merge.ts';
 import type { ChangePlan } from '../plan/change-plans.ts';
@@ -147,7 +147,7 @@ function* prepareSelect(tree: Select, text: string, context: PrepareContext): Wo
   const planning = planningOf(text, context);
   const logical = yield* resolver.selectSteps(tree, undefined);
   yield;
-  const plan = planSelect(planning, logical);
+  const plan = yield* planSteps(planning, logical);
   yield;
   const statements = statementCompilerOf(planning);
   const program = yield* statements.querySteps(plan, true);
