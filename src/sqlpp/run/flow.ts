@@ -202,7 +202,11 @@ function readAtOnce(
   const { documents } = run.context.datastore;
   const ids = rows.map((row) => row[idSlot] as string);
   const options = reader.options(run);
-  const fill = (document: StoredDocument, at: number): void => reader.fill(rows[at] as Row, document);
+  const fill = (document: StoredDocument, at: number): void => {
+    run.slices.countDocument(document.bytes.length);
+    reader.fill(rows[at] as Row, document);
+  };
+  run.slices.takesDocuments();
   const others = documents.takeNow?.(keyspace, ids, options, fill) ?? [...ids.keys()];
   run.phase('fetch').items += ids.length;
   if (others.length === 0) return rows;
@@ -217,5 +221,9 @@ function readAtOnce(
     return missing.size === 0 ? rows : rows.filter((_, at) => !missing.has(at));
   };
   const found = documents.read(keyspace, otherIds, options);
-  return found instanceof Promise ? found.then(add) : add(found);
+  if (!(found instanceof Promise)) return add(found);
+  return found.then((arrived) => {
+    run.slices.takesDocuments();
+    return add(arrived);
+  });
 }

@@ -63,6 +63,33 @@ test('a statement that reads large documents yields between them', async () => {
   assert.ok(most > 0 && most <= 4, `${most} documents without a pause`);
 });
 
+test('a statement that waits for documents of other nodes reads many at once, but few large ones', async () => {
+  for (const [count, bytes, isExpected] of [
+    [documentCount, 0, (reads: number) => reads < 12],
+    [20, 2 << 20, (reads: number) => reads >= 8],
+  ] as const) {
+    const datastore = aStore();
+    const { documents } = datastore;
+    const { read } = documents;
+    const keys = JSON.stringify(Array.from({ length: count }, (_, at) => `k${at}`));
+    const large = Buffer.concat([Buffer.from('{"a":0}'), Buffer.alloc(bytes, ' ')]);
+    let reads = 0;
+    const { rows } = await ranWith(datastore, `SELECT RAW a FROM t USE KEYS ${keys}`, (work) => {
+      documents.takeNow = () => null;
+      documents.read = async (keyspace, ids, options) => {
+        reads++;
+        await Promise.resolve();
+        work();
+        const found = await read(keyspace, ids, options);
+        return found.map((document) => document && { ...document, bytes: large });
+      };
+      return {};
+    });
+    assert.equal(rows.length, count);
+    assert.ok(isExpected(reads), `${reads} reads`);
+  }
+});
+
 test('a statement whose expressions take long yields between rows', async () => {
   for (const statement of [
     'SELECT CLOCK_MILLIS() FROM t',

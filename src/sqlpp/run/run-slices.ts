@@ -4,6 +4,8 @@ import type { Meter } from './meter.ts';
 import { batchRows } from './row.ts';
 
 const sliceMs = 4;
+/** From so many bytes on documents that are read at once are large. */
+const largeBytes = 4 << 20;
 
 export class RunSlices {
   /** How many documents are read without a pause: few where they are large. */
@@ -11,6 +13,8 @@ export class RunSlices {
   readonly #context: Pick<ExecuteContext, 'monotonicMs' | 'pause' | 'signal'>;
   readonly #meter: Meter | undefined;
   #startMs: number;
+  #takingMs = 0;
+  #takenBytes = 0;
 
   constructor(context: Pick<ExecuteContext, 'monotonicMs' | 'pause' | 'signal'>, meter: Meter | undefined) {
     this.#context = context;
@@ -25,12 +29,22 @@ export class RunSlices {
     return this.#yield();
   }
 
-  /** As `yieldIfDue`, after so many documents were read at once. */
+  /** Call when documents are there, or are read by this thread: the time that they take to come from another node says nothing about their size. */
+  takesDocuments(): void {
+    this.#takingMs = this.#context.monotonicMs();
+  }
+
+  countDocument(bytes: number): void {
+    this.#takenBytes += bytes;
+  }
+
+  /** As `yieldIfDue`, after so many documents were taken. */
   yieldAfterDocuments(count: number): Promise<void> | undefined {
-    const pause = this.yieldIfDue();
-    if (pause !== undefined) this.documentsAtOnce = Math.max(1, count >> 1);
+    const isMuch = this.#takenBytes >= largeBytes || this.#context.monotonicMs() - this.#takingMs >= sliceMs;
+    this.#takenBytes = 0;
+    if (isMuch) this.documentsAtOnce = Math.max(1, count >> 1);
     else if (count === this.documentsAtOnce) this.documentsAtOnce = Math.min(batchRows, 2 * count);
-    return pause;
+    return this.yieldIfDue();
   }
 
   async #yield(): Promise<void> {
