@@ -5,8 +5,7 @@ import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { BatchReply } from '#wire/document-batch.ts';
 import { Entry } from '#wire/document-batch.ts';
 import { type BatchedDocuments, EntryReader } from './batched-documents.ts';
-import { CollectionScan, filledVbuckets, type ScanSource } from './collection-scan.ts';
-import { retryTemporary } from './temporary-failures.ts';
+import { CollectionScan, filledVbuckets, retryWhileOpen, type ScanSource } from './collection-scan.ts';
 import { readWhole } from './whole-documents.ts';
 
 /** Vbuckets of one request. */
@@ -88,10 +87,10 @@ export class BatchedScan {
       else singles.push(reader.key);
     }
     if (documents.length > 0) yield documents;
-    const { client, keyspace, options, retry } = this.scanned;
+    const { client, keyspace, options } = this.scanned;
     for (let at = 0; at < singles.length; at += singlesMax) {
       const some = singles.slice(at, at + singlesMax);
-      const found = await retryTemporary(retry, () => readWhole(client, keyspace, some, options));
+      const found = await retryWhileOpen(this.scanned, () => readWhole(client, keyspace, some, options));
       const existing = found.filter((document) => document !== undefined);
       if (existing.length > 0) yield existing;
     }

@@ -129,13 +129,25 @@ function scanFailure(error: unknown): unknown {
 
 const endedScans: ReadonlySet<number> = new Set([Status.keyNotFound, Status.rangeScanCancelled]);
 
+/** Retries a read over the connection of a scan, which is not opened again. */
+export function retryWhileOpen<T>(
+  { client, keyspace, retry }: Omit<ScanSource, 'options'>,
+  read: () => Promise<T>,
+): Promise<T> {
+  return retryTemporary(retry, async () => {
+    if (client.isClosed) throw dataFailure(closed, keyspace);
+    return await read();
+  });
+}
+
 /** Vbuckets that have or had documents of the collection. */
 export async function filledVbuckets(
   client: BucketClient,
-  { collectionId }: Keyspace,
+  keyspace: Keyspace,
   retry: RetryOptions,
 ): Promise<number[]> {
-  const seqnos = await retryTemporary(retry, () => client.highSeqnos(collectionId));
+  const { collectionId } = keyspace;
+  const seqnos = await retryWhileOpen({ client, keyspace, retry }, () => client.highSeqnos(collectionId));
   return [...seqnos.keys()].filter((vb) => seqnos[vb] !== 0);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreReply } from '#client/bucket-client.ts';
-import { DataPortError } from '#client/data-port-error.ts';
+import { DataPortError, UnsentError } from '#client/data-port-error.ts';
 import { vbucketOf } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
 import type { DocumentWrite, StoredDocument } from '#sqlpp/datastore/documents.ts';
@@ -288,6 +288,31 @@ test('writes that were made are known after the connection was lost before other
     }
     client.storeMany = () => Promise.reject(new DataPortError('lost'));
     await assert.rejects(documents.write(orders, writes, withoutDurability), { code: 12008 });
+  }));
+
+test('writes that were not sent are sent over the next connection, and a scan whose connection has ended fails at once', () =>
+  withDocuments(async (documents, clients) => {
+    const client = await clients.clientOf('b');
+    client.storeMany = () => {
+      client.close();
+      return Promise.reject(new UnsentError('the connection has ended'));
+    };
+    const [made] = await documents.write(orders, [write('upsert', 'a', '{}')], withoutDurability);
+    assert.equal(made?.status, 'done');
+    const scanning = await clients.forScans('b');
+    let reads = 0;
+    scanning.highSeqnos = () => {
+      reads++;
+      scanning.close();
+      return Promise.reject(new DataPortError('the connection has ended'));
+    };
+    await assert.rejects(
+      async () => {
+        for await (const _ of documents.scan(orders, never));
+      },
+      { code: 12008 },
+    );
+    assert.equal(reads, 1);
   }));
 
 test('a write to a bucket that has refused all others for long is not sent again', () =>

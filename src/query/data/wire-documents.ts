@@ -159,53 +159,45 @@ export class WireDocuments implements Documents {
     return this.reading(keyspace, signal, (client) => client.itemCount(keyspace.collectionId));
   }
 
-  write(
+  async write(
     keyspace: Keyspace,
     writes: readonly DocumentWrite[],
     options: WriteOptions,
   ): Promise<WriteOutcome[]> {
-    return this.withClient(keyspace, async (client) => {
-      const outcomes = writes.map(refusalOf);
-      const sent = writes.filter((_, index) => outcomes[index] === null);
-      const answered = (await this.send(client, keyspace, sent, options)).values();
-      return outcomes.map((outcome) => outcome ?? (answered.next().value as WriteOutcome));
-    });
+    const outcomes = writes.map(refusalOf);
+    const sent = writes.filter((_, index) => outcomes[index] === null);
+    const answered = (await this.send(keyspace, sent, options)).values();
+    return outcomes.map((outcome) => outcome ?? (answered.next().value as WriteOutcome));
   }
 
   /** Rejects if no write was answered. */
   private async send(
-    client: BucketClient,
-    { name, collectionId }: Keyspace,
+    keyspace: Keyspace,
     writes: readonly DocumentWrite[],
     options: WriteOptions,
   ): Promise<WriteOutcome[]> {
+    const { name, collectionId } = keyspace;
     const { signal } = options;
     const requests = writes.map((write) => storeRequest(write, options));
     const replies: PartialReplies = [];
     let failure: Error | undefined;
     try {
+      // Each time over the connection that is open then: that of the first time may have ended.
       await retryWrites(
         this.retryOptions(signal),
         requests,
-        (some, answered) => client.storeMany(collectionId, some, signal, answered),
+        (some, answered) =>
+          this.use(keyspace, (client) => client.storeMany(collectionId, some, signal, answered)),
         { replies, refusals: this.clients.refusalsOf(name.bucket) },
       );
     } catch (error) {
-      if (replies.every((reply) => reply === undefined)) throw error;
-      failure = dataFailure(error, { name });
+      failure = dataFailure(error, keyspace);
+      if (replies.every((reply) => reply === undefined)) throw failure;
     }
     return writes.map((write, index) => {
       const reply = replies[index];
       return reply === undefined ? { status: 'unknown', error: failure as Error } : outcomeOf(reply, write);
     });
-  }
-
-  private async withClient<T>(keyspace: Keyspace, use: (client: BucketClient) => Promise<T>): Promise<T> {
-    try {
-      return await this.use(keyspace, use);
-    } catch (error) {
-      throw dataFailure(error, keyspace);
-    }
   }
 
   /** Retries what fails for the moment: a read has no effect. */
