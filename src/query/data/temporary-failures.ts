@@ -19,6 +19,8 @@ export interface RetryOptions {
   readonly signal: AbortSignal;
   /** Undefined: the caller is no statement, or its statement keeps its place. */
   readonly place?: StatementPlace | undefined;
+  /** How long reads are repeated, by default ten seconds. */
+  readonly readLimitMs?: number;
 }
 
 /** Behind a durable write the pause stays short, since many transactions may wait for the same record. */
@@ -39,7 +41,8 @@ export async function retryTemporary<T>(options: RetryOptions, read: () => Promi
 
 /** Retries a read that failed with `failure`. */
 export function retryAfter<T>(failure: unknown, options: RetryOptions, read: () => Promise<T>): Promise<T> {
-  return retried(failure, { ...options, limitMs: totalMs, mayRetry: isTemporary }, read);
+  const { readLimitMs: limitMs = totalMs } = options;
+  return retried(failure, { ...options, limitMs, mayRetry: isTemporary }, read);
 }
 
 interface Retried extends RetryOptions {

@@ -1,9 +1,10 @@
 // The record of an attempt: a document with its state, which decides whether the staged changes count.
 import type { StoreReply } from '#client/bucket-client.ts';
-import { isTransient, statusName } from '#client/data-port-error.ts';
+import { isTransient, StatusError, statusName } from '#client/data-port-error.ts';
 import type { PathRead, PathWrite } from '#client/subdoc.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import { SubdocMultiLookup } from '#wire/commands/subdocument.ts';
 import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { missingStatuses, statusFailure } from '../data/data-failure.ts';
@@ -182,11 +183,11 @@ export async function readRecords(
   ids: readonly string[],
   limits: DataLimits,
 ): Promise<RecordedAttempts[]> {
-  return await data.withTimeout(keyspace, limits, async (client, signal) => {
+  return await data.reading(keyspace, limits, async (client, signal) => {
     const found = await client.lookupMany(keyspace.collectionId, ids, recordReads, signal);
     return found.map((parts) => {
       if (typeof parts === 'number') {
-        if (!missingStatuses.has(parts)) throw statusFailure(parts, keyspace.name);
+        if (!missingStatuses.has(parts)) throw new StatusError(SubdocMultiLookup.opcode, parts);
         return { attempts: new Map(), nowMs: 0 };
       }
       const [attempts, vbucket] = parts.results;

@@ -25,7 +25,7 @@ function searches(
   const data = {
     find,
     buckets: () => (hasBuckets ? [{ name: 'other' }] : []),
-    withTimeout: async () => {
+    reading: async () => {
       atMs.push(clock.monotonicMs() - startMs);
       return [];
     },
@@ -93,7 +93,7 @@ test('an attempt that cannot be cleaned up, and a collection that cannot be read
   const removed: string[] = [];
   const names = [{ ...name, bucket: 'unreadable' }, name];
   const { lost } = searches(names, (found) => ({ ...keyspace, name: found }), true, {
-    withTimeout: async (keyspace) => {
+    reading: async (keyspace) => {
       if (keyspace.name.bucket === 'unreadable') throw new Error('the data service did not answer');
       return [{ attempts: new Map(Object.entries(attempts)), nowMs: 10_000 }] as never;
     },

@@ -1,15 +1,17 @@
 // Reads and writes documents with their transaction attributes over the data port.
 import type { BucketClient, DurabilityLevel, StoreReply, StoreRequest } from '#client/bucket-client.ts';
+import { StatusError } from '#client/data-port-error.ts';
 import type { PathRead } from '#client/subdoc.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import { type Keyspace, type KeyspaceName, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { SubdocMultiLookup } from '#wire/commands/subdocument.ts';
 import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
-import { dataFailure, statusFailure } from '../data/data-failure.ts';
+import { dataFailure } from '../data/data-failure.ts';
 import type { BucketState, Keyspaces } from '../data/keyspaces.ts';
-import { retryWrites } from '../data/temporary-failures.ts';
+import { retryTemporary, retryWrites } from '../data/temporary-failures.ts';
 import { type DocumentAttribute, objectOf, type TxnAttribute } from './attempt-json.ts';
 
 /** A document with its transaction attributes; it may be a deleted one that has attributes. */
@@ -66,12 +68,12 @@ export class TransactionData {
     ids: readonly string[],
     limits: DataLimits,
   ): Promise<(LinkedDocument | undefined)[]> {
-    return await this.withTimeout(keyspace, limits, async (client, signal) => {
+    return await this.reading(keyspace, limits, async (client, signal) => {
       const flags = DocFlag.accessDeleted;
       const found = await client.lookupMany(keyspace.collectionId, ids, linkReads, signal, flags);
       return found.map((parts) => {
         if (parts === Status.keyNotFound || parts === Status.invalidArguments) return undefined;
-        if (typeof parts === 'number') throw statusFailure(parts, keyspace.name);
+        if (typeof parts === 'number') throw new StatusError(SubdocMultiLookup.opcode, parts);
         const [txn, staged, document] = parts.results;
         return {
           cas: parts.cas,
@@ -114,8 +116,20 @@ export class TransactionData {
     );
   }
 
-  /** @throws SqlError when the data service does not answer in time */
-  async withTimeout<T>(
+  /** Repeats a read that fails for the moment, for half of the timeout. @throws SqlError when the data service does not answer in time */
+  reading<T>(
+    keyspace: Keyspace,
+    limits: Pick<DataLimits, 'kvTimeoutMs'>,
+    read: (client: BucketClient, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { clock } = this;
+    const readLimitMs = limits.kvTimeoutMs / 2;
+    return this.withTimeout(keyspace, limits, (client, signal) =>
+      retryTemporary({ clock, signal, readLimitMs }, () => read(client, signal)),
+    );
+  }
+
+  private async withTimeout<T>(
     keyspace: Keyspace,
     { kvTimeoutMs }: Pick<DataLimits, 'kvTimeoutMs'>,
     use: (client: BucketClient, signal: AbortSignal) => Promise<T>,
