@@ -105,11 +105,11 @@ export class TransactionData {
   store(keyspace: Keyspace, requests: readonly StoreRequest[], limits: DataLimits): Promise<StoreReply[]> {
     const { durability } = limits;
     const durable = requests.map((request) => ({ ...request, durability }));
-    return this.withTimeout(keyspace, limits, (client, signal) =>
+    return this.withTimeout(keyspace, limits, (clientOf, signal) =>
       retryWrites(
         { clock: this.clock, signal },
         durable,
-        (some, replies) => client.storeMany(keyspace.collectionId, some, signal, replies),
+        async (some, replies) => (await clientOf()).storeMany(keyspace.collectionId, some, signal, replies),
         // Well before the timeout, after which nobody knows whether the writes were made.
         { limitMs: limits.kvTimeoutMs / 2 },
       ),
@@ -124,23 +124,24 @@ export class TransactionData {
   ): Promise<T> {
     const { clock } = this;
     const readLimitMs = limits.kvTimeoutMs / 2;
-    return this.withTimeout(keyspace, limits, (client, signal) =>
-      retryTemporary({ clock, signal, readLimitMs }, () => read(client, signal)),
+    return this.withTimeout(keyspace, limits, (clientOf, signal) =>
+      retryTemporary({ clock, signal, readLimitMs }, async () => read(await clientOf(), signal)),
     );
   }
 
+  /** `use` asks for the connection each time that it repeats requests: the one before may have ended. */
   private async withTimeout<T>(
-    keyspace: Keyspace,
+    { name }: Keyspace,
     { kvTimeoutMs }: Pick<DataLimits, 'kvTimeoutMs'>,
-    use: (client: BucketClient, signal: AbortSignal) => Promise<T>,
+    use: (clientOf: () => Promise<BucketClient>, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const ending = new AbortController();
     const timeoutError = sqlError(17099, `the data service did not answer within ${kvTimeoutMs} ms`);
     const timer: Timer = this.clock.after(kvTimeoutMs, () => ending.abort(timeoutError));
     try {
-      return await use(await this.clients.clientOf(keyspace.name.bucket), ending.signal);
+      return await use(() => this.clients.clientOf(name.bucket), ending.signal);
     } catch (error) {
-      throw dataFailure(error, keyspace);
+      throw dataFailure(error, { name });
     } finally {
       timer.cancel();
     }
