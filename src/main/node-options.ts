@@ -173,5 +173,5 @@ export const nodeOptions = {
 export type NodeOptions = OptionValues<typeof nodeOptions>;
 export type PortOption = Extract<keyof NodeOptions, `${string}-port`>;
 
-/** The options of all its ports. */
+/** The names of the options that set a port. */
 export const portNames = Object.keys(nodeOptions).filter((name) => name.endsWith('-port'));

@@ -1,4 +1,4 @@
-// The priority of threads whose work has time: those of clients come first.
+// The priority of threads whose work can wait for that of clients.
 import { getPriority, setPriority } from 'node:os';
 
 const lowPriority = 10;

@@ -1,15 +1,15 @@
 // What one replication counts, under the published names.
 
 export class ReplicationCounts {
-  readonly counts: Record<string, number> = {};
+  readonly byName: Record<string, number> = {};
   private readonly latencies = new Map<string, number[]>();
 
   add(name: string, count = 1): void {
-    this.counts[name] = (this.counts[name] ?? 0) + count;
+    this.byName[name] = (this.byName[name] ?? 0) + count;
   }
 
   get(name: string): number {
-    return this.counts[name] ?? 0;
+    return this.byName[name] ?? 0;
   }
 
   /** Records a duration; reports state the mean of the last ones. */

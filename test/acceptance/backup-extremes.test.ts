@@ -1,7 +1,7 @@
 // Backups of large documents, of many, of several nodes, of buckets that are deleted during the backup, and on full disks.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -15,6 +15,7 @@ import { realRandom } from '#ports/random.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
+import { fillDisk } from '../support/fill-disk.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
@@ -290,13 +291,7 @@ describe('backups on disks with problems', { skip: needs('mount') }, () => {
       },
     );
 
-  function fill(): void {
-    try {
-      for (;;) appendFileSync(filler, Buffer.alloc(4_096));
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
-    }
-  }
+  const fill = () => fillDisk(filler);
 
   it('a disk that fills before the manifest leaves a partial backup, which is completed', async () => {
     await backUp();

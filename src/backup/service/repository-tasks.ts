@@ -53,9 +53,9 @@ export class RepositoryTasks {
   }
 
   async requestRestore(kind: RepositoryKind, repository: StoredRepository, body: Buffer): Promise<string> {
-    const order = orInvalidBody(() => readRestore(body));
-    const writesTo = await this.#writtenBuckets(repository, order);
-    return startOrRefuse(() => this.#restore(kind, repository, order, writesTo));
+    const call = orInvalidBody(() => readRestore(body));
+    const writesTo = await this.#writtenBuckets(repository, call);
+    return startOrRefuse(() => this.#restore(kind, repository, call, writesTo));
   }
 
   /** Why the bucket of the repository cannot be backed up; null: it can. */

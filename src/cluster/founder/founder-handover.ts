@@ -1,4 +1,4 @@
-// The founder hands the configuration over to another node in order, before it leaves the cluster: it makes no changes meanwhile, the next
+// Before the founder leaves the cluster, it hands the configuration over to another node: it makes no changes meanwhile, the next
 // founder stores all of it under the next epoch, and the earlier founder follows it as a member.
 
 import type { Clock } from '#ports/clock.ts';

@@ -46,14 +46,14 @@ function gathered(answers: Readonly<Record<string, NodePositions>>, down: readon
   return { askedNodes, clock, positions };
 }
 
-const firstOf = (node: string): number =>
+const firstShardOf = (node: string): number =>
   map.shards.findIndex(({ chain }) => map.nodes[chain[0] ?? -1] === node);
 
 describe('the positions of copies', () => {
   it('are asked of each node that may be promoted, if there are several', async () => {
     const { askedNodes, positions } = gathered({ b: answerOf('b', 7) });
     const { position } = await positions.statesAfter('x', map, ['c']);
-    const shard = firstOf('c');
+    const shard = firstShardOf('c');
     assert.deepEqual([position('a', shard)?.seqno, position('b', shard)?.seqno], [5, 7]);
     assert.deepEqual(askedNodes, ['b']);
     await positions.statesAfter('x', stable(planned('a b c', 1)), ['c']);
@@ -61,7 +61,7 @@ describe('the positions of copies', () => {
   });
 
   it('are unknown of a node that is down, does not answer in time, or has restarted', async () => {
-    const shard = firstOf('c');
+    const shard = firstShardOf('c');
     const down = gathered({ b: answerOf('b', 7) }, ['b']);
     assert.equal((await down.positions.statesAfter('x', map, ['c'])).position('b', shard), null);
     assert.deepEqual(down.askedNodes, []);

@@ -12,7 +12,7 @@ import { type FailoverPlanOptions, failoverPlan } from './failover-plan.ts';
 import { isDataNode, nodesCountedForFailover } from './members.ts';
 import type { DeparturePreparation } from './rebalance.service.ts';
 
-/** The time that a failover may take: if the failed node is the orchestrator, another node must become it first. */
+/** The time that a failover may take: if the failed node is the orchestrator, another node must take its place first. */
 const waitMs = 60_000;
 
 export interface FailoverServiceDeps {

@@ -129,5 +129,5 @@ export const GetRebalanceProgress = defineRoute({
   path: '/pools/default/rebalanceProgress',
   access: readTasks,
   answer: { json: progressShape },
-  doc: 'Progress of the running rebalance, as a share of each node.',
+  doc: 'Progress of the running rebalance: the share that is done, by node.',
 });

@@ -11,14 +11,12 @@ export class ScanRows {
   answered = 0;
   private readonly decoder: RowDecoder;
   private readonly seen: Set<string> | null;
-  private readonly isFiltered: boolean;
   private toSkip: number;
   private toAnswer: number;
 
   constructor({ offset, limit, isDistinct }: IndexScan, decoder: RowDecoder) {
     this.decoder = decoder;
     this.seen = isDistinct ? new Set() : null;
-    this.isFiltered = isDistinct;
     this.toSkip = offset;
     this.toAnswer = limit;
   }
@@ -29,7 +27,7 @@ export class ScanRows {
 
   /** How many rows a first page needs at most. */
   get rowsNeeded(): number {
-    return this.isFiltered ? Number.POSITIVE_INFINITY : Math.max(1, this.toSkip + this.toAnswer);
+    return this.seen !== null ? Number.POSITIVE_INFINITY : Math.max(1, this.toSkip + this.toAnswer);
   }
 
   /** Whether the scan needs no more than this number of rows of an interval. */

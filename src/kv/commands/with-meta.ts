@@ -78,12 +78,13 @@ function readOptions(request: Request): Status {
   return problem === '' ? Status.success : request.refuse(Status.invalidArguments, problem);
 }
 
-function optionsProblem(rule: 'seqno' | 'lww', accepts: boolean, skips: boolean): string {
+function optionsProblem(rule: 'seqno' | 'lww', acceptsLastWrite: boolean, skips: boolean): string {
   const { isDeletion, isExpiration, regeneratesCas } = incoming;
   if (regeneratesCas && !skips) return 'Regenerating the CAS requires skipping conflict resolution';
   if (isExpiration && !isDeletion) return 'Only a deletion can be an expiration';
-  if (rule === 'seqno' && accepts) return 'The bucket does not use last-write-wins conflict resolution';
-  if (rule === 'lww' && !accepts && !regeneratesCas)
+  if (rule === 'seqno' && acceptsLastWrite)
+    return 'The bucket does not use last-write-wins conflict resolution';
+  if (rule === 'lww' && !acceptsLastWrite && !regeneratesCas)
     return 'The bucket uses last-write-wins conflict resolution, which the request must accept';
   return '';
 }

@@ -6,7 +6,7 @@ import type { TurnClock } from '../turn-clock.ts';
 export const pieceBytes = 512 * 1024;
 /**
  * Output up to this size that the system has not accepted is copied, so that the caller can reuse its memory for the next output. A
- * stream (TLS has one) accepts no write at once.
+ * stream, as TLS has one, never accepts a write during the call.
  */
 const copiedBytesMax = 32 * 1024;
 /** Small outputs that wait are joined up to this size, because each write has a cost. */

@@ -1,5 +1,5 @@
-// Requests of actives to feed copies that this node does not have yet, because it applies the map that gives it the copies later than they
-// do. They are answered once it has applied the map; otherwise the active would ask again only after a second.
+// Requests of actives to feed copies that this node does not have yet, because the actives applied the new map earlier. They are answered
+// once this node has applied it; otherwise the actives would ask again only after a second.
 import type { Clock } from '#ports/clock.ts';
 import type { Open } from './frames.ts';
 

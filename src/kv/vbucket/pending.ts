@@ -1,4 +1,4 @@
-// Finds the versions of durable writes that are not committed: copies receive them as plain changes.
+// Finds a version of a durable write that is not committed, for the pages of copies; `VersionSearch` is for their live changes.
 import { Bit, Word } from '../memory/layout.ts';
 import type { Vbuckets } from './vbuckets.ts';
 

@@ -37,7 +37,7 @@ const tickMs = 5;
 
 export class LoadRun {
   readonly total: LoadFigures = { reads: new Latencies(), writes: new Latencies(), errors: new Map() };
-  /** Since the last call of `takeSecond`. */
+  /** Since the last call of `takeLatencies`. */
   private readonly sinceLastTake = new Latencies();
   private readonly connections: readonly BucketData[];
   private readonly plan: LoadPlan;
@@ -78,10 +78,10 @@ export class LoadRun {
   }
 
   /** The latencies since the last call. */
-  takeSecond(): { count: number; p50: number; p99: number } {
-    const { sinceLastTake: second } = this;
-    const taken = { count: second.count, p50: second.percentile(0.5), p99: second.percentile(0.99) };
-    second.clear();
+  takeLatencies(): { count: number; p50: number; p99: number } {
+    const { sinceLastTake: latencies } = this;
+    const taken = { count: latencies.count, p50: latencies.percentile(0.5), p99: latencies.percentile(0.99) };
+    latencies.clear();
     return taken;
   }
 

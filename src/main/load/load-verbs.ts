@@ -91,7 +91,7 @@ export const loadVerbs = [
 /** Resolves with the error that ended the run early; null if the run ended in time. */
 async function measured(run: LoadRun, line: ProgressLine, signal: AbortSignal): Promise<Error | null> {
   const live = setInterval(() => {
-    const { count, p50, p99 } = run.takeSecond();
+    const { count, p50, p99 } = run.takeLatencies();
     line.show(`${count}/s, half within ${inMs(p50)}, 99 % within ${inMs(p99)}`);
   }, secondMs);
   try {

@@ -25,7 +25,7 @@ export const curlLimits = {
   /** Without `max-time`, and the most that it may be. */
   totalMs: 120_000,
   totalMsMax: 600_000,
-  /** Without `result-cap`, and the most that it may be: as large as a document, which is parsed in one piece, too. */
+  /** Without `result-cap`, and the most that it may be: the size of the largest document, since both are parsed in one piece. */
   resultBytes: 20 << 20,
   resultBytesMax: 20 << 20,
 } as const;

@@ -48,7 +48,7 @@ export function keysToCover({
   let isWhole = false;
   const visit = (node: Expression): void => {
     if (isWhole || !(readsAny(node, ownSlots) || readsAny(node, elementSlots))) return;
-    if (indexKeys.some(({ answers }) => answers?.(node))) return;
+    if (indexKeys.some(({ provides }) => provides?.(node))) return;
     if (node.kind === 'slot') {
       if (node.slot !== source.idSlot) isWhole = true;
       return;

@@ -15,7 +15,7 @@ export interface KeyUse {
   /** False: the key only makes the index cover or order. */
   readonly isUsed?: boolean;
   /** For array keys: other expressions of the row that the entry provides. */
-  readonly answers?: (node: Expression) => boolean;
+  readonly provides?: (node: Expression) => boolean;
 }
 
 /** The keys of one index. */

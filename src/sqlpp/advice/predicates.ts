@@ -105,7 +105,7 @@ function arrayKeyOf(node: Quantified, source: Source): KeyUse | undefined {
   const ownSlots = sourceSlots(source);
   if (!node.bindings.every(({ of }) => readsAny(of, ownSlots) && isRepeatable(of))) return undefined;
   const found = elementKey(node, source, []);
-  return found && { ...found, answers: (part) => part === node };
+  return found && { ...found, provides: (part) => part === node };
 }
 
 function elementKey(node: Quantified, source: Source, outer: readonly string[]): KeyUse | undefined {
@@ -198,7 +198,7 @@ export function unnestKey(
     rank: ranks.unnest,
     isMissing: false,
     flavor: undefined,
-    answers: (node) =>
+    provides: (node) =>
       arrays.has(node) ||
       (isWhole && node.kind === 'slot' && node.slot === last.source.slot) ||
       (isOwn(node) && sharedTexts.has(keyText(node))),

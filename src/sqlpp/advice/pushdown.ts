@@ -71,7 +71,7 @@ function groupKeys({ body, source, set, isComplete }: PushdownRequest): readonly
   if (!group || !isComplete || group.having || group.rows || group.letting.length > 0) return undefined;
   const keys: KeyUse[] = [];
   for (const { expression } of group.keys) {
-    if (set.keys.some(({ answers }) => answers?.(expression))) continue;
+    if (set.keys.some(({ provides }) => provides?.(expression))) continue;
     const key = keyOf(expression, source);
     if (!key) return undefined;
     keys.push(key);

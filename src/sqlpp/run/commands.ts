@@ -1,5 +1,4 @@
-// Commands: statements that the engine passes to the query service. They concern scopes and collections, roles, functions and
-// transactions; their names are resolved and parameters evaluated.
+// Commands: statements that the engine passes to the query service, with names resolved and parameters evaluated.
 import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
 import type { StatisticsKey } from '../plan/statistics-keys.ts';
 import type { Value } from '../values/value.ts';

@@ -4,8 +4,8 @@ import type { DocumentWrite } from '../datastore/documents.ts';
 import { Binary, type Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
 import { batchRows, type Row } from './row.ts';
-import { rowsIn, SpillWriter } from './row-codec.ts';
 import type { Run } from './run.ts';
+import { rowsIn, SpillWriter } from './spilled-rows.ts';
 import type { RowWrite } from './statement.ts';
 
 /** Changes that are written at a time have about this size, since documents may be large. */

@@ -1,8 +1,8 @@
 // Rows in a scratch file, partitioned by a hash of their keys. An operator above its memory share processes one partition at a time.
 import type { Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
-import { rowsIn, SpillWriter } from './row-codec.ts';
 import type { Run } from './run.ts';
+import { rowsIn, SpillWriter } from './spilled-rows.ts';
 
 export const partitions = 16;
 /** The limit of recursive partitioning: then rows stay in memory, up to the request's quota. */

@@ -2,9 +2,9 @@
 import type { Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
 import { batchRows, type Row } from './row.ts';
-import { SpillReader, SpillWriter } from './row-codec.ts';
 import type { Run } from './run.ts';
 import type { CompareRows, SortedRow } from './sorting-types.ts';
+import { SpillReader, SpillWriter } from './spilled-rows.ts';
 
 interface Position {
   readonly offset: number;

@@ -34,7 +34,7 @@ export interface OutboundPipelineOptions {
   /** Ids of routes with documents that were left out, because the target lacks the collection or the route is new. */
   readonly skipped: Set<string>;
   readonly skippedChanged: () => void;
-  readonly figures: ReplicationCounts;
+  readonly counts: ReplicationCounts;
   readonly clock: Clock;
   readonly shares: PriorityShares;
   readonly failed: (reason: Error) => void;
@@ -141,12 +141,12 @@ export class OutboundPipeline implements FollowerHandler {
   }
 
   advanced(vb: number, seqno: number): void {
-    this.options.figures.add('seqno_adv_received_from_dcp');
+    this.options.counts.add('seqno_adv_received_from_dcp');
     this.progress[vb]?.pass(seqno);
   }
 
   event({ vb, seqno }: { vb: number; seqno: number }): void {
-    this.options.figures.add('system_events_received_from_dcp');
+    this.options.counts.add('system_events_received_from_dcp');
     this.progress[vb]?.pass(seqno);
   }
 
@@ -190,22 +190,22 @@ export class OutboundPipeline implements FollowerHandler {
   }
 
   private replicate(change: Change, routes: readonly Route[] | undefined, done: () => void): void {
-    const { figures, wanted } = this.options;
-    figures.add('docs_received_from_dcp');
-    figures.add(receivedCounters[change.kind]);
+    const { counts, wanted } = this.options;
+    counts.add('docs_received_from_dcp');
+    counts.add(receivedCounters[change.kind]);
     const document = new ChangedDocument(change);
-    const taken = routes === undefined ? [null] : routesTaken(document, routes, figures);
-    const sent = taken.length === 0 ? null : sentValue(document, wanted.settings, figures, this.filter);
+    const taken = routes === undefined ? [null] : routesTaken(document, routes, counts);
+    const sent = taken.length === 0 ? null : sentValue(document, wanted.settings, counts, this.filter);
     if (sent === null) {
       done();
       return;
     }
     const isStripped =
       wanted.settings.filterBypassExpiry && change.kind === 'mutation' && change.expiry !== 0;
-    if (isStripped) figures.add('expiry_stripped');
+    if (isStripped) counts.add('expiry_stripped');
     const copies = taken.length - 1;
-    if (copies > 0) figures.add('docs_cloned', copies);
-    if (copies > 0 && change.kind !== 'mutation') figures.add('deletion_cloned', copies);
+    if (copies > 0) counts.add('docs_cloned', copies);
+    if (copies > 0 && change.kind !== 'mutation') counts.add('deletion_cloned', copies);
     const doneByOne = copies === 0 ? done : afterCalls(taken.length, done);
     const expiry = isStripped ? 0 : change.expiry;
     const beganMs = this.latency.begin();

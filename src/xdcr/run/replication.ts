@@ -43,7 +43,7 @@ const stopLimitMs = 5_000;
 export class RunningReplication {
   wanted: WantedReplication;
   private readonly deps: ReplicationDeps;
-  private readonly figures = new ReplicationCounts();
+  private readonly counts = new ReplicationCounts();
   private readonly checkpoints: Checkpoints;
   private readonly errors: ReplicationError[] = [];
   private stopping = new AbortController();
@@ -119,13 +119,13 @@ export class RunningReplication {
       id: this.wanted.id,
       isConnected: this.pipeline !== null,
       figures: {
-        ...this.figures.counts,
+        ...this.counts.byName,
         ...(await this.positions()),
         docs_checked: this.checkpoints.covered,
         docs_rep_queue: queued.items,
         size_rep_queue: queued.bytes,
         ...this.rates(),
-        ...this.figures.means(),
+        ...this.counts.means(),
       },
       errors: this.errors,
     };
@@ -162,10 +162,10 @@ export class RunningReplication {
     const timeMs = this.deps.clock.monotonicMs();
     const now = {
       timeMs,
-      written: this.figures.get('docs_written'),
-      received: this.figures.get('docs_received_from_dcp'),
-      optimistic: this.figures.get('docs_opt_repd'),
-      bytes: this.figures.get('data_replicated'),
+      written: this.counts.get('docs_written'),
+      received: this.counts.get('docs_received_from_dcp'),
+      optimistic: this.counts.get('docs_opt_repd'),
+      bytes: this.counts.get('data_replicated'),
       checked: this.checkpoints.covered,
     };
     const last = this.lastTotals;
@@ -218,7 +218,7 @@ export class RunningReplication {
         wanted: this.wanted,
         vbuckets,
         failed,
-        figures: this.figures,
+        counts: this.counts,
         startOf: (vb) => this.checkpoints.get(vb)?.source,
         skipped: this.checkpoints.skipped,
         skippedChanged: () => this.checkpoints.skippedChanged(vbuckets),
@@ -238,7 +238,7 @@ export class RunningReplication {
       this.pipeline = null;
       this.link = null;
       periodic.abort(new Error('the replication is interrupted'));
-      this.figures.discardTimes();
+      this.counts.discardTimes();
       link?.close();
       await pipeline?.stop();
       await this.recording?.catch(() => {}); // reported where it was started
@@ -249,12 +249,12 @@ export class RunningReplication {
     failed: (reason: Error) => void,
     collectionLost: (outgoing: OutgoingVersion) => void,
   ): Promise<TargetLink> {
-    const { wanted, deps, figures } = this;
+    const { wanted, deps, counts } = this;
     const { bucket, access } = wanted.target;
     return TargetLink.open({
       access,
       bucket,
-      figures,
+      counts,
       failed,
       collectionLost,
       rule: wanted.conflictResolution,
@@ -313,11 +313,11 @@ export class RunningReplication {
     try {
       await this.recordPositions();
       await this.checkpoints.save();
-      this.figures.add('num_checkpoints');
+      this.counts.add('num_checkpoints');
       this.log.debug('xdcr.checkpoint_stored', { replication: this.wanted.id });
-      this.figures.time('time_committing', this.deps.clock.monotonicMs() - startedMs);
+      this.counts.time('time_committing', this.deps.clock.monotonicMs() - startedMs);
     } catch (error) {
-      this.figures.add('num_failedckpts');
+      this.counts.add('num_failedckpts');
       this.addError(`a checkpoint failed: ${(error as Error).message}`);
     }
   }

@@ -117,11 +117,11 @@ test('leaves out documents that the filter expression does not match, and no del
   assert.notEqual(sent({ value: compressed, datatype: datatype | Datatype.snappy }, filtering, counts), null);
   for (const kind of ['deletion', 'expiration'] as const)
     assert.notEqual(sent({ kind, value: Buffer.alloc(0), datatype: 0 }, filtering, counts), null);
-  assert.deepEqual(counts.counts, {});
+  assert.deepEqual(counts.byName, {});
   assert.equal(sent({ value: other, datatype }, filtering, counts), null);
   assert.equal(sent({ value: Buffer.from('{"v":1}') }, filtering, counts), null);
   assert.equal(sent({ value, datatype, key: 'x' }, filtering, counts), null);
-  assert.deepEqual(counts.counts, {
+  assert.deepEqual(counts.byName, {
     docs_filtered: 3,
     set_filtered: 3,
     docs_filtered_on_user_defined_filter: 3,
@@ -144,7 +144,7 @@ test('sends the removals whose keys the expression matches, if the settings say 
       ['k', 'x'].map((key) => isSent(key, { [leavesOut]: true, [applies]: true })),
       [true, false],
     );
-    assert.deepEqual(counts.counts, {
+    assert.deepEqual(counts.byName, {
       docs_filtered: 1,
       [counter]: 1,
       docs_filtered_on_user_defined_filter: 1,

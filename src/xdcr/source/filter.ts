@@ -28,40 +28,40 @@ const filteredCounters = countersOf('filtered');
 export function sentValue(
   document: ChangedDocument,
   settings: DataPathSettings,
-  figures: ReplicationCounts,
+  counts: ReplicationCounts,
   filter: DocumentFilter | null,
 ): OutgoingValue | null {
   const { change } = document;
   const isExpressionApplied = appliesExpression(change.kind, settings, filter);
   const filterCounter = filterCounterOf(change, settings, isExpressionApplied);
-  if (filterCounter !== null) return leaveOut(change, figures, filterCounter);
+  if (filterCounter !== null) return leaveOut(change, counts, filterCounter);
   const { datatype } = change;
   const view = document.stored;
   if (filter !== null && isExpressionApplied) {
     const result = filter.test(document);
-    if (result === 'differs') return leaveOut(change, figures, 'docs_filtered_on_user_defined_filter');
+    if (result === 'differs') return leaveOut(change, counts, 'docs_filtered_on_user_defined_filter');
     if (result === 'unable') {
-      figures.add('docs_unable_to_filter');
+      counts.add('docs_unable_to_filter');
       return null;
     }
   }
-  if ((datatype & Datatype.xattr) === 0) return valueForTarget(view, datatype, settings, figures);
+  if ((datatype & Datatype.xattr) === 0) return valueForTarget(view, datatype, settings, counts);
   const { plain } = document;
   const bodyOffset = bodyStart(plain, 0, plain.length);
   const section = plain.subarray(0, bodyOffset);
   if (bodyOffset < 0 || getXattr(section, transactionXattr) === null)
-    return valueForTarget(view, datatype, settings, figures);
-  if (settings.filterBypassUncommittedTxn) return leaveOut(change, figures, 'docs_filtered_on_txn_xattr');
+    return valueForTarget(view, datatype, settings, counts);
+  if (settings.filterBypassUncommittedTxn) return leaveOut(change, counts, 'docs_filtered_on_txn_xattr');
   const kept = withoutXattr(section, transactionXattr);
   const bits = (datatype & Datatype.json) | (kept.length > 0 ? Datatype.xattr : 0);
-  return valueForTarget(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, figures);
+  return valueForTarget(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, counts);
 }
 
 /** The routes that a change takes: a mutation takes those whose filter it matches, deletions and expirations take all. */
 export function routesTaken(
   document: ChangedDocument,
   routes: readonly Route[],
-  figures: ReplicationCounts,
+  counts: ReplicationCounts,
 ): readonly Route[] {
   const { change } = document;
   if (change.kind !== 'mutation' || routes.every(({ filter }) => filter === null)) return routes;
@@ -71,8 +71,8 @@ export function routesTaken(
     isUnable ||= result === 'unable';
     return result === 'matches';
   });
-  if (taken.length === 0 && isUnable) figures.add('docs_unable_to_filter');
-  else if (taken.length === 0) leaveOut(change, figures, 'docs_filtered_on_user_defined_filter');
+  if (taken.length === 0 && isUnable) counts.add('docs_unable_to_filter');
+  else if (taken.length === 0) leaveOut(change, counts, 'docs_filtered_on_user_defined_filter');
   return taken;
 }
 
@@ -156,11 +156,11 @@ function filterCounterOf(
   return null;
 }
 
-function leaveOut({ kind }: Change, figures: ReplicationCounts, filterCounter: string): null {
-  figures.add('docs_filtered');
-  figures.add(filterCounter);
+function leaveOut({ kind }: Change, counts: ReplicationCounts, filterCounter: string): null {
+  counts.add('docs_filtered');
+  counts.add(filterCounter);
   const kindCounter = filteredCounters[kind];
-  if (kindCounter !== filterCounter) figures.add(kindCounter);
+  if (kindCounter !== filterCounter) counts.add(kindCounter);
   return null;
 }
 
@@ -169,7 +169,7 @@ function valueForTarget(
   view: Buffer,
   datatype: number,
   settings: DataPathSettings,
-  figures: ReplicationCounts,
+  counts: ReplicationCounts,
 ): OutgoingValue {
   const isCompressed = (datatype & Datatype.snappy) !== 0;
   const isWorthwhile = view.length >= compressedBytesMin && view.length <= compressedBytesMax;
@@ -178,7 +178,7 @@ function valueForTarget(
   const smaller = snappyCompress(view, 0, view.length, scratchFor(view.length));
   if (smaller.length < view.length)
     return { value: Buffer.from(smaller), datatype: datatype | Datatype.snappy };
-  figures.add('docs_compression_skipped');
+  counts.add('docs_compression_skipped');
   return { value: Buffer.from(view), datatype };
 }
 

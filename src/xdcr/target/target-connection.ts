@@ -17,7 +17,7 @@ export interface TargetConnectionOptions {
   readonly rule: ConflictResolution;
   readonly settings: DataPathSettings;
   readonly limit: SendLimit;
-  readonly figures: ReplicationCounts;
+  readonly counts: ReplicationCounts;
   readonly clock: Clock;
   /** The part of `workerBatchSize` that may be in flight, above 0 and at most 1. */
   readonly share: () => number;
@@ -119,30 +119,30 @@ export class TargetConnection {
   }
 
   private start(outgoing: OutgoingVersion): void {
-    const { settings, figures } = this.options;
+    const { settings, counts } = this.options;
     this.inFlight++;
     this.inFlightBytes += outgoingBytes(outgoing);
     if (outgoing.value.length >= settings.optimisticReplicationThreshold) {
       this.requestMeta(outgoing);
       return;
     }
-    if (outgoing.attempts === 0) figures.add('docs_opt_repd');
+    if (outgoing.attempts === 0) counts.add('docs_opt_repd');
     this.write(outgoing);
   }
 
   private requestMeta(outgoing: OutgoingVersion): void {
-    const { rule, figures, clock } = this.options;
+    const { rule, counts, clock } = this.options;
     const sentMs = clock.monotonicMs();
     this.client?.connection.send(metaRequest(outgoing), (frame) => {
       if (frame === null) return this.lost();
-      figures.time('wtavg_meta_latency', clock.monotonicMs() - sentMs);
+      counts.time('wtavg_meta_latency', clock.monotonicMs() - sentMs);
       const status = responseStatus(frame);
       if (status === Status.keyNotFound) this.write(outgoing);
       else if (status !== Status.success) this.finished(outgoing, status);
       else if (wins(outgoing, targetMeta(frame), rule)) this.write(outgoing);
       else {
-        figures.add('docs_failed_cr_source');
-        figures.add(failedCounters[outgoing.kind]);
+        counts.add('docs_failed_cr_source');
+        counts.add(failedCounters[outgoing.kind]);
         this.finished(outgoing, Status.success);
       }
       return true;
@@ -162,14 +162,14 @@ export class TargetConnection {
 
   private written(outgoing: OutgoingVersion, frame: Frame, tookMs: number): void {
     const status = responseStatus(frame);
-    const { figures } = this.options;
+    const { counts } = this.options;
     const hasLost = status === Status.keyExists || status === Status.keyNotFound;
     if (status === Status.success || hasLost) {
-      figures.time('wtavg_docs_latency', tookMs);
-      figures.add('docs_written');
-      figures.add(writtenCounters[outgoing.kind]);
-      figures.add('data_replicated', outgoing.value.length + outgoing.key.length);
-      if (hasLost) figures.add('docs_failed_cr_target');
+      counts.time('wtavg_docs_latency', tookMs);
+      counts.add('docs_written');
+      counts.add(writtenCounters[outgoing.kind]);
+      counts.add('data_replicated', outgoing.value.length + outgoing.key.length);
+      if (hasLost) counts.add('docs_failed_cr_target');
     }
     this.finished(outgoing, hasLost ? Status.success : status);
   }

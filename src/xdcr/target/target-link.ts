@@ -15,7 +15,7 @@ export interface LinkOptions {
   readonly bucket: string;
   readonly rule: ConflictResolution;
   readonly settings: DataPathSettings;
-  readonly figures: ReplicationCounts;
+  readonly counts: ReplicationCounts;
   readonly clock: Clock;
   /** Nodes of the source that share the network limit. */
   readonly senders: number;
@@ -174,14 +174,13 @@ export class TargetLink {
   }
 
   private count(status: number): void {
-    const { figures } = this.options;
+    const { counts } = this.options;
     const guardrail = guardrailCounters.get(status);
-    if (guardrail !== undefined) figures.add(guardrail);
-    else if (status === Status.noAccess) figures.add('target_eaccess');
+    if (guardrail !== undefined) counts.add(guardrail);
+    else if (status === Status.noAccess) counts.add('target_eaccess');
     else if (status === Status.temporaryFailure || status === Status.outOfMemory)
-      figures.add('target_tmpfail');
-    else if (!isTransient(status) && status !== Status.unknownCollection)
-      figures.add('target_unknown_status');
+      counts.add('target_tmpfail');
+    else if (!isTransient(status) && status !== Status.unknownCollection) counts.add('target_unknown_status');
   }
 
   /** Only one read of the map runs at a time: it serves all versions that were refused meanwhile. */

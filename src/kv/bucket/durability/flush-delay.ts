@@ -45,7 +45,7 @@ interface DelayedFile {
 /** The load of a file after a delay in which it had `changes` changes. Each pause halves it: clients that wait for a processor come in bursts. */
 export const loadAfter = (load: number, changes: number): number => Math.max(load / 2, changes);
 
-export const isLoad = (load: number): boolean => load >= loads.own;
+export const isUnderLoad = (load: number): boolean => load >= loads.own;
 
 /** Whether the changes wait for another delay. */
 export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs, dirty: DirtyBytes): boolean {

@@ -14,7 +14,7 @@ import {
   type DirtyBytes,
   delayMs,
   hasBatch,
-  isLoad,
+  isUnderLoad,
   loadAfter,
   mayDelayAgain,
   mayLeaveShared,
@@ -197,7 +197,7 @@ export class Flusher {
   private lingered(file: FileState): void {
     file.lingers++;
     file.load = loadAfter(file.load, file.changes);
-    file.isLoaded = isLoad(file.load);
+    file.isLoaded = isUnderLoad(file.load);
     if (this.mayLinger(file)) this.linger(file);
     else {
       const hadLeft = file.sharedSinceMs !== null;

@@ -1,4 +1,4 @@
-// Rollbacks of whole buckets: what a copy has after one, and after the changes that follow, is what its active has.
+// Rollbacks of a vbucket: what a copy has after one, and after the changes that follow, is what its active has.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';

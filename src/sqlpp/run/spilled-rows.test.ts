@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Binary, newObject, RawJson, type Value } from '../values/value.ts';
-import { SpillReader, SpillWriter } from './row-codec.ts';
+import { SpillReader, SpillWriter } from './spilled-rows.ts';
 
 test('rows in scratch files keep every kind of value', () => {
   const object = newObject();
