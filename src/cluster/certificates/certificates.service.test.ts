@@ -9,7 +9,7 @@ import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import { memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
+import { aCluster, memoryCluster, nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
 import { issuedCertificates } from '../../../test/support/manager.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
@@ -37,8 +37,8 @@ class Suites {
   }
 }
 
-async function aService(folder: string, existing?: ConfigStore, suites = new Suites()) {
-  const cluster = await memoryCluster();
+async function aService(folder: string, existing?: ConfigStore, suites = new Suites(), nodeId = ownNodeId) {
+  const cluster = await memoryCluster(1024, aCluster({ nodes: [nodeNamed(nodeId, { hostname: null })] }));
   const files = new FolderCertificates(join(folder, 'certificates'));
   const certificates = new CertificatesStore(existing ?? cluster.store, secrets);
   const clientAuth = clientAuthSetting(cluster.store);
@@ -56,6 +56,8 @@ async function aService(folder: string, existing?: ConfigStore, suites = new Sui
   const root = () => certificates.state.authorities.at(-1)?.pem ?? '';
   return { ...cluster, certificates, service, root, suites };
 }
+
+type Running = Awaited<ReturnType<typeof aService>>;
 
 async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'certificates-'));
@@ -186,5 +188,38 @@ describe('certificates', () => {
       await second.service.start();
       assert.deepEqual(second.service.keyKinds(), ['ec', 'rsa']);
       await second.service.stop();
+    }));
+
+  it('has every node generate a certificate of the new authority, except those that loaded one and keep it', () =>
+    withFolder(async (folder) => {
+      const first = await aService(folder);
+      await first.service.start();
+      const others = await Promise.all(
+        ['second', 'third'].map(async (id) => {
+          const node = await aService(folder, first.store, new Suites(), id);
+          await node.service.start();
+          return node;
+        }),
+      );
+      const [second, third] = others as [Running, Running];
+      const issuerOf = ({ service }: Running) =>
+        new X509Certificate(service.current()?.certificate ?? '').issuer;
+      const before = issuerOf(second);
+      await third.certificates.change((state) => ({
+        ...state,
+        nodes: {
+          ...state.nodes,
+          third: { ...(state.nodes['third'] as never as object), origin: 'inbox' } as never,
+        },
+      }));
+      await first.service.regenerate({ authority: true, loaded: false });
+      await eventually(() => assert.equal(issuerOf(second), issuerOf(first)));
+      assert.notEqual(issuerOf(first), before);
+      assert.equal(issuerOf(third), before);
+      const kept = second.service.current()?.certificate;
+      await first.service.regenerate({ authority: false, loaded: true });
+      await eventually(() => assert.notEqual(second.service.current()?.certificate, kept));
+      await eventually(() => assert.equal(issuerOf(third), issuerOf(first)));
+      for (const { service } of [first, second, third]) await service.stop();
     }));
 });

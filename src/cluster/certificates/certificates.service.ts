@@ -79,7 +79,8 @@ export class CertificatesService implements ChangeNotifier {
   #current: NodeTls | null = null;
   /** The state that `#current` was derived from. */
   #shownState = '';
-  #busy = false;
+  /** Whether a certificate is generated now, or the service has not started. */
+  #busy = true;
   #started: Promise<void> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
 
@@ -100,6 +101,7 @@ export class CertificatesService implements ChangeNotifier {
     this.#following = [clientAuth.onChange(() => this.#changed())];
     if (store.state.authorities.length === 0) await this.#import();
     await this.#renew();
+    this.#busy = false;
     const renewing = [view, suites()].map((source) => source.onChange(() => this.#renewIfStale()));
     this.#following = [...this.#following, ...renewing];
   }
@@ -149,20 +151,33 @@ export class CertificatesService implements ChangeNotifier {
     await store.change((state) => this.#withIssued(state, issued, false));
   }
 
-  /** Generates a new certificate for this node, and resolves with the authority that signed it. */
+  /** Generates a new certificate for this node, has the other nodes do the same, and resolves with the authority that signed it. */
   async regenerate(wanted: Regeneration): Promise<StoredAuthority> {
     const { store } = this.#deps;
     const signer = wanted.authority ? null : this.#signer(store.state);
     const issued = await this.#issue(signer, this.#wantedNames());
-    const state = await store.change((before) => this.#withIssued(before, issued, wanted.loaded));
+    const state = await store.change((before) =>
+      this.#withIssued(this.#withoutOthers(before, wanted), issued, wanted.loaded),
+    );
     const authority = signerOf(state);
     assert(authority, 'an authority was just made');
     return authority;
   }
 
+  /** Each node generates a certificate when it has none. */
+  #withoutOthers(state: CertificatesState, { loaded }: Regeneration): CertificatesState {
+    const { uuid: own } = this.#deps.view.self;
+    const kept = Object.entries(state.nodes).filter(
+      ([uuid, { origin }]) => uuid === own || (origin === 'inbox' && !loaded),
+    );
+    return { ...state, nodes: Object.fromEntries(kept) };
+  }
+
   #changed(): void {
     const { store, view, clientAuth } = this.#deps;
     const node = store.state.nodes[view.self.uuid];
+    // Another node has regenerated the certificates; this one uses its own until the new one is there.
+    if (!node) this.#renewIfStale();
     if (!node) return;
     const clients = clientCertificates(
       clientAuth.value,
