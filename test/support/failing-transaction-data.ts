@@ -4,6 +4,10 @@ import { DataPortError } from '#client/data-port-error.ts';
 import { realClock } from '#ports/clock.ts';
 import type { BucketClients } from '#query/data/bucket-clients.ts';
 import type { Keyspaces } from '#query/data/keyspaces.ts';
+import type { RecordedAttempt } from '#query/transactions/attempt-json.ts';
+import { AttemptRecord } from '#query/transactions/attempt-record.ts';
+import { cleanUp } from '#query/transactions/clean-up.ts';
+import type { Transaction } from '#query/transactions/transaction.ts';
 import { type DataLimits, TransactionData } from '#query/transactions/transaction-data.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';
@@ -101,4 +105,14 @@ export class InterruptedData extends TransactionData {
     if (--this.left === 0) await this.meddle();
     return await super.store(keyspace, requests, limits);
   }
+}
+
+/** Does what the clean-up of another process does once the attempt has expired. */
+export async function cleanUpNow({ clients, keyspaces }: Access, transaction: Transaction): Promise<void> {
+  const { start, record: place } = transaction;
+  if (place === null) throw new Error('the attempt was not recorded');
+  const data = new TransactionData(clients, keyspaces, realClock);
+  const record = new AttemptRecord(data, data.keyspace(place.keyspace), place.id, start);
+  const entry = (await record.read()).attempts.get(start.id) as RecordedAttempt;
+  await cleanUp({ data, isDropped: () => false }, record, start.id, entry);
 }

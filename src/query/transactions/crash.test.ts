@@ -10,6 +10,7 @@ import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';
 import {
   BreakingData,
+  cleanUpNow,
   ForgettingData,
   FullData,
   InterruptedData,
@@ -72,10 +73,13 @@ describe('a commit that crashes', () => {
   });
 
   describe('whose documents others change between staging and commit', () => {
-    async function commitOver(name: string, meddle: (id: (id: string) => string) => Promise<unknown>[]) {
+    type Meddle = (id: (id: string) => string, transaction: Transaction) => Promise<unknown>[];
+
+    async function commitOver(name: string, meddle: Meddle) {
       await prepareDocuments(collection, name);
-      const data = new InterruptedData(parts, 4, () => Promise.all(meddle((id) => `${name} ${id}`)));
       const transaction = new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
+      const others = () => Promise.all(meddle((id) => `${name} ${id}`, transaction));
+      const data = new InterruptedData(parts, 4, others);
       await change(data, transaction, parts.keyspace, name);
       await commit(transaction, partsOver(data));
     }
@@ -89,6 +93,11 @@ describe('a commit that crashes', () => {
       ]);
       assert.equal(await stateOf(collection, 'overtaken'), 'half: 2,2,0,2,0,0');
       assert.deepEqual(await stagedOf(parts, 'overtaken'), []);
+    });
+
+    test('succeeds where a clean-up has applied its changes', async () => {
+      await commitOver('applied', (_id, transaction) => [cleanUpNow(parts, transaction)]);
+      assert.equal(await stateOf(collection, 'applied'), 'after');
     });
 
     test('reports a staged insert whose document another writer has created', async () => {

@@ -105,8 +105,9 @@ class Ending {
     }
     try {
       const problem = await staging.commit();
-      if (problem !== null) throw sqlErrorWith(17099, {}, problem);
-      await record.remove(start.id);
+      if (problem === null) await record.remove(start.id);
+      // A clean-up removes the attempt when it has applied all changes.
+      else if ((await record.read()).attempts.has(start.id)) throw sqlErrorWith(17099, {}, problem);
       this.mayBeRecorded = false;
     } catch (error) {
       throw failedPostCommit(error);
