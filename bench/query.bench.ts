@@ -7,7 +7,7 @@ import { Postgres, postgresPrograms } from '../test/support/postgres.ts';
 import { compared, latencyText, type Sides, warmUp } from './support/compared.ts';
 import { accessOf, hotel, indexStatements, streamChanges, writeHotels } from './support/hotels.ts';
 import { builds, changesOfKeys, writeRows } from './support/index-figures.ts';
-import { QueryClient } from './support/query-client.ts';
+import { QueryConnection } from './support/query-connection.ts';
 import { peakMb, resetPeak, residentMb } from './support/server-usage.ts';
 
 const whole = 'b._default._default';
@@ -28,7 +28,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await using peer = await startPeer(count);
   await node.request('/pools/default/buckets/b', 'POST', { ramQuotaMB: '1024' });
   await writeHotels(node, count);
-  const client = await QueryClient.open(node.ready.node.query as string, administrator);
+  const client = await QueryConnection.open(node.ready.node.query as string, administrator);
   for (const statement of indexStatements(whole)) await client.run({ statement });
   const sides: Sides = {
     node: { name: 'here', pid: node.pid },
@@ -65,7 +65,7 @@ async function startPeer(count: number) {
 }
 
 /** Short statements: as a process runs its first ones, and once V8 has compiled them. */
-async function points(sides: Sides, client: QueryClient, peer: pg.Client | null, smoke: boolean) {
+async function points(sides: Sides, client: QueryConnection, peer: pg.Client | null, smoke: boolean) {
   const point = {
     here: (round: number) => client.run({ prepared: 'point', $n: pointAt(round) }),
     there: (round: number) => peer?.query({ name: 'point', text: pointText, values: [pointAt(round)] }),
@@ -112,7 +112,7 @@ const pointAt = (round: number): number => hotel((round * 31) % 2_000).body.n;
 async function pointsAtOnce(sides: Sides, node: NodeProcess, peer: Postgres | null, smoke: boolean) {
   const all = Array.from({ length: connections });
   const clients = await Promise.all(
-    all.map(() => QueryClient.open(node.ready.node.query as string, administrator)),
+    all.map(() => QueryConnection.open(node.ready.node.query as string, administrator)),
   );
   const peerClients = peer === null ? [] : all.map(() => new pg.Client({ connectionString: peer.url }));
   for (const peerClient of peerClients) await peerClient.connect();
@@ -135,7 +135,7 @@ async function pointsAtOnce(sides: Sides, node: NodeProcess, peer: Postgres | nu
 
 async function scans(
   sides: Sides,
-  client: QueryClient,
+  client: QueryConnection,
   peer: pg.Client | null,
   count: number,
   smoke: boolean,
@@ -165,7 +165,7 @@ async function scans(
 /** As with short statements: V8 compiles until about 150 of these queries, three million rows, have run. */
 async function ranges(
   sides: Sides,
-  client: QueryClient,
+  client: QueryConnection,
   peer: pg.Client | null,
   count: number,
   smoke: boolean,
@@ -199,7 +199,7 @@ async function ranges(
 async function collectionScan(
   sides: Sides,
   node: NodeProcess,
-  client: QueryClient,
+  client: QueryConnection,
   peer: pg.Client | null,
   count: number,
 ) {
@@ -216,7 +216,7 @@ async function collectionScan(
   console.log(`  ${(scan / stream).toFixed(2)} of the streams (goal 0.5)`);
 }
 
-async function freshReads(client: QueryClient, rounds: number) {
+async function freshReads(client: QueryConnection, rounds: number) {
   const statement = `SELECT d.name FROM ${whole} d WHERE d.n = $n`;
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -233,8 +233,8 @@ async function freshReads(client: QueryClient, rounds: number) {
 }
 
 /** Short queries while a long one runs. */
-async function shortDuringLong(node: NodeProcess, client: QueryClient, seconds: number) {
-  const other = await QueryClient.open(node.ready.node.query as string, administrator);
+async function shortDuringLong(node: NodeProcess, client: QueryConnection, seconds: number) {
+  const other = await QueryConnection.open(node.ready.node.query as string, administrator);
   const long = `SELECT d.city, COUNT(*) c FROM ${whole} d GROUP BY d.city`;
   let isLong = true;
   const slow = (async () => {
@@ -254,7 +254,7 @@ async function shortDuringLong(node: NodeProcess, client: QueryClient, seconds: 
   console.log(`USE KEYS beside a long query: ${latencyText(times)} (goal 10 ms median)`);
 }
 
-async function memory(node: NodeProcess, client: QueryClient, count: number) {
+async function memory(node: NodeProcess, client: QueryConnection, count: number) {
   const fivefold = `FROM ${whole} d UNNEST [1, 2, 3, 4, 5] AS t`;
   for (const [what, statement] of [
     ['rows answered', `SELECT d.name, t ${fivefold}`],

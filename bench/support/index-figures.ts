@@ -4,7 +4,7 @@ import { administrator, NodeProcess } from '../../test/support/node-process.ts';
 import { Postgres, postgresPrograms } from '../../test/support/postgres.ts';
 import { compared, figure, type Sides } from './compared.ts';
 import { hotel, writeHotels } from './hotels.ts';
-import { QueryClient } from './query-client.ts';
+import { QueryConnection } from './query-connection.ts';
 import { serverMs } from './server-usage.ts';
 
 const changesMax = 1_000;
@@ -23,7 +23,7 @@ export async function writeRows(client: pg.Client, count: number): Promise<void>
 /** Updates of the key of an index by statements, each visible to a read of the index when it is counted. */
 export async function changesOfKeys(
   sides: Sides,
-  client: QueryClient,
+  client: QueryConnection,
   peer: pg.Client | null,
   rounds: number,
 ): Promise<void> {
@@ -64,7 +64,7 @@ async function buildOnNode(count: number): Promise<string> {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   await node.request('/pools/default/buckets/b', 'POST', { ramQuotaMB: '2048' });
   await writeHotels(node, count);
-  const client = await QueryClient.open(node.ready.node.query as string, administrator);
+  const client = await QueryConnection.open(node.ready.node.query as string, administrator);
   // The first statement loads the engine, and the first index starts its thread.
   await client.run({ statement: 'CREATE INDEX by_nothing ON b(nothing)' });
   const statement = 'CREATE INDEX by_n ON b(n)';

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { administrator, NodeProcess } from '../../test/support/node-process.ts';
 import { Postgres, postgresPrograms } from '../../test/support/postgres.ts';
 import type { Extent } from '../peers.bench.ts';
-import { QueryClient } from './query-client.ts';
+import { QueryConnection } from './query-connection.ts';
 import type { Figure } from './results.ts';
 import { serverMs } from './server-usage.ts';
 
@@ -98,7 +98,7 @@ async function measured(
 async function divan(node: NodeProcess): Promise<Engine> {
   const address = node.ready.node.query;
   if (address === undefined) throw new Error('the node has no query service');
-  const open = () => QueryClient.open(address, administrator);
+  const open = () => QueryConnection.open(address, administrator);
   const first = await open();
   await first.run({
     statement: `UPSERT INTO b (KEY k, VALUE v) SELECT "k" || TOSTRING(i) AS k,

@@ -7,8 +7,8 @@ export interface Figure {
   readonly group: string;
   readonly server: string;
   readonly shape: string;
-  /** Per second, or another unit; one value for each round. */
   readonly unit: string;
+  /** One for each round. */
   readonly values: readonly number[];
   /** Processor time of all threads of the server for one operation, in microseconds; one for each round. */
   readonly cpuMicroseconds?: readonly number[];

@@ -12,7 +12,7 @@ const shareOfFree = 1 / 4;
 const chunkBytes = 64 * 1024;
 /** What a start on a full disk leaves reserved. */
 const leftByStartBytes = 1024 * 1024;
-/** Released for each change. A change of the configuration needs a few pages; others may write before it. */
+/** Released for each change. A change of the configuration needs a few pages; other processes may write before it. */
 const pieceBytes = 2 * chunkBytes;
 const retryMs = 2_000;
 

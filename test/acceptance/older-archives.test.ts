@@ -60,15 +60,15 @@ for (const [version, passphrase] of Object.entries(passphrases)) {
   test(`restores an archive of format ${version}, and continues it`, async () => {
     unpack(version);
     await using node = await NodeProcess.start();
-    const address = {
+    const withNode = {
       ...environment,
       DIVAN_URL: node.ready.node.rest,
       DIVAN_PASSWORD: administrator.password,
     };
-    assert.match(await succeedsWith(address, 'restore', folder), /1 index created/);
+    assert.match(await succeedsWith(withNode, 'restore', folder), /1 index created/);
     const found = await stateOf(backupNode(node), 'travel');
     assert.deepEqual(differences(expectedState(version), found), []);
-    const next = await succeedsWith(address, 'backup', folder);
+    const next = await succeedsWith(withNode, 'backup', folder);
     assert.match(next, /incremental backup/);
     await succeeds('backup', 'verify', folder);
   });

@@ -4,7 +4,7 @@ import { Frame, FrameKind, frameOffsets } from '../format/frame.ts';
 import type { CapturedVbucket } from '../format/manifest.ts';
 import type { DataReader, ReadBlock } from './data-file.adapter.ts';
 
-/** Checks that each block belongs to the vbucket and that none is missing. The reader disposes of each. */
+/** Checks that each block belongs to the vbucket and that none is missing. The caller disposes of each. */
 function* blocksBackwards(
   data: DataReader,
   vb: number,

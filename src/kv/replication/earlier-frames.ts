@@ -19,7 +19,7 @@ const headerBytesMax = 0xffff;
 const braceCode = 0x7b;
 const noBytes = Buffer.alloc(0);
 
-/** Whether a first frame has the form of 0.2; one in the present form, whose text begins a byte earlier, is read as well. */
+/** Whether a first frame has the form of 0.2: the text of one in the present form begins a byte earlier. */
 export const isEarlierFrame = (bytes: Buffer, start: number): boolean =>
   bytes[start + headerAt] === braceCode;
 

@@ -5,7 +5,7 @@ import { promiseMsMax } from '../admin.ts';
 import { failoverEntriesMax } from '../vbucket/failover-logs.ts';
 import type { EarlierMessage, TextMessage } from './frames.ts';
 
-/** Returns what is wrong with a value, such as "must be a boolean"; null: nothing. */
+/** Returns what is wrong with a value, such as "must be true or false"; null: nothing. */
 type Check = (value: unknown) => string | null;
 type Fields = Readonly<Record<string, Check>>;
 

@@ -1,7 +1,7 @@
 // Puts documents that were read into rows: whole, or only the fields that the query reads.
 import type { ReadOptions, StoredDocument } from '../datastore/documents.ts';
 import type { Source } from '../plan/block.ts';
-import { extractFields, type FieldTree, fieldTree, ownJson } from '../values/field-extraction.ts';
+import { extractFields, FieldTree, ownJson } from '../values/field-extraction.ts';
 import { RawJson } from '../values/value.ts';
 import type { BlockCompiler } from './code.ts';
 import { bodyOf, metaOf } from './documents.ts';
@@ -52,7 +52,7 @@ export class DocumentReader {
   #fields(): { readonly tree: FieldTree | undefined } {
     if (this.#plan) return this.#plan;
     const fields = this.#compiler.fieldsOf(this.source);
-    this.#plan = { tree: fields && fieldTree(fields) };
+    this.#plan = { tree: fields && new FieldTree(fields) };
     return this.#plan;
   }
 }

@@ -3,7 +3,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { plain, rawOf } from '../../../test/support/json-values.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
-import { extractFields, fieldTree } from './field-extraction.ts';
+import { extractFields, FieldTree } from './field-extraction.ts';
 import { memberOf, nameBytes } from './json-scan.ts';
 import { jsonText } from './json-text.ts';
 import { RawJson, type Value } from './value.ts';
@@ -27,7 +27,7 @@ test('one scan for several fields finds the same as a scan for each', () => {
     fc.property(objects, paths, fc.boolean(), (object, wanted, isSpaced) => {
       const raw = rawOf(JSON.stringify(object, null, isSpaced ? 1 : 0));
       const row: Value[] = wanted.map(() => 'from the row before');
-      extractFields(raw, fieldTree(wanted.map((path, slot) => ({ names: path, slot }))), row);
+      extractFields(raw, new FieldTree(wanted.map((path, slot) => ({ names: path, slot }))), row);
       const expected = wanted.map((path) =>
         path.reduce<Value>(
           (value, name) => (value instanceof RawJson ? memberOf(value, nameBytes(name)) : undefined),
@@ -41,7 +41,7 @@ test('one scan for several fields finds the same as a scan for each', () => {
   const row: Value[] = [];
   extractFields(
     rawOf('{"a": {"b": 1}, "a": {"b": 2}, "c": 3}'),
-    fieldTree([
+    new FieldTree([
       { names: ['a', 'b'], slot: 0 },
       { names: ['c'], slot: 1 },
     ]),
@@ -58,12 +58,13 @@ test('a string extracted as its JSON text is what the answer has', () => {
     fc.string({ unit: 'binary', maxLength: 40 }).map((text) => JSON.stringify(text)),
     fc.constantFrom('"\\u0041\\/"', '"\u0001"', '"\u2028"', '"a\tb"', '"é"', `"${'x'.repeat(100)}"`),
   );
-  const trees = [false, true].map((isQuoted) =>
-    fieldTree([
-      { names: ['a'], slot: 0, isQuoted },
-      { names: ['a', 'b'], slot: 1, isQuoted },
-      { names: ['c', 'b'], slot: 2, isQuoted },
-    ]),
+  const trees = [false, true].map(
+    (isQuoted) =>
+      new FieldTree([
+        { names: ['a'], slot: 0, isQuoted },
+        { names: ['a', 'b'], slot: 1, isQuoted },
+        { names: ['c', 'b'], slot: 2, isQuoted },
+      ]),
   );
   fc.assert(
     fc.property(texts, texts, (one, other) => {
@@ -83,7 +84,7 @@ test('a string extracted as its JSON text is what the answer has', () => {
 test('of duplicate members the first counts, however many members are wanted', () => {
   const names = Array.from({ length: 40 }, (_, at) => `f${at}`);
   const wanted = names.flatMap((name) => [[name], [name, 'x'], [name, 'y']]);
-  const tree = fieldTree(wanted.map((path, slot) => ({ names: path, slot })));
+  const tree = new FieldTree(wanted.map((path, slot) => ({ names: path, slot })));
   const firsts = ['null', '{"x":1}', '{"x":null}', '1', '"a"', '"\\u0061"'];
   for (const first of firsts) {
     const members = [first, '{"x":2,"y":3}', '"b"'].flatMap((value) =>
@@ -104,7 +105,7 @@ test('a part of a document keeps no buffer with many documents in memory', () =>
   shared.write(text, 1_000);
   const row: Value[] = [];
   const raw = new RawJson(shared, 1_000, 1_000 + text.length);
-  extractFields(raw, fieldTree([{ names: ['a'], slot: 0 }]), row);
+  extractFields(raw, new FieldTree([{ names: ['a'], slot: 0 }]), row);
   const part = row[0] as RawJson;
   assert.equal(jsonText(part), '{"b":[1,2]}');
   assert.equal(part.bytes.buffer.byteLength, 11);

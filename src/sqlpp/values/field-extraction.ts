@@ -54,10 +54,6 @@ export interface FieldPath {
 
 const lengthMax = 63;
 
-export function fieldTree(paths: readonly FieldPath[]): FieldTree {
-  return new FieldTree(paths);
-}
-
 /** Writes the value of each path into its slot of the row, MISSING for absent fields. */
 export function extractFields(raw: RawJson, tree: FieldTree, row: Value[]): void {
   clear(tree, row);
@@ -169,7 +165,7 @@ function plainString(bytes: Uint8Array, start: number, end: number, isQuoted: bo
   return isQuoted ? asciiString(bytes, start, end) : asciiString(bytes, start + 1, end - 1);
 }
 
-/** From this length on finding the end of a string and looking for escapes in it are faster each by itself. */
+/** For longer strings it is faster to find the end first, and to look for escapes after that. */
 const shortBytes = 32;
 
 /** The position after a short string of ASCII without escapes and control characters; -1 for others. */

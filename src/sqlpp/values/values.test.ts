@@ -15,7 +15,7 @@ import {
 } from './arithmetic.ts';
 import { collate, memberNames } from './collation.ts';
 import { compare, equal } from './comparison.ts';
-import { extractFields, fieldTree } from './field-extraction.ts';
+import { extractFields, FieldTree } from './field-extraction.ts';
 import { identityOf } from './identity.ts';
 import { JsonError, parseJson, parseJsonText, resolve } from './json-parse.ts';
 import { itemOf, itemsOf, memberOf, membersOf, nameBytes } from './json-scan.ts';
@@ -220,7 +220,7 @@ test('a scan skips strings of every length, with quotes and backslashes anywhere
       const raw = new RawJson(bytes, 0, text.length);
       assert.equal(memberOf(raw, nameBytes('wanted')), wanted);
       const row: Value[] = [];
-      extractFields(raw, fieldTree([{ names: ['wanted'], slot: 0 }]), row);
+      extractFields(raw, new FieldTree([{ names: ['wanted'], slot: 0 }]), row);
       assert.equal(row[0], wanted);
     }),
     { numRuns: 300 },

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 
 const end = Buffer.from('\r\n0\r\n\r\n');
 
-export class QueryClient {
+export class QueryConnection {
   private readonly socket: Socket;
   private readonly head: string;
 
@@ -19,12 +19,15 @@ export class QueryClient {
     ].join('\r\n');
   }
 
-  static async open(address: string, account: { username: string; password: string }): Promise<QueryClient> {
+  static async open(
+    address: string,
+    account: { username: string; password: string },
+  ): Promise<QueryConnection> {
     const url = new URL(address);
     const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
     await once(socket, 'connect');
     const token = Buffer.from(`${account.username}:${account.password}`).toString('base64');
-    return new QueryClient(socket, url, `Basic ${token}`);
+    return new QueryConnection(socket, url, `Basic ${token}`);
   }
 
   /** Runs a statement; returns the bytes of the answer and throws for one with errors. */
