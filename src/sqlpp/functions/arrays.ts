@@ -216,6 +216,7 @@ export const arrays = new Declarations('array')
     'array',
     'How many items the array has.',
     ofArray((items) => items.length),
+    { reads: 'length' },
   )
   .add(
     'array_max',

@@ -33,6 +33,8 @@ export interface FunctionDeclaration {
   readonly varies: Variation;
   /** The evaluation context implements the function. */
   readonly isSpecial: boolean;
+  /** What the function reads of an array or an object. Other than `all`: it gets an empty one, or an array of the same length. */
+  readonly reads: 'all' | 'length' | 'type';
   /** Arguments, as the reference page shows them: `array, value [, value …]`. */
   readonly signature: string;
   /** One sentence. */
@@ -64,6 +66,7 @@ interface Options {
   readonly nulls?: NullRule;
   readonly varies?: Variation;
   readonly isSpecial?: boolean;
+  readonly reads?: FunctionDeclaration['reads'];
 }
 
 /** Declares functions of one group. The numbers of arguments follow from the signature: `a, b [, c]`, `a, b [, c …]`. */
@@ -84,6 +87,7 @@ export class Declarations {
       nulls: options.nulls ?? 'propagate',
       varies: options.varies ?? 'never',
       isSpecial: options.isSpecial ?? false,
+      reads: options.reads ?? 'all',
       signature,
       doc,
       run,

@@ -24,6 +24,8 @@ const test =
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
+const ofType = (...list: string[]) => ({ synonyms: list, reads: 'type' }) as const;
+
 function toAtom(value: Value): Value {
   const rank = rankOf(value);
   if (rank < arrayRank || rank === binaryRank) return value;
@@ -63,56 +65,56 @@ export const types = new Declarations('type')
     'value',
     'Whether the value is an array.',
     test((rank) => rank === arrayRank),
-    synonyms('is_array'),
+    ofType('is_array'),
   )
   .add(
     'isatom',
     'value',
     'Whether the value is a boolean, a number or a string.',
     test((rank) => rank >= booleanRank && rank <= stringRank),
-    synonyms('is_atom'),
+    ofType('is_atom'),
   )
   .add(
     'isbinary',
     'value',
     'Whether the value is a document that is not JSON.',
     test((rank) => rank === binaryRank),
-    synonyms('is_binary', 'isbin', 'is_bin'),
+    ofType('is_binary', 'isbin', 'is_bin'),
   )
   .add(
     'isboolean',
     'value',
     'Whether the value is true or false.',
     test((rank) => rank === booleanRank),
-    synonyms('is_boolean', 'isbool', 'is_bool'),
+    ofType('is_boolean', 'isbool', 'is_bool'),
   )
   .add(
     'isnumber',
     'value',
     'Whether the value is a number.',
     test((rank) => rank === numberRank),
-    synonyms('is_number', 'isnum', 'is_num'),
+    ofType('is_number', 'isnum', 'is_num'),
   )
   .add(
     'isobject',
     'value',
     'Whether the value is an object.',
     test((rank) => rank === objectRank),
-    synonyms('is_object', 'isobj', 'is_obj'),
+    ofType('is_object', 'isobj', 'is_obj'),
   )
   .add(
     'isstring',
     'value',
     'Whether the value is a string.',
     test((rank) => rank === stringRank),
-    synonyms('is_string', 'isstr', 'is_str'),
+    ofType('is_string', 'isstr', 'is_str'),
   )
   .add(
     'type',
     'value',
     "The name of the value's type: missing, null, boolean, number, string, array, object or binary.",
     ([value]) => typeName(value),
-    { nulls: 'own', synonyms: ['type_name', 'typename'] },
+    { nulls: 'own', ...ofType('type_name', 'typename') },
   )
   .add(
     'toarray',

@@ -103,6 +103,20 @@ export function itemOf(raw: RawJson, position: number): Value {
   return undefined;
 }
 
+/** The number of an array's items; 0 if the text is not an array. */
+export function itemCount({ bytes, start, end }: RawJson): number {
+  let count = 0;
+  let at = skipSpace(bytes, start, end);
+  if (bytes[at] !== 0x5b) return count;
+  at = skipSpace(bytes, at + 1, end);
+  while (at < end && bytes[at] !== 0x5d) {
+    count++;
+    at = skipSpace(bytes, Math.max(valueEnd(bytes, at, end), at + 1), end);
+    if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1, end);
+  }
+  return count;
+}
+
 /** All items of an array, nested values unparsed; undefined if the text is not an array. */
 export function itemsOf(raw: RawJson): Value[] | undefined {
   const { bytes, end } = raw;
