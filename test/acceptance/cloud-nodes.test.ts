@@ -14,7 +14,7 @@ const anyMs = 240_000;
 const documents = Array.from({ length: 100 }, (_, n) => `d${n}`);
 const account = { username: 'app', password: 'correct-Horse-7' };
 
-class Scaled {
+class ScaledCluster {
   readonly cloud: CloudProcess;
   readonly path: string;
 
@@ -23,12 +23,12 @@ class Scaled {
     this.path = path;
   }
 
-  static async create(cloud: CloudProcess, size: number): Promise<Scaled> {
+  static async create(cloud: CloudProcess, size: number): Promise<ScaledCluster> {
     const projectId = (await cloud.request('POST', '/v2/projects', { name: 'shop' })).body.id as string;
     const body = hostedCluster(projectId, { servers: [server(size)] });
     const { status, headers } = await cloud.request('POST', '/v3/clusters', body);
     assert.equal(status, 202);
-    return new Scaled(cloud, headers.get('location') as string);
+    return new ScaledCluster(cloud, headers.get('location') as string);
   }
 
   async accepts(method: string, path: string, body: unknown): Promise<void> {
@@ -82,7 +82,7 @@ test('a cluster of three nodes keeps its documents through scaling and the death
   skip: process.platform !== 'linux' && 'needs addresses beside 127.0.0.1 (Linux)',
 }, async () => {
   await using cloud = await CloudProcess.start({ args: ['--capacity', '1024'] });
-  const cluster = await Scaled.create(cloud, 3);
+  const cluster = await ScaledCluster.create(cloud, 3);
   const endpoints = await cluster.healthy(3);
   await cluster.accepts('POST', '/allowlist', { cidrBlock: '127.0.0.1/32', ruleType: 'permanent' });
   await cluster.accepts('POST', '/buckets', { name: 'orders', memoryQuota: 100, replicas: 1 });

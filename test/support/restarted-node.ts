@@ -1,4 +1,4 @@
-// A node with the query and index services over one data folder, which a stress run stops and starts again.
+// A node with the query and index services over one data folder, which a test stops and starts again.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 // The internal settings: limits with an effect, and values for features that this version does not have.
 import { numberRules, switches } from '../internal-settings/internal-settings.ts';
-import { internalNames } from '../xdcr/internal-defaults.ts';
+import { internalNames } from '../xdcr/replication-defaults.ts';
 import { integerRules } from '../xdcr/replication-settings.ts';
 import { type Effect, type SettingGroup, setting } from './setting.ts';
 

@@ -34,7 +34,7 @@ export interface ReplicationsDeps {
   readonly callTarget: CallTarget;
   readonly random: Random;
   /** Defaults that the internal settings give. */
-  readonly internalDefaults: () => Partial<ReplicationSettings>;
+  readonly replicationDefaults: () => Partial<ReplicationSettings>;
 }
 
 type Form = Readonly<Record<string, string>>;
@@ -200,7 +200,7 @@ export class ReplicationsService {
   }
 
   #defaultsOf({ defaults }: XdcrState): ReplicationSettings {
-    return { ...defaultReplicationSettings, ...this.#deps.internalDefaults(), ...defaults };
+    return { ...defaultReplicationSettings, ...this.#deps.replicationDefaults(), ...defaults };
   }
 
   async #checkTarget(reference: StoredReference, bucket: string, sourceResolution: string): Promise<void> {

@@ -10,10 +10,10 @@ import { WatchedSetting } from '../config/watched-setting.ts';
 import { chosenInternalSettings } from '../internal-settings/internal-settings.ts';
 import type { Peers } from '../peers/peers.ts';
 import { CheckpointsStore } from './checkpoints.store.ts';
-import { internalDefaults } from './internal-defaults.ts';
 import { mergedReports } from './merged-reports.ts';
 import { ReferenceChecks } from './reference-checks.ts';
 import { ReferencesService } from './references.service.ts';
+import { replicationDefaults } from './replication-defaults.ts';
 import { ReplicationsService } from './replications.service.ts';
 import type { CallTarget } from './target-cluster.ts';
 import {
@@ -73,7 +73,7 @@ export class Xdcr {
     this.replications = new ReplicationsService({
       ...serviceDeps,
       references: this.references,
-      internalDefaults: () => internalDefaults(chosenInternalSettings(deps.view)),
+      replicationDefaults: () => replicationDefaults(chosenInternalSettings(deps.view)),
     });
     const accountOf = (reference: StoredReference) => this.references.accountOf(reference);
     this.checks = new ReferenceChecks({ ...serviceDeps, accountOf });

@@ -82,7 +82,7 @@ export const bits = new Declarations('bit')
   .add(
     'bitshift',
     'integer, places [, rotates]',
-    'The bits shifted to the left, or to the right if negative; with true they rotate.',
+    'The bits shifted to the left, or to the right by a negative number of places; with true they rotate.',
     shift,
   )
   .add(

@@ -11,7 +11,7 @@ export const internalNames = {
 } as const satisfies Partial<Record<keyof InternalSettings, keyof typeof integerRules>>;
 
 /** A value above what a replication may have counts as its maximum. */
-export function internalDefaults(chosen: Partial<InternalSettings>): Partial<ReplicationSettings> {
+export function replicationDefaults(chosen: Partial<InternalSettings>): Partial<ReplicationSettings> {
   const names = Object.keys(internalNames) as (keyof typeof internalNames)[];
   return Object.fromEntries(
     names.flatMap((name) => {
