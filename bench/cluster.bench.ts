@@ -188,7 +188,7 @@ async function oneAtATime(nodes: readonly NodeProcess[], seconds: number): Promi
   );
 }
 
-const atOf = (sorted: readonly number[], share: number): string =>
+const percentile = (sorted: readonly number[], share: number): string =>
   (sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN).toFixed(0);
 
 /** Half of the shards move to a node that joins, while clients write to some vbuckets, and then to another one, without clients. */
@@ -234,7 +234,7 @@ async function rebalancedUnderWrites(
     );
     print(
       'handover of a shard',
-      `no write for ${atOf(handoversMs, 0.5)} ms in the median of ${handoversMs.length}, ${atOf(handoversMs, 0.99)} ms at the 99th percentile (limits 50 and 250 ms)`,
+      `no write for ${percentile(handoversMs, 0.5)} ms in the median of ${handoversMs.length}, ${percentile(handoversMs, 0.99)} ms at the 99th percentile (limits 50 and 250 ms)`,
     );
   } finally {
     await writers.stop();
@@ -356,7 +356,7 @@ async function restarted(
   return again;
 }
 
-/** Copies keep what they promised before the timeout was lowered, so that the measurement begins when these promises have ended. */
+/** Copies keep what they promised before the timeout was lowered: the measurement begins when these promises have ended. */
 async function failedOverAutomatically(
   others: readonly NodeProcess[],
   node: NodeProcess,

@@ -70,7 +70,7 @@ const sentences: Readonly<Record<string, (node: Node) => string[]>> = {
   SendUpdate: (node) => [`Writes the changed documents to ${keyspaceOf(node)}.`],
   SendDelete: (node) => [`Deletes these documents from ${keyspaceOf(node)}.`],
   Merge: (node) => [`Inserts, changes or deletes documents of ${keyspaceOf(node)}.`],
-  UnionAll: () => ['Joins the rows of both queries.'],
+  UnionAll: () => ['Takes the rows of both queries.'],
 };
 
 function indexScan(node: Node): string[] {

@@ -121,7 +121,7 @@ test('after a bucket has refused all writes for five seconds, further ones fail 
   assert.ok((await sentFor(() => Status.outOfMemory))[0] > 10, 'nobody asked for more than five seconds');
 });
 
-test('the writes of a statement that were made before the others were refused end no refusal again', async () => {
+test('a write that succeeded before the others were refused does not end the refusals of the bucket', async () => {
   const clock = new ManualClock();
   const refusals = new BucketRefusals();
   const startedMs = clock.monotonicMs();
@@ -236,7 +236,7 @@ test('a read that fails for ten seconds ends with its last failure, and at once 
   await assert.rejects(reading, /ended/);
 });
 
-/** A clock, and places in whose absence `leftMs` is the time of the leave. */
+/** A clock, and places of statements; `leftMs`: when a statement last gave its place up. */
 function aPlace() {
   const clock = new ManualClock();
   const startedMs = clock.monotonicMs();
