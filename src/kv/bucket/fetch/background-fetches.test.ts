@@ -41,7 +41,7 @@ const statusOf = (answer: FetchedDocument | Status): Status =>
 const valueIn = ({ buffer, valueStart, valueEnd }: CutItem) =>
   buffer.toString('latin1', valueStart, valueEnd);
 
-test('a request that is failed before the read begins is answered once', async () => {
+test('a request that ends before its read begins is answered once', async () => {
   const { fetches } = await fetchesOf({ take: () => true });
   const answers: Status[] = [];
   fetches.load(request('\0k'), (answer) => answers.push(statusOf(answer)));
