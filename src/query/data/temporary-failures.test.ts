@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
 import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, StatusError, UnsentError } from '#client/data-port-error.ts';
 import { Status } from '#wire/status.ts';
-import { advanceUntilDone } from '../../../test/support/advance-clock.ts';
+import { advanceUntilDone, runPromises } from '../../../test/support/advance-clock.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { BucketRefusals } from './bucket-refusals.ts';
 import { retryTemporary, retryWrites, type StatementPlace } from './temporary-failures.ts';
@@ -263,6 +264,27 @@ test('the statement gives up its place for a long wait only, and fails at once w
   const refusedMs = clock.monotonicMs();
   await advanceUntilDone(clock, assert.rejects(refused, lost));
   assert.ok(clock.monotonicMs() - refusedMs < 1_000);
+});
+
+test('a statement gives up its place while a read is not answered', async () => {
+  const { clock, left, place } = aPlace();
+  for (const [mayLeave, leftAt] of [
+    [true, 200],
+    [false, 0],
+  ] as const) {
+    left.leftMs = 0;
+    const answer = deferred<string>();
+    const reading = retryTemporary({ clock, signal, place: place(mayLeave) }, () => answer.promise);
+    clock.advance(199);
+    await runPromises();
+    assert.equal(left.leftMs, 0);
+    clock.advance(1);
+    await runPromises();
+    assert.equal(left.leftMs, leftAt);
+    answer.resolve('found');
+    assert.equal(await reading, 'found');
+  }
+  assert.equal(clock.pending, 0);
 });
 
 test('a statement that writes behind a durable write gives up its place for a long wait only', async () => {

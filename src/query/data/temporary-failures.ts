@@ -1,5 +1,6 @@
 // Retries reads and writes after temporary failures of the data service: a bucket that is flushed or loads, a durable write of the same
 // document, for reads also a lost connection.
+import { deferred } from '#base/deferred.ts';
 import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError, UnsentError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -30,13 +31,28 @@ const totalMs = 10_000;
 /** After this time others have the place. What ends before, such as the move of a vbucket, is not worth a second turn in the queue. */
 const placeMs = 200;
 
+const nothing = (): void => {};
+
 /** Retries `read`. Rejects with the last failure, or with the signal's reason. */
 export async function retryTemporary<T>(options: RetryOptions, read: () => Promise<T>): Promise<T> {
+  const attempt = (): Promise<T> => lettingOthersRun(options, read());
   try {
-    return await read();
+    return await attempt();
   } catch (error) {
-    return await retryAfter(error, options, read);
+    return await retryAfter(error, options, attempt);
   }
+}
+
+/** The result of a read. If it takes long, as where a node hangs, others have the place of the statement meanwhile. */
+export async function lettingOthersRun<T>({ clock, place }: RetryOptions, reading: Promise<T>): Promise<T> {
+  if (place === undefined) return await reading;
+  const ended = reading.then(nothing, nothing);
+  const slow = deferred<'slow'>();
+  const timer = clock.after(placeMs, () => slow.resolve('slow'));
+  const first = await Promise.race([ended, slow.promise]);
+  timer.cancel();
+  if (first === 'slow' && place.mayLeave) await place.without(() => ended);
+  return await reading;
 }
 
 /** Retries a read that failed with `failure`. */
