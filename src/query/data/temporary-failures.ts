@@ -4,6 +4,7 @@ import { deferred } from '#base/deferred.ts';
 import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError, UnsentError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
+import { atMost } from '#ports/within.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketRefusals } from './bucket-refusals.ts';
 
@@ -59,6 +60,25 @@ export async function lettingOthersRun<T>({ clock, place }: RetryOptions, readin
 export function retryAfter<T>(failure: unknown, options: RetryOptions, read: () => Promise<T>): Promise<T> {
   const { readLimitMs: limitMs = totalMs } = options;
   return retried(failure, { ...options, limitMs, mayRetry: isTemporary }, read);
+}
+
+/** Others have the place of the statement while work takes long that waits for other nodes, as a durable write does. */
+export async function withoutPlaceWhileLong<T>(
+  { clock, place }: Pick<RetryOptions, 'clock' | 'place'>,
+  work: Promise<T>,
+): Promise<T> {
+  if (place === undefined) return await work;
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+  };
+  work.then(end, end);
+  await atMost(clock, placeMs, work);
+  if (!isOver && place.mayLeave)
+    await place.without(async () => {
+      await work;
+    });
+  return await work;
 }
 
 interface Retried extends RetryOptions {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StoreReply } from '#client/bucket-client.ts';
+import { deferred } from '#base/deferred.ts';
+import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, UnsentError } from '#client/data-port-error.ts';
 import { vbucketOf } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
@@ -10,6 +11,7 @@ import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { RangeScanContinue } from '#wire/commands/bucket.ts';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 import { addressOf, adminAccount } from '../../../test/support/wire-clients.ts';
 import { BucketClients } from './bucket-clients.ts';
 import { WireDocuments } from './wire-documents.ts';
@@ -314,6 +316,38 @@ test('writes that were not sent are sent over the next connection, and a scan wh
     );
     assert.equal(reads, 1);
   }));
+
+test('others have the place of a statement whose durable write waits for another node', () =>
+  withDocuments(async (_documents, clients) => {
+    const client = await clients.clientOf('b');
+    const storeMany = client.storeMany.bind(client);
+    const confirmed = deferred<void>();
+    let isAway = false;
+    const place = {
+      mayLeave: true,
+      without: async (waiting: () => Promise<void>) => {
+        isAway = true;
+        await waiting();
+        isAway = false;
+      },
+    };
+    const documents = new WireDocuments(clients, place);
+    const durable = { durability: 'majority', signal } as const;
+    client.storeMany = async (collectionId, requests, ending, replies) => {
+      const stored = await storeMany(collectionId, requests.map(undurable), ending, replies);
+      await confirmed.promise;
+      return stored;
+    };
+    const writing = documents.write(orders, [write('upsert', 'a', '{}')], durable);
+    await eventually(() => assert.ok(isAway));
+    confirmed.resolve();
+    assert.deepEqual([(await writing)[0]?.status, isAway], ['done', false]);
+    place.without = () => Promise.reject(new Error('it does not wait for long'));
+    const [quick] = await documents.write(orders, [write('upsert', 'b', '{}')], durable);
+    assert.equal(quick?.status, 'done');
+  }));
+
+const undurable = (request: StoreRequest): StoreRequest => ({ ...request, durability: 'none' });
 
 test('a write to a bucket that has refused all others for long is not sent again', () =>
   withDocuments(async (documents, clients) => {

@@ -22,7 +22,13 @@ import { CollectionScan } from './collection-scan.ts';
 import { dataFailure } from './data-failure.ts';
 import { readParts } from './document-parts.ts';
 import { isDocumentId } from './encoded-keys.ts';
-import { type RetryOptions, retryTemporary, retryWrites, type StatementPlace } from './temporary-failures.ts';
+import {
+  type RetryOptions,
+  retryTemporary,
+  retryWrites,
+  type StatementPlace,
+  withoutPlaceWhileLong,
+} from './temporary-failures.ts';
 import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
@@ -182,14 +188,15 @@ export class WireDocuments implements Documents {
     const replies: PartialReplies = [];
     let failure: Error | undefined;
     try {
+      const retry = this.retryOptions(signal);
       // Each time over the connection that is open then: that of the first time may have ended.
-      await retryWrites(
-        this.retryOptions(signal),
-        requests,
-        (some, answered) =>
-          this.use(keyspace, (client) => client.storeMany(collectionId, some, signal, answered)),
-        { replies, refusals: this.clients.refusalsOf(name.bucket) },
-      );
+      const sendNow = (some: readonly StoreRequest[], answered: PartialReplies): Promise<unknown> =>
+        this.use(keyspace, (client) => client.storeMany(collectionId, some, signal, answered));
+      const send: typeof sendNow =
+        options.durability === 'none'
+          ? sendNow
+          : (some, answered) => withoutPlaceWhileLong(retry, sendNow(some, answered));
+      await retryWrites(retry, requests, send, { replies, refusals: this.clients.refusalsOf(name.bucket) });
     } catch (error) {
       failure = dataFailure(error, keyspace);
       if (replies.every((reply) => reply === undefined)) throw failure;
