@@ -4,7 +4,6 @@ import { deferred } from '#base/deferred.ts';
 import type { PartialReplies, StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError, UnsentError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
-import { atMost } from '#ports/within.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketRefusals } from './bucket-refusals.ts';
 
@@ -44,41 +43,22 @@ export async function retryTemporary<T>(options: RetryOptions, read: () => Promi
   }
 }
 
-/** The result of a read. If it takes long, as where a node hangs, others have the place of the statement meanwhile. */
-export async function lettingOthersRun<T>({ clock, place }: RetryOptions, reading: Promise<T>): Promise<T> {
-  if (place === undefined) return await reading;
-  const ended = reading.then(nothing, nothing);
+/** The result of a read or a durable write. If it takes long, as where a node hangs, others have the place of the statement meanwhile. */
+export async function lettingOthersRun<T>({ clock, place }: RetryOptions, working: Promise<T>): Promise<T> {
+  if (place === undefined) return await working;
+  const ended = working.then(nothing, nothing);
   const slow = deferred<'slow'>();
   const timer = clock.after(placeMs, () => slow.resolve('slow'));
   const first = await Promise.race([ended, slow.promise]);
   timer.cancel();
   if (first === 'slow' && place.mayLeave) await place.without(() => ended);
-  return await reading;
+  return await working;
 }
 
 /** Retries a read that failed with `failure`. */
 export function retryAfter<T>(failure: unknown, options: RetryOptions, read: () => Promise<T>): Promise<T> {
   const { readLimitMs: limitMs = totalMs } = options;
   return retried(failure, { ...options, limitMs, mayRetry: isTemporary }, read);
-}
-
-/** Others have the place of the statement while work takes long that waits for other nodes, as a durable write does. */
-export async function withoutPlaceWhileLong<T>(
-  { clock, place }: Pick<RetryOptions, 'clock' | 'place'>,
-  work: Promise<T>,
-): Promise<T> {
-  if (place === undefined) return await work;
-  let isOver = false;
-  const end = (): void => {
-    isOver = true;
-  };
-  work.then(end, end);
-  await atMost(clock, placeMs, work);
-  if (!isOver && place.mayLeave)
-    await place.without(async () => {
-      await work;
-    });
-  return await work;
 }
 
 interface Retried extends RetryOptions {

@@ -23,11 +23,11 @@ import { dataFailure } from './data-failure.ts';
 import { readParts } from './document-parts.ts';
 import { isDocumentId } from './encoded-keys.ts';
 import {
+  lettingOthersRun,
   type RetryOptions,
   retryTemporary,
   retryWrites,
   type StatementPlace,
-  withoutPlaceWhileLong,
 } from './temporary-failures.ts';
 import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
@@ -195,7 +195,7 @@ export class WireDocuments implements Documents {
       const send: typeof sendNow =
         options.durability === 'none'
           ? sendNow
-          : (some, answered) => withoutPlaceWhileLong(retry, sendNow(some, answered));
+          : (some, answered) => lettingOthersRun(retry, sendNow(some, answered));
       await retryWrites(retry, requests, send, { replies, refusals: this.clients.refusalsOf(name.bucket) });
     } catch (error) {
       failure = dataFailure(error, keyspace);
