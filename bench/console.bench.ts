@@ -92,7 +92,7 @@ async function scroll(page: Page, documents: number): Promise<void> {
   );
 }
 
-/** Seconds of processor time that the page has taken since; on a busy machine frames wait longer than they work. */
+/** The result returns the seconds of processor time that the page has taken since this call; on a busy machine frames wait longer than they work. */
 async function pageWork(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });

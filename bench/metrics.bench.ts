@@ -58,7 +58,7 @@ async function measure(folder: string, smoke: boolean): Promise<void> {
   const inBlocks = blocks * stepsPerBlock * given.series;
   console.log(`disk: ${(bytes / inBlocks).toFixed(2)} bytes a sample in ${blocks} blocks`);
   const endMs = startMs + (steps - 1) * stepMs;
-  await readings('divan', (metric, functions) => queryTier(tier, metric, functions, endMs));
+  await measureQueries('divan', (metric, functions) => queryTier(tier, metric, functions, endMs));
   await tier.close();
   if (!smoke) await measurePrometheus(steps, endMs);
 }
@@ -98,7 +98,8 @@ async function measureBusyNode(folder: string): Promise<void> {
 
 const rate = (count: number, ms: number): string => `${(count / ms / 1000).toFixed(2)} M samples/s`;
 
-async function readings(
+/** Prints how long queries of a day of one metric and of a dashboard take. */
+async function measureQueries(
   name: string,
   query: (metric: string, functions: string[]) => Promise<number>,
 ): Promise<void> {
@@ -157,7 +158,7 @@ async function measurePrometheus(steps: number, endMs: number): Promise<void> {
   const prometheus = await Prometheus.start(series).catch(() => null);
   if (prometheus === null) return console.log('prometheus: not installed');
   try {
-    await readings('prometheus over HTTP', async (metric, functions) => {
+    await measureQueries('prometheus over HTTP', async (metric, functions) => {
       const inner = `${metric}{bucket="b0"}`;
       const text = functions.reduce(
         (expression, name) => (name === 'sum' ? `sum(${expression})` : `${name}(${expression}[60s])`),

@@ -1,5 +1,5 @@
-// Where the code of this process is: in `src`, or bundled in `built/node` (tools/build-node.ts). Other modules take their places from here:
-// a bundle has another folder than its modules, so that a path from their own `import.meta.url` would be right in one of the two only.
+// Where the code of this process is: in `src`, or bundled in `built/node` (tools/build-node.ts). Other modules take paths from here:
+// a bundle is in another folder than its modules, so a path that a module derives from its own `import.meta.url` is right in `src` or in the bundle only.
 import { basename, extname } from 'node:path';
 
 /** The bundles are files in one folder, each with the name of its module. */

@@ -23,7 +23,7 @@ test('shared timers fire after their delay, in order, once', () => {
   assert.equal(fired.length, 3);
 });
 
-test('a cancelled timer does not fire, and a timer may start another of its delay', () => {
+test('a cancelled timer does not fire, and a timer may start another one with the same delay', () => {
   const clock = new ManualClock();
   const timers = new SharedTimers(clock);
   const fired: string[] = [];

@@ -109,7 +109,7 @@ describe('divan query', () => {
     assert.equal((await run(['--json'], 'SELECT RAW 4')).out, '4\n');
   });
 
-  it('names mistakes in one line', async () => {
+  it('reports an error in one line, without a stack trace', async () => {
     const wrong = await run(['SELECT 1'], '', 'wrong password');
     assert.equal(wrong.status, 1);
     assert.match(wrong.error, /^divan: /);

@@ -5,7 +5,10 @@ import { finishMerge } from '../archive/merge-intent.adapter.ts';
 import { Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 
-/** Returns the removed names, the newest first. @throws ArchiveError; nothing is removed then */
+/**
+ * Returns the removed names, the newest first. @throws ArchiveError before anything is removed, if a name is unknown or a backup that stays
+ * continues it; also for a problem of the disk, after which some may be removed
+ */
 export function removeBackups(folder: string, names: readonly string[], passphrase?: string): string[] {
   const repository = Repository.open(folder, passphrase);
   const lock = Repository.lock(repository.path);

@@ -1,4 +1,4 @@
-// Nodes that answer anything: backup and restore end with a reason, never with an error of the program.
+// Nodes with wrong answers: backup and restore end with the reason (an ArchiveError), never with another error.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -96,7 +96,7 @@ async function bothTasks(folder: string): Promise<string[]> {
   return errors;
 }
 
-test('a node that lies ends a backup and a restore with a reason', async (t) => {
+test('a backup and a restore from a node with wrong answers end with the reason', async (t) => {
   const random = aSeed(t);
   const folder = join(scratch, 'archive');
   addBackup(folder, [{ key: 'k' }]);
@@ -123,7 +123,7 @@ test('names what is wrong with the answer', async () => {
   assert.match((await bothTasks(folder))[1] ?? '', /GET .*scopes: the answer is not that of a node/);
 });
 
-/** Other JSON, no JSON, or one other field. */
+/** The answer as other JSON, as no JSON, or with another value in one field. */
 function changed(random: Random, answer: unknown): string {
   const kind = random(4);
   if (kind === 0) return 'no JSON';

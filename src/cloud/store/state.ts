@@ -24,7 +24,7 @@ export interface StoreChecksums {
   afterMigrations(): void;
 }
 
-/** The interval between two changes of the store. */
+/** The state of the store from one change to the next. */
 export class StoreSnapshot {
   private readonly state: string;
 

@@ -29,7 +29,8 @@ test('a node serves every shard of a bucket that is on it alone', () => {
 test('a shard names its last active, unless a node of an older version may have confirmed since', () => {
   const lastActive = { node: 'two', epoch: 4 };
   const ofEpoch = { epoch: 5, chain: [0, 1], lastActive };
-  // The fields that an older node leaves unchanged when it confirms. Since then it stopped, promoted another node, failed one over, or serves.
+  // What remains after a node of an older version confirmed, which leaves `lastActive` unchanged, and then stopped, was replaced by a promoted
+  // node, was failed over, or still serves.
   const stopped = { ...ofEpoch, stopped: 5 };
   const shards = [
     ofEpoch,

@@ -108,7 +108,10 @@ function taskOf(
   return { cluster, port, routePort, advertised: host, routes, password, systemPassword, tls };
 }
 
-/** The NATS client checks the name "localhost" where it connects to an address. The authority signs nothing but these certificates. */
+/**
+ * Where the NATS client connects to an IP address, it checks the certificate for the name "localhost". That name grants nothing else: the
+ * authority signs only certificates of these servers.
+ */
 const namesOf = (host: string): AlternativeName[] =>
   !isAddress(host)
     ? [{ kind: 'dns', name: host }]

@@ -1,4 +1,4 @@
-// Creates the parts of events: their journals, their sources, and the routes that show them.
+// Creates all that records and shows the events of a node: their journals, their sources and their routes.
 //
 //   const events = createEvents({ journal, view, data, isUser, clock, random, log });
 //   events.start({ version });                      // the node started; buckets are watched from here

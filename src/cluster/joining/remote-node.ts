@@ -17,7 +17,7 @@ export interface RemoteCall {
 export interface RemoteAnswer {
   status: number;
   body: string;
-  /** This node's address of the connection: the one under which the other node can reach it. */
+  /** This node's address of the connection, under which the other node can reach this one. */
   localAddress: string;
   /** The scheme that the port turned out to have. */
   scheme: 'http' | 'https';
@@ -38,7 +38,7 @@ export function refusedTexts({ status, body }: RemoteAnswer): string[] {
     const value = JSON.parse(body) as unknown;
     if (Array.isArray(value)) return value.map(String);
   } catch {
-    // another form of text
+    // not JSON: the body is the text
   }
   return [body.trim() === '' ? `The node answered with status ${status}.` : body.trim()];
 }

@@ -57,7 +57,7 @@ describe('the positions of copies', () => {
     assert.deepEqual([position('a', shard)?.seqno, position('b', shard)?.seqno], [5, 7]);
     assert.deepEqual(askedNodes, ['b']);
     await positions.statesAfter('x', stable(planned('a b c', 1)), ['c']);
-    assert.deepEqual(askedNodes, ['b', 'b'], 'its in-sync sets lose a member');
+    assert.deepEqual(askedNodes, ['b', 'b'], 'in-sync sets with node c lose a member');
   });
 
   it('are unknown of a node that is down, does not answer in time, or has restarted', async () => {

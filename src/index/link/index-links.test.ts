@@ -7,7 +7,7 @@ import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { IndexLinks } from './index-links.host.ts';
 import { connectIndexes } from './linked-indexes.ts';
 
-/** The statements' side of a link whose main thread fails with this error when it changes definitions. */
+/** The query thread's side of a link to a main thread that fails with this error when it changes definitions. */
 async function failingWith(error: Error) {
   const nothing = { onChange: () => ({ stop: () => {} }) };
   const fail = () => Promise.reject(error);
@@ -26,7 +26,7 @@ async function failingWith(error: Error) {
   return { links, linked };
 }
 
-test('a statement says why the configuration cannot be changed now, and nothing of other failures', async () => {
+test('the error of a statement says why the configuration cannot be changed now, but does not tell why another call failed', async () => {
   const reason = 'Nothing was changed: the founder cannot be used now.';
   const { keyspace } = aDefinition([]);
   const refused = async (error: Error): Promise<unknown> => {

@@ -35,7 +35,7 @@ function aPace() {
 }
 
 describe('the pace at which a compaction copies a file', () => {
-  it('rests after a page as long as commits ran during its copy', async () => {
+  it('rests after a page for the time for which commits ran during its copy', async () => {
     const { clock, page, aCommit, isDone } = aPace();
     const commits = [aCommit(), aCommit()];
     const copied = page(10);
@@ -63,7 +63,7 @@ describe('the pace at which a compaction copies a file', () => {
     await commit.end();
   });
 
-  it('does not rest without writes', async () => {
+  it('does not rest after a page during whose copy no commit ran', async () => {
     const { clock, page, aCommit } = aPace();
     await page(10);
     const commit = aCommit();

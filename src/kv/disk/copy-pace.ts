@@ -1,5 +1,5 @@
 // How fast a compaction copies: while commits run it takes half of the time, so that clients that write keep at least two thirds of their rate. A page
-// is followed by a rest as long as commits ran during its copy; without writes there is no rest.
+// is followed by a rest of the time for which commits ran during its copy; without commits there is no rest.
 import type { Clock } from '#ports/clock.ts';
 
 /** A page that took longer waited for a processor or the disk itself: others were served meanwhile. */

@@ -23,9 +23,9 @@ export type TakeDocument = (document: MemoryDocument, position: number) => void;
 
 /** Keys whose look-ups are prepared together. */
 const groupKeys = 32;
-/** Words of a line of the processor's cache. */
+/** Words of a cache line of the processor. */
 const lineWords = 16;
-/** The processor reads the rest of a longer item ahead by itself. */
+/** The processor itself prefetches the rest of a longer item. */
 const touchedWordsMax = 512;
 
 const noWords = new Uint32Array(0);
@@ -33,7 +33,7 @@ const noMemory = new SharedArrayBuffer(0);
 const none = -1;
 
 export class BucketMemory {
-  /** The parts that the last read lacked; -1: none. */
+  /** A vbucket whose table, and a page, that this thread did not have for the last read; -1: none. */
   lackedVbucket = none;
   lackedPage = none;
   private readonly grant: MemoryGrant;
@@ -47,9 +47,9 @@ export class BucketMemory {
   private readonly vbuckets = new Uint16Array(groupKeys);
   private readonly hashes = new Uint32Array(groupKeys);
   private readonly addresses = new Uint32Array(groupKeys);
-  /** The number of the lock before the next documents are read. */
+  /** The sequence of the lock before the next documents are read. */
   private sequence = isBeingChanged;
-  /** The result of `touch`: without one the compiler could leave the reading out. */
+  /** The result of `touch`: if nothing used what it reads, the compiler could remove the reads. */
   touched = 0;
 
   constructor(grant: MemoryGrant, clock: ReaderClock) {
@@ -93,7 +93,8 @@ export class BucketMemory {
   }
 
   /**
-   * Calls `take` with each document that this thread can read, and returns the positions of the others. `keys` are those of a KeysRequest.
+   * Calls `take` with each document that this thread can read, and returns the positions of the others; null: reads of the collection
+   * are not granted. `keys` are those of a KeysRequest.
    */
   read(collection: number, keys: Buffer, end: number, take: TakeDocument): number[] | null {
     this.lackedVbucket = none;
@@ -118,8 +119,8 @@ export class BucketMemory {
   }
 
   /**
-   * Begins to read a group of documents, and returns where their keys end. It reads what the look-ups will read: the processor waits for many
-   * places in memory at once, but for one after the other where each look-up is followed by work on its document.
+   * Begins to read a group of documents, and returns where their keys end. It reads what the look-ups will read: in this loop the processor
+   * waits for many cache lines at the same time; where each look-up is followed by work on its document, it waits for one after the other.
    */
   private prepare(keys: Buffer, start: number, end: number): number {
     const { grant, hashes, vbuckets } = this;

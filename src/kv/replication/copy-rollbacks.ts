@@ -1,5 +1,5 @@
-// Removes what a copy has and its active does not: by key where that is little, else the whole vbucket, which is then filled again. The copy has left
-// the in-sync set before, and is fed again when this has ended.
+// Removes the changes that a copy has and its active does not: by key where they are few; otherwise it empties the vbucket, which the active then fills
+// again. The copy has left the in-sync set before, and the active feeds it again afterwards.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Bucket } from '../bucket/bucket.ts';
@@ -54,7 +54,7 @@ export class CopyRollbacks {
   private readonly requests: VersionRequests;
   /** By shard: attempts that failed since the last one that succeeded. */
   private readonly failures = new Map<number, number>();
-  /** Rollbacks of a bucket run one after another, so that the versions of only one vbucket are in memory. This one began last. */
+  /** Rollbacks of a bucket run one after another, so that the versions of only one vbucket are in memory. The one that was requested last. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(options: CopyRollbacksOptions) {

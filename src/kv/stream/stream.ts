@@ -31,7 +31,7 @@ export interface StreamHost {
   ready(stream: Stream): void;
   /** The size of the page that the stream may read; 0: the connection makes it ready when its turn comes. */
   takePageBytes(stream: Stream): number;
-  /** Called with the bytes for which the page was accounted. */
+  /** Called when the page is no longer in memory, with the bytes that the connection accounted for it. */
   backfillDone(heldBytes: number): void;
   /** The connection's budget for pages. */
   readonly pages: {
@@ -286,8 +286,8 @@ export class Stream implements Follower {
   }
 
   /**
-   * Later writes, which copies have not received, have replaced what a snapshot would need. With a key that is always written this never
-   * ends, so the stream takes the changes as they are now, and sends them once the copies have them.
+   * Later writes, which copies have not received, have replaced what a snapshot would need. With a key that is always written this situation
+   * never ends, so the stream takes the changes as they are now, and sends them once the copies have them.
    */
   private takeRecentPage(): boolean {
     const { host } = this;

@@ -8,7 +8,7 @@ import type { Items } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
-/** Keeps keys that were written again since: they have another seqno, or are dirty. */
+/** Keeps items that were written again since the compaction: they have another seqno, or are dirty. */
 export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, beforeSeconds: number): void {
   const { columns } = vbuckets;
   const { vb } = purged;

@@ -14,7 +14,7 @@ export type Resolve = (
 
 /** Different names that are resolved at the same time. Node's pool has four threads for the whole process. */
 const lookupsMax = 2;
-/** Calls that wait for the same look-up, with those that have ended meanwhile. */
+/** Calls that wait for the same look-up, including calls that have ended before its answer. */
 const lookupWaitersMax = 64;
 
 export class Lookups {

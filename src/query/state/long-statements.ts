@@ -26,7 +26,7 @@ export class LongStatements {
   private readonly waiting = new Map<string, Waiting[]>();
   private isTaken = false;
 
-  /** `limits` of the statements that wait. */
+  /** `limits`: how many statements may wait for their turn. */
   constructor(clock: Clock, limits: () => PlaceLimits) {
     this.clock = clock;
     this.counts = new UserPlaces(limits);

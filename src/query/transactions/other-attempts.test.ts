@@ -4,7 +4,7 @@ import { Status } from '#wire/status.ts';
 import { dataOfReads, recordLimits } from '../../../test/support/record-reads.ts';
 import { OtherAttempts } from './other-attempts.ts';
 
-test('an attempt that began after another of the same record was read conflicts, too', async () => {
+test('an attempt conflicts also if its record was read before it began, for another attempt', async () => {
   const attempts: Record<string, object> = { first: { st: 'PENDING', tst: '0xffffffffffffff7f', exp: 1 } };
   let reads = 0;
   const found = () => ({

@@ -37,7 +37,7 @@ export async function beginFeed(
   }
 }
 
-/** Reads the head from time to time. Resolves with the reason why the feed is not to be followed any more. */
+/** Asks from time to time for the newest revision. Resolves with the reason why the feed must not be followed any more. */
 export async function untilLost(feed: WatchedFeed): Promise<string> {
   let failures = 0;
   let behindAt = -1;

@@ -56,7 +56,7 @@ describe('configuration on one NATS server', { skip }, () => {
     );
   });
 
-  it('ends by a change only if that follows the newest change of any key, and takes no change afterwards', async () => {
+  it('writes the end of the store only directly after the newest change of any key, and refuses changes afterwards', async () => {
     await using servers = await NatsCluster.start();
     await using store = await natsStore(servers.url, { mayEnd: true });
     await using other = await natsStore(servers.url);

@@ -12,7 +12,7 @@ export const lowerCase = (text: string): string =>
 
 function upperLetter(letter: string): string {
   const upper = letter.toUpperCase();
-  return upper.length === letter.length ? upper : (withIotaBelow(letter) ?? letter);
+  return upper.length === letter.length ? upper : (capitalWithIota(letter) ?? letter);
 }
 
 /** The capital at the start of a word: of digraphs such as "ǆ" only the first half, and Georgian letters have none. */
@@ -24,8 +24,8 @@ export function titleLetter(letter: string): string {
 /** The lower case, for "İ" (U+0130) without the dot above: no other letter becomes two. */
 const lowerLetter = (letter: string): string => (letter === 'İ' ? 'i' : letter.toLowerCase());
 
-/** Greek vowels with an iota below have single capitals: 27 letters of the block Greek Extended. */
-function withIotaBelow(letter: string): string | undefined {
+/** Greek vowels with an iota subscript have single capitals: 27 letters of the block Greek Extended. */
+function capitalWithIota(letter: string): string | undefined {
   const code = letter.codePointAt(0) as number;
   const isOfEight = [0x1f80, 0x1f90, 0x1fa0].includes(code & ~0x7);
   if (isOfEight) return String.fromCodePoint(code + 8);

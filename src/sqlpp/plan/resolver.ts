@@ -145,7 +145,7 @@ export class Resolver implements NameResolver {
     return { external: { name: name.parts.at(-1) ?? '', ...(found.scope && { scope: found.scope }) } };
   }
 
-  /** The language of the function with this whole name: bucket and scope are empty for a global one. */
+  /** The language of the function with this full name: bucket and scope are empty for a global one. */
   functionLanguage(path: readonly [string, string, string]): FoundFunction['language'] | undefined {
     return this.#functions?.find(path)?.language;
   }

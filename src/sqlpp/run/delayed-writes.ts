@@ -1,5 +1,5 @@
 // The changes of a statement that also reads the keyspace it changes: all are computed before the first one is written. They wait as
-// bytes, in a scratch file above the request's memory share.
+// bytes; those that exceed the request's memory share wait in a scratch file.
 import type { DocumentWrite } from '../datastore/documents.ts';
 import { Binary, type Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';

@@ -71,7 +71,7 @@ export class Run {
   readonly #callResults = new CallResults(this);
   /** Results for the row that is evaluated: a function in another language may return another result for the next row. */
   #rowResults: CallResults | null = null;
-  /** What the row that is evaluated was given; null until a statement asks for a random value or the time. */
+  /** Random values and times that the row that is evaluated has got; null until a statement asks for one. */
   #drawn: DrawnValues | null = null;
   #callDepth = 0;
   readonly #subqueryResults = new SubqueryResults(this);
@@ -257,8 +257,8 @@ export class Run {
   }
 
   /**
-   * Calls `work` for each row. It may throw SubqueryNeeded before it changes anything: the subquery then runs and `work` is called
-   * again. Yields between rows that take long, as those of large documents do.
+   * Calls `work` for each row. `work` may throw SubqueryNeeded or CallNeeded before it changes anything: it is called again once the result
+   * is there. Yields between rows that take long, as those of large documents do.
    */
   each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> | undefined {
     // Synchronous until a row needs a subquery, or the time slice is used up: most rows take less than a microsecond.

@@ -1,5 +1,5 @@
-// Encodes rows for scratch files. Every kind of value is restored, including unparsed documents. Rows that wait in a file or for
-// it are bytes outside of the heap: as objects they would survive V8's minor garbage collections, and stay until a major one.
+// Encodes rows for scratch files. Every kind of value is restored, including unparsed documents. Rows in a file, and those
+// still to be written to it, are bytes outside of the heap: as objects they would survive V8's minor garbage collections, and stay until a major one.
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
 const tags = {

@@ -18,6 +18,7 @@ const shardCount = 64;
 export interface CheckpointsOptions {
   readonly replication: string;
   readonly sourceBucketUuid: string;
+  /** The epoch of the present filter, then those of earlier filters whose checkpoints it continues. */
   readonly filterEpochs: readonly string[];
   readonly mappings: Mappings;
   readonly store: CheckpointStore;
@@ -46,7 +47,7 @@ export class Checkpoints {
     this.mappings = options.mappings;
   }
 
-  /** Under a filter that does not continue the present one, everything is replicated from the start. */
+  /** Under a filter that does not continue the checkpoints of the present one, everything is replicated from the start. */
   useFilter(epochs: readonly string[]): void {
     const [present = ''] = this.filterEpochs;
     this.filterEpochs = epochs;

@@ -59,7 +59,7 @@ export class SyncSets {
     return this.sets[vb]?.size ?? alone;
   }
 
-  /** Whether a set of other nodes' copies is too small; never where there are no other nodes. */
+  /** Whether the in-sync set of the vbucket has fewer members than this; never where there are no other nodes. */
   isBelow(vb: number, majority: number): boolean {
     const set = this.sets[vb];
     return set != null && set.size < majority;
@@ -80,7 +80,7 @@ export class SyncSets {
     return true;
   }
 
-  /** Discards what the node has reported: it belongs to an earlier boot, or to a history that the node has left. */
+  /** Discards the positions that the node has reported: they belong to an earlier boot, or to a history that the node has left. */
   discard(vb: number, node: string): void {
     const positions = this.positionsOf(node);
     positions.received[vb] = positions.persisted[vb] = 0;

@@ -6,7 +6,7 @@ import { keepPrivate } from '#ports/private-file.ts';
 import { applicationId, formatVersion, formatVersionMin, pageBytes, schemaSql } from '../schema.ts';
 import { syncPath } from './sync-path.ts';
 
-/** A data file and the expected contents of its header row. */
+/** A data file and the expected contents of its header (the rows of table `file`). */
 export interface DataFileSpec {
   path: string;
   bucketUuid: string;
@@ -38,7 +38,7 @@ export function createDataFile(spec: DataFileSpec): void {
   syncPath(spec.path);
 }
 
-/** Throws, naming the difference, unless the header row is the expected one. */
+/** Throws, naming the difference, unless the header is the expected one. */
 export function checkHeader(spec: DataFileSpec, header: ReadonlyMap<unknown, unknown>): void {
   for (const [name, wanted] of Object.entries(headerOf(spec))) {
     const found = header.get(name);
