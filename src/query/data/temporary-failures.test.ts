@@ -77,14 +77,14 @@ test('of several writes of one key the last one remains, also when an earlier on
   }
 });
 
-test('writes that the data service refuses for ten seconds fail: behind durable writes they are sent more often than where memory is short', async () => {
+test('writes that the data service refuses for 15 seconds fail: behind durable writes they are sent more often than where memory is short', async () => {
   for (const [status, least, most] of [
-    [Status.syncWriteInProgress, 90, 110],
-    [Status.temporaryFailure, 20, 30],
+    [Status.syncWriteInProgress, 140, 160],
+    [Status.temporaryFailure, 30, 40],
   ] as const) {
     const { finals, tookMs, sends } = await sent({ a: [Status.success], b: [status] });
     assert.deepEqual(finals, [Status.success, status]);
-    assert.ok(tookMs > 9_000 && tookMs <= 10_500, `${tookMs} ms`);
+    assert.ok(tookMs > 14_000 && tookMs <= 15_500, `${tookMs} ms`);
     assert.ok(sends.length > least && sends.length < most, `${sends.length} times`);
   }
 });
@@ -177,7 +177,7 @@ test('the replies to other writes are known after the connection was lost while 
   );
 });
 
-test('writes of a node that cannot be reached are sent again, at most for ten seconds, also after others were refused', async () => {
+test('writes of a node that cannot be reached are sent again, at most for 15 seconds, also after others were refused', async () => {
   const clock = new ManualClock();
   const unsent = new UnsentError('no route');
   let sends = 0;
@@ -194,7 +194,7 @@ test('writes of a node that cannot be reached are sent again, at most for ten se
   const failing = retryWrites({ clock, signal }, [aWrite('a')], () => Promise.reject(unsent));
   await advanceUntilDone(clock, assert.rejects(failing, unsent));
   const tookMs = clock.monotonicMs() - startedMs;
-  assert.ok(tookMs > 9_000 && tookMs <= 10_100, `${tookMs} ms`);
+  assert.ok(tookMs > 14_000 && tookMs <= 15_100, `${tookMs} ms`);
 });
 
 /** Reads that fail with these errors, the last one for ever; undefined: the read succeeds. */
@@ -225,12 +225,12 @@ test('reads are retried after lost connections and temporary statuses, not after
   assert.equal(refused.reads, 2);
 });
 
-test('a read that fails for ten seconds ends with its last failure, and at once with its statement', async () => {
+test('a read that fails for 15 seconds ends with its last failure, and at once with its statement', async () => {
   const clock = new ManualClock();
   const startedMs = clock.monotonicMs();
   await advanceUntilDone(clock, assert.rejects(retryTemporary({ clock, signal }, failing(lost).read), lost));
   const tookMs = clock.monotonicMs() - startedMs;
-  assert.ok(tookMs > 9_000 && tookMs <= 10_100, `${tookMs} ms`);
+  assert.ok(tookMs > 14_000 && tookMs <= 15_100, `${tookMs} ms`);
   const aborting = new AbortController();
   const reading = retryTemporary({ clock, signal: aborting.signal }, failing(lost).read);
   setImmediate(() => aborting.abort(new Error('ended')));

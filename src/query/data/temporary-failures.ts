@@ -20,14 +20,14 @@ export interface RetryOptions {
   readonly signal: AbortSignal;
   /** Undefined: the caller is no statement, or its statement keeps its place. */
   readonly place?: StatementPlace | undefined;
-  /** How long reads are repeated, by default ten seconds. */
+  /** How long reads are repeated, by default 15 seconds. */
   readonly readLimitMs?: number;
 }
 
 /** Behind a durable write the pause stays short, since many transactions may wait for the same record. */
 const pauseMs = { first: 10, most: 500, mostBehindWrite: 100 } as const;
-/** How long to retry before the failure is returned. */
-const totalMs = 10_000;
+/** How long to retry before the failure is returned. The copies of a node that was killed may serve its vbuckets ten seconds later. */
+const totalMs = 15_000;
 /** After this time others have the place. What ends before, such as the move of a vbucket, is not worth a second turn in the queue. */
 const placeMs = 200;
 
@@ -118,7 +118,7 @@ class Retries<T> {
 type Write = Pick<StoreRequest, 'key' | 'kind'>;
 
 interface WriteOptions {
-  /** By default ten seconds. */
+  /** By default 15 seconds. */
   limitMs?: number;
   replies?: PartialReplies;
   /** The refusals of the bucket so far; those behind durable writes do not count. */
