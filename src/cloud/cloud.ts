@@ -145,7 +145,7 @@ function partsOf(options: CloudOptions) {
   };
 }
 
-/** Requests first, then what works for them, the database last. */
+/** Stops the HTTP server first, then the components that work for its requests, and closes the database last. */
 async function stopAll(
   { clock, provisioner, store }: CloudOptions,
   api: Cloud['api'],

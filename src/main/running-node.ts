@@ -69,7 +69,7 @@ export interface RunningNodeDeps {
 
 /** Time for the answer to the call that made this node join; the listeners then drain. */
 const beforeRestartMs = 50;
-/** A removed node whose disk takes no changes tries again to record that. */
+/** After this time a removed node tries again to record its removal, if its disk refused that. */
 const leaveAgainMs = 1_000;
 
 export class RunningNode {
@@ -82,7 +82,7 @@ export class RunningNode {
   #isStopped = false;
   #hasHandedOver = false;
   #leaving: Promise<void> | null = null;
-  /** Until this node tries again to leave the cluster. */
+  /** Set while this node waits to try again to leave the cluster. */
   #leavingAgain: Timer | null = null;
   /** The membership file names a founder that this node does not use yet. */
   #isBetween = false;
@@ -197,7 +197,7 @@ export class RunningNode {
     };
   }
 
-  /** The last change in the store of this node decides: it says that the configuration is on the servers. */
+  /** The last change in the store of this node commits the move: it says that the configuration is on the servers. */
   async #moveToServers({ parameters, record, contentAfter, committed }: MoveToServers): Promise<void> {
     const { switching = null, mirror = null } = this.#current ?? {};
     if (switching === null || mirror !== null) throw new Error('this node does not store the configuration');
@@ -229,7 +229,7 @@ export class RunningNode {
     }
   }
 
-  /** The last change on the servers decides: it says that this node stores the configuration. */
+  /** The last change on the servers commits the return: it says that this node stores the configuration. */
   async #returnToFounder(own: NodeAddress): Promise<void> {
     const onServers = this.#current?.onServers ?? null;
     if (onServers === null) throw new Error('the configuration is not on servers of the nodes');

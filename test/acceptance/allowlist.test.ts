@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { isAdmitted } from '../support/admission.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
-const onLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
+const skipUnlessLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
 const [inside, outside] = ['127.0.0.1', '127.9.9.9'];
 
 const urlOf = (address: string) => new URL(address.includes('://') ? address : `tcp://${address}`);
@@ -38,8 +38,8 @@ async function put(node: NodeProcess, entries: unknown): Promise<Response> {
   });
 }
 
-test('closes connections from other addresses on every port, including open ones', {
-  skip: onLinux,
+test('refuses new connections from other addresses on every port, and closes open ones', {
+  skip: skipUnlessLinux,
 }, async () => {
   const args = ['--services', 'kv,index,n1ql,backup'];
   const first = await NodeProcess.start({ args });
@@ -67,7 +67,9 @@ test('closes connections from other addresses on every port, including open ones
   await first[Symbol.asyncDispose]();
 });
 
-test('refuses a malformed list, and one that would exclude its sender', { skip: onLinux }, async () => {
+test('refuses a malformed list, and one that would exclude its sender', {
+  skip: skipUnlessLinux,
+}, async () => {
   await using node = await NodeProcess.start();
   for (const [entries, message] of [
     ['127.0.0.1', /must be an array/],
@@ -84,7 +86,7 @@ test('refuses a malformed list, and one that would exclude its sender', { skip: 
 });
 
 test('a node with an operator address admits only that address until it has a list', {
-  skip: onLinux,
+  skip: skipUnlessLinux,
 }, async () => {
   const operator = '127.255.0.1';
   await using node = await NodeProcess.start({ args: ['--operator-address', operator] });
@@ -95,7 +97,7 @@ test('a node with an operator address admits only that address until it has a li
 });
 
 test('statements reach the query service through the REST port though the list lacks this machine', {
-  skip: onLinux,
+  skip: skipUnlessLinux,
 }, async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   // The client's address is on the list. The node's own connections must be admitted without being on it.

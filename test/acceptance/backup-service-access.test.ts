@@ -12,7 +12,7 @@ import { administrator, eventually, NodeProcess } from '../support/node-process.
 
 const services = ['--services', 'kv,index,n1ql,backup'];
 const args = [...services, '--bucket', 'travel'];
-const onLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
+const skipUnlessLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
 
 const withRepository = async (node: NodeProcess, archive = join(node.dataDir, 'backups', 'travel')) => {
   const api = new BackupApi(node);
@@ -29,7 +29,9 @@ const backedUp = async (api: BackupApi): Promise<void> => {
 };
 
 describe('the ports of the backup service', () => {
-  it('admit only clients on the list, and the service works under it', { skip: onLinux }, async () => {
+  it('admit only clients on the list, and the service works under it', {
+    skip: skipUnlessLinux,
+  }, async () => {
     await using node = await NodeProcess.start({ args });
     const api = await withRepository(node);
     const { backup = '', backupTls = '' } = node.ready.node;

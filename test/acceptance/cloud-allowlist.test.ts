@@ -7,7 +7,7 @@ import { CloudProcess } from '../support/cloud-process.ts';
 import { eventually, eventuallyWithin } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const onLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
+const skipUnlessLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
 const here = { cidrBlock: '127.0.0.1/32', ruleType: 'permanent' };
 const kvPort = 11210;
 
@@ -16,7 +16,7 @@ async function admits({ connectionString }: CloudCluster, localAddress = '127.0.
   return await isAdmitted({ host: host as string, port: kvPort, localAddress }, 'data');
 }
 
-test('admits no client until an entry includes its address', { skip: onLinux }, async () => {
+test('admits no client until an entry includes its address', { skip: skipUnlessLinux }, async () => {
   await using cloud = await CloudProcess.start();
   const cluster = await aCluster(cloud, { isOpen: false });
   const { path, connectionString } = cluster;
@@ -46,7 +46,7 @@ test('admits no client until an entry includes its address', { skip: onLinux }, 
 });
 
 test('replaces the list at once, and removes temporary entries when they expire', {
-  skip: onLinux,
+  skip: skipUnlessLinux,
 }, async () => {
   await using cloud = await CloudProcess.start();
   const cluster = await aCluster(cloud);
@@ -75,7 +75,7 @@ test('replaces the list at once, and removes temporary entries when they expire'
   assert.equal(await admits(cluster, '127.3.3.3'), true);
 });
 
-test('keeps the list through kills of nodes and of the cloud', { skip: onLinux }, async () => {
+test('keeps the list through kills of nodes and of the cloud', { skip: skipUnlessLinux }, async () => {
   const cloud = await CloudProcess.start();
   const cluster = await aCluster(cloud);
   for (const pid of cloud.nodePids()) process.kill(pid, 'SIGKILL');

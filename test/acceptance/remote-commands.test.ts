@@ -54,7 +54,7 @@ describe('divan bucket', () => {
     await failed(4, /404/, 'bucket flush made');
   });
 
-  it('refuses with the reason of the node, and names a wrong command line', async () => {
+  it('refuses with the reason of the node, or with what is wrong in the command line', async () => {
     await failed(1, /name.*already exists/i, 'bucket create b');
     await failed(1, /ramQuotaMB/, 'bucket create small --quota 1');
     await failed(2, /NAME is missing; the form is divan bucket create NAME/, 'bucket create');
@@ -188,7 +188,7 @@ describe('divan metrics and divan logs', () => {
 });
 
 describe('the connection of commands', () => {
-  it('takes the password from a file and from standard input, and says what is missing or wrong', async () => {
+  it('takes the password from a file, and says what is missing or wrong', async () => {
     const file = join(scratch, 'password');
     writeFileSync(file, `${administrator.password}\nignored\n`);
     const without = { DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: '' };

@@ -180,7 +180,9 @@ test('nothing is lost when the source and the target are killed and started agai
 });
 
 for (const type of ['seqno', 'lww'])
-  test(`both directions with conflicts end equal, resolved by ${type}`, { timeout }, async () => {
+  test(`two buckets that replicate to each other are equal after conflicts, resolved by ${type}`, {
+    timeout,
+  }, async () => {
     await using one = await NodeProcess.start();
     await using other = await NodeProcess.start();
     for (const node of [one, other]) {

@@ -21,6 +21,7 @@ import { VbucketCapture } from './vbucket-capture.ts';
 /** Streams of all nodes at a time; each has up to one block in memory. */
 const streamsAtOnce = 32;
 const streamsPerNodeMin = 4;
+/** For how long requests to a bucket that refuses them for a while are repeated, and the pause between them. */
 const busyMs = 30_000;
 const retryMs = 20;
 

@@ -123,7 +123,7 @@ describe('a job that examines a document', () => {
     }
   });
 
-  it('locks writers out if a file is damaged', async (t) => {
+  it('reads under a lock if no writer has the folder, and releases the lock when a file is damaged', async (t) => {
     const share = t.mock.method(Repository, 'share');
     addBackup(other, [{ key: 'k' }]);
     await assert.rejects(examined(), /0\.data/);

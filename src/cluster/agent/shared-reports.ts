@@ -2,8 +2,8 @@
 // know, and many readers cause few messages to the data thread.
 import type { Clock } from '#ports/clock.ts';
 
-/** What no client causes (commits, expiry, evictions) is shown after this time at the latest. */
-const longestMs = 20;
+/** A report is shared for this time at most, so that changes which no client causes (commits, expiry, evictions) are shown soon. */
+const sharedMsMax = 20;
 
 export interface SharedReportsOptions {
   /** Takes a report of all buckets, or of one. Does not reject. */
@@ -27,7 +27,7 @@ const allBuckets = '';
 
 export class SharedReports {
   readonly #options: SharedReportsOptions;
-  /** By uuid of the bucket: those that were read since the last `forget`. */
+  /** By uuid of the bucket: its newest report since the last `forget`. */
   readonly #runs = new Map<string, Run>();
 
   constructor(options: SharedReportsOptions) {
@@ -64,6 +64,6 @@ export class SharedReports {
 
   #isCurrent({ workCount, atMs }: Run): boolean {
     const { clock, workCount: now } = this.#options;
-    return workCount === now() && clock.monotonicMs() - atMs < longestMs;
+    return workCount === now() && clock.monotonicMs() - atMs < sharedMsMax;
   }
 }

@@ -5,7 +5,7 @@ export interface ChangeNotifier {
   onChange(listener: () => void): { stop(): void };
 }
 
-/** Waits until a condition on something that changes holds. Resolves with false after the timeout or if the caller aborts. */
+/** Waits until the condition holds, which is checked at each change of the source. Resolves with false after the timeout or if the caller aborts. */
 export function until(
   source: ChangeNotifier,
   condition: () => boolean,

@@ -1,6 +1,6 @@
-// The record of where the configuration is while nodes of the cluster keep it on NATS servers of their own, and the content with which it moves
-// there and back. Absent: the configuration is at the founder, or on NATS servers that an operator runs. Written to a founder's store it is the last
-// change there: the configuration is on these servers from then on.
+// The record of the NATS servers on which nodes of the cluster keep the configuration, and the content with which the configuration moves to
+// these servers and back. While there is no record, the configuration is at the founder, or on NATS servers that an operator runs. In a founder's
+// store this record is the last change: the configuration is on the servers from then on.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { StoreContent, StoredRecord } from '#replog/mirror/config-link.ts';
 import { endKey } from '#replog/mirror/store-end.ts';
@@ -25,7 +25,7 @@ export const serversIn = ({ servers }: EngineRecord, secrets: SecretBox): Server
 export const firstRevisionAfter = (revision: number): number => revision + 2 ** 20;
 
 /**
- * The configuration as the servers begin with it: nothing changes but where it is. Revisions count in the next epoch.
+ * The configuration with which the servers begin: it is the same in another place. Its revisions belong to the next epoch.
  * @throws Error while a node joins, since it looks for the configuration at the founder, and while a rebalance runs.
  */
 export function movedToServers(records: readonly StoredRecord[], record: EngineRecord): StoredRecord[] {
@@ -37,12 +37,12 @@ export function movedToServers(records: readonly StoredRecord[], record: EngineR
 }
 
 function clusterAfter(json: string): string {
-  const { founder: _, ...state } = settled(json);
+  const { founder: _, ...state } = idleStateOf(json);
   return JSON.stringify({ ...state, revEpoch: (state.revEpoch ?? 1) + 1 });
 }
 
 /** @throws Error while something is under way that the move would disturb. */
-function settled(json: string): ClusterState {
+function idleStateOf(json: string): ClusterState {
   const state = JSON.parse(json) as ClusterState;
   if (state.nodes.some(({ joining }) => joining)) throw new Error('a node is joining');
   if (state.balance !== undefined) throw new Error('a rebalance is under way');
@@ -64,7 +64,7 @@ export function returnedToFounder({ records, revision }: StoreContent, founder: 
   const kept = records.filter(({ json, key }) => json !== null && key !== engineKey && key !== endKey);
   const returned = kept.map(({ key, json, revision }): StoredRecord => {
     if (key !== clusterKey) return { key, json, revision, writes: null };
-    const state = settled(json as string);
+    const state = idleStateOf(json as string);
     const node = state.nodes.find(({ uuid }) => uuid === founder);
     if (node?.membership !== 'active') throw new Error(`node ${founder} is not active`);
     epoch = (state.revEpoch ?? 1) + 1;

@@ -25,7 +25,7 @@ export interface FounderChangeDeps {
   log: Log;
 }
 
-/** Which founder a node follows, and where that is. */
+/** Which founder a node follows, and the address of that founder. */
 export interface FounderNotice {
   readonly epoch: number;
   readonly founder: NodeAddress;
@@ -249,7 +249,7 @@ export class FounderChange {
     this.#released(identity.nodeId);
   }
 
-  /** Sends the other nodes which founder they follow now. Nodes that cannot be reached get the notice with later heartbeats. */
+  /** Notifies the other nodes which founder they must follow now. Nodes that cannot be reached get the notice with later heartbeats. */
   announce(): void {
     const { peers, view, identity } = this.#deps;
     const notice = this.noticeFor({ epoch: 0 });

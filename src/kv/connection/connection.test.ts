@@ -152,7 +152,7 @@ test('closes connections without a login after the time limit, but not idle ones
   assert.equal((await idle.ask({ opcode: 0x0a })).status, 0);
 });
 
-test('reports clients only when two connections are open at once', async () => {
+test('reports that there are clients only when two connections are open at once', async () => {
   let calls = 0;
   await using service = await startService(undefined, { onSecondClient: () => calls++ });
   const first = await service.ready();
@@ -223,7 +223,7 @@ test('does not read a large request without memory for it, and closes the connec
   assert.deepEqual(await ended, [null, null]);
   const third = await service.ready();
   third.socket.write(large);
-  assert.equal((await third.next())?.status, 0, 'their room is free again');
+  assert.equal((await third.next())?.status, 0, 'the memory of both connections is free again');
 });
 
 test('the time for a frame to arrive starts again with each frame', async () => {

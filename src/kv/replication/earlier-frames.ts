@@ -64,7 +64,7 @@ function frameOf(message: object, body: Uint8Array = noBytes): Buffer {
   return frame;
 }
 
-/** Reads the frame from `start` to `end`. @throws Error when it is none. */
+/** Reads the frame from `start` to `end`. @throws Error when these bytes are no frame. */
 function decode(bytes: Buffer, start: number, end: number): DecodedFrame {
   if (end - start < headerAt) throw new Error('a frame is too short for its header');
   const bodyAt = start + headerAt + bytes.readUInt16BE(start + lengthBytes);

@@ -5,7 +5,7 @@ import type { ShardChange, ShardSpec } from '../admin.ts';
 
 /** How many handovers are under way at most. They begin in one check, so that they share the writes of the map. */
 const atOnceMax = 2;
-/** After this time the next ones do not wait for a successor that has not confirmed. */
+/** Further handovers wait for successors that have not confirmed, at most for this time. */
 const waitMsMax = 1_000;
 
 interface Begun {

@@ -1,4 +1,5 @@
-// The connections of this node to the other data services, one to each: its boot, heartbeats in both directions, and flow control.
+// The connections of this node to the other data services, one to each: the boot of the other process, heartbeats in both directions, and
+// flow control.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type PeerSpec, promiseMsMax, type SyncMember } from '../admin.ts';

@@ -1,4 +1,4 @@
-// Answers a copy that rolls back with the versions that this node has, as the active of the shard.
+// The active's side of a rollback: answers a copy with the older versions of the documents that the copy replaces.
 import type { Log } from '#ports/log.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { decodeKeys } from '../data/document-keys.ts';

@@ -2,8 +2,8 @@
 // CAS and lock, inflates its value, and stores the result of a mutation in the same synchronous call. Results of lookups are views
 // of the document's value; those of mutations may be views of the request's bytes.
 //
-// A mutation is all or nothing. Store only for status 00 and cd: `value` with `datatype` and `flags`, the request's
-// expiry, as a tombstone when `deleted`.
+// A mutation is all or nothing. Only for the statuses 00 and cd the caller stores its result: `value` with `datatype`, `flags` and the
+// request's expiry, as a tombstone if `deleted`.
 import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { bodyBytesMax, systemXattrBytes, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
@@ -152,7 +152,7 @@ function conclude(doc: SubdocDocument, request: SubdocRequest, run: MutationRun)
   };
 }
 
-/** The limits of every value: user xattrs count as part of the body, which a transaction stages in one of them. */
+/** Checks the limits of every value: user xattrs count as part of the body, since a transaction stages a body in a user xattr. */
 function isTooBig(section: Buffer, bodyBytes: number): boolean {
   const bytes = section.length + bodyBytes;
   if (bytes <= xattrBytesMax) return false;

@@ -150,12 +150,14 @@ export class QueryRuntime {
     this.take(before, state);
   }
 
+  /** Takes the functions, libraries or statistics that the configuration has now. */
   takeStored(call: StoredCall): void {
     if (call.kind === 'functions') this.changes.functions.set(call.functions);
     else if (call.kind === 'libraries') this.changes.libraries.set(call.libraries);
     else this.changes.statistics.set(call.statistics);
   }
 
+  /** Takes the outcome of a change of functions, libraries or statistics that this thread requested. */
   takeChange(reply: StoredReply): void {
     if (reply.kind === 'functions changed') this.changes.functionChanges.answer(reply.callId, reply.outcome);
     else if (reply.kind === 'libraries changed')

@@ -1,4 +1,5 @@
-// Takes over the changes that a client library has staged in the attempt: statements see them, and commit or rollback includes them.
+// Takes over the changes that a client library has staged in the attempt which it continues here: statements see them, and commit or rollback
+// includes them.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ResumedMutation } from './resumed-attempt.ts';
 import type { Transaction } from './transaction.ts';

@@ -21,7 +21,7 @@ async function run(statement: string, given: Partial<ExecuteContext> = {}) {
   const calls: Value[] = [];
   let drawn = 0;
   const call = async (_: unknown, [value]: readonly Value[]) => {
-    // As many as a test needs; without end otherwise.
+    // More calls than any test needs: without this limit a fault could repeat a row without end.
     if (calls.push(value) > 20_000) throw new Error('too many calls');
     return value;
   };

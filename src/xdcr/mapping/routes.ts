@@ -12,7 +12,7 @@ import {
 /** The collection does not exist there (yet). */
 export const noCollection = -1;
 
-/** A way of documents from one collection of the source to one of the target. */
+/** A pair of a source collection and the target collection that takes its documents. */
 export interface Route {
   /** The same in every process while both collections and the rule are the same. */
   readonly id: string;

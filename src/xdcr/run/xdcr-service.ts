@@ -5,6 +5,7 @@ import { PriorityShares } from './priority-shares.ts';
 import { type ReplicationDeps, RunningReplication } from './replication.ts';
 import { ownVbuckets, sendingNodes } from './source-share.ts';
 
+/** The interval of reports without replications, and the longest one with them. */
 const reportMs = { without: 1_000, most: 10_000 } as const;
 
 export type XdcrServiceDeps = Omit<ReplicationDeps, 'vbuckets' | 'sendingNodes' | 'shares'>;

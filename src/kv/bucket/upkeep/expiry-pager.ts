@@ -75,9 +75,9 @@ export class ExpiryPager {
 
   private slice(): void {
     const { expirer, keyAt } = this.options;
-    const nonResidentValues: DocumentKey[] = [];
-    const isMore = expirer.slice(sliceSteps, (address) => void nonResidentValues.push(keyAt(address)));
-    for (const value of nonResidentValues) void this.visit(value);
+    const keysToFetch: DocumentKey[] = [];
+    const isMore = expirer.slice(sliceSteps, (address) => void keysToFetch.push(keyAt(address)));
+    for (const key of keysToFetch) void this.visit(key);
     if (isMore) this.schedule(slicePauseMs, () => this.slice());
     else void this.pageDisk(0);
   }
@@ -86,7 +86,7 @@ export class ExpiryPager {
     return new Promise((resolve) => this.options.visit(vb, Buffer.from(key), resolve));
   }
 
-  /** Repeats a file that returned a full page, after these keys are written. */
+  /** Reads a file again that returned as many keys as it may, after the pause in which the disk removes these keys. */
   private async pageDisk(file: number): Promise<void> {
     const { disk } = this.options;
     if (disk === null || file === disk.fileCount) {
