@@ -37,7 +37,7 @@ class KillRun implements AsyncDisposable {
   private readonly scratch = mkdtempSync(join(tmpdir(), 'divan-backup-stress-'));
   private readonly folder = join(this.scratch, 'repository');
   private readonly states = new Map<string, BucketState>();
-  /** How long each task took, so that kills fall into it. */
+  /** How long each task took, so that kills happen while it runs. */
   private readonly durationsMs = new Map<Task, number>();
   private readonly nodes = new Map<'source' | 'target', NodeProcess>();
 
@@ -63,21 +63,21 @@ class KillRun implements AsyncDisposable {
   /** Runs one task beside writes, kills the command, the node or nothing, and then checks the state. */
   async round(): Promise<void> {
     const task = this.nextTask();
-    const victims = ['command', 'command', 'none', needsNode(task) ? 'node' : 'command'] as const;
-    const victim = victims[this.random(4)] as string;
+    const choices = ['command', 'command', 'none', needsNode(task) ? 'node' : 'command'] as const;
+    const killed = choices[this.random(4)] as string;
     const writing = this.write();
     const { child, ended } = startCommand(this.argsOf(task), this.environment(task));
     const startedMs = performance.now();
     const limitMs = this.durationsMs.get(task) ?? 1_000;
-    if (victim !== 'none') await realClock.sleep(this.random(Math.ceil(limitMs)));
-    if (victim === 'command') child.kill('SIGKILL');
+    if (killed !== 'none') await realClock.sleep(this.random(Math.ceil(limitMs)));
+    if (killed === 'command') child.kill('SIGKILL');
     // A restore writes to the other node.
     const name = task === 'restore' ? 'target' : 'source';
-    if (victim === 'node') await this.nodes.get(name)?.stop('SIGKILL');
+    if (killed === 'node') await this.nodes.get(name)?.stop('SIGKILL');
     const end = await ended;
     if (end.status === 0) this.durationsMs.set(task, performance.now() - startedMs);
-    this.judge(task, victim, end);
-    if (victim === 'node') await this.startNode(name);
+    this.judge(task, killed, end);
+    if (killed === 'node') await this.startNode(name);
     await writing;
     await this.check(task, end.status === 0);
   }
@@ -109,13 +109,13 @@ class KillRun implements AsyncDisposable {
   }
 
   /** A command that nothing killed succeeds, or names a reason that a kill explains. */
-  private judge(task: Task, victim: string, { status, error }: CommandEnd): void {
+  private judge(task: Task, killed: string, { status, error }: CommandEnd): void {
     const outcome = status === 0 ? 'complete' : status === null ? 'killed' : 'failed';
     this.count(`${task} ${outcome}`);
-    this.count(`kills of ${victim}`);
+    this.count(`kills of ${killed}`);
     if (status === 0 || status === null) return;
     const isExplained = /continues .*: merge that one too|repeat the command that began it/.test(error);
-    assert.ok(victim === 'node' || isExplained, `${task}: ${error}`);
+    assert.ok(killed === 'node' || isExplained, `${task}: ${error}`);
     assert.doesNotMatch(error, /\n +at /, 'no stack');
   }
 

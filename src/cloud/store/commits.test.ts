@@ -119,7 +119,7 @@ test('a lost log and a shortened one are refused, and the files are not changed'
   await refused(uncounted, /its write-ahead log is missing, though the file was in use/);
 });
 
-test('each commit is counted once, and no rolled-back transaction', async (t) => {
+test('each commit is counted once, and a rolled-back transaction is not counted', async (t) => {
   const { clean } = await folders(t);
   assert.equal(Number(readFileSync(join(clean, 'cloud.db-commits'), 'latin1').slice(0, 16)), count);
 });

@@ -1,4 +1,4 @@
-// The index services of all nodes: each has every index, over the documents of all nodes, so that statements of a node scan its files.
+// The index services of all nodes: each has every index, over the documents of all nodes, so that a statement scans the files of its own node.
 import type { IndexReport, IndexServiceAdmin, IndexState } from '#index/index.contract.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { NodeState } from '../config/cluster-state.ts';
@@ -36,7 +36,7 @@ type Known = Pick<IndexReport, 'id' | 'state' | 'progress'> & Partial<Pick<Index
 
 /** How long a node waits before it answers that it is not ready. */
 const readyMs = 5_000;
-/** The time that its answer may need to arrive. */
+/** The time that the answer may need to arrive. */
 const marginMs = 2_000;
 const askMs = 2_000;
 /** How long `CREATE INDEX` waits for other nodes at most: a large build continues after its answer. */

@@ -1,5 +1,5 @@
 // The removals of a bucket that are under way. The states of their vbuckets are written before or after them: a state that is taken from
-// memory meanwhile would reach the disk behind the removal, and bring the vbucket back without its documents.
+// memory meanwhile would reach the disk after the removal, and bring the vbucket back without its documents.
 
 export class RunningRemovals {
   private readonly ends = new Map<number, Promise<void>>();

@@ -21,7 +21,7 @@ export class KnownOrigins {
     this.authority = authority;
   }
 
-  /** The origin if the connection's last one had the same headers and no account has changed since. */
+  /** The origin if the connection's last authenticated request had the same headers and no account has changed since; else null. */
   originOf({ socket, headers }: IncomingMessage): KnownOrigin | null {
     const cached = this.bySocket.get(socket);
     if (cached === undefined || cached.revision !== this.authority.revision) return null;
