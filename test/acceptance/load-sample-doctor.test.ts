@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { prng } from '../../src/base/prng.ts';
 import { travelData } from '../../src/main/sample/travel-data.ts';
+import { lockFolder } from '../../src/ports/folder-lock.ts';
 import { runCommand, startCommand } from '../support/command.ts';
 import { eventuallyWithin, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
 import { commandsOn, nodeEnvironment } from '../support/remote-command.ts';
@@ -210,12 +211,14 @@ describe('divan doctor', () => {
 
   const otherUser = 65_534;
   const privileged = { skip: process.getuid?.() === 0 ? false : 'needs root, to run it as another user' };
-  /** The findings of a user without rights about a folder of this user, in which a process of root has written `file`. */
-  const findingsOfUser = (file: string, folder: string, restPort: number) => {
+  const folderOfUser = (name: string): string => {
+    const folder = join(scratch, name);
     chmodSync(scratch, 0o755);
     mkdirSync(folder);
     chownSync(folder, otherUser, otherUser);
-    writeFileSync(join(folder, file), `${process.pid}\n`, { mode: file === 'lock.pid' ? 0o644 : 0o600 });
+    return folder;
+  };
+  const findingsOfUser = (folder: string, restPort: number) => {
     const ports = portFlags.map((arg, index, all) =>
       all[index - 1] === '--rest-port' ? String(restPort) : arg,
     );
@@ -234,7 +237,11 @@ describe('divan doctor', () => {
       await once(server, 'listening');
       t.after(() => server.close());
       const { port } = server.address() as { port: number };
-      const all = findingsOfUser('lock.pid', join(scratch, 'used'), port);
+      const folder = folderOfUser('used');
+      const lock = lockFolder(folder);
+      t.after(() => lock.release());
+      for (const name of ['lock.db', 'lock.pid']) chownSync(join(folder, name), otherUser, otherUser);
+      const all = findingsOfUser(folder, port);
       const used = all.find(({ check }) => check === 'data folder');
       assert.match(used?.text ?? '', new RegExp(`; process ${process.pid} runs in it$`));
       const { state, text, advice } = all.find(({ text }) => text.includes('--rest-port')) as Finding;
@@ -250,8 +257,9 @@ describe('divan doctor', () => {
   );
 
   it('names a file of the data folder that another user owns', privileged, () => {
-    const folder = join(scratch, 'foreign');
-    const [problem] = findingsOfUser('lock.db', folder, 0).filter(({ state }) => state === 'problem');
+    const folder = folderOfUser('foreign');
+    writeFileSync(join(folder, 'lock.db'), '', { mode: 0o600 });
+    const [problem] = findingsOfUser(folder, 0).filter(({ state }) => state === 'problem');
     assert.equal(problem?.text, `this user may not write to ${join(folder, 'lock.db')}`);
   });
 
