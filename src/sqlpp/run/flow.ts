@@ -202,10 +202,7 @@ function readAtOnce(
   const { documents } = run.context.datastore;
   const ids = rows.map((row) => row[idSlot] as string);
   const options = reader.options(run);
-  const fill = (document: StoredDocument, at: number): void => {
-    run.slices.countDocument(document.bytes.length);
-    reader.fill(rows[at] as Row, document);
-  };
+  const fill = (document: StoredDocument, at: number): void => reader.fill(rows[at] as Row, document);
   run.slices.takesDocuments();
   const others = documents.takeNow?.(keyspace, ids, options, fill) ?? [...ids.keys()];
   run.phase('fetch').items += ids.length;
@@ -216,7 +213,10 @@ function readAtOnce(
     others.forEach((at, index) => {
       const document = found[index];
       if (document === undefined) missing.add(at);
-      else fill(document, at);
+      else {
+        run.slices.countDocument(bodyBytes(document));
+        fill(document, at);
+      }
     });
     return missing.size === 0 ? rows : rows.filter((_, at) => !missing.has(at));
   };
@@ -227,3 +227,7 @@ function readAtOnce(
     return add(arrived);
   });
 }
+
+/** Without `bytes`, which may be a copy that is made at each access. */
+const bodyBytes = (document: StoredDocument): number =>
+  document.place === undefined ? document.bytes.length : document.place.end - document.place.start;

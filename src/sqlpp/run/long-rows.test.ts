@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import type { StoredDocument } from '../datastore/documents.ts';
 import { jsonText } from '../values/json-text.ts';
 
 const documentCount = 300;
@@ -88,6 +89,32 @@ test('a statement that waits for documents of other nodes reads many at once, bu
     assert.equal(rows.length, count);
     assert.ok(isExpected(reads), `${reads} reads`);
   }
+});
+
+test('documents in memory are not copied to extract their fields', async () => {
+  const datastore = aStore();
+  const { documents } = datastore;
+  const { read, takeNow } = documents;
+  const keys = JSON.stringify(Array.from({ length: documentCount }, (_, at) => `k${at}`));
+  let copies = 0;
+  const counted = (document: StoredDocument): StoredDocument => {
+    const { bytes } = document;
+    const place = document.place ?? { buffer: bytes, start: 0, end: bytes.length };
+    return Object.defineProperty({ ...document, place }, 'bytes', {
+      get() {
+        copies++;
+        return bytes;
+      },
+    });
+  };
+  const { rows } = await ranWith(datastore, `SELECT RAW a FROM t USE KEYS ${keys}`, () => {
+    documents.takeNow = (keyspace, ids, options, take) =>
+      takeNow?.(keyspace, ids, options, (document, at) => take(counted(document), at)) ?? null;
+    documents.read = async (keyspace, ids, options) =>
+      (await read(keyspace, ids, options)).map((document) => document && counted(document));
+    return {};
+  });
+  assert.deepEqual([rows.length, copies], [documentCount, 0]);
 });
 
 test('a statement whose expressions take long yields between rows', async () => {
