@@ -1,12 +1,13 @@
 // `divan bucket`, `collection`, `user`, `doc`, `metrics` and `logs` with a real node: output, JSON and exit status.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { runCommand, startCommand } from '../support/command.ts';
-import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventuallyWithin, launcher, NodeProcess } from '../support/node-process.ts';
 import { commandsOn, nodeEnvironment } from '../support/remote-command.ts';
 import { connect } from '../support/sdk.ts';
 
@@ -188,6 +189,20 @@ describe('divan metrics and divan logs', () => {
 });
 
 describe('the connection of commands', () => {
+  it('takes the password from standard input', () => {
+    const env = { ...process.env, DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: '' };
+    for (const [input, expected, message] of [
+      [`${administrator.password}\n`, 0, /^$/],
+      ['wrong\n', 1, /refuses the user "Administrator" with this password/],
+      ['', 2, /--password-file: the first line of standard input is empty/],
+    ] as const) {
+      const command = [launcher, 'bucket', 'list', '--password-file', '-'];
+      const { status, stderr } = spawnSync(process.execPath, command, { input, env, encoding: 'utf8' });
+      assert.equal(status, expected, stderr);
+      assert.match(stderr, message);
+    }
+  });
+
   it('takes the password from a file, and says what is missing or wrong', async () => {
     const file = join(scratch, 'password');
     writeFileSync(file, `${administrator.password}\nignored\n`);
