@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { IndexScan } from '#sqlpp/datastore/indexes.ts';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
+import { aScan } from '../../../test/support/index-scan.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
@@ -15,19 +16,6 @@ function complete(): IndexProgress {
   progress.setComplete(true);
   return progress;
 }
-
-const aScan = (more: Pick<IndexScan, 'index'> & Partial<IndexScan>): IndexScan => ({
-  spans: [],
-  keys: [],
-  isReverse: false,
-  isDistinct: false,
-  offset: 0,
-  limit: 10,
-  consistency: { kind: 'not_bounded' },
-  waitMs: 0,
-  signal: new AbortController().signal,
-  ...more,
-});
 
 test('a damaged key ends a scan and a count with an error to retry, and the index is built again', async () => {
   const index = aDefinition(['`n`', '`m`']);

@@ -6,6 +6,7 @@ import type { BucketClient } from '#client/bucket-client.ts';
 import { realClock } from '#ports/clock.ts';
 import type { IndexDefinition, IndexScan } from '#sqlpp/datastore/indexes.ts';
 import { startService } from '../../../test/support/data-service.ts';
+import { aScan } from '../../../test/support/index-scan.ts';
 import { TestIndexes } from '../../../test/support/index-service.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
@@ -81,19 +82,7 @@ const store = (key: string, n: number) =>
 /** The query thread learns the state of the index. */
 const report = () => catalog.set([{ definition: byN, report: indexes.reportOf(byN) }]);
 
-const scan = (more: Partial<IndexScan> = {}): IndexScan => ({
-  index: byN,
-  spans: [],
-  keys: [],
-  isReverse: false,
-  isDistinct: false,
-  offset: 0,
-  limit: 10,
-  consistency: { kind: 'not_bounded' },
-  waitMs: 0,
-  signal: new AbortController().signal,
-  ...more,
-});
+const scan = (more: Partial<IndexScan> = {}): IndexScan => aScan({ index: byN, ...more });
 
 async function scanned(more: Partial<IndexScan> = {}): Promise<string[]> {
   const ids: string[] = [];
