@@ -67,15 +67,25 @@ interface Retried extends RetryOptions {
 }
 
 async function retried<T>(failure: unknown, options: Retried, attempt: () => Promise<T>): Promise<T> {
-  const { place, limitMs } = options;
   const retries = new Retries(failure, options, attempt);
-  await retries.within(Math.min(placeMs, limitMs));
-  if (place === undefined) await retries.within(limitMs);
-  else if (retries.mayContinue && place.mayLeave) await place.without(() => retries.within(limitMs));
+  await retryWithin(options.limitMs, retries, options.place);
   return retries.result();
 }
 
-class Retries<T> {
+interface Repeated {
+  /** Whether something is left to repeat before the limit. */
+  readonly mayContinue: boolean;
+  within(limitMs: number): Promise<void>;
+}
+
+/** Repeats within the limit. Others have the place of the statement after a while; if it may not leave that place, it gives up then. */
+async function retryWithin(limitMs: number, repeated: Repeated, place?: StatementPlace): Promise<void> {
+  await repeated.within(Math.min(placeMs, limitMs));
+  if (place === undefined) await repeated.within(limitMs);
+  else if (repeated.mayContinue && place.mayLeave) await place.without(() => repeated.within(limitMs));
+}
+
+class Retries<T> implements Repeated {
   private readonly options: Retried;
   private readonly attempt: () => Promise<T>;
   private readonly startedMs: number;
@@ -135,16 +145,13 @@ export async function retryWrites<T extends Write>(
   send: (some: readonly T[], replies: PartialReplies) => Promise<unknown>,
   { limitMs = totalMs, replies = [], refusals }: WriteOptions = {},
 ): Promise<StoreReply[]> {
-  const { place } = options;
   const sending = new SentWrites(options, writes, send, { limitMs, replies, refusals });
   await sending.sendFirst();
-  await sending.within(Math.min(placeMs, limitMs));
-  if (place === undefined) await sending.within(limitMs);
-  else if (sending.mayContinue && place.mayLeave) await place.without(() => sending.within(limitMs));
+  await retryWithin(limitMs, sending, options.place);
   return replies as StoreReply[];
 }
 
-class SentWrites<T extends Write> {
+class SentWrites<T extends Write> implements Repeated {
   private readonly options: RetryOptions;
   private readonly writes: readonly T[];
   private readonly sendNow: (some: readonly T[], replies: PartialReplies) => Promise<unknown>;
