@@ -11,8 +11,9 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
-import { syncFolder, writePrivate } from '#ports/private-file.ts';
+import { writePrivate } from '#ports/private-file.ts';
 import type { Random } from '#ports/random.ts';
+import { syncPath } from '#ports/sync-path.ts';
 import { MembershipFile, natsFile } from './membership-file.ts';
 import { StartError } from './start-error.ts';
 
@@ -156,7 +157,7 @@ export class DataFolder {
 
   endFirstStart(): void {
     rmSync(join(this.path, firstStartFile));
-    syncFolder(this.path);
+    syncPath(this.path);
   }
 
   /** Call when the administrator has, or gets, other credentials. */

@@ -1,6 +1,7 @@
 // Files readable by their owner only, independent of the mode of their folder and of the umask.
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncPath } from './sync-path.ts';
 
 const ownerOnly = 0o600;
 const groupAndOthers = 0o077;
@@ -26,15 +27,5 @@ export function writePrivate(path: string, content: string | Uint8Array): void {
     closeSync(file);
   }
   renameSync(temporary, path);
-  syncFolder(dirname(path));
-}
-
-/** What was created, renamed and removed in the folder is on disk afterwards. */
-export function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  syncPath(dirname(path));
 }

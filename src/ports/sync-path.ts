@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** Syncs a file, or a folder's entries, to disk. */
+/** The file is on disk afterwards; of a folder: what was created, renamed and removed in it. */
 export function syncPath(path: string): void {
   const descriptor = openSync(path, 'r');
   try {

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { syncFolder } from '#ports/private-file.ts';
+import { syncPath } from '#ports/sync-path.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 
 const bytesMaxDefault = 8 << 20;
@@ -115,5 +115,5 @@ export function writeWhole(path: string, text: string): void {
     closeSync(file);
   }
   renameSync(temporary, path);
-  syncFolder(dirname(path));
+  syncPath(dirname(path));
 }

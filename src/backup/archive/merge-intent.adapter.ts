@@ -2,7 +2,7 @@
 // written, or removes what it left.
 import { lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { syncFolder } from '#ports/private-file.ts';
+import { syncPath } from '#ports/sync-path.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { backupNamePattern } from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
@@ -43,7 +43,7 @@ export function finishMerge(repository: Repository): void {
     repository.removeLeftovers(end);
   }
   rmSync(path);
-  syncFolder(repository.path);
+  syncPath(repository.path);
 }
 
 function readIntent(path: string): MergeIntent {

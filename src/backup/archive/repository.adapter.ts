@@ -11,8 +11,8 @@ import {
   lockFolder,
   shareFolder,
 } from '#ports/folder-lock.ts';
-import { syncFolder } from '#ports/private-file.ts';
 import { hexId, type Random, realRandom } from '#ports/random.ts';
+import { syncPath } from '#ports/sync-path.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BlockOwner } from '../format/block.ts';
 import {
@@ -237,7 +237,7 @@ export class Repository {
     const partial = { id, name, startedAt, ...plan };
     mkdirSync(join(this.path, name), { mode: 0o700 });
     writeWhole(join(this.path, name, partialFile), `${JSON.stringify(partial)}\n`);
-    syncFolder(this.path);
+    syncPath(this.path);
     return partial;
   }
 
@@ -301,7 +301,7 @@ export class Repository {
     const folder = join(this.path, name);
     if (existsSync(join(folder, manifestFile))) {
       rmSync(join(folder, manifestFile));
-      syncFolder(folder);
+      syncPath(folder);
     }
     rmSync(folder, { recursive: true, force: true });
   }

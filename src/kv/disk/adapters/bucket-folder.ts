@@ -16,10 +16,10 @@ import {
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { counterSuffix } from '#ports/commit-counter.ts';
+import { syncPath } from '#ports/sync-path.ts';
 import type { BucketFiles } from '../../data/disk-engine.ts';
 import { cutLogSuffix } from './cut-log.ts';
 import { createDataFile, type DataFileSpec } from './file-format.ts';
-import { syncPath } from './sync-path.ts';
 
 const layoutFormat = 1;
 const dataFileName = /^data-\d+\.\d+\.db(-wal|-shm|-journal|-commits|-cuts)?$/;

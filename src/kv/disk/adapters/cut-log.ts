@@ -18,8 +18,8 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { syncPath } from '#ports/sync-path.ts';
 import type { DataFileSpec } from './file-format.ts';
-import { syncPath } from './sync-path.ts';
 
 export const cutLogSuffix = '-cuts';
 export const cutLogBytes = 512 * 1024;

@@ -2,11 +2,11 @@
 // vbucket by key; then, in passes, later commits. Rows are copied byte for byte, checksums included, so that the
 // copy neither hides nor causes damage.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { syncPath } from '#ports/sync-path.ts';
 import { type PurgedVbucket, purgedRecord } from '../../data/disk-engine.ts';
 import { bigVbFactor, pageBytes, sql } from '../schema.ts';
 import { readVbRow, stateOf, vbRow } from '../vb-row.ts';
 import { CleanFlag, type DataFileSpec } from './file-format.ts';
-import { syncPath } from './sync-path.ts';
 
 /** Page size: a read transaction of the copy delays a checkpoint, and on the same disk commits wait for it. */
 const pageTargetMs = 15;

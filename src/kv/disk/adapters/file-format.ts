@@ -3,8 +3,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { OpenPlace } from '#ports/file-place.ts';
 import { keepPrivate } from '#ports/private-file.ts';
+import { syncPath } from '#ports/sync-path.ts';
 import { applicationId, formatVersion, formatVersionMin, pageBytes, schemaSql } from '../schema.ts';
-import { syncPath } from './sync-path.ts';
 
 /** A data file and the expected contents of its header (the rows of table `file`). */
 export interface DataFileSpec {
