@@ -1,7 +1,7 @@
 // CREATE FUNCTION and DROP FUNCTION through the main thread, which stores definitions; EXECUTE FUNCTION as a statement that selects the call.
 import { SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { FunctionName, PlainCommand } from '#sqlpp/run/commands.ts';
-import type { Value } from '#sqlpp/values/value.ts';
+import type { Value, ValueObject } from '#sqlpp/values/value.ts';
 import { libraryPlace } from '../functions/known-libraries.ts';
 import type { FunctionChange, FunctionScope } from '../query.contract.ts';
 import type { CommandScope } from './command-scope.ts';
@@ -37,33 +37,36 @@ export async function* executeFunction(
   scope: CommandScope,
 ): AsyncIterable<readonly Value[]> {
   const { choice, context } = scope;
-  if (!command.isKnown) throw sqlError(10101, shownName(command.name));
-  const prepared = choice.prepareText(`SELECT RAW ${path(command.name)}(${command.arguments.join(', ')})`);
-  await context.authorize(prepared.privileges);
+  const { name, isKnown, arguments: expressions } = command;
+  if (!isKnown) throw sqlError(10101, shownName(name));
+  const parameters = expressions.map((_, at) => `$${at + 1}`);
+  const call = choice.prepareCached(`SELECT RAW ${path(name)}(${parameters.join(', ')})`);
+  await context.authorize(call.privileges);
+  // Before the call, so that failures of the arguments can be told from those of the function.
+  const positional = expressions.length === 0 ? [] : await valuesOf(expressions, scope);
   try {
-    yield* prepared.program.run(prepared, context).rows;
+    yield* call.program.run(call, { ...context, positional }).rows;
   } catch (error) {
-    throw await failureOf(error, command, scope);
+    throw failureOf(error, name);
   }
 }
 
-/** What ends the evaluation of an inline function, but not that of its arguments, is the cause of 10109, as in the published server. */
-async function failureOf(error: unknown, command: ExecuteFunction, scope: CommandScope): Promise<unknown> {
+/** The values of expressions, MISSING too. */
+async function valuesOf(expressions: readonly string[], { choice, context }: CommandScope): Promise<Value[]> {
+  const members = expressions.map((expression, at) => `"${at}": ${expression}`);
+  const prepared = choice.prepareText(`SELECT RAW {${members.join(', ')}}`);
+  await context.authorize(prepared.privileges);
+  const rows: ValueObject[] = [];
+  for await (const batch of prepared.program.run(prepared, context).rows)
+    rows.push(...(batch as readonly ValueObject[]));
+  return expressions.map((_, at) => rows[0]?.[at]);
+}
+
+/** What ends the evaluation of an inline function is the cause of 10109, as in the published server. */
+function failureOf(error: unknown, name: FunctionName): unknown {
   if (!(error instanceof SqlError) || (error.code !== 5010 && error.code !== 5011)) return error;
-  if (await argumentsFail(command, scope)) return error;
-  const { name } = command;
   const cause = error.code === 5011 ? error.message.replace(/^Abort: ([\s\S]*)\.$/, '$1') : error.message;
   return sqlError(10109, shownName(name), ` - cause: ${cause}`);
-}
-
-async function argumentsFail(command: ExecuteFunction, { choice, context }: CommandScope): Promise<boolean> {
-  const prepared = choice.prepareText(`SELECT RAW [${command.arguments.join(', ')}]`);
-  try {
-    for await (const _ of prepared.program.run(prepared, context).rows);
-    return false;
-  } catch {
-    return true;
-  }
 }
 
 const scopeOf = ({ bucket, scope }: FunctionName): FunctionScope =>

@@ -87,6 +87,11 @@ export class StatementChoice {
     return this.engine.prepare(text, this.contextOf(null, queryContext));
   }
 
+  /** Like `prepareText`, for texts that come again and again: their plans are cached. */
+  prepareCached(text: string): PreparedStatement {
+    return this.cached(text, {}, () => this.prepareText(text));
+  }
+
   /** Prepares such a statement, which may scan a collection even if the request or the settings disable sequential scans. */
   prepareScan(text: string): PreparedStatement {
     return this.engine.prepare(text, this.contextOf(null, undefined, true));
@@ -211,15 +216,23 @@ export class StatementChoice {
     return entry;
   }
 
-  /** The statement of this request. Its plan is cached, except in a transaction, whose data the plan would keep in memory. */
   private adHoc(text: string): PreparedStatement {
+    const { positional, named } = this.request;
+    return this.cached(text, { positional, named }, (values) => this.prepare(text, values));
+  }
+
+  /** The plan is cached, except in a transaction, whose data the plan would keep in memory. */
+  private cached(
+    text: string,
+    parameters: Pick<ValuesForPlan, 'positional' | 'named'>,
+    prepare: (values: ValuesForPlan) => PreparedStatement,
+  ): PreparedStatement {
     const { request, parts, sequentialScans, usesStatistics } = this;
-    const { positional, named, queryContextText: queryContext, transaction } = request;
-    const parameters = { positional, named };
-    if (transaction.id !== null || transaction.isImplicit) return this.prepare(text, parameters);
+    const { queryContextText: queryContext, transaction } = request;
+    if (transaction.id !== null || transaction.isImplicit) return prepare(parameters);
     const basis = { text, queryContext, sequentialScans, usesStatistics };
     return parts.plans.planOf(basis, parts.planRevision, parameters, (onParameterRead) =>
-      this.prepare(text, { ...parameters, onParameterRead }),
+      prepare({ ...parameters, onParameterRead }),
     );
   }
 
