@@ -44,7 +44,10 @@ export async function retryTemporary<T>(options: RetryOptions, read: () => Promi
 }
 
 /** The result of a read or a durable write. If it takes long, as where a node hangs, others have the place of the statement meanwhile. */
-export async function lettingOthersRun<T>({ clock, place }: RetryOptions, working: Promise<T>): Promise<T> {
+export async function lettingOthersRun<T>(
+  { clock, place }: Pick<RetryOptions, 'clock' | 'place'>,
+  working: Promise<T>,
+): Promise<T> {
   if (place === undefined) return await working;
   const ended = working.then(nothing, nothing);
   const slow = deferred<'slow'>();

@@ -1,6 +1,7 @@
 // The context of a statement that the service itself runs.
 import type { ExecuteContext } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
+import type { StatementPlace } from '../data/temporary-failures.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
@@ -14,6 +15,7 @@ export interface CommandScope {
   readonly choice: StatementChoice;
   readonly context: ExecuteContext;
   readonly transaction: RequestTransaction;
+  readonly place: StatementPlace | undefined;
   /** Called with the entry that PREPARE has created. */
   readonly prepared?: (entry: PreparedEntry) => void;
 }

@@ -77,7 +77,16 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     authorize: (privileges) => checkPrivileges(session.callers, privileges),
     advisor: (statements) => adviseStatements(statements, { service, choice }, context),
     command: (command, within) =>
-      runCommand(command, { service, request, session, choice, context: within, transaction, prepared }),
+      runCommand(command, {
+        service,
+        request,
+        session,
+        choice,
+        context: within,
+        transaction,
+        place,
+        prepared,
+      }),
   };
   return context;
 }

@@ -341,7 +341,7 @@ export class RequestRun {
       }
       if (transaction?.transaction) {
         writer.flushSoon();
-        await transaction.end(outcome.errors);
+        await transaction.end(outcome.errors, this.place);
       }
       open();
       active.state = 'completed';

@@ -2,6 +2,7 @@
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Datastore, PreparedStatement } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
+import type { StatementPlace } from '../data/temporary-failures.ts';
 import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
@@ -107,13 +108,13 @@ export class RequestTransaction {
    * Ends the statement; with errors its changes are discarded.
    * @throws SqlError 17010 when the transaction expired while the statement ran, and those of the commit of an implicit transaction
    */
-  async end(errors: readonly unknown[]): Promise<void> {
+  async end(errors: readonly unknown[], place: StatementPlace | undefined): Promise<void> {
     const { transaction, service, isImplicit } = this;
     if (transaction === null || transaction.state === 'released') return;
     if (errors.length > 0) return this.fail();
     transaction.checkOpen();
     transaction.changes.acceptStatement();
-    if (isImplicit) await service.transactions.commit(transaction);
+    if (isImplicit) await service.transactions.commit(transaction, place);
     else service.transactions.checkMemory();
   }
 
@@ -138,7 +139,8 @@ export class RequestTransaction {
     this.documents?.close();
     transaction.changes.undoStatement();
     transaction.leave();
-    if (isImplicit && transaction.state !== 'released') void service.transactions.rollback(transaction);
+    if (isImplicit && transaction.state !== 'released')
+      void service.transactions.rollback(transaction, undefined);
   }
 }
 

@@ -17,7 +17,7 @@ export const isTransactional = (command: Command): command is TransactionCommand
 
 export async function runTransactional(
   command: TransactionCommand,
-  { service, request, session, transaction: { transaction } }: CommandScope,
+  { service, request, session, transaction: { transaction }, place }: CommandScope,
 ): Promise<readonly Value[]> {
   if (command.kind === 'START_TRANSACTION') {
     const explicit = { ...request, transaction: { ...request.transaction, isImplicit: false } };
@@ -25,20 +25,20 @@ export async function runTransactional(
     return [asValue({ txid: start.id })];
   }
   if (transaction === null) throw sqlError(17004, 'the request has no txid');
-  await runWithin(command, transaction, service);
+  await runWithin(command, transaction, { service, place });
   return [];
 }
 
 async function runWithin(
   command: Exclude<TransactionCommand, { kind: 'START_TRANSACTION' }>,
   transaction: Transaction,
-  { transactions }: CommandScope['service'],
+  { service: { transactions }, place }: Pick<CommandScope, 'service' | 'place'>,
 ): Promise<void> {
   switch (command.kind) {
     case 'COMMIT':
-      return await transactions.commit(transaction);
+      return await transactions.commit(transaction, place);
     case 'ROLLBACK':
-      if (command.savepoint === undefined) return await transactions.rollback(transaction);
+      if (command.savepoint === undefined) return await transactions.rollback(transaction, place);
       return transaction.changes.rollbackTo(command.savepoint);
     case 'SAVEPOINT':
       return transaction.changes.setSavepoint(command.name);

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { deferred } from '#base/deferred.ts';
+import type { StoreReply } from '#client/bucket-client.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import type { StatementPlace } from '../data/temporary-failures.ts';
 import type { TransactionStart } from './transaction.ts';
 import type { TransactionData } from './transaction-data.ts';
 import { expiredMax, Transactions } from './transactions.ts';
@@ -22,15 +29,49 @@ const startOf = (id: string): TransactionStart => ({
   memoryBytesMax: 1,
 });
 
+function transactionsOf(data: Partial<TransactionData>, clock: ManualClock): Transactions {
+  const lost = { began: () => {}, ended: () => {} };
+  const ending = { data: data as TransactionData, clock, random: realRandom, lost };
+  return new Transactions({ clock, log: silentLog, ending });
+}
+
+test('others have the place of a COMMIT that waits, which is answered also if it does not get its place again', async () => {
+  const clock = new ManualClock();
+  const reply: StoreReply = { status: Status.success, cas: 1n, token: null, failedPart: 0 };
+  const written = deferred<StoreReply[]>();
+  const transactions = transactionsOf(
+    {
+      keyspace: () => ({ name: {} }) as Keyspace,
+      storePersisted: () => written.promise,
+      store: async () => [reply],
+    },
+    clock,
+  );
+  const transaction = transactions.begin({ ...startOf('t'), timeoutMs: 60_000, isRecorded: true });
+  let isLent = false;
+  const place: StatementPlace = {
+    mayLeave: true,
+    without: async (waiting) => {
+      isLent = true;
+      await waiting();
+      throw sqlError(1182);
+    },
+  };
+  const committed = transactions.commit(transaction, place);
+  clock.advance(199);
+  await setImmediate();
+  assert.equal(isLent, false);
+  clock.advance(1);
+  await setImmediate();
+  assert.equal(isLent, true);
+  written.resolve([reply]);
+  await committed;
+  assert.equal(transactions.find('t'), undefined);
+});
+
 test('a limited number of expired transactions is kept, the newest ones', async () => {
   const clock = new ManualClock();
-  const lost = { began: () => {}, ended: () => {} };
-  const data = {} as TransactionData;
-  const transactions = new Transactions({
-    clock,
-    log: silentLog,
-    ending: { data, clock, random: realRandom, lost },
-  });
+  const transactions = transactionsOf({}, clock);
   for (let n = 0; n < expiredMax + 10; n++) {
     transactions.begin(startOf(`t${n}`));
     clock.advance(1);

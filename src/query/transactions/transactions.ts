@@ -2,6 +2,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { lettingOthersRun, type StatementPlace } from '../data/temporary-failures.ts';
 import { Transaction, type TransactionStart } from './transaction.ts';
 import { commit, type EndingParts, rollback } from './transaction-end.ts';
 
@@ -63,22 +64,13 @@ export class Transactions {
     if (used > bytesMax) throw sqlError(17016, used, bytesMax);
   }
 
-  async commit(transaction: Transaction): Promise<void> {
-    transaction.state = 'released'; // refuses further statements
-    try {
-      await commit(transaction, this.options.ending);
-    } finally {
-      this.release(transaction);
-    }
+  /** `place`: that of the statement, which others have while the data service takes long. */
+  commit(transaction: Transaction, place: StatementPlace | undefined): Promise<void> {
+    return this.finish(transaction, commit, place);
   }
 
-  async rollback(transaction: Transaction): Promise<void> {
-    transaction.state = 'released';
-    try {
-      await rollback(transaction, this.options.ending);
-    } finally {
-      this.release(transaction);
-    }
+  rollback(transaction: Transaction, place: StatementPlace | undefined): Promise<void> {
+    return this.finish(transaction, rollback, place);
   }
 
   /** Rolls back the transaction for an administrator; returns false if there is none of this id. */
@@ -98,6 +90,19 @@ export class Transactions {
   stop(): void {
     this.isStopped = true;
     for (const transaction of this.all()) this.release(transaction);
+  }
+
+  private async finish(
+    transaction: Transaction,
+    end: typeof commit,
+    place: StatementPlace | undefined,
+  ): Promise<void> {
+    const { clock, ending } = this.options;
+    transaction.state = 'released'; // refuses further statements
+    const ended = end(transaction, ending).finally(() => this.release(transaction));
+    // What became of the transaction is answered also if its statement does not get the place again.
+    await lettingOthersRun({ clock, place }, ended).catch(() => {});
+    await ended;
   }
 
   private release(transaction: Transaction): void {
