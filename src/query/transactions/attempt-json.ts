@@ -9,8 +9,7 @@ export interface TxnAttribute {
     readonly scp?: string;
     readonly coll?: string;
   };
-  readonly op?: { readonly type?: string; readonly stgd?: unknown; readonly crc32?: string };
-  readonly aux?: { readonly uf?: number };
+  readonly op?: { readonly type?: string; readonly crc32?: string };
 }
 
 export interface RecordedDocument {
@@ -54,6 +53,56 @@ export function objectOf<T extends object>(bytes: Uint8Array | undefined): T | u
     return undefined;
   }
 }
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The named members that are strings; undefined if there is no object. */
+function textsOf<const Name extends string>(
+  value: unknown,
+  names: readonly Name[],
+): { readonly [name in Name]?: string } | undefined {
+  if (!isMembers(value)) return undefined;
+  const texts = names
+    .map((name) => [name, value[name]] as const)
+    .filter(([, text]) => typeof text === 'string');
+  return Object.fromEntries(texts) as { readonly [name in Name]?: string };
+}
+
+/** Anybody who may write a document may write this attribute: members of another type count as absent. */
+export function txnAttributeOf(bytes: Uint8Array | undefined): TxnAttribute | undefined {
+  const sent = objectOf<Members>(bytes);
+  if (sent === undefined) return undefined;
+  const id = textsOf(sent['id'], ['txn', 'atmpt', 'op']);
+  const atr = textsOf(sent['atr'], ['id', 'bkt', 'scp', 'coll']);
+  const op = textsOf(sent['op'], ['type', 'crc32']);
+  return { ...(id && { id }), ...(atr && { atr }), ...(op && { op }) };
+}
+
+/** The attempts of a record, which is a document like any other: what is no attempt is left out. */
+export function recordedAttempts(bytes: Uint8Array | undefined): Map<string, RecordedAttempt> {
+  const attempts = Object.entries(objectOf<Members>(bytes) ?? {});
+  return new Map(attempts.flatMap(([id, sent]) => (isMembers(sent) ? [[id, attemptOf(sent)]] : [])));
+}
+
+function attemptOf(sent: Members): RecordedAttempt {
+  const { exp } = sent;
+  return {
+    ...textsOf(sent, ['tid', 'st', 'tst', 'd']),
+    ...(typeof exp === 'number' && { exp }),
+    ins: documentsOf(sent['ins']),
+    rep: documentsOf(sent['rep']),
+    rem: documentsOf(sent['rem']),
+  };
+}
+
+const documentsOf = (list: unknown): RecordedDocument[] =>
+  Array.isArray(list) ? list.filter(isRecordedDocument) : [];
+
+const isRecordedDocument = (value: unknown): value is RecordedDocument =>
+  isMembers(value) && ['id', 'bkt', 'scp', 'col'].every((name) => typeof value[name] === 'string');
 
 /** Parses the value of `${Mutation.CAS}`, whose bytes are reversed, to milliseconds since 1970. */
 export function msOfCas(text: string | undefined): number {

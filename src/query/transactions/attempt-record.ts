@@ -15,6 +15,7 @@ import {
   objectOf,
   type RecordedAttempt,
   type RecordedDocument,
+  recordedAttempts,
 } from './attempt-json.ts';
 import type { StagedKind } from './staged-change.ts';
 import type { DataLimits, TransactionData } from './transaction-data.ts';
@@ -192,9 +193,8 @@ export async function readRecords(
       }
       const [attempts, vbucket] = parts.results;
       const clock = objectOf<{ HLC?: { now?: string } }>(vbucket?.value);
-      const all = attempts?.status === Status.success ? objectOf<object>(attempts.value) : undefined;
       return {
-        attempts: new Map(Object.entries(all ?? {}) as [string, RecordedAttempt][]),
+        attempts: recordedAttempts(attempts?.status === Status.success ? attempts.value : undefined),
         nowMs: Number(clock?.HLC?.now ?? 0) * 1_000,
       };
     });

@@ -3,7 +3,12 @@
 import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';
-import { durabilityOf, type RecordedAttempt, type RecordedDocument } from './attempt-json.ts';
+import {
+  durabilityOf,
+  type RecordedAttempt,
+  type RecordedDocument,
+  type TxnAttribute,
+} from './attempt-json.ts';
 import type { AttemptRecord } from './attempt-record.ts';
 import { commitRequest, rollbackRequest } from './document-requests.ts';
 import type { StagedKind } from './staged-change.ts';
@@ -26,7 +31,7 @@ export async function cleanUp(
   attempt: string,
   entry: RecordedAttempt,
 ): Promise<boolean> {
-  const clean = new AttemptCleanUp(options, attempt, entry);
+  const clean = new AttemptCleanUp(options, record, attempt, entry);
   if (entry.st === 'COMMITTED') {
     await clean.endAll('insert', commitOf);
     await clean.endAll('replace', commitOf);
@@ -66,13 +71,15 @@ const batch = 256;
 
 class AttemptCleanUp {
   private readonly options: CleanUpOptions;
+  private readonly record: AttemptRecord;
   private readonly attempt: string;
   private readonly entry: RecordedAttempt;
   /** False once a change remains. */
   isComplete = true;
 
-  constructor(options: CleanUpOptions, attempt: string, entry: RecordedAttempt) {
+  constructor(options: CleanUpOptions, record: AttemptRecord, attempt: string, entry: RecordedAttempt) {
     this.options = options;
+    this.record = record;
     this.attempt = attempt;
     this.entry = entry;
   }
@@ -94,9 +101,8 @@ class AttemptCleanUp {
   }
 
   private listOf(kind: StagedKind): readonly RecordedDocument[] {
-    const { ins, rep, rem } = this.entry;
-    const list = kind === 'insert' ? ins : kind === 'replace' ? rep : rem;
-    return Array.isArray(list) ? (list as readonly RecordedDocument[]) : [];
+    const { ins = [], rep = [], rem = [] } = this.entry;
+    return kind === 'insert' ? ins : kind === 'replace' ? rep : rem;
   }
 
   private async end(keyspace: Keyspace, ids: readonly string[], endRequest: EndRequest): Promise<void> {
@@ -104,11 +110,23 @@ class AttemptCleanUp {
     const { data } = this.options;
     const found = await data.links(keyspace, ids, limits);
     const requests = found.flatMap((document, at) => {
-      if (document?.txn?.id?.atmpt !== this.attempt) return [];
+      if (document === undefined || !this.isStaged(document.txn)) return [];
       return endRequest(ids[at] as string, document) ?? [];
     });
     const replies = requests.length === 0 ? [] : await data.store(keyspace, requests, limits);
     if (!replies.every(isEnded)) this.isComplete = false;
+  }
+
+  /**
+   * The document must name the record, too: the service may write where the writers of a record may not, and they could record an attempt whose
+   * id they have read from documents of others.
+   */
+  private isStaged({ id, atr }: TxnAttribute = {}): boolean {
+    const { id: recordId, keyspace } = this.record;
+    const { bucket, scope, collection } = keyspace.name;
+    const { bkt, scp = '_default', coll = '_default' } = atr ?? {};
+    const isOfRecord = atr?.id === recordId && bkt === bucket && scp === scope && coll === collection;
+    return isOfRecord && id?.atmpt === this.attempt;
   }
 
   /** null: the documents were dropped with the collection, or their bucket is not there yet. */

@@ -5,7 +5,7 @@ import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { memberOf, nameBytes } from '#sqlpp/values/json-scan.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import { RawJson } from '#sqlpp/values/value.ts';
-import { objectOf, type TxnAttribute } from './attempt-json.ts';
+import { type TxnAttribute, txnAttributeOf } from './attempt-json.ts';
 import type { OtherAttempts } from './other-attempts.ts';
 
 /** The extended attribute that links a document to an attempt. */
@@ -55,7 +55,7 @@ export class CommittedDocuments {
     goneAttempt?: string,
   ): Promise<StoredDocument | undefined> {
     const document = found.isDeleted ? undefined : withoutTxnAttribute(found, options);
-    const txn = objectOf<TxnAttribute>(found.xattrs?.get(txnAttribute));
+    const txn = txnAttributeOf(found.xattrs?.get(txnAttribute));
     const attempt = txn?.id?.atmpt;
     if (attempt === undefined || attempt === goneAttempt) return document;
     const state = await this.others.stateOf(txn as TxnAttribute);

@@ -22,3 +22,10 @@ test('an attempt conflicts also if its record was read before it began, for anot
   assert.equal(await others.isConflicting(stagedBy('first')), true);
   assert.equal(reads, 2);
 });
+
+test('an attempt whose record can have no such key does not exist', async () => {
+  const data = dataOfReads(() => Promise.reject(new Error('the record is read')));
+  const others = new OtherAttempts(data, () => Promise.resolve(), recordLimits);
+  for (const id of ['', 'k'.repeat(251)])
+    assert.equal(await others.stateOf({ id: { atmpt: 'a' }, atr: { id, bkt: 'b' } }), null);
+});

@@ -1,5 +1,6 @@
 // Attempts of other transactions on documents that a transaction reads or writes: whether they conflict or have committed.
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { isDocumentId } from '../data/encoded-keys.ts';
 import type { RecordedAttempt, TxnAttribute } from './attempt-json.ts';
 import { AttemptRecord, isLost, type RecordedAttempts } from './attempt-record.ts';
 import type { DataLimits, TransactionData } from './transaction-data.ts';
@@ -48,7 +49,7 @@ export class OtherAttempts {
 
   private recordOf({ atr, id: attempt }: TxnAttribute) {
     const { id, bkt, scp = '_default', coll = '_default' } = atr ?? {};
-    if (id === undefined || bkt === undefined) return Promise.resolve(null);
+    if (id === undefined || !isDocumentId(id) || bkt === undefined) return Promise.resolve(null);
     const name = JSON.stringify([bkt, scp, coll, id, attempt?.atmpt]);
     const reading = this.read.get(name) ?? this.readRecord(bkt, scp, coll, id);
     this.read.set(name, reading);

@@ -12,7 +12,7 @@ import type { BucketClients } from '../data/bucket-clients.ts';
 import { dataFailure } from '../data/data-failure.ts';
 import type { BucketState, Keyspaces } from '../data/keyspaces.ts';
 import { retryTemporary, retryWrites } from '../data/temporary-failures.ts';
-import { type DocumentAttribute, objectOf, type TxnAttribute } from './attempt-json.ts';
+import { type DocumentAttribute, objectOf, type TxnAttribute, txnAttributeOf } from './attempt-json.ts';
 
 /** A document with its transaction attributes; it may be a deleted one that has attributes. */
 export interface LinkedDocument {
@@ -78,7 +78,7 @@ export class TransactionData {
         return {
           cas: parts.cas,
           isDeleted: parts.isDeleted,
-          txn: txn?.status === Status.success ? objectOf<TxnAttribute>(txn.value) : undefined,
+          txn: txn?.status === Status.success ? txnAttributeOf(txn.value) : undefined,
           staged: staged?.status === Status.success ? staged.value : undefined,
           attribute: objectOf<DocumentAttribute>(document?.value) ?? {},
         };
