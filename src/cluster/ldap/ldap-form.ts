@@ -4,14 +4,8 @@ import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
 import { Problems } from '../forms/problems.ts';
-import {
-  bindMethods,
-  type DnMapping,
-  encryptions,
-  type LdapSettings,
-  parseDnQuery,
-  parseGroupsQuery,
-} from './ldap-settings.ts';
+import { parseDnQuery, parseGroupsQuery } from './ldap-queries.ts';
+import { bindMethods, type DnMapping, encryptions, type LdapSettings } from './ldap-settings.ts';
 
 const hostsMax = 16;
 const textBytesMax = 1_024;

@@ -1,13 +1,9 @@
 // Finds the groups of a user at an LDAP server, including nested groups.
 import type { Client, Entry } from 'ldapts';
-import { bindForQueries, dnOf, LdapRefusalError } from './ldap-names.ts';
-import {
-  escapedDn,
-  escapedFilter,
-  type GroupsQuery,
-  type LdapSettings,
-  parseGroupsQuery,
-} from './ldap-settings.ts';
+import { escapedDn, escapedFilter, type GroupsQuery, parseGroupsQuery } from './ldap-queries.ts';
+import type { LdapSettings } from './ldap-settings.ts';
+import { bindForQueries, LdapRefusalError } from './query-login.ts';
+import { dnOf } from './user-dn.ts';
 
 const groupsMax = 1_000;
 

@@ -6,8 +6,9 @@ import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
 import { groupsOf } from './ldap-groups.ts';
-import { bindForQueries, dnOf, LdapRefusalError } from './ldap-names.ts';
 import type { LdapSettings } from './ldap-settings.ts';
+import { bindForQueries, LdapRefusalError } from './query-login.ts';
+import { dnOf } from './user-dn.ts';
 
 export interface LdapOptions {
   /** Certificates of authorities that this cluster trusts in addition to those of the machine. */

@@ -1,23 +1,8 @@
 // Finds the distinguished name of a user at an LDAP server.
 import type { Client } from 'ldapts';
-import {
-  type DnMapping,
-  escapedDn,
-  escapedFilter,
-  type LdapSettings,
-  parseDnQuery,
-} from './ldap-settings.ts';
-
-/** A refusal by the LDAP server: other hosts are not tried, since they would answer the same. */
-export class LdapRefusalError extends Error {}
-
-export async function bindForQueries(
-  client: Client,
-  { bindDN, bindPass, bindMethod }: LdapSettings,
-): Promise<void> {
-  if (bindMethod === 'SASL_EXTERNAL') await client.bind('EXTERNAL');
-  else await client.bind(bindDN, bindPass);
-}
+import { escapedDn, escapedFilter, parseDnQuery } from './ldap-queries.ts';
+import type { DnMapping, LdapSettings } from './ldap-settings.ts';
+import { bindForQueries, LdapRefusalError } from './query-login.ts';
 
 export async function dnOf(client: Client, settings: LdapSettings, name: string): Promise<string> {
   const mapping = settings.userDNMapping as Partial<{ template: string; query: string }> & Partial<DnMapping>;
