@@ -1,6 +1,6 @@
 // Counts REST requests by route, method and status, and measures the duration of their answers. Bounded by the number of
 // routes, whatever clients request.
-import { durationBounds, Histogram } from '#base/histogram.ts';
+import { DurationHistogram, durationBounds } from '#base/duration-histogram.ts';
 
 export interface MeteredRequest {
   /** The declared path; null for an unknown route. */
@@ -23,7 +23,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
 
 export class RequestMeter {
   readonly #counts = new Map<string, RequestCount>();
-  readonly #times = new Map<string, Histogram>();
+  readonly #times = new Map<string, DurationHistogram>();
   readonly totals = { entered: 0, left: 0, unauthenticated: 0, forbidden: 0 };
 
   started(): void {
@@ -52,13 +52,13 @@ export class RequestMeter {
     return this.#counts.values();
   }
 
-  /** By method; the bounds are those of `base/histogram.ts`. */
+  /** By method; the bounds are those of `base/duration-histogram.ts`. */
   *times(): Iterable<{ method: string; bounds: readonly number[]; counts: number[]; sum: number }> {
     for (const [method, times] of this.#times) yield { method, bounds: durationBounds, ...times.figures() };
   }
 
-  #timesOf(method: string): Histogram {
-    const times = this.#times.get(method) ?? new Histogram();
+  #timesOf(method: string): DurationHistogram {
+    const times = this.#times.get(method) ?? new DurationHistogram();
     this.#times.set(method, times);
     return times;
   }

@@ -5,8 +5,9 @@ import type { UserSpec } from '#auth/privileges.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import type { DataMessage, ServiceMessage } from '#wire/document-batch.ts';
-import type { BucketActivity, DocumentCounts, TrafficFigures } from './activity.ts';
+import type { BucketActivity, TrafficFigures } from './activity.ts';
 import type { VbucketStateName } from './data/vbucket-state.ts';
+import type { DocumentCounts } from './document-counts.ts';
 import type { KvCluster, MapChange, MapOutcome, ShardMap, ShardPosition, ShardSpec } from './shards.ts';
 
 export {
@@ -20,16 +21,13 @@ export {
 export type { TlsSpec } from '#ports/tls.ts';
 export {
   type BucketActivity,
-  type DocumentCounts,
   type DurationFigures,
-  highShare,
-  lowShare,
   type MemoryFigures,
-  noCounts,
   noTraffic,
   type StreamFigures,
   type TrafficFigures,
 } from './activity.ts';
+export { type DocumentCounts, noCounts } from './document-counts.ts';
 export {
   type KvCluster,
   type MapChange,
@@ -43,6 +41,7 @@ export {
   type ShardSpec,
   type SyncMember,
 } from './shards.ts';
+export { highWatermarkShare, lowWatermarkShare } from './watermarks.ts';
 
 export type BucketType = 'native' | 'ephemeral' | 'cache';
 export type EvictionPolicy = 'valueOnly' | 'fullEviction' | 'noEviction' | 'nruEviction';

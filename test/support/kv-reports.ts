@@ -1,8 +1,8 @@
 // Reports of a data service without load, for fake data services.
 import { type BucketReport, type KvReport, noCounts, noTraffic } from '#kv/admin.ts';
-import { Histogram } from '../../src/base/histogram.ts';
+import { DurationHistogram } from '../../src/base/duration-histogram.ts';
 
-const noDurations = () => new Histogram().figures();
+const noDurations = () => new DurationHistogram().figures();
 
 const none = { vbuckets: 0, items: 0 };
 const allVbuckets = { vbuckets: 1024, items: 0 };

@@ -2,7 +2,7 @@
 import { histogramOf, type MetricName, sampleOf } from '#metrics/catalog.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';
 
-interface Histogram {
+interface TaskDurations {
   readonly labels: Labels;
   readonly counts: number[];
   sum: number;
@@ -15,7 +15,7 @@ const seriesMax = 10_000;
 
 export class BackupMetrics {
   readonly #values = new Map<string, { name: MetricName; labels: Labels; value: number }>();
-  readonly #durations = new Map<string, Histogram>();
+  readonly #durations = new Map<string, TaskDurations>();
 
   add(name: MetricName, labels: Labels): void {
     this.#set(name, labels, (before) => before + 1);

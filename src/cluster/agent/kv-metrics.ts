@@ -1,12 +1,12 @@
 // Converts reports of the data service to metrics.
-import { durationBounds } from '#base/histogram.ts';
+import { durationBounds } from '#base/duration-histogram.ts';
 import {
   type BucketReport,
   type DocumentCounts,
   type DurationFigures,
-  highShare,
+  highWatermarkShare,
   type KvReport,
-  lowShare,
+  lowWatermarkShare,
   noCounts,
 } from '#kv/admin.ts';
 import { histogramOf, type MetricName, sampleOf } from '#metrics/catalog.ts';
@@ -89,8 +89,8 @@ function figures(
     kv_ep_num_non_resident: report.nonResident,
     kv_mem_used_bytes: report.memUsed,
     kv_ep_max_size: quotaBytes,
-    kv_ep_mem_high_wat: quotaBytes * highShare,
-    kv_ep_mem_low_wat: quotaBytes * lowShare,
+    kv_ep_mem_high_wat: quotaBytes * highWatermarkShare,
+    kv_ep_mem_low_wat: quotaBytes * lowWatermarkShare,
     kv_ep_overhead_bytes: activity.memory.overhead,
     kv_ep_oom_errors: keepsAll ? activity.memoryRefusals : 0,
     kv_ep_item_commit_failed: activity.failedCommits,

@@ -1,5 +1,5 @@
 // Counts the operations of clients in a bucket by collection. The bucket's own figures are the sums.
-import { addCounts, type DocumentCounts, noCounts } from '../activity.ts';
+import { addCounts, type DocumentCounts, noCounts } from '../document-counts.ts';
 import type { Collections } from './collections.ts';
 
 export class CollectionCounts {

@@ -1,9 +1,9 @@
 // Groups of STAT about a whole bucket.
-import type { Histogram } from '#base/histogram.ts';
-import { highShare, lowShare } from '../activity.ts';
+import type { DurationHistogram } from '#base/duration-histogram.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import type { Request } from '../dispatch/request.ts';
 import { bodyBytesMax } from '../value/xattrs.ts';
+import { highWatermarkShare, lowWatermarkShare } from '../watermarks.ts';
 import { type Figures, vbucketsIn } from './stat-figures.ts';
 import { statInfo } from './stat-node.ts';
 
@@ -66,8 +66,8 @@ function* memoryFigures({ bucket }: Request, memUsed: number): Figures {
   yield ['ep_oom_errors', evictionPolicy === 'noEviction' ? memoryRefusals : 0];
   yield ['ep_tmp_oom_errors', memoryRefusals];
   yield ['ep_max_size', quotaBytes];
-  yield ['ep_mem_high_wat', Math.floor(quotaBytes * highShare)];
-  yield ['ep_mem_low_wat', Math.floor(quotaBytes * lowShare)];
+  yield ['ep_mem_high_wat', Math.floor(quotaBytes * highWatermarkShare)];
+  yield ['ep_mem_low_wat', Math.floor(quotaBytes * lowWatermarkShare)];
 }
 
 /** `diskinfo`: the sizes of the last report to the manager, which is made every few seconds. */
@@ -143,7 +143,7 @@ export function* statTimings({ bucket }: Request): Figures {
   yield* rangesOf('bg_load', timings.fetch);
 }
 
-function* rangesOf(name: string, histogram: Histogram): Figures {
+function* rangesOf(name: string, histogram: DurationHistogram): Figures {
   for (const { from, to, count } of histogram.ranges()) yield [`${name}_${from},${to}`, count];
 }
 

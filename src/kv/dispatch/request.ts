@@ -4,7 +4,6 @@ import { emptyFrame, type Frame } from '#wire/frame.ts';
 import { emptyFraming, type Framing } from '#wire/framing.ts';
 import type { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
-import { type DocumentCounts, noCounts } from '../activity.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
 import {
   type Documents,
@@ -16,6 +15,7 @@ import {
   notResident,
   type StoreMode,
 } from '../data/documents.ts';
+import { type DocumentCounts, noCounts } from '../document-counts.ts';
 import type { HeavyAnswer, PreparedWork } from '../heavy/jobs.ts';
 import type { HeldReply } from '../served/held-reply.ts';
 import type { ServedBucket } from '../served/served-bucket.ts';

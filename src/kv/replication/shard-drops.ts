@@ -1,9 +1,9 @@
 // Removes vbuckets of shards that this node no longer has, or whose copies are rebuilt.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { lowShare } from '../activity.ts';
 import type { ShardSpec } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import { lowWatermarkShare } from '../watermarks.ts';
 import type { PeerConnections } from './peers.ts';
 
 const retryMs = 5_000;
@@ -77,7 +77,7 @@ export class ShardDrops {
     this.sinceMs = length === 0 ? null : (this.sinceMs ?? now);
     if (this.sinceMs === null) this.areDue = false;
     else if (now - this.seen.ms >= quietMs || now - this.sinceMs >= waitMsMax) this.areDue = true;
-    else this.areDue ||= bucket.documents.memUsed >= bucket.rules.quotaBytes * lowShare;
+    else this.areDue ||= bucket.documents.memUsed >= bucket.rules.quotaBytes * lowWatermarkShare;
     return this.areDue;
   }
 

@@ -1,9 +1,9 @@
 // A bucket as the dispatcher and the commands use it: its documents once they are loaded, its collections, its configuration,
 // its change stream connections and scans, and the held replies of its durable writes.
 import { createHash } from 'node:crypto';
-import { Histogram } from '#base/histogram.ts';
+import { DurationHistogram } from '#base/duration-histogram.ts';
 import { Status } from '#wire/status.ts';
-import { type BucketActivity, type DocumentCounts, type EngineActivity, operationsOf } from '../activity.ts';
+import type { BucketActivity, EngineActivity } from '../activity.ts';
 import type { BucketReport, BucketSpec, CompactionReport, WarmUpReport } from '../admin.ts';
 import type { BucketKeys } from '../bucket/keys/bucket-keys.ts';
 import type { Timings } from '../bucket/timings.ts';
@@ -11,6 +11,7 @@ import { CollectionCounts } from '../collections/collection-counts.ts';
 import { Collections } from '../collections/collections.ts';
 import type { ChangeSource } from '../data/change-source.ts';
 import type { Documents } from '../data/documents.ts';
+import { type DocumentCounts, operationsOf } from '../document-counts.ts';
 import type { VbucketFigures } from '../vbucket/figures.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { HeldReply } from './held-reply.ts';
@@ -82,7 +83,7 @@ const noEngineActivity = (): EngineActivity => ({
   fetch: noDurations(),
 });
 const noDrift = () => ({ us: 0, writes: 0, ahead: 0, behind: 0 });
-const noDurations = () => new Histogram().figures();
+const noDurations = () => new DurationHistogram().figures();
 
 export class ServedBucket {
   readonly name: string;

@@ -9,7 +9,7 @@ import { sampleSizeMax } from '#sqlpp/run/statistics-options.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
-import { Histogram } from '../statistics/histogram.ts';
+import { HistogramBuilder } from '../statistics/histogram-builder.ts';
 import { type SampledElements, ValueSample } from '../statistics/value-sample.ts';
 import type { CommandScope } from './command-scope.ts';
 
@@ -117,7 +117,7 @@ class Gathering {
     const { values, count } = isArray
       ? elementsOf(sample.valuesAt(position) as SampledElements[])
       : scalarsOf(sample.valuesAt(position));
-    const histogram = new Histogram(values.length, this.options.resolution);
+    const histogram = new HistogramBuilder(values.length, this.options.resolution);
     const grouped = 'SELECT RAW [v, COUNT(*)] FROM $values AS v GROUP BY v ORDER BY v';
     for await (const batch of this.batchesOf(grouped, new Map([['values', asValue(values)]]))) {
       for (const row of batch) {

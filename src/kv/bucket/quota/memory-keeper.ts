@@ -1,12 +1,12 @@
 // Keeps a bucket inside its quota: above the high watermark it evicts values, items or documents until memory is below
 // the low one, in slices of well under a millisecond between which clients are served. It also compacts sparse pages.
 import type { Clock, Timer } from '#ports/clock.ts';
-import { highShare, lowShare } from '../../activity.ts';
 import type { BucketType, EvictionPolicy } from '../../admin.ts';
 import { Defragmenter } from '../../vbucket/defragmenter.ts';
 import { Evictor } from '../../vbucket/evictor.ts';
 import type { Residency } from '../../vbucket/residency.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import { highWatermarkShare, lowWatermarkShare } from '../../watermarks.ts';
 import type { BucketRules } from '../rules.ts';
 
 /** From this share of the quota on, writes evict items themselves. */
@@ -74,11 +74,11 @@ export class MemoryKeeper {
   }
 
   get highBytes(): number {
-    return this.options.rules.quotaBytes * highShare;
+    return this.options.rules.quotaBytes * highWatermarkShare;
   }
 
   get lowBytes(): number {
-    return this.options.rules.quotaBytes * lowShare;
+    return this.options.rules.quotaBytes * lowWatermarkShare;
   }
 
   start(): void {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Histogram } from './histogram.ts';
+import { HistogramBuilder } from './histogram-builder.ts';
 
 test('bins have equal numbers of rows, and a value that fills a bin has it alone', () => {
-  const histogram = new Histogram(200, 10);
+  const histogram = new HistogramBuilder(200, 10);
   for (let at = 0; at < 100; at++) histogram.add(at, at === 50 ? 101 : 1);
   const { bins, distinct } = histogram.finish(1);
   assert.equal(distinct, 100);
@@ -25,17 +25,17 @@ test('bins have equal numbers of rows, and a value that fills a bin has it alone
 });
 
 test('the fewer values repeat in the sample, the more distinct values the collection is estimated to have', () => {
-  const repeated = new Histogram(100, 10);
+  const repeated = new HistogramBuilder(100, 10);
   for (let at = 0; at < 10; at++) repeated.add(at, 10);
   assert.equal(repeated.finish(0.01).distinct, 10);
-  const unique = new Histogram(100, 10);
+  const unique = new HistogramBuilder(100, 10);
   for (let at = 0; at < 100; at++) unique.add(at, 1);
   assert.equal(unique.finish(0.01).distinct, 10_000);
 });
 
 test('without values there are no bins, and long bounds are cut', () => {
-  assert.deepEqual(new Histogram(0, 1).finish(1), { bins: [], distinct: 0 });
-  const histogram = new Histogram(3, 1);
+  assert.deepEqual(new HistogramBuilder(0, 1).finish(1), { bins: [], distinct: 0 });
+  const histogram = new HistogramBuilder(3, 1);
   histogram.add('x'.repeat(200), 1);
   histogram.add(['x'.repeat(200)], 1);
   histogram.add({ a: 'x'.repeat(200) }, 1);

@@ -7,7 +7,7 @@ const shownPowers = [4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 /** In seconds. */
 export const durationBounds: readonly number[] = shownPowers.map((power) => 2 ** power / 1e6);
 
-export class Histogram {
+export class DurationHistogram {
   private readonly counts = new Float64Array(bucketCount);
   private totalMs = 0;
 

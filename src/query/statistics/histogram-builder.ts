@@ -12,7 +12,7 @@ interface Bin {
 
 const boundMax = 64;
 
-export class Histogram {
+export class HistogramBuilder {
   private readonly valuesPerBin: number;
   private readonly bins: Bin[] = [];
   private current: Bin = emptyBin();
