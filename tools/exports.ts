@@ -100,7 +100,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'integerOf',
     'accessTo',
     'signatureOf',
-    'Histogram',
     'durationOf',
     'plainValue',
     'Samples',

@@ -1,5 +1,5 @@
-// Encodes the changes of a file into its writer: those that a flush writes, and those of vbuckets whose state is to be written. Long
-// ones take several turns.
+// Encodes the changes of a file into its writer: those that a flush writes, and those of vbuckets whose state is to be written. Many
+// changes take several turns.
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { VbucketColumns } from '../../vbucket/columns.ts';
 import type { Cutter } from '../../vbucket/cutter.ts';
@@ -7,7 +7,7 @@ import { batchBytesMax } from './batch-size.ts';
 import type { FileState } from './file-state.ts';
 import type { DirtyBytes } from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
-import { SharedChanges } from './shared-changes.ts';
+import { ReplicatedChanges } from './replicated-changes.ts';
 
 /** Bytes of cuts encoded before clients are served again: about a millisecond. */
 const sliceBytes = 256 * 1024;
@@ -21,29 +21,29 @@ export interface BatchEncoderOptions {
 
 export class BatchEncoder {
   private readonly options: BatchEncoderOptions;
-  private readonly shared: SharedChanges;
+  private readonly replicated: ReplicatedChanges;
 
   constructor(options: BatchEncoderOptions) {
     this.options = options;
-    this.shared = new SharedChanges(options.columns, options.progress);
+    this.replicated = new ReplicatedChanges(options.columns, options.progress);
   }
 
-  /** See `SharedChanges.look`. */
-  look({ vbs }: FileState): void {
-    this.shared.look(vbs);
+  /** See `ReplicatedChanges.check`. */
+  checkReplicated({ vbs }: FileState): void {
+    this.replicated.check(vbs);
   }
 
   hasDirty({ vbs }: FileState): boolean {
     return vbs.some((vb) => this.options.cutter.hasChanges(vb));
   }
 
-  /** `bytes`: those of all dirty items of the file; `due`: of the items that the next flush writes, while it leaves the others to a later one. */
+  /** `bytes`: those of all dirty items of the file; `due`: those of the items that the next flush does not defer. */
   dirty(file: FileState): Pick<DirtyBytes, 'bytes' | 'due'> {
     let [bytes, due] = [0, 0];
     for (const vb of file.vbs) {
       const dirty = this.options.columns.dirtyBytes[vb] as number;
       bytes += dirty;
-      if (!this.leaves(file, vb)) due += dirty;
+      if (!this.defers(file, vb)) due += dirty;
     }
     return { bytes, due };
   }
@@ -106,12 +106,12 @@ export class BatchEncoder {
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const vb = vbs[file.cursor] as number;
-      const isWritten = !this.leaves(file, vb);
+      const isWritten = !this.defers(file, vb);
       if (isWritten && cutter.hasChanges(vb)) this.takeChanges(file, vb, limitBytes);
       // A vbucket that was cut short continues in the next slice, or batch.
       if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
       file.cursor = (file.cursor + 1) % vbs.length;
-      file.unvisited = Math.max(0, file.unvisited - 1);
+      file.unvisitedVbuckets = Math.max(0, file.unvisitedVbuckets - 1);
       remaining--;
     }
     return remaining;
@@ -121,7 +121,7 @@ export class BatchEncoder {
     ends.push({ vb, seqno: this.options.cutter.take(vb, writer, limitBytes) });
   }
 
-  private leaves({ leavesShared }: FileState, vb: number): boolean {
-    return leavesShared && this.shared.has(vb);
+  private defers({ defersReplicated }: FileState, vb: number): boolean {
+    return defersReplicated && this.replicated.has(vb);
   }
 }

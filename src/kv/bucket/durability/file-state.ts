@@ -24,18 +24,19 @@ export interface FileState {
   cursor: number;
   batchBytes: number;
   timer: Timer | null;
-  lingers: number;
+  /** How often the delay was repeated. */
+  delays: number;
   /** Changes since the delay began. */
   changes: number;
   /** The load that was measured at the end of the last delay. */
   load: number;
   isLoaded: boolean;
   /** After a delay under load: how many vbuckets are still to be written before the next delay. */
-  unvisited: number;
-  /** The changes that other nodes have wait for a later flush: no client waits for them. */
-  leavesShared: boolean;
-  /** Since when such changes wait; null: none was left. */
-  sharedSinceMs: number | null;
+  unvisitedVbuckets: number;
+  /** The next flush leaves the changes that other nodes have in memory, too, to a later flush: no client waits for them. */
+  defersReplicated: boolean;
+  /** Since when such changes wait; null: none was deferred. */
+  deferredSinceMs: number | null;
   isUrgent: boolean;
   readonly urgentRelease: UrgentRelease;
   running: Promise<void> | null;
@@ -43,7 +44,7 @@ export interface FileState {
   /** Batches that are not on disk, in order: the first is being written, or found the disk full. */
   readonly batches: CutBatch[];
   writing: Promise<void>;
-  /** The first batch found the disk full; it is retried before anything else is written. */
+  /** The first batch found the disk full, and is retried before anything else is written. */
   isFull: boolean;
   /** Vbuckets whose state is to be written after that batch. */
   readonly statesDue: Set<number>;
@@ -57,13 +58,13 @@ export const newFileState = (vbs: number[], urgentRelease: UrgentRelease): FileS
   cursor: 0,
   batchBytes: firstBatchBytes,
   timer: null,
-  lingers: 0,
+  delays: 0,
   changes: 0,
   load: 0,
   isLoaded: false,
-  unvisited: 0,
-  leavesShared: false,
-  sharedSinceMs: null,
+  unvisitedVbuckets: 0,
+  defersReplicated: false,
+  deferredSinceMs: null,
   isUrgent: false,
   running: null,
   failure: null,

@@ -14,18 +14,18 @@ const delaysMax = { low: 4, high: 1 } as const;
  * commit writes the same rows.
  */
 const loadedDelaysMax = { low: 25, high: 1 } as const;
-/** A file is under load from this many changes in one delay on. `shared`: the load from which changes that another node has in memory, too, wait. */
-const loads = { own: 64, shared: 4 } as const;
+/** A file is under load from this many changes in one delay on. `replicated`: from this load on, changes that another node has in memory, too, are deferred. */
+const loads = { own: 64, replicated: 4 } as const;
 /**
- * How old the first shared change of a file gets under load. With low priority such changes are written every two seconds, because the longer they
+ * How old the first deferred change of a file gets under load. With low priority such changes are written every two seconds, because the longer they
  * wait, the more of their keys change again: the limit is a little below two seconds, so that the flush that runs then writes them.
  */
-const sharedMs = { low: 1_900, high: 15 } as const;
+const deferralMs = { low: 1_900, high: 15 } as const;
 /** Changes wait longer only while dirty items, which cannot be evicted, take less than this share of the free memory. */
 const waitingShare = 1 / 8;
 
 /**
- * Dirty items of a file. `due`: without those that are left to a later flush; `ofRoom`: all as a share of the free memory, if every file had as
+ * Dirty items of a file. `due`: without the deferred ones; `ofRoom`: the share of the free memory that dirty items would take if every file had as
  * many.
  */
 export interface DirtyBytes {
@@ -37,7 +37,7 @@ export interface DirtyBytes {
 interface DelayedFile {
   readonly batchBytes: number;
   /** How often the delay was repeated. */
-  readonly lingers: number;
+  readonly delays: number;
   /** When the delay ended last, the file was under load. */
   readonly isLoaded: boolean;
 }
@@ -49,25 +49,27 @@ export const isUnderLoad = (load: number): boolean => load >= loads.own;
 
 /** Whether the changes wait for another delay. */
 export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs, dirty: DirtyBytes): boolean {
-  const { batchBytes, isLoaded, lingers } = file;
-  if (lingers >= (isLoaded ? loadedDelaysMax : delaysMax)[priority] || dirty.ofRoom >= waitingShare)
+  const { batchBytes, isLoaded, delays } = file;
+  if (delays >= (isLoaded ? loadedDelaysMax : delaysMax)[priority] || dirty.ofRoom >= waitingShare)
     return false;
   return dirty.bytes < batchBytesMax && (isLoaded || dirty.due < Math.max(batchBytes, firstBatchBytes));
 }
 
-/** Whether a flush that is due leaves the changes that other nodes have, too, to a later one. The first of them are `ageMs` old. */
-export function mayLeaveShared(
+/** Whether a flush that is due defers the changes that other nodes have in memory, too, to a later flush. The oldest of them are `ageMs` old. */
+export function mayDeferReplicated(
   { load, ageMs, priority }: { load: number; ageMs: number; priority: keyof typeof delayMs },
   { bytes, ofRoom }: DirtyBytes,
 ): boolean {
-  return load >= loads.shared && ageMs < sharedMs[priority] && bytes < batchBytesMax && ofRoom < waitingShare;
+  return (
+    load >= loads.replicated && ageMs < deferralMs[priority] && bytes < batchBytesMax && ofRoom < waitingShare
+  );
 }
 
 /** Whether the next batch is written without a delay. Under load a larger batch waits, too: each commit writes the same rows. */
 export function hasBatch(
-  { batchBytes, isLoaded, leavesShared }: Pick<FileState, 'batchBytes' | 'isLoaded' | 'leavesShared'>,
+  { batchBytes, isLoaded, defersReplicated }: Pick<FileState, 'batchBytes' | 'isLoaded' | 'defersReplicated'>,
   { bytes, ofRoom }: DirtyBytes,
 ): boolean {
-  if (!isLoaded && !leavesShared) return bytes >= batchBytes;
+  if (!isLoaded && !defersReplicated) return bytes >= batchBytes;
   return bytes >= batchBytesMax || (bytes >= batchBytes && ofRoom >= waitingShare);
 }

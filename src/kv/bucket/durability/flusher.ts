@@ -16,8 +16,8 @@ import {
   hasBatch,
   isUnderLoad,
   loadAfter,
+  mayDeferReplicated,
   mayDelayAgain,
-  mayLeaveShared,
 } from './flush-delay.ts';
 import type { VbucketProgress } from './progress.ts';
 import { UrgentRelease } from './urgent-release.ts';
@@ -78,7 +78,7 @@ export class Flusher {
     const file = this.files[fileOf(vb, this.files.length)] as FileState;
     file.changes++;
     if (isUrgent && !file.isUrgent) this.commitSoon(file);
-    else if (file.timer === null && file.running === null) this.linger(file);
+    else if (file.timer === null && file.running === null) this.startDelay(file);
   }
 
   /** Called when a client polls how far this vbucket is persisted: the vbucket is written at once. */
@@ -90,7 +90,7 @@ export class Flusher {
   resume(): void {
     this.paused = false;
     for (const file of this.files) {
-      if (this.hasWork(file)) this.linger(file);
+      if (this.hasWork(file)) this.startDelay(file);
       file.urgentRelease.resume();
     }
   }
@@ -118,15 +118,15 @@ export class Flusher {
     await Promise.all(this.files.map((file) => this.drainFile(file)));
   }
 
-  /** Writes the state of vbuckets, dirty or not, after other writes of states. Resolves with those whose file took it. Used while paused. */
+  /** Writes the states of vbuckets, dirty or not, once earlier calls have written theirs. Resolves with the vbuckets whose state is on disk. Used while paused. */
   async writeStates(vbs: readonly number[]): Promise<readonly number[]> {
     await this.statesWritten();
     return (await Promise.all(this.files.map((file) => this.writeFileStates(file, vbs)))).flat();
   }
 
   /**
-   * As `writeStates`, while commits go on: behind the cuts that are taken already. `withChanges`: all dirty items of these vbuckets, too; without
-   * them it takes little more than a sync.
+   * As `writeStates`, while commits go on: after the cuts that are already taken. `withChanges`: writes all dirty items of these vbuckets, too;
+   * without them the call takes little more than a sync.
    */
   async writeStatesNow(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]> {
     const written = Promise.all(this.files.map((file) => this.writeFileStates(file, vbs, withChanges)));
@@ -139,8 +139,8 @@ export class Flusher {
   }
 
   /**
-   * Resolves when the calls of `writeStatesNow` under way have ended. They encode changes in several turns and take their states last: the states
-   * would reach the disk behind a removal or a rollback that began meanwhile.
+   * Resolves when the calls of `writeStatesNow` under way have ended. Such a call encodes changes in several turns and the states last: its states
+   * would be written after a removal or a rollback that began meanwhile.
    */
   async statesWritten(): Promise<void> {
     await Promise.all(this.stateWrites);
@@ -180,47 +180,47 @@ export class Flusher {
   }
 
   private async drainFile(file: FileState): Promise<void> {
-    file.leavesShared = false;
+    file.defersReplicated = false;
     do await this.commitNext(file, false);
     while (file.failure === null && !file.isFull && (this.hasDirty(file) || file.ends.length > 0));
-    // States that another caller writes, with what was dirty, are a batch of their own.
+    // Another caller's write of states, with dirty items, is a separate batch.
     await file.writing;
   }
 
-  private linger(file: FileState): void {
+  private startDelay(file: FileState): void {
     if (this.paused || file.failure !== null) return;
     file.changes = 0;
     const ms = file.isFull ? fullRetryMs : delayMs[this.options.priority];
-    file.timer = this.options.clock.after(ms, () => this.lingered(file));
+    file.timer = this.options.clock.after(ms, () => this.delayEnded(file));
   }
 
-  private lingered(file: FileState): void {
-    file.lingers++;
+  private delayEnded(file: FileState): void {
+    file.delays++;
     file.load = loadAfter(file.load, file.changes);
     file.isLoaded = isUnderLoad(file.load);
-    if (this.mayLinger(file)) this.linger(file);
+    if (this.mayDelay(file)) this.startDelay(file);
     else {
-      const hadLeft = file.sharedSinceMs !== null;
-      this.chooseShared(file);
-      // What was left has waited long enough, and may be more than a batch.
-      const writesLeft = hadLeft && !file.leavesShared;
-      file.unvisited = file.isLoaded || writesLeft ? file.vbs.length : 0;
+      const hadDeferred = file.deferredSinceMs !== null;
+      this.decideDeferral(file);
+      // The deferred changes have waited long enough, and may be more than a batch.
+      const writesDeferred = hadDeferred && !file.defersReplicated;
+      file.unvisitedVbuckets = file.isLoaded || writesDeferred ? file.vbs.length : 0;
       this.run(file);
     }
   }
 
-  /** Decides whether the flush that is due writes changes that other nodes have, too. */
-  private chooseShared(file: FileState): void {
+  /** Decides whether the flush that is due defers the changes that other nodes have in memory, too. */
+  private decideDeferral(file: FileState): void {
     const { clock, priority } = this.options;
-    this.encoder.look(file);
+    this.encoder.checkReplicated(file);
     const nowMs = clock.monotonicMs();
-    const sinceMs = file.sharedSinceMs ?? nowMs - file.lingers * delayMs[priority];
+    const sinceMs = file.deferredSinceMs ?? nowMs - file.delays * delayMs[priority];
     const { load } = file;
-    file.leavesShared = mayLeaveShared({ load, ageMs: nowMs - sinceMs, priority }, this.dirty(file));
-    file.sharedSinceMs = file.leavesShared ? sinceMs : null;
+    file.defersReplicated = mayDeferReplicated({ load, ageMs: nowMs - sinceMs, priority }, this.dirty(file));
+    file.deferredSinceMs = file.defersReplicated ? sinceMs : null;
   }
 
-  private mayLinger(file: FileState): boolean {
+  private mayDelay(file: FileState): boolean {
     return !file.isFull && mayDelayAgain(file, this.options.priority, this.dirty(file));
   }
 
@@ -233,7 +233,7 @@ export class Flusher {
   /** A client waits: commit after the current input is processed, so that its writes share one commit. */
   private commitSoon(file: FileState): void {
     file.isUrgent = true;
-    file.leavesShared = false;
+    file.defersReplicated = false;
     if (this.paused || file.running !== null || file.isFull) return;
     this.stopTimer(file);
     this.options.clock.soon(() => this.run(file));
@@ -241,14 +241,14 @@ export class Flusher {
 
   private run(file: FileState): void {
     this.stopTimer(file);
-    file.lingers = 0;
+    file.delays = 0;
     if (this.paused || file.failure !== null || file.running !== null) return;
     file.running = this.commitWhileNeeded(file).finally(() => {
       file.running = null;
       if (!this.hasWork(file)) {
-        file.sharedSinceMs = null;
+        file.deferredSinceMs = null;
         this.releaseUnused(file);
-      } else if (file.timer === null) this.linger(file);
+      } else if (file.timer === null) this.startDelay(file);
     });
   }
 
@@ -264,9 +264,9 @@ export class Flusher {
   }
 
   private continues(file: FileState): boolean {
-    if (file.isUrgent || file.unvisited > 0) return true;
+    if (file.isUrgent || file.unvisitedVbuckets > 0) return true;
     if (!hasBatch(file, this.dirty(file))) return false;
-    file.leavesShared = false;
+    file.defersReplicated = false;
     return true;
   }
 
@@ -275,8 +275,8 @@ export class Flusher {
     const end = await disk.queueUrgent?.(bucketUuid, this.files.indexOf(file));
     try {
       file.isUrgent = false;
-      // What the client waits for may be behind a batch.
-      file.unvisited = file.vbs.length;
+      // The change that the client waits for may come after a whole batch of others.
+      file.unvisitedVbuckets = file.vbs.length;
       await this.commitNext(file, true);
     } finally {
       end?.();
@@ -344,7 +344,7 @@ export class Flusher {
     const { bucketUuid, log, onFull } = this.options;
     log.error('bucket.disk.full', { bucketUuid, file: this.files.indexOf(file), reason });
     // After a write of states no flush may be due that would try again.
-    if (file.timer === null && file.running === null) this.linger(file);
+    if (file.timer === null && file.running === null) this.startDelay(file);
     onFull(reason);
   }
 
