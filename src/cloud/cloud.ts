@@ -44,7 +44,7 @@ import { ProjectsService } from './projects/projects.service.ts';
 import type { Provisioner } from './provisioner/provisioner.ts';
 import { statusOperations } from './status/status.routes.ts';
 import { insertInitialRows } from './store/initial-rows.ts';
-import { StoreSnapshots, type StoreState } from './store/state.ts';
+import { type StoreState, StoreVersions } from './store/state.ts';
 import type { Store } from './store/tables.ts';
 
 export interface CloudOptions {
@@ -127,7 +127,7 @@ function partsOf(options: CloudOptions) {
   const partsOfChanges = { ...options, operations, nodes, capacity, wake: () => worker.wake() };
   const uses = new TokenUses({ ...options, tokens });
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
-  const snapshots = new StoreSnapshots(options.state);
+  const versions = new StoreVersions(options.state);
   return {
     tokens,
     nodes,
@@ -141,7 +141,7 @@ function partsOf(options: CloudOptions) {
     scaling: new ClusterScaleService(partsOfChanges),
     databaseUsers,
     ready: new ReadyClusters({ nodes, operations }),
-    authenticator: new TokenAuthenticator({ ...options, tokens, uses, limit, snapshots }),
+    authenticator: new TokenAuthenticator({ ...options, tokens, uses, limit, versions }),
   };
 }
 

@@ -2,8 +2,8 @@
 // and gives an attacker no information, since access keys are not secret.
 import type { Clock } from '#ports/clock.ts';
 import { ApiError, forbidden } from '../answers/api-error.ts';
-import { SnapshotCache } from '../store/snapshot-cache.ts';
-import { StoreSnapshot, type StoreSnapshots } from '../store/state.ts';
+import { StoreVersion, type StoreVersions } from '../store/state.ts';
+import { VersionedCache } from '../store/versioned-cache.ts';
 import { Caller, type Role } from './caller.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { isSignature, timestampProblem } from './signature.ts';
@@ -19,14 +19,14 @@ export interface AuthenticatedRequest {
   readonly host: string | undefined;
 }
 
-/** The caller, and the store snapshot in which it was looked up. */
+/** The caller, and the store version in which it was looked up. */
 export interface AuthenticatedCaller {
   readonly caller: Caller;
-  readonly snapshot: StoreSnapshot;
+  readonly version: StoreVersion;
 }
 
 export interface AuthenticatorOptions {
-  snapshots: StoreSnapshots;
+  versions: StoreVersions;
   tokens: TokenStore;
   uses: TokenUses;
   limit: RateLimit;
@@ -42,7 +42,7 @@ const identityBytes = 2_000;
 
 export class TokenAuthenticator {
   private readonly options: AuthenticatorOptions;
-  private readonly identities = new SnapshotCache<Identity>({
+  private readonly identities = new VersionedCache<Identity>({
     entriesMax: identitiesMax,
     bytesMax: identitiesMax * identityBytes,
     bytesOf: () => identityBytes,
@@ -57,22 +57,22 @@ export class TokenAuthenticator {
    * looked up.
    */
   async authenticate(presented: AuthenticatedRequest): Promise<AuthenticatedCaller> {
-    const { snapshots, uses, limit } = this.options;
+    const { versions, uses, limit } = this.options;
     const credentials = credentialsOf(presented);
-    const current = snapshots.current();
-    const snapshot = current instanceof StoreSnapshot ? current : await current;
+    const current = versions.current();
+    const version = current instanceof StoreVersion ? current : await current;
     const identity =
-      this.identities.find(snapshot, credentials.key) ?? (await this.lookUp(snapshot, credentials));
+      this.identities.find(version, credentials.key) ?? (await this.lookUp(version, credentials));
     this.refuseInvalid(identity, credentials, presented);
     const { row, projectExists, caller } = identity;
     uses.note(row);
     if (!projectExists) throw forbidden(`the project of this token, ${row.project_id}, is deleted`);
     limit.take(row.id);
-    return { caller, snapshot };
+    return { caller, version };
   }
 
-  private lookUp(snapshot: StoreSnapshot, credentials: Credentials): Promise<Identity> {
-    return this.identities.getOrCompute(snapshot, credentials.key, async () => {
+  private lookUp(version: StoreVersion, credentials: Credentials): Promise<Identity> {
+    return this.identities.getOrCompute(version, credentials.key, async () => {
       const { tokens } = this.options;
       const { tokenOrAccessKey, signature } = credentials;
       const token = await (signature === undefined

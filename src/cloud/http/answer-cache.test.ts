@@ -5,7 +5,7 @@ import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { Caller } from '../access/caller.ts';
 import { invalid } from '../answers/api-error.ts';
-import { StoreSnapshots } from '../store/state.ts';
+import { StoreVersions } from '../store/state.ts';
 import { createApi } from './api.ts';
 import { bind, defineOperation } from './operation.ts';
 
@@ -14,7 +14,7 @@ const common = { method: 'GET', doc: 'Counts.', access: 'token', replies } as co
 
 function anApi() {
   const backend = { state: 'a', answers: 0, fails: false };
-  const snapshots = new StoreSnapshots({ read: () => backend.state });
+  const versions = new StoreVersions({ read: () => backend.state });
   const caller = new Caller({ tokenId: 't', role: 'reader', projectId: null, expiresAt: null });
   const answer = async () => {
     if (backend.fails) throw invalid('not now');
@@ -27,14 +27,14 @@ function anApi() {
       bind(defineOperation({ ...common, id: 'fresh', path: '/fresh' }), answer),
     ],
     find: () => Promise.resolve(undefined),
-    authenticate: async () => ({ caller, snapshot: await snapshots.current() }),
+    authenticate: async () => ({ caller, version: await versions.current() }),
     log: silentLog,
   });
   const get = async (url: string) => (await api.inject({ url })).json();
   return { backend, api, get };
 }
 
-test('computes a cacheable answer once for each snapshot of the store, and other answers each time', async () => {
+test('computes a cacheable answer once for each version of the store, and other answers each time', async () => {
   const { backend, get } = anApi();
   assert.deepEqual([await get('/fresh'), await get('/fresh')], [1, 2]);
   assert.deepEqual([await get('/cached'), await get('/cached')], [3, 3]);
@@ -65,7 +65,7 @@ test('sends a cached answer exactly as a computed one', async () => {
 });
 
 test('does not send links with an address that another client used', async () => {
-  const snapshots = new StoreSnapshots({ read: () => 'a' });
+  const versions = new StoreVersions({ read: () => 'a' });
   const caller = new Caller({ tokenId: 't', role: 'reader', projectId: null, expiresAt: null });
   const answers = { 200: { doc: 'Its own URL', body: z.string() } };
   const operation = defineOperation({
@@ -82,7 +82,7 @@ test('does not send links with an address that another client used', async () =>
     find: () => Promise.resolve(undefined),
     authenticate: async ({ raw: { socket } }) => {
       Object.assign(socket, { localAddress, localPort: 8080 });
-      return { caller, snapshot: await snapshots.current() };
+      return { caller, version: await versions.current() };
     },
     log: silentLog,
   });

@@ -1,13 +1,13 @@
 // Caches the JSON texts of answers that depend only on the store, by URL and by the rights of the caller. It keeps strings, not bytes:
 // Node writes a string in one piece with the headers, but bytes after them.
 import type { AuthenticatedCaller } from '../access/authenticator.ts';
-import { SnapshotCache } from '../store/snapshot-cache.ts';
+import { VersionedCache } from '../store/versioned-cache.ts';
 import type { Reply } from './operation.ts';
 
 const entriesMax = 5_000;
 const bytesMax = 32 * 1024 * 1024;
 
-/** Everything that an answer depends on within one snapshot of the store. */
+/** Everything that an answer depends on for one version of the store. */
 export interface CacheKey extends AuthenticatedCaller {
   /** Links to other pages begin with it. */
   readonly origin: string;
@@ -16,18 +16,18 @@ export interface CacheKey extends AuthenticatedCaller {
 }
 
 export class AnswerCache {
-  private readonly cache = new SnapshotCache<string>({
+  private readonly cache = new VersionedCache<string>({
     entriesMax,
     bytesMax,
     bytesOf: ({ length }) => 2 * length,
   });
 
   find(key: CacheKey): string | undefined {
-    return this.cache.find(key.snapshot, textOf(key));
+    return this.cache.find(key.version, textOf(key));
   }
 
   getOrCompute(key: CacheKey, answer: () => Promise<Reply>): Promise<string> {
-    return this.cache.getOrCompute(key.snapshot, textOf(key), async () =>
+    return this.cache.getOrCompute(key.version, textOf(key), async () =>
       JSON.stringify((await answer()).body),
     );
   }

@@ -1,4 +1,4 @@
-// Detects changes of the store: values computed in one snapshot are valid until the next snapshot.
+// Detects changes of the store: a value computed from one version is valid until the next version.
 import type { Store } from './tables.ts';
 
 export interface StoreState {
@@ -25,7 +25,7 @@ export interface StoreChecksums {
 }
 
 /** The state of the store from one change to the next. */
-export class StoreSnapshot {
+export class StoreVersion {
   private readonly state: string;
 
   constructor(state: string) {
@@ -37,22 +37,22 @@ export class StoreSnapshot {
   }
 }
 
-export class StoreSnapshots {
+export class StoreVersions {
   private readonly state: StoreState;
-  private newest = new StoreSnapshot('');
+  private newest = new StoreVersion('');
 
   constructor(state: StoreState) {
     this.state = state;
   }
 
-  /** The snapshot that is current after the call. */
-  current(): StoreSnapshot | Promise<StoreSnapshot> {
+  /** The version that is current after the call. */
+  current(): StoreVersion | Promise<StoreVersion> {
     const state = this.state.read();
     return typeof state === 'string' ? this.at(state) : state.then((current) => this.at(current));
   }
 
-  private at(state: string): StoreSnapshot {
-    if (!this.newest.is(state)) this.newest = new StoreSnapshot(state);
+  private at(state: string): StoreVersion {
+    if (!this.newest.is(state)) this.newest = new StoreVersion(state);
     return this.newest;
   }
 }

@@ -34,8 +34,8 @@ const none = -1;
 
 export class BucketMemory {
   /** A vbucket whose table, and a page, that this thread did not have for the last read; -1: none. */
-  lackedVbucket = none;
-  lackedPage = none;
+  missingVbucket = none;
+  missingPage = none;
   private readonly grant: MemoryGrant;
   private readonly lock: SequenceLock;
   private readonly clock: ReaderClock;
@@ -97,8 +97,8 @@ export class BucketMemory {
    * are not granted. `keys` are those of a KeysRequest.
    */
   read(collection: number, keys: Buffer, end: number, take: TakeDocument): number[] | null {
-    this.lackedVbucket = none;
-    this.lackedPage = none;
+    this.missingVbucket = none;
+    this.missingPage = none;
     const hits = this.hits.get(collection);
     if (hits === undefined) return null;
     const { item } = this;
@@ -190,7 +190,7 @@ export class BucketMemory {
   private locate(vb: number, hash: number, keys: Buffer, start: number, end: number): number {
     const table = this.tables[vb];
     if (table === undefined || table.version !== this.grant.tableVersions[vb]) {
-      this.lackedVbucket = vb;
+      this.missingVbucket = vb;
       return 0;
     }
     const { words } = table;
@@ -209,7 +209,7 @@ export class BucketMemory {
     const number = address >>> 16;
     const page = this.pages[number];
     if (page === undefined || page.version !== this.grant.pageVersions[number]) {
-      this.lackedPage = number;
+      this.missingPage = number;
       return false;
     }
     const unit = address & 0xffff;

@@ -80,11 +80,17 @@ export class SharedDocuments {
   private request(memory: BucketMemory | undefined, read: Read): void {
     const { bucket, collection, keys } = read;
     const isKnown = memory?.knows(collection) ?? false;
-    const { lackedVbucket = none, lackedPage = none } = memory ?? {};
-    if (isKnown && lackedVbucket === none && lackedPage === none) return;
+    const { missingVbucket = none, missingPage = none } = memory ?? {};
+    if (isKnown && missingVbucket === none && missingPage === none) return;
     this.pauses.set(bucket, { readsLeft: Infinity });
-    const vbucket = lackedVbucket === none ? keys.readUInt16BE(0) : lackedVbucket;
-    this.options.send({ kind: 'memory', bucket, collection, vbucket, page: Math.max(lackedPage, firstPage) });
+    const vbucket = missingVbucket === none ? keys.readUInt16BE(0) : missingVbucket;
+    this.options.send({
+      kind: 'memory',
+      bucket,
+      collection,
+      vbucket,
+      page: Math.max(missingPage, firstPage),
+    });
   }
 
   /** Drops the references to memory that other threads have released. */

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { readDuration, writeDuration } from './durations.ts';
-import { fieldsOf, momentOf, utc, zoneNamed } from './moment.ts';
 import { addToDate, dateDifference, datePart, truncateDate } from './parts.ts';
 import { readDate } from './read.ts';
 import { writeDate } from './write.ts';
+import { fieldsOf, utc, zonedTimeOf, zoneNamed } from './zoned-time.ts';
 
 const at = (text: string): NonNullable<ReturnType<typeof readDate>> => {
-  const moment = readDate(text, '', utc);
-  assert.ok(moment, text);
-  return moment;
+  const time = readDate(text, '', utc);
+  assert.ok(time, text);
+  return time;
 };
 
 test('a text without a format is parsed in the known layouts only', () => {
@@ -29,13 +29,13 @@ test('a text without a format is parsed in the known layouts only', () => {
     ['2026-11-22x', undefined],
   ];
   for (const [text, expected] of cases) {
-    const moment = readDate(text, '', utc);
-    assert.equal(moment === undefined ? undefined : new Date(moment.ms).toISOString(), expected, text);
+    const time = readDate(text, '', utc);
+    assert.equal(time === undefined ? undefined : new Date(time.ms).toISOString(), expected, text);
   }
 });
 
 test('a date is formatted in every style of formats', () => {
-  const moment = at('2026-11-22T15:04:05.25Z');
+  const time = at('2026-11-22T15:04:05.25Z');
   const cases: [string, string][] = [
     ['', '2026-11-22T15:04:05.25Z'],
     ['1111-11-11', '2026-11-22'],
@@ -48,9 +48,9 @@ test('a date is formatted in every style of formats', () => {
     ['YYYY-MM-DD hh:mm:ss.s TZD', '2026-11-22 15:04:05.250 Z'],
     ['%Q', "!(Unknown format: 'Q')"],
   ];
-  for (const [format, expected] of cases) assert.equal(writeDate(moment, format), expected, format);
+  for (const [format, expected] of cases) assert.equal(writeDate(time, format), expected, format);
   assert.equal(
-    writeDate({ ms: moment.ms, zone: zoneNamed('America/New_York') ?? utc }, ''),
+    writeDate({ ms: time.ms, zone: zoneNamed('America/New_York') ?? utc }, ''),
     '2026-11-22T10:04:05.25-05:00',
   );
 });
@@ -77,7 +77,7 @@ test('a formatted date parses to the same date', () => {
 });
 
 test('each part of a date is extracted; an unknown part is refused', () => {
-  const moment = at('2021-01-03T04:05:06.789Z');
+  const time = at('2021-01-03T04:05:06.789Z');
   const parts: [string, number][] = [
     ['millennium', 3],
     ['century', 21],
@@ -98,9 +98,9 @@ test('each part of a date is extracted; an unknown part is refused', () => {
     ['iso_year', 2020],
     ['timezone', 0],
   ];
-  for (const [part, expected] of parts) assert.equal(datePart(moment, part), expected, part);
+  for (const [part, expected] of parts) assert.equal(datePart(time, part), expected, part);
   assert.equal(datePart(at('2021-01-03T00:00:00+05:30'), 'timezone_minute'), 30);
-  assert.throws(() => datePart(moment, 'fortnight'), /Unsupported date part fortnight/);
+  assert.throws(() => datePart(time, 'fortnight'), /Unsupported date part fortnight/);
 });
 
 test('adding months overflows into the next, adding calendar months stops at the last day', () => {
@@ -138,12 +138,12 @@ test('truncation and differences work for every part', () => {
   assert.equal(difference('2021-03-01T01:00:00', '2021-02-28T23:00:00', 'hour'), 2);
 });
 
-test('fields convert back to their moment in zones with daylight saving time', () => {
+test('fields convert back to their time in zones with daylight saving time', () => {
   const zone = zoneNamed('Europe/Berlin') ?? utc;
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4e12 }), (ms) => {
       const fields = fieldsOf({ ms, zone });
-      const back = momentOf(fields, zone).ms;
+      const back = zonedTimeOf(fields, zone).ms;
       // The repeated hour has the same fields twice.
       assert.ok(back === ms || Math.abs(back - ms) === 3_600_000);
     }),

@@ -7,11 +7,11 @@ import type { EvaluationContext } from '../context.ts';
 import { Declarations, type Implementation, type Memo } from '../declaration.ts';
 import { repeatMax } from '../strings.ts';
 import { readDuration, writeDuration } from './durations.ts';
-import { isDate, type Moment, utc, weekdayOf, type Zone, zoneNamed } from './moment.ts';
 import { weekdays } from './names.ts';
 import { addToDate, dateDifference, datePart, truncateDate } from './parts.ts';
 import { readDate, readKnown } from './read.ts';
 import { writeDate, writeLayout } from './write.ts';
+import { isDate, utc, weekdayOf, type Zone, type ZonedTime, zoneNamed } from './zoned-time.ts';
 
 /** Caches the zone while the name stays the same. */
 function zoneOf(name: string, memo: Memo): Zone | undefined {
@@ -33,7 +33,7 @@ function local(context: EvaluationContext): Zone {
   return zone;
 }
 
-function atMillis(value: Value, zone: Zone): Moment | undefined {
+function atMillis(value: Value, zone: Zone): ZonedTime | undefined {
   if (!isNumber(value)) return undefined;
   const ms = Math.floor(Number(value));
   return isDate(ms) ? { ms, zone } : undefined;
@@ -70,38 +70,38 @@ const timeInZone =
 const millisToText =
   (zone: ZoneFrom): Implementation =>
   ([millis, format = ''], context) => {
-    const moment = atMillis(millis, zone(context));
-    return moment === undefined || typeof format !== 'string' ? null : writeDate(moment, format);
+    const time = atMillis(millis, zone(context));
+    return time === undefined || typeof format !== 'string' ? null : writeDate(time, format);
   };
 
 const millisToZone: Implementation = ([millis, name, format = ''], _, memo) => {
   if (typeof name !== 'string' || typeof format !== 'string') return null;
   const zone = zoneOf(name, memo);
-  const moment = zone === undefined ? undefined : atMillis(millis, zone);
-  return moment === undefined ? null : writeDate(moment, format);
+  const time = zone === undefined ? undefined : atMillis(millis, zone);
+  return time === undefined ? null : writeDate(time, format);
 };
 
 /** In a zone that the last argument may name. */
 const ofMillis =
-  (of: (moment: Moment, part: string) => Value, hasPart: boolean): Implementation =>
+  (of: (time: ZonedTime, part: string) => Value, hasPart: boolean): Implementation =>
   (values, context, memo) => {
     const [part, name] = hasPart ? [values[1], values[2]] : ['', values[1]];
     const zone =
       name === undefined ? local(context) : typeof name === 'string' ? zoneOf(name, memo) : undefined;
-    const moment = zone === undefined ? undefined : atMillis(values[0], zone);
-    return moment === undefined || typeof part !== 'string' ? null : of(moment, part);
+    const time = zone === undefined ? undefined : atMillis(values[0], zone);
+    return time === undefined || typeof part !== 'string' ? null : of(time, part);
   };
 
-const weekday = (moment: Moment): string => weekdays[weekdayOf(moment)] as string;
+const weekday = (time: ZonedTime): string => weekdays[weekdayOf(time)] as string;
 
 // ---------- texts
 
 const ofText =
-  (of: (moment: Moment, other: string, text: string) => Value): Implementation =>
+  (of: (time: ZonedTime, other: string, text: string) => Value): Implementation =>
   ([text, other = ''], context) => {
     if (typeof text !== 'string' || typeof other !== 'string') return null;
-    const moment = readDate(text, '', local(context));
-    return moment === undefined ? null : of(moment, other, text);
+    const time = readDate(text, '', local(context));
+    return time === undefined ? null : of(time, other, text);
   };
 
 const textToMillis: Implementation = ([text, format = ''], context) => {
@@ -111,8 +111,8 @@ const textToMillis: Implementation = ([text, format = ''], context) => {
 
 function inZone(text: Value, format: Value, zone: Zone, context: EvaluationContext): Value {
   if (typeof text !== 'string' || (format !== undefined && typeof format !== 'string')) return null;
-  const moment = readDate(text, format ?? '', local(context));
-  return moment === undefined ? null : writeDate({ ms: moment.ms, zone }, format ?? exampleOf(text));
+  const time = readDate(text, format ?? '', local(context));
+  return time === undefined ? null : writeDate({ ms: time.ms, zone }, format ?? exampleOf(text));
 }
 
 const textToUtc: Implementation = ([text, format], context) => inZone(text, format, utc, context);
@@ -131,8 +131,8 @@ const truncateText: Implementation = ([text, part]) => {
     : -1;
   const zone = zoneAt > 0 ? text.slice(zoneAt) : '';
   const bare = text.slice(0, text.length - zone.length);
-  const moment = readKnown(bare, utc)?.moment;
-  return moment === undefined ? null : writeDate(truncateDate(moment, part), exampleOf(bare)) + zone;
+  const time = readKnown(bare, utc)?.time;
+  return time === undefined ? null : writeDate(truncateDate(time, part), exampleOf(bare)) + zone;
 };
 
 // ---------- adding and differences
@@ -140,25 +140,25 @@ const truncateText: Implementation = ([text, part]) => {
 const isWhole = (value: Value): value is number => typeof value === 'number' && Number.isInteger(value);
 
 const addToMillis: Implementation = ([millis, count, part], context) => {
-  const moment = atMillis(millis, local(context));
-  if (moment === undefined || !isWhole(count) || typeof part !== 'string') return null;
-  return addToDate(moment, count, part)?.ms ?? null;
+  const time = atMillis(millis, local(context));
+  if (time === undefined || !isWhole(count) || typeof part !== 'string') return null;
+  return addToDate(time, count, part)?.ms ?? null;
 };
 
 const addToText: Implementation = ([text, count, part], context) => {
   if (typeof text !== 'string' || !isWhole(count) || typeof part !== 'string') return null;
   const found = readKnown(text, local(context));
-  const added = found && addToDate(found.moment, count, part);
+  const added = found && addToDate(found.time, count, part);
   return added === undefined ? null : writeLayout(added, found?.layout ?? '');
 };
 
-type MomentFrom = (value: Value, context: EvaluationContext) => Moment | undefined;
-const fromMillis: MomentFrom = (value, context) => atMillis(value, local(context));
-const fromText: MomentFrom = (value, context) =>
-  typeof value === 'string' ? readKnown(value, local(context))?.moment : undefined;
+type TimeFrom = (value: Value, context: EvaluationContext) => ZonedTime | undefined;
+const fromMillis: TimeFrom = (value, context) => atMillis(value, local(context));
+const fromText: TimeFrom = (value, context) =>
+  typeof value === 'string' ? readKnown(value, local(context))?.time : undefined;
 
 const difference =
-  (from: MomentFrom, isAbsolute: boolean): Implementation =>
+  (from: TimeFrom, isAbsolute: boolean): Implementation =>
   ([first, second, part], context) => {
     const [a, b] = [from(first, context), from(second, context)];
     if (a === undefined || b === undefined || typeof part !== 'string') return null;
@@ -169,8 +169,8 @@ const difference =
 /** Dates from the first to before the second, `step` parts apart. */
 function range(
   name: string,
-  from: MomentFrom,
-  show: (moment: Moment, first: Value, context: EvaluationContext) => Value,
+  from: TimeFrom,
+  show: (time: ZonedTime, first: Value, context: EvaluationContext) => Value,
 ): Implementation {
   return ([first, second, part, step = 1], context) => {
     const [start, end] = [from(first, context), from(second, context)];
@@ -180,7 +180,7 @@ function range(
     const items: Value[] = [];
     const isCalendar = part.toLowerCase() === 'calendar_month';
     for (
-      let at: Moment | undefined = start;
+      let at: ZonedTime | undefined = start;
       at !== undefined && step !== 0 && (step > 0 ? at.ms < end.ms : at.ms > end.ms);
     ) {
       items.push(show(at, first, context));
@@ -191,8 +191,8 @@ function range(
   };
 }
 
-const inLayoutOf = (moment: Moment, first: Value, context: EvaluationContext): Value =>
-  writeLayout(moment, readKnown(first as string, local(context))?.layout ?? '');
+const inLayoutOf = (time: ZonedTime, first: Value, context: EvaluationContext): Value =>
+  writeLayout(time, readKnown(first as string, local(context))?.layout ?? '');
 
 // ---------- durations
 
@@ -279,7 +279,7 @@ export const dates = new Declarations('date')
     'date_format_str',
     'date, format',
     'The date in another format.',
-    ofText((moment, format) => writeDate(moment, format)),
+    ofText((time, format) => writeDate(time, format)),
   )
   .add(
     'date_part_millis',
@@ -291,7 +291,7 @@ export const dates = new Declarations('date')
     'date_part_str',
     'date, part',
     'A part of the date as a number.',
-    ofText((moment, part) => datePart(moment, part)),
+    ofText((time, part) => datePart(time, part)),
   )
   .add(
     'date_range_millis',
@@ -309,7 +309,7 @@ export const dates = new Declarations('date')
     'date_trunc_millis',
     'millis, part',
     'The date truncated to a part.',
-    ofMillis((moment, part) => truncateDate(moment, part).ms, true),
+    ofMillis((time, part) => truncateDate(time, part).ms, true),
   )
   .add('date_trunc_str', 'date, part', 'The date truncated to a part.', truncateText)
   .add(

@@ -6,18 +6,18 @@ import {
   daysInMonth,
   fieldsOf,
   isDate,
-  type Moment,
-  momentOf,
   offsetMinutes,
   weekdayOf,
-} from './moment.ts';
+  type ZonedTime,
+  zonedTimeOf,
+} from './zoned-time.ts';
 
 function unsupported(what: string, part: string): Error {
   return sqlError(5010, `expression: Unsupported date ${what}part ${part}.`);
 }
 
-export function datePart(moment: Moment, part: string): number {
-  const fields = fieldsOf(moment);
+export function datePart(time: ZonedTime, part: string): number {
+  const fields = fieldsOf(time);
   switch (part.toLowerCase()) {
     case 'millennium':
       return Math.trunc(fields.year / 1000) + 1;
@@ -43,32 +43,32 @@ export function datePart(moment: Moment, part: string): number {
     case 'millisecond':
       return fields.millisecond;
     default:
-      return rarePart(moment, part);
+      return rarePart(time, part);
   }
 }
 
-function rarePart(moment: Moment, part: string): number {
+function rarePart(time: ZonedTime, part: string): number {
   switch (part.toLowerCase()) {
     case 'week':
-      return Math.ceil(dayOfYear(moment) / 7);
+      return Math.ceil(dayOfYear(time) / 7);
     case 'day_of_year':
     case 'doy':
-      return dayOfYear(moment);
+      return dayOfYear(time);
     case 'day_of_week':
     case 'dow':
-      return weekdayOf(moment);
+      return weekdayOf(time);
     case 'iso_dow':
-      return isoWeekday(moment);
+      return isoWeekday(time);
     case 'iso_week':
-      return isoWeek(moment).week;
+      return isoWeek(time).week;
     case 'iso_year':
-      return isoWeek(moment).year;
+      return isoWeek(time).year;
     case 'timezone':
-      return offsetMinutes(moment.zone, moment.ms) * 60;
+      return offsetMinutes(time.zone, time.ms) * 60;
     case 'timezone_hour':
-      return Math.trunc(offsetMinutes(moment.zone, moment.ms) / 60);
+      return Math.trunc(offsetMinutes(time.zone, time.ms) / 60);
     case 'timezone_minute':
-      return offsetMinutes(moment.zone, moment.ms) % 60;
+      return offsetMinutes(time.zone, time.ms) % 60;
     default:
       throw unsupported('', part);
   }
@@ -78,13 +78,13 @@ function quarterOf(month: number): number {
   return Math.trunc((month + 2) / 3);
 }
 
-function isoWeekday(moment: Moment): number {
-  return weekdayOf(moment) || 7;
+function isoWeekday(time: ZonedTime): number {
+  return weekdayOf(time) || 7;
 }
 
 /** A week belongs to the year that contains its Thursday (ISO 8601). */
-function isoWeek(moment: Moment): { week: number; year: number } {
-  const thursday = { ms: moment.ms + (4 - isoWeekday(moment)) * dayMs, zone: moment.zone };
+function isoWeek(time: ZonedTime): { week: number; year: number } {
+  const thursday = { ms: time.ms + (4 - isoWeekday(time)) * dayMs, zone: time.zone };
   return { week: Math.trunc((dayOfYear(thursday) - 1) / 7) + 1, year: fieldsOf(thursday).year };
 }
 
@@ -105,45 +105,45 @@ const msOf: Readonly<Record<string, number>> = {
 };
 
 /** undefined beyond the range of dates. */
-export function addToDate(moment: Moment, count: number, part: string): Moment | undefined {
+export function addToDate(time: ZonedTime, count: number, part: string): ZonedTime | undefined {
   const name = part.toLowerCase();
   const months = monthsOf[name];
   const ms = msOf[name];
   const added =
     months !== undefined
-      ? addMonthsAndDays(moment, count * months, 0)
+      ? addMonthsAndDays(time, count * months, 0)
       : ms !== undefined
-        ? { ms: moment.ms + count * ms, zone: moment.zone }
+        ? { ms: time.ms + count * ms, zone: time.zone }
         : name === 'week' || name === 'day'
-          ? addMonthsAndDays(moment, 0, name === 'week' ? count * 7 : count)
+          ? addMonthsAndDays(time, 0, name === 'week' ? count * 7 : count)
           : name === 'calendar_month'
-            ? addCalendarMonths(moment, count)
+            ? addCalendarMonths(time, count)
             : undefined;
   if (added === undefined) throw unsupported('add ', part);
   return isDate(added.ms) ? added : undefined;
 }
 
-function addMonthsAndDays(moment: Moment, months: number, days: number): Moment {
-  const fields = fieldsOf(moment);
-  return momentOf({ ...fields, month: fields.month + months, day: fields.day + days }, moment.zone);
+function addMonthsAndDays(time: ZonedTime, months: number, days: number): ZonedTime {
+  const fields = fieldsOf(time);
+  return zonedTimeOf({ ...fields, month: fields.month + months, day: fields.day + days }, time.zone);
 }
 
 /** Adds months; the last day of a month stays the last day, and days do not overflow. */
-function addCalendarMonths(moment: Moment, count: number): Moment {
-  if (count === 0) return moment;
-  const fields = fieldsOf(moment);
+function addCalendarMonths(time: ZonedTime, count: number): ZonedTime {
+  if (count === 0) return time;
+  const fields = fieldsOf(time);
   const total = fields.year * 12 + fields.month - 1 + count;
   const [year, month] = [Math.floor(total / 12), (((total % 12) + 12) % 12) + 1];
   const isLast = fields.day === daysInMonth(fields.year, fields.month);
   const last = daysInMonth(year, month);
-  return momentOf({ ...fields, year, month, day: isLast ? last : Math.min(fields.day, last) }, moment.zone);
+  return zonedTimeOf({ ...fields, year, month, day: isLast ? last : Math.min(fields.day, last) }, time.zone);
 }
 
-export function truncateDate(moment: Moment, part: string): Moment {
+export function truncateDate(time: ZonedTime, part: string): ZonedTime {
   const name = part.toLowerCase();
-  const day = cut(moment, dayMs);
+  const day = cut(time, dayMs);
   const { year, month, day: dayOfMonth } = fieldsOf(day);
-  const toMonth = (months: number): Moment => addMonthsAndDays(day, -months, 1 - dayOfMonth);
+  const toMonth = (months: number): ZonedTime => addMonthsAndDays(day, -months, 1 - dayOfMonth);
   switch (name) {
     case 'millennium':
       return toMonth((year % 1000) * 12 + month - 1);
@@ -167,22 +167,22 @@ export function truncateDate(moment: Moment, part: string): Moment {
   }
   const ms = msOf[name];
   if (ms === undefined) throw unsupported('trunc ', part);
-  return cut(moment, ms);
+  return cut(time, ms);
 }
 
-function cut({ ms, zone }: Moment, unit: number): Moment {
+function cut({ ms, zone }: ZonedTime, unit: number): ZonedTime {
   return { ms: Math.floor(ms / unit) * unit, zone };
 }
 
 /** The difference of the first date minus the second. */
-export function dateDifference(first: Moment, second: Moment, part: string): number {
+export function dateDifference(first: ZonedTime, second: ZonedTime, part: string): number {
   const sign = first.ms < second.ms ? -1 : 1;
   const [later, earlier] = sign < 0 ? [second, first] : [first, second];
   const difference = partsBetween(later, earlier, part) * sign;
   return difference === 0 ? 0 : difference; // never -0
 }
 
-function partsBetween(later: Moment, earlier: Moment, part: string): number {
+function partsBetween(later: ZonedTime, earlier: ZonedTime, part: string): number {
   const [a, b] = [fieldsOf(later), fieldsOf(earlier)];
   const years = a.year - b.year;
   const days = (): number =>

@@ -11,14 +11,22 @@ import {
   styleOf,
   type ZoneElement,
 } from './layout.ts';
-import { daysInMonth, fixedZone, isDate, type Moment, momentOf, type Zone, zoneNamed } from './moment.ts';
 import { months, weekdays } from './names.ts';
+import {
+  daysInMonth,
+  fixedZone,
+  isDate,
+  type Zone,
+  type ZonedTime,
+  zonedTimeOf,
+  zoneNamed,
+} from './zoned-time.ts';
 
 /** Parses by a format, or without one by the known layouts; undefined if none matches. */
-export function readDate(text: string, format: string, local: Zone): Moment | undefined {
+export function readDate(text: string, format: string, local: Zone): ZonedTime | undefined {
   switch (styleOf(format)) {
     case 'default':
-      return readKnown(text, local)?.moment;
+      return readKnown(text, local)?.time;
     case 'percent':
       return read(text, percentFormat(format), local);
     case 'letters':
@@ -46,13 +54,13 @@ function withFractions(elements: readonly Element[]): readonly Element[] {
 export function readKnown(
   text: string,
   local: Zone,
-): { readonly moment: Moment; readonly layout: string } | undefined {
+): { readonly time: ZonedTime; readonly layout: string } | undefined {
   for (const isSameLength of [true, false]) {
     for (let at = 0; at < knownLayouts.length; at++) {
       const candidate = knownLayouts[at] as string;
       if ((candidate.length === text.length) !== isSameLength) continue;
-      const moment = read(text, knownElements[at] as readonly Element[], local);
-      if (moment !== undefined) return { moment, layout: candidate };
+      const time = read(text, knownElements[at] as readonly Element[], local);
+      if (time !== undefined) return { time, layout: candidate };
     }
   }
   return undefined;
@@ -87,10 +95,10 @@ interface ParsedFields {
   epochMs: number | undefined;
 }
 
-function read(text: string, elements: readonly Element[], local: Zone): Moment | undefined {
+function read(text: string, elements: readonly Element[], local: Zone): ZonedTime | undefined {
   const reader = new Reader(text);
   for (const element of elements) if (!reader.element(element)) return undefined;
-  return reader.isAtEnd ? momentFrom(reader.found, local) : undefined;
+  return reader.isAtEnd ? timeOfFields(reader.found, local) : undefined;
 }
 
 class Reader {
@@ -269,14 +277,14 @@ class Reader {
   }
 }
 
-function momentFrom(found: ParsedFields, local: Zone): Moment | undefined {
+function timeOfFields(found: ParsedFields, local: Zone): ZonedTime | undefined {
   const zone = found.zone ?? local;
   if (found.epochMs !== undefined) return { ms: found.epochMs, zone };
   const year = yearOf(found);
   const { month, day, minute, second, millisecond } = found;
   if (day > daysInMonth(year, month)) return undefined;
-  const moment = momentOf({ year, month, day, hour: hourOf(found), minute, second, millisecond }, zone);
-  return isDate(moment.ms) ? moment : undefined;
+  const time = zonedTimeOf({ year, month, day, hour: hourOf(found), minute, second, millisecond }, zone);
+  return isDate(time.ms) ? time : undefined;
 }
 
 /** Two digits mean 1969 to 2068. */

@@ -10,22 +10,22 @@ import {
   styleOf,
   type ZoneElement,
 } from './layout.ts';
+import { months, weekdays } from './names.ts';
+import { readClosest } from './read.ts';
 import {
   type Fields,
   fieldsOf,
-  type Moment,
   offsetMinutes,
   twoDigits,
   utc,
   weekdayOf,
+  type ZonedTime,
   zoneLabel,
-} from './moment.ts';
-import { months, weekdays } from './names.ts';
-import { readClosest } from './read.ts';
+} from './zoned-time.ts';
 
 /** An empty format and an example that is not a date select the default format. */
-export function writeDate(moment: Moment, format: string): string {
-  return write(moment, elementsOf(format));
+export function writeDate(time: ZonedTime, format: string): string {
+  return write(time, elementsOf(format));
 }
 
 function elementsOf(format: string): Element[] {
@@ -43,16 +43,16 @@ function elementsOf(format: string): Element[] {
   }
 }
 
-export function writeLayout(moment: Moment, layoutText: string): string {
-  return write(moment, layout(layoutText));
+export function writeLayout(time: ZonedTime, layoutText: string): string {
+  return write(time, layout(layoutText));
 }
 
-function write(moment: Moment, elements: readonly Element[]): string {
-  const fields = fieldsOf(moment);
-  return elements.map((element) => elementText(element, moment, fields)).join('');
+function write(time: ZonedTime, elements: readonly Element[]): string {
+  const fields = fieldsOf(time);
+  return elements.map((element) => elementText(element, time, fields)).join('');
 }
 
-function elementText(element: Element, moment: Moment, fields: Fields): string {
+function elementText(element: Element, time: ZonedTime, fields: Fields): string {
   switch (element.kind) {
     case 'text':
     case 'unknown':
@@ -60,11 +60,9 @@ function elementText(element: Element, moment: Moment, fields: Fields): string {
     case 'space':
       return ' ';
     case 'number':
-      return numberText(element, numberAt(element.of, moment, fields));
+      return numberText(element, numberAt(element.of, time, fields));
     case 'name': {
-      const name = (
-        element.of === 'month' ? months[fields.month - 1] : weekdays[weekdayOf(moment)]
-      ) as string;
+      const name = (element.of === 'month' ? months[fields.month - 1] : weekdays[weekdayOf(time)]) as string;
       const part = element.isShort ? name.slice(0, 3) : name;
       return element.isUpper ? part.toUpperCase() : part;
     }
@@ -80,11 +78,11 @@ function elementText(element: Element, moment: Moment, fields: Fields): string {
     case 'fraction':
       return fractionText(element, fields.millisecond);
     case 'zone':
-      return zoneText(element, moment);
+      return zoneText(element, time);
   }
 }
 
-function numberAt(of: NumberElement['of'], { ms }: Moment, fields: Fields): number {
+function numberAt(of: NumberElement['of'], { ms }: ZonedTime, fields: Fields): number {
   switch (of) {
     case 'century':
       return Math.trunc(fields.year / 100);
@@ -112,9 +110,9 @@ function fractionText({ digits, isTrimmed, hasPoint }: FractionElement, millisec
   return hasPoint ? (fraction === '' ? '' : `.${fraction}`) : fraction;
 }
 
-function zoneText({ style, hasColon, isZulu }: ZoneElement, moment: Moment): string {
-  if (style === 'name') return zoneLabel(moment);
-  const minutes = offsetMinutes(moment.zone, moment.ms);
+function zoneText({ style, hasColon, isZulu }: ZoneElement, time: ZonedTime): string {
+  if (style === 'name') return zoneLabel(time);
+  const minutes = offsetMinutes(time.zone, time.ms);
   if (isZulu && minutes === 0) return 'Z';
   const sign = minutes < 0 ? '-' : '+';
   const hours = twoDigits(Math.floor(Math.abs(minutes) / 60));

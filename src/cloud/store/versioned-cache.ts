@@ -1,10 +1,10 @@
-// Caches values per snapshot of the store. The values of an outdated snapshot are dropped with it, so that no value is ever stale.
-import type { StoreSnapshot } from './state.ts';
+// Caches values per version of the store. The values of an outdated version are dropped with it, so that no value is ever stale.
+import type { StoreVersion } from './state.ts';
 
-export interface SnapshotCacheOptions<V> {
-  /** The maximum number of values of one snapshot; the oldest are evicted first. */
+export interface VersionedCacheOptions<V> {
+  /** The maximum number of values of one version; the oldest are evicted first. */
   readonly entriesMax: number;
-  /** The maximum size of all values of one snapshot; a value above a tenth of it is not cached. */
+  /** The maximum size of all values of one version; a value above a tenth of it is not cached. */
   readonly bytesMax: number;
   readonly bytesOf: (value: V) => number;
 }
@@ -12,27 +12,27 @@ export interface SnapshotCacheOptions<V> {
 /** Approximate overhead per entry. */
 const entryBytes = 200;
 
-interface SnapshotEntries<V> {
+interface VersionEntries<V> {
   readonly values: Map<string, V>;
   readonly pending: Map<string, Promise<V>>;
   bytes: number;
 }
 
-export class SnapshotCache<V> {
-  private readonly options: SnapshotCacheOptions<V>;
-  private readonly snapshots = new WeakMap<StoreSnapshot, SnapshotEntries<V>>();
+export class VersionedCache<V> {
+  private readonly options: VersionedCacheOptions<V>;
+  private readonly versions = new WeakMap<StoreVersion, VersionEntries<V>>();
 
-  constructor(options: SnapshotCacheOptions<V>) {
+  constructor(options: VersionedCacheOptions<V>) {
     this.options = options;
   }
 
-  find(snapshot: StoreSnapshot, key: string): V | undefined {
-    return this.snapshots.get(snapshot)?.values.get(key);
+  find(version: StoreVersion, key: string): V | undefined {
+    return this.versions.get(version)?.values.get(key);
   }
 
   /** Computes a value once for all concurrent callers. A failure is passed to all of them and not cached. */
-  async getOrCompute(snapshot: StoreSnapshot, key: string, compute: () => Promise<V>): Promise<V> {
-    const { values, pending } = this.in(snapshot);
+  async getOrCompute(version: StoreVersion, key: string, compute: () => Promise<V>): Promise<V> {
+    const { values, pending } = this.in(version);
     const cached = values.get(key);
     if (cached !== undefined) return cached;
     const others = pending.get(key);
@@ -41,26 +41,26 @@ export class SnapshotCache<V> {
     pending.set(key, computing);
     try {
       const value = await computing;
-      this.store(snapshot, key, value);
+      this.store(version, key, value);
       return value;
     } finally {
       pending.delete(key);
     }
   }
 
-  private in(snapshot: StoreSnapshot): SnapshotEntries<V> {
-    const existing = this.snapshots.get(snapshot);
+  private in(version: StoreVersion): VersionEntries<V> {
+    const existing = this.versions.get(version);
     if (existing !== undefined) return existing;
-    const created: SnapshotEntries<V> = { values: new Map(), pending: new Map(), bytes: 0 };
-    this.snapshots.set(snapshot, created);
+    const created: VersionEntries<V> = { values: new Map(), pending: new Map(), bytes: 0 };
+    this.versions.set(version, created);
     return created;
   }
 
-  private store(snapshot: StoreSnapshot, key: string, value: V): void {
+  private store(version: StoreVersion, key: string, value: V): void {
     const { entriesMax, bytesMax } = this.options;
     const bytes = this.bytesOf(key, value);
     if (bytes > bytesMax / 10) return;
-    const all = this.in(snapshot);
+    const all = this.in(version);
     all.values.set(key, value);
     all.bytes += bytes;
     for (const [oldest, its] of all.values) {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SnapshotCache } from './snapshot-cache.ts';
-import { StoreSnapshots } from './state.ts';
+import { StoreVersions } from './state.ts';
+import { VersionedCache } from './versioned-cache.ts';
 
 const entryBytes = 201;
 const aCache = (change: object = {}) =>
-  new SnapshotCache<string>({
+  new VersionedCache<string>({
     entriesMax: 100,
     bytesMax: 1_000_000,
     bytesOf: ({ length }) => length,
@@ -14,13 +14,13 @@ const aCache = (change: object = {}) =>
 
 function aStore() {
   const store = { state: 'a' };
-  const snapshots = new StoreSnapshots({ read: () => store.state });
-  return { store, now: async () => snapshots.current() };
+  const versions = new StoreVersions({ read: () => store.state });
+  return { store, now: async () => versions.current() };
 }
 
 const returning = (text: string) => async () => text;
 
-test('computes a value once in a snapshot, and again in the next', async () => {
+test('computes a value once in a version, and again in the next', async () => {
   const cache = aCache();
   const { store, now } = aStore();
   assert.equal(await cache.getOrCompute(await now(), 'k', returning('first')), 'first');
@@ -35,7 +35,7 @@ test('computes a value once in a snapshot, and again in the next', async () => {
   assert.equal(cache.find(await now(), 'k'), 'second');
 });
 
-test('stores a value in the snapshot of its request, also if a newer snapshot exists by then', async () => {
+test('stores a value in the version of its request, also if a newer version exists by then', async () => {
   const cache = aCache();
   const { store, now } = aStore();
   const result = Promise.withResolvers<string>();
@@ -50,11 +50,11 @@ test('stores a value in the snapshot of its request, also if a newer snapshot ex
 test('computes once for concurrent callers, and does not cache a failure', async () => {
   const cache = aCache();
   const { now } = aStore();
-  const snapshot = await now();
+  const version = await now();
   const result = Promise.withResolvers<string>();
   let calls = 0;
   const all = [1, 2, 3].map(() =>
-    cache.getOrCompute(snapshot, 'k', () => {
+    cache.getOrCompute(version, 'k', () => {
       calls++;
       return result.promise;
     }),
@@ -62,22 +62,22 @@ test('computes once for concurrent callers, and does not cache a failure', async
   result.reject(new Error('not now'));
   for (const read of all) await assert.rejects(read, /not now/);
   assert.equal(calls, 1);
-  assert.equal(await cache.getOrCompute(snapshot, 'k', returning('now')), 'now');
+  assert.equal(await cache.getOrCompute(version, 'k', returning('now')), 'now');
 });
 
 test('caches the newest entries up to both limits, and no value that is too large', async () => {
   const { now } = aStore();
-  const snapshot = await now();
+  const version = await now();
   const few = aCache({ entriesMax: 3 });
   const small = aCache({ bytesMax: 20 * entryBytes });
   for (const cache of [few, small])
     for (let i = 0; i < 30; i++)
-      await cache.getOrCompute(snapshot, String.fromCharCode(65 + i), returning(''));
-  const areCached = (cache: SnapshotCache<string>) =>
-    Array.from({ length: 30 }, (_, i) => cache.find(snapshot, String.fromCharCode(65 + i)) !== undefined);
+      await cache.getOrCompute(version, String.fromCharCode(65 + i), returning(''));
+  const areCached = (cache: VersionedCache<string>) =>
+    Array.from({ length: 30 }, (_, i) => cache.find(version, String.fromCharCode(65 + i)) !== undefined);
   assert.deepEqual(areCached(few), [...Array(27).fill(false), ...Array(3).fill(true)]);
   assert.deepEqual(areCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
-  await small.getOrCompute(snapshot, 'large', returning('x'.repeat(2 * entryBytes)));
-  assert.equal(small.find(snapshot, 'large'), undefined);
+  await small.getOrCompute(version, 'large', returning('x'.repeat(2 * entryBytes)));
+  assert.equal(small.find(version, 'large'), undefined);
   assert.deepEqual(areCached(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
 });

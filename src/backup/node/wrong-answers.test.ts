@@ -17,9 +17,9 @@ import { runRestore } from '../restore/run-restore.adapter.ts';
 import { BackupNode } from './backup-node.ts';
 
 const rounds = 60;
-const scratch = mkdtempSync(join(tmpdir(), 'divan-lying-'));
-/** Changes the answers of the node. */
-let lie: (path: string, answer: unknown) => string = (_, answer) => JSON.stringify(answer);
+const scratch = mkdtempSync(join(tmpdir(), 'divan-wrong-answers-'));
+/** The text of an answer of the node, right or wrong. */
+let answerText: (path: string, answer: unknown) => string = (_, answer) => JSON.stringify(answer);
 let garbage: Buffer | null = null;
 
 const data = createTcpServer((socket) => {
@@ -30,7 +30,7 @@ const data = createTcpServer((socket) => {
 const rest: Server = createServer((request, response) => {
   request.resume();
   const path = request.url?.split('?')[0] ?? '';
-  response.end(lie(path, answerTo(path)));
+  response.end(answerText(path, answerTo(path)));
 });
 
 before(async () => {
@@ -105,7 +105,7 @@ test('a backup and a restore from a node with wrong answers end with the reason'
     const victims = new Set(Array.from({ length: 3 }, () => random(6)));
     const paths = ['/pools', '/pools/default/buckets', '/pools/default/buckets/b'];
     paths.push('/pools/default/buckets/b/scopes', '/indexStatus', '/pools/default/b/b');
-    lie = (path, answer) => {
+    answerText = (path, answer) => {
       const isVictim = victims.has(paths.indexOf(path));
       return isVictim ? changed(random, answer) : JSON.stringify(answer);
     };
@@ -117,9 +117,10 @@ test('names what is wrong with the answer', async () => {
   const folder = join(scratch, 'named');
   addBackup(folder, [{ key: 'k' }]);
   const map = { vBucketServerMap: { serverList: [`127.0.0.1:${portOf(data)}`], vBucketMap: [[0]] } };
-  lie = (path, answer) => JSON.stringify(path === '/pools/default/b/b' ? map : answer);
+  answerText = (path, answer) => JSON.stringify(path === '/pools/default/b/b' ? map : answer);
   for (const error of await bothTasks(folder)) assert.match(error, /has 1 vbuckets instead of 1024/);
-  lie = (path, answer) => JSON.stringify(path === '/pools/default/buckets/b/scopes' ? { uid: 1 } : answer);
+  answerText = (path, answer) =>
+    JSON.stringify(path === '/pools/default/buckets/b/scopes' ? { uid: 1 } : answer);
   assert.match((await bothTasks(folder))[1] ?? '', /GET .*scopes: the answer is not that of a node/);
 });
 

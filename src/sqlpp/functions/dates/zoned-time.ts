@@ -7,7 +7,7 @@ export type Zone =
 
 export const utc: Zone = { kind: 'fixed', minutes: 0, label: 'UTC' };
 
-export interface Moment {
+export interface ZonedTime {
   /** Whole milliseconds since 1970. */
   readonly ms: number;
   readonly zone: Zone;
@@ -67,7 +67,7 @@ export function offsetMinutes(zone: Zone, ms: number): number {
 }
 
 /** The abbreviation that stands for the zone: `UTC`, `PST`, `+0530`. */
-export function zoneLabel({ zone, ms }: Moment): string {
+export function zoneLabel({ zone, ms }: ZonedTime): string {
   if (zone.kind === 'fixed') return zone.label;
   const short = new Intl.DateTimeFormat('en-US', { timeZone: zone.name, timeZoneName: 'short' });
   const label = short.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value ?? zone.name;
@@ -79,7 +79,7 @@ function fixedZoneLabel(minutes: number): string {
   return zone.kind === 'fixed' ? zone.label.replace(/00$/, '') : '';
 }
 
-export function fieldsOf({ ms, zone }: Moment): Fields {
+export function fieldsOf({ ms, zone }: ZonedTime): Fields {
   const local = new Date(ms + offsetMinutes(zone, ms) * 60_000);
   return {
     year: local.getUTCFullYear(),
@@ -93,7 +93,7 @@ export function fieldsOf({ ms, zone }: Moment): Fields {
 }
 
 /** Fields beyond their ranges overflow: 31 February is 3 March. `ms` is NaN beyond the range of dates. */
-export function momentOf(fields: Fields, zone: Zone): Moment {
+export function zonedTimeOf(fields: Fields, zone: Zone): ZonedTime {
   const { year, month, day, hour, minute, second, millisecond } = fields;
   // Not Date.UTC, which maps years below 100 to 1900 and later.
   const local = new Date(0);
@@ -106,15 +106,16 @@ export function momentOf(fields: Fields, zone: Zone): Moment {
 }
 
 /** 0: Sunday. */
-export function weekdayOf({ ms, zone }: Moment): number {
+export function weekdayOf({ ms, zone }: ZonedTime): number {
   return new Date(ms + offsetMinutes(zone, ms) * 60_000).getUTCDay();
 }
 
 /** 1: the first of January. */
-export function dayOfYear(moment: Moment): number {
-  const { year, month, day } = fieldsOf(moment);
+export function dayOfYear(time: ZonedTime): number {
+  const { year, month, day } = fieldsOf(time);
   const at = (of: number, ofMonth: number, ofDay: number): number =>
-    momentOf({ year: of, month: ofMonth, day: ofDay, hour: 0, minute: 0, second: 0, millisecond: 0 }, utc).ms;
+    zonedTimeOf({ year: of, month: ofMonth, day: ofDay, hour: 0, minute: 0, second: 0, millisecond: 0 }, utc)
+      .ms;
   return (at(year, month, day) - at(year, 1, 1)) / dayMs + 1;
 }
 
