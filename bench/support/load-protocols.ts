@@ -1,4 +1,4 @@
-// What the load on keys sends to a server, and how it finds the end of a reply: the binary protocol of Divan and memcached, and that of
+// The requests that the load generator for keys sends to a server, and how it finds the end of a reply: the binary protocol of Divan and memcached, and that of
 // Redis. Replies are only counted, so that the generator costs less than the server.
 import { crc32 } from 'node:zlib';
 import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';

@@ -50,7 +50,7 @@ export async function keys(extent: Extent): Promise<Figure[]> {
   return found;
 }
 
-/** An ephemeral bucket with and without TLS, beside what the runtime itself can do with both. */
+/** An ephemeral bucket with and without TLS, and an echo server of the same runtime with and without TLS. */
 export async function encryption(extent: Extent): Promise<Figure[]> {
   await using node = await aNode();
   await using echo = await startEcho();
@@ -91,7 +91,7 @@ async function aNode(): Promise<NodeProcess> {
   const node = await NodeProcess.start({ args: ['--bucket', 'native'] });
   const form = { name: 'ephemeral', bucketType: 'ephemeral', ramQuotaMB: '100', replicaNumber: '0' };
   const { status } = await node.request('/pools/default/buckets', 'POST', form);
-  if (status !== 202) throw new Error(`the bucket was answered with ${status}`);
+  if (status !== 202) throw new Error(`creating the bucket was answered with ${status}`);
   return node;
 }
 
@@ -148,7 +148,7 @@ const figureOf = (
   cpuMicroseconds: measurements.map(({ cpuMicroseconds }) => cpuMicroseconds),
 });
 
-/** SQLite alone, with as many writes in each commit; each commit is synced. */
+/** SQLite alone: each commit is synced and has as many writes as the other servers have in flight. */
 function plainSqlite(seconds: number): Measurement {
   const folder = mkdtempSync(join(tmpdir(), 'divan-bench-'));
   const db = new DatabaseSync(join(folder, 'plain.db'));

@@ -13,5 +13,5 @@ export function endLastLine(descriptor: number, size: number): number {
 
 /** @throws Error also when the system takes only a part of the line, as on a full disk */
 export function writeWholeLine(descriptor: number, line: Uint8Array): void {
-  if (writeSync(descriptor, line) < line.length) throw new Error('the line was not written whole');
+  if (writeSync(descriptor, line) < line.length) throw new Error('only a part of the line was written');
 }

@@ -127,7 +127,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
           assert.ok(hit.has(kind), `no ${kind} was hit`);
     });
 
-  it('of a restore that records its progress leaves documents of the backup only, and it continues', async (t) => {
+  it('of a restore that records its progress leaves documents of the backup only, and --resume completes it', async (t) => {
     const random = aSeed(t);
     const folder = join(scratch, 'progress');
     await backUp(folder);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-test('a file whose test fails ends, though the test left a process running', (t) => {
+test('a test file ends although its failed test left a process running', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-left-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'fails.test.mjs');

@@ -49,7 +49,7 @@ export interface Provisioner {
    * aborts; `remove` then cleans up. Throws AddressInUseError.
    */
   start(node: NodeSpec, cancellation: AbortSignal): Promise<void>;
-  /** Keeps a node that was ready before running, with retries; resolves after the first attempt. */
+  /** Starts a node that was ready earlier and keeps it running, with retries; resolves after the first attempt. */
   resume(node: NodeSpec): Promise<void>;
   /** Stops the node and deletes its data; also resolves if there was none. */
   remove(nodeId: string): Promise<void>;

@@ -1,4 +1,4 @@
-// The folders of a node: which of them follow its data folder, and where its index files are.
+// The folders of a node: which of them move with its data folder, and where its index files are.
 import { placePrefix } from '#index/index.contract.ts';
 import type { NodePaths, NodeState } from './cluster-state.ts';
 
@@ -17,6 +17,6 @@ export function movedPaths(
   };
 }
 
-/** The node's own folder in the one that was set for index files, which several nodes may share; null: the data folder has them. */
+/** The node's own subfolder of the folder that was set for index files, which several nodes may share; null: index files are in the data folder. */
 export const indexPlaceOf = ({ uuid, paths }: Pick<NodeState, 'uuid' | 'paths'>): string | null =>
   paths.index === paths.data ? null : `${paths.index}/${placePrefix}${uuid}`;

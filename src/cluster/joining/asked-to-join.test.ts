@@ -1,4 +1,4 @@
-// A node that a cluster asks to join, and one that asks a cluster.
+// A node that joins: a cluster asks it to, or its own administrator does.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { update } from '#replog/config-store.ts';
@@ -55,7 +55,7 @@ describe('a node that is asked to join', () => {
     assert.deepEqual(refused.body, ['Node is already part of cluster.']);
   });
 
-  it('joins a cluster of the version before, and refuses one whose nodes all know more than it does', async () => {
+  it('joins a cluster with nodes of the version before, and refuses one whose nodes all have a later version', async () => {
     const { request } = await aManager({ provisioned: false, membership: aMembership() });
     const answerTo = async (version: number | undefined) => {
       const { status, body } = await request('/engageCluster2', {
@@ -69,7 +69,7 @@ describe('a node that is asked to join', () => {
     assert.equal(await answerTo(ownVersion - 1), ownVersion);
     assert.equal(await answerTo(ownVersion), ownVersion);
     assert.deepEqual(await answerTo(ownVersion + 1), [
-      'Prepare join failed. The node is of version 0.3, and all nodes of this cluster know what came with after 0.3: install version after 0.3 on the node first.',
+      'Prepare join failed. The node has version 0.3, and all nodes of this cluster have at least version after 0.3: install version after 0.3 on the node first.',
     ]);
     assert.match((await answerTo(ownVersion - 2))[0], /only adjacent versions can form a cluster/);
   });
@@ -100,8 +100,10 @@ describe('a node that is asked to join', () => {
     assert.deepEqual(await joined(memberForm, { provisioned: true }), [
       'Node is already provisioned. To join use controller/addNode api of the cluster',
     ]);
-    const noWay = new RemoteError('Failed to resolve address for "h".');
-    assert.deepEqual(await joined(memberForm, { callRemote: () => Promise.reject(noWay) }), [noWay.message]);
+    const unresolved = new RemoteError('Failed to resolve address for "h".');
+    assert.deepEqual(await joined(memberForm, { callRemote: () => Promise.reject(unresolved) }), [
+      unresolved.message,
+    ]);
     assert.deepEqual(await joined(memberForm, { callRemote: async () => answer(401, '') }), [
       'Authentication failed. Verify username and password.',
     ]);

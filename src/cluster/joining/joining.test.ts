@@ -203,11 +203,11 @@ describe('addNode', () => {
       ],
       [
         () => ({ version: undefined as never }),
-        'Prepare join failed. The node is of version 0.2, and all nodes of this cluster know what came with 0.3: install version 0.3 on the node first.',
+        'Prepare join failed. The node has version 0.2, and all nodes of this cluster have at least version 0.3: install version 0.3 on the node first.',
       ],
       [
         () => ({ version: ownVersion + 2 }),
-        'Prepare join failed. The node is of version after 0.3, and a node of this cluster of 0.3; only adjacent versions can form a cluster: upgrade the nodes of the cluster first.',
+        'Prepare join failed. The node has version after 0.3, and a node of this cluster has 0.3; only adjacent versions can form a cluster: upgrade the nodes of the cluster first.',
       ],
       [
         () => ({ supportedServices: ['n1ql'] }),

@@ -29,7 +29,7 @@ export const failoverRefusals = defineRefusals('failover', {
   founderVotes: {
     status: 504,
     as: 'text',
-    text: 'This node reaches no majority of the active nodes that are not named. Not reached: {names}. Name those of them that are down as further otpNode.',
+    text: 'This node reaches no majority of the active nodes that are not named. Not reached: {names}. If some of these are down, name them in the request too, each as another otpNode.',
   },
   founderAlone: {
     as: 'text',

@@ -55,11 +55,11 @@ export const joiningRefusals = defineRefusals('joining', {
   },
   olderNode: {
     as: 'list',
-    text: 'Prepare join failed. The node is of version {node}, and all nodes of this cluster know what came with {cluster}: install version {cluster} on the node first.',
+    text: 'Prepare join failed. The node has version {node}, and all nodes of this cluster have at least version {cluster}: install version {cluster} on the node first.',
   },
   tooNewNode: {
     as: 'list',
-    text: 'Prepare join failed. The node is of version {node}, and a node of this cluster of {cluster}; only adjacent versions can form a cluster: upgrade the nodes of the cluster first.',
+    text: 'Prepare join failed. The node has version {node}, and a node of this cluster has {cluster}; only adjacent versions can form a cluster: upgrade the nodes of the cluster first.',
   },
   clockSkew: {
     as: 'list',

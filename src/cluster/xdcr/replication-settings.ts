@@ -1,5 +1,5 @@
-// Settings of a replication: their ranges, their defaults, and how forms change them. Published settings that do not act in this version
-// are refused, except with the value that describes what happens anyway.
+// Settings of a replication: their ranges, their defaults, and how forms change them. Published settings without an effect in this version
+// are refused, except with the value that describes what this version does.
 import { filterProblem } from '#xdcr/filter/filter.contract.ts';
 import { type DataPathSettings, priorities, replicationLogLevels } from '#xdcr/xdcr.contract.ts';
 

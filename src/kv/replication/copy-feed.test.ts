@@ -95,7 +95,7 @@ test('refuses positions that the copy cannot have: with them later writes would 
     [5, 5],
   ]);
   assert.throws(() => feed.positionReported({ ...got, received: 6, persisted: 0 }), {
-    message: 'it has seqno 6 of vbucket 0, of which 5 is the last',
+    message: 'the copy reports seqno 6 of vbucket 0, of which 5 is the last',
   });
   feed.positionReported({ ...got, vb: 1, received: 6, persisted: 0 });
   assert.deepEqual(reported, []);
@@ -112,5 +112,8 @@ test('does not feed a copy that names vbuckets twice, or of another shard', () =
     assert.equal(feed.isFollowing, false);
     feed.close();
   }
-  assert.deepEqual(reasons, ['it names a vbucket twice', 'it names vbucket 1, which is not of this shard']);
+  assert.deepEqual(reasons, [
+    'the copy names a vbucket twice',
+    'the copy names vbucket 1, which is not of this shard',
+  ]);
 });

@@ -21,14 +21,14 @@ export interface CopyFeedOptions {
   /** Shared by all feeds. */
   cuts: CutWriter;
   delayed: DelayedWork;
-  /** Requests wait for the shard. */
+  /** Whether requests wait for the shard. */
   isUrgent: () => boolean;
   clock: Clock;
   /** Called when every vbucket of the copy has reached the end of its feed for the first time. */
   follows: () => void;
   /** Called with vbuckets whose history in the copy differs from the active's. */
   diverged: (vbs: readonly number[]) => void;
-  /** The copy cannot be fed. */
+  /** Called when the copy cannot be fed. */
   failed: (reason: string) => void;
 }
 
@@ -88,11 +88,11 @@ export class CopyFeed {
     this.key = key;
     const diverged: number[] = [];
     const named = new Set(rows.map(({ vb }) => vb));
-    if (named.size < rows.length) throw new Error('it names a vbucket twice');
+    if (named.size < rows.length) throw new Error('the copy names a vbucket twice');
     for (const row of rows) {
       const { failover, high, snapEnd = 0, vb } = row;
       if (!this.options.vbs.includes(vb))
-        throw new Error(`it names vbucket ${vb}, which is not of this shard`);
+        throw new Error(`the copy names vbucket ${vb}, which is not of this shard`);
       bucket.progress.discardCopy(vb, key);
       if (!isContinued({ log: decodeLog(failover), high, snapEnd }, historyOf(bucket, vb))) diverged.push(vb);
       else bucket.progress.copied(vb, key, high, Math.min(row.persisted, high));
@@ -111,7 +111,7 @@ export class CopyFeed {
     // Otherwise later writes would count as received.
     const high = this.options.bucket.changes.highSeqno(vb);
     if (received > high)
-      throw new Error(`it has seqno ${received} of vbucket ${vb}, of which ${high} is the last`);
+      throw new Error(`the copy reports seqno ${received} of vbucket ${vb}, of which ${high} is the last`);
     if (following) this.noteFollowing(feed);
     this.options.bucket.progress.copied(vb, this.key, received, Math.min(persisted, received));
   }

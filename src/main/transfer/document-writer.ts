@@ -28,7 +28,7 @@ export function exportedText(document: ScannedDocument, form: WrittenForm, isFir
   return form.format === 'list' ? `${isFirst ? '' : ','}\n${text}` : `${text}\n`;
 }
 
-/** The fields of a document that can be in a row; none of other JSON. */
+/** The fields of a JSON object; of other documents none, since a row cannot have them. */
 export function fieldsOfDocument({ isJson, value }: ScannedDocument): string[] {
   const parsed = isJson ? (JSON.parse(value.toString()) as unknown) : null;
   return isObject(parsed) ? Object.keys(parsed) : [];

@@ -18,8 +18,8 @@ import { RequestBodies } from './request-bodies.ts';
 /** A client that does not read the answer for this time is disconnected. */
 const stalledMs = 120_000;
 const adminBytesMax = 1 << 20;
-/** A copy of all functions and libraries that a cluster may have fits, as JSON. */
-const copyBytesMax = 32 << 20;
+/** Enough for a backup of all functions and libraries that a cluster may have, as JSON. */
+const backupBytesMax = 32 << 20;
 /** The limit for a statement without credentials in its header; its body may have `creds`. */
 const unauthenticatedBytesMax = 1 << 20;
 /** The limit of all bodies being read or belonging to running statements. */
@@ -77,7 +77,7 @@ export class QueryHandler {
       const sink = new ResponseSink(response, this.clock);
       return this.service.answer(httpRequest, origin, sink, (closed) => {
         if (response.destroyed) return closed();
-        // The event comes once, so that `on` suffices. `once` would take longer: it wraps and removes the listener.
+        // The event is emitted once, so `on` suffices. `once` takes longer, since it wraps and removes the listener.
         response.on('close', () => response.writableFinished || closed());
       });
     });
@@ -90,8 +90,8 @@ export class QueryHandler {
     search: string,
   ): Promise<void> {
     const origin = this.knownOrigins.originOf(request) ?? (await this.originOf(request));
-    const isCopy = path.startsWith('/api/v1/') && isAuthenticated(origin.sender);
-    const bytesMax = isCopy ? copyBytesMax : adminBytesMax;
+    const isBackup = path.startsWith('/api/v1/') && isAuthenticated(origin.sender);
+    const bytesMax = isBackup ? backupBytesMax : adminBytesMax;
     await this.bodies.with(request, bytesMax, async (body) => {
       if (body === null) return;
       if (typeof body === 'string') return refuseBody(response, body, bytesMax);

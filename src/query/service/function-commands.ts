@@ -62,7 +62,7 @@ async function valuesOf(expressions: readonly string[], { choice, context }: Com
   return expressions.map((_, at) => rows[0]?.[at]);
 }
 
-/** What ends the evaluation of an inline function is the cause of 10109, as in the published server. */
+/** An error of an inline function becomes the cause of error 10109, as in the published server. */
 function failureOf(error: unknown, name: FunctionName): unknown {
   if (!(error instanceof SqlError) || (error.code !== 5010 && error.code !== 5011)) return error;
   const cause = error.code === 5011 ? error.message.replace(/^Abort: ([\s\S]*)\.$/, '$1') : error.message;

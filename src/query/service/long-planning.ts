@@ -1,4 +1,4 @@
-// Plans the long statement of a request, in its turn and in steps, between which other requests have the thread.
+// Plans the long statement of a request. Such statements are planned one at a time, each in steps, between which other requests have the thread.
 import type { WorkSteps } from '#base/steps.ts';
 import type { Clock } from '#ports/clock.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
@@ -28,7 +28,7 @@ export class LongPlanning {
     this.signal = signal;
   }
 
-  /** A long statement needs a place of its user and a turn to be planned. It waits for either without holding the other, so that others run meanwhile. */
+  /** A long statement needs a place of its user and the turn to be planned. It waits for one without holding the other, so that other requests run meanwhile. */
   async enterWithPlace(user: string): Promise<void> {
     const { admission } = this.service;
     await this.enter(user);
@@ -70,7 +70,7 @@ export class LongPlanning {
     let tookMs = 0;
     for (let isDone: boolean | undefined; !isDone; ) {
       const startedMs = clock.monotonicMs();
-      isDone = this.turn?.run(() => stepsFor(planning, clock));
+      isDone = this.turn?.run(() => runSteps(planning, clock));
       tookMs += clock.monotonicMs() - startedMs;
       await slices?.pause();
       this.signal.throwIfAborted();
@@ -79,8 +79,8 @@ export class LongPlanning {
   }
 }
 
-/** Runs steps for some milliseconds; true: they are done. */
-function stepsFor(steps: WorkSteps<unknown>, clock: Clock): boolean {
+/** Runs steps for some milliseconds; returns true when all are done. */
+function runSteps(steps: WorkSteps<unknown>, clock: Clock): boolean {
   const startedMs = clock.monotonicMs();
   do if (steps.next().done) return true;
   while (clock.monotonicMs() - startedMs < stepsMs);

@@ -56,7 +56,7 @@ function elementsOf(of: Expression): { of: Expression; isDeep: boolean } | undef
 }
 
 function anyOf(key: AllKeys, predicate: Quantified, context: SargContext): Sarg | undefined {
-  // The items of `FIRST … FOR … END` are those of one value, not one of each item of the range.
+  // `FIRST … FOR … END` is one value: the key has the items of that value, not an item for each item of the range.
   if (key.of.kind !== 'comprehension' || key.of.result !== 'array') {
     const [binding] = predicate.bindings;
     if (predicate.bindings.length !== 1 || !binding || binding.isDeep) return undefined;

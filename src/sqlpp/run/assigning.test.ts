@@ -11,7 +11,7 @@ async function changed(document: unknown, changes: string): Promise<unknown> {
   return (await query(datastore, 'SELECT RAW t FROM t USE KEYS "k"'))[0];
 }
 
-test('SET of a position behind the end of an array fills the positions between with NULL', async () => {
+test('SET of a position beyond the end of an array fills the positions between with NULL', async () => {
   assert.deepEqual(await changed({ a: [1] }, 'SET a[3] = 4'), { a: [1, null, null, 4] });
   assert.deepEqual(await changed({ a: [1] }, 'SET a[1] = 2, a[2] = MISSING'), { a: [1, 2, null] });
   for (const at of [32_768, 3_500_000, 1e12])
@@ -20,7 +20,7 @@ test('SET of a position behind the end of an array fills the positions between w
   assert.deepEqual(await changed({ a: long }, 'SET a[40000] = 2'), { a: [...long, 2] });
 });
 
-test('paths read what earlier terms and rounds of FOR have changed, values do not', async () => {
+test('in SET, paths are computed from the document as earlier terms and rounds of FOR changed it, values from the original one', async () => {
   const document = { a: [1], b: [7, 8] };
   for (const [change, a] of [
     ['SET a[ARRAY_LENGTH(a)] = 2, a[ARRAY_LENGTH(a)] = ARRAY_LENGTH(a)', [1, 2, 1]],
@@ -39,7 +39,7 @@ test('a document gets a limited number of NULLs between the ends of its arrays a
   assert.deepEqual(await changed({ a: [], b }, appending), { a: b });
 });
 
-test('elements are set by position, members by name, others are left alone', async () => {
+test('SET and UNSET reach elements by position and members by name, and ignore every other path', async () => {
   const document = { a: [1, 2], o: { k: 1 } };
   for (const change of [
     'SET a[-3] = 5',

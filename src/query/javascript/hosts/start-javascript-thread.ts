@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import { codeFile } from '#ports/code-place.ts';
 import { startWorker } from '#ports/worker.ts';
 
-/** A function in the sandbox takes more of the stack of the thread than of the sandbox's own stack, which has a limit. */
+/** The stack is large, since a function takes more of the thread's stack than of the sandbox's own stack, for which the sandbox has a limit. */
 export const startJavaScriptThread = (): Worker =>
   startWorker(codeFile('query/javascript/hosts/javascript-thread'), {
     name: 'functions in JavaScript',
