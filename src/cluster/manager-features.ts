@@ -4,7 +4,7 @@ import { createAlerts } from './alerts.feature.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { defaultAuditSettings } from './audit/audit-settings.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
-import { localTimeOfDay } from './auto-compaction/compact-when.ts';
+import { localTimeOfDay } from './auto-compaction/compaction-decision.ts';
 import { createCertificates } from './certificates/certificates.feature.ts';
 import { ClientAllowlist } from './client-allowlist/client-allowlist.ts';
 import { applyWaitMs } from './config/apply-wait.ts';

@@ -50,11 +50,11 @@ export class DirectReader {
 
   private async readUntilClosed(): Promise<void> {
     const client = await dataClientAt(this.options, this.options.bucket, features);
-    const unanswered: { key: string; calledMs: number }[] = [];
+    const unanswered: { key: string; calledAt: number }[] = [];
     const timer = setInterval(() => {
       if (unanswered.length === unansweredMax) return;
       const key = this.options.keys[this.options.random(this.options.keys.length)] as string;
-      unanswered.push({ key, calledMs: performance.now() });
+      unanswered.push({ key, calledAt: performance.now() });
       client.send(get(key, { vb: vbucketOf(key) }));
     }, readEveryMs);
     try {
@@ -62,7 +62,7 @@ export class DirectReader {
         const reply = await client.next();
         if (reply === null) return;
         const read = unanswered.shift();
-        if (read) this.answered(read.key, read.calledMs, reply);
+        if (read) this.answered(read.key, read.calledAt, reply);
       }
     } finally {
       clearInterval(timer);
@@ -70,12 +70,12 @@ export class DirectReader {
     }
   }
 
-  private answered(key: string, calledMs: number, { status, value }: Reply): void {
-    const answeredMs = performance.now();
+  private answered(key: string, calledAt: number, { status, value }: Reply): void {
+    const answeredAt = performance.now();
     // With other statuses than success and a missing key the state of the document is unknown.
     if (status > 1) return;
     const found = status === 0 ? value.toString() : null;
     this.answers++;
-    this.options.note(key, { kind: 'read', value: found, calledMs, answeredMs });
+    this.options.note(key, { kind: 'read', value: found, calledAt, answeredAt });
   }
 }

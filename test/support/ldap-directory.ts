@@ -42,8 +42,8 @@ export async function aDirectory() {
     });
   const whoami = async (as: string) => {
     let answer: Awaited<ReturnType<typeof node.request>> | undefined;
-    void node.request('/whoami', { as }).then((it) => {
-      answer = it;
+    void node.request('/whoami', { as }).then((received) => {
+      answer = received;
     });
     // The answer to a refused login is delayed.
     while (answer === undefined) {

@@ -3,22 +3,22 @@ import { describe, test } from 'node:test';
 import { prng } from '#base/prng.ts';
 import { isLinearizable, type Operation } from './linearizable.ts';
 
-const write = (calledMs: number, answeredMs: number, value: string): Operation => ({
+const write = (calledAt: number, answeredAt: number, value: string): Operation => ({
   kind: 'write',
-  calledMs,
-  answeredMs,
+  calledAt,
+  answeredAt,
   value,
 });
-const read = (calledMs: number, answeredMs: number, value: string | null): Operation => ({
+const read = (calledAt: number, answeredAt: number, value: string | null): Operation => ({
   kind: 'read',
-  calledMs,
-  answeredMs,
+  calledAt,
+  answeredAt,
   value,
 });
-const replace = (calledMs: number, answeredMs: number, expected: string, value: string): Operation => ({
+const replace = (calledAt: number, answeredAt: number, expected: string, value: string): Operation => ({
   kind: 'replace',
-  calledMs,
-  answeredMs,
+  calledAt,
+  answeredAt,
   expected,
   value,
 });
@@ -110,7 +110,7 @@ describe('linearizability of one register', () => {
     const decisions = { true: 0, false: 0 };
     for (let round = 0; round < 20_000; round++) {
       const history = Array.from({ length: 6 }, () => anyOperation(random));
-      if (history.every(({ answeredMs }) => answeredMs === Infinity)) continue;
+      if (history.every(({ answeredAt }) => answeredAt === Infinity)) continue;
       const expected = hasAnOrder(history, null);
       assert.equal(isLinearizable(history), expected, JSON.stringify(history));
       decisions[`${expected}`]++;
@@ -129,21 +129,21 @@ describe('linearizability of one register', () => {
 
 const anyOperation = (random: ReturnType<typeof prng>): Operation => {
   const value = (): string => 'abc'[random.below(3)] as string;
-  const calledMs = random.below(8);
+  const calledAt = random.below(8);
   const kind = random.below(3);
-  const answeredMs = kind > 0 && random.below(4) === 0 ? Infinity : calledMs + 1 + random.below(6);
-  if (kind === 0) return read(calledMs, answeredMs, random.below(4) === 0 ? null : value());
-  return kind === 1 ? write(calledMs, answeredMs, value()) : replace(calledMs, answeredMs, value(), value());
+  const answeredAt = kind > 0 && random.below(4) === 0 ? Infinity : calledAt + 1 + random.below(6);
+  if (kind === 0) return read(calledAt, answeredAt, random.below(4) === 0 ? null : value());
+  return kind === 1 ? write(calledAt, answeredAt, value()) : replace(calledAt, answeredAt, value(), value());
 };
 
 /** Tries every operation that can be the next one. */
 function hasAnOrder(history: readonly Operation[], value: string | null): boolean {
-  const answered = history.filter(({ answeredMs }) => answeredMs !== Infinity);
+  const answered = history.filter(({ answeredAt }) => answeredAt !== Infinity);
   if (answered.length === 0) return true;
-  const firstAnswerMs = Math.min(...answered.map(({ answeredMs }) => answeredMs));
+  const firstAnswerAt = Math.min(...answered.map(({ answeredAt }) => answeredAt));
   return history.some((operation) => {
-    const { calledMs, kind } = operation;
-    if (calledMs > firstAnswerMs) return false;
+    const { calledAt, kind } = operation;
+    if (calledAt > firstAnswerAt) return false;
     if (kind === 'read' && operation.value !== value) return false;
     if (kind === 'replace' && operation.expected !== value) return false;
     return hasAnOrder(
@@ -162,14 +162,14 @@ function ofARegister(seed: number): Operation[] {
   for (let happensMs = 1; history.length < 200; happensMs++) {
     const client = freeMs.findIndex((free) => free < happensMs);
     if (client < 0) continue;
-    const calledMs = random.below(2) ? (freeMs[client] as number) : happensMs - 0.5;
+    const calledAt = random.below(2) ? (freeMs[client] as number) : happensMs - 0.5;
     const isLost = random.below(20) === 0;
-    const answeredMs = isLost ? Infinity : happensMs + 0.5 + random.below(4);
-    freeMs[client] = isLost ? happensMs : answeredMs;
+    const answeredAt = isLost ? Infinity : happensMs + 0.5 + random.below(4);
+    freeMs[client] = isLost ? happensMs : answeredAt;
     if (random.below(2) === 0) {
       value = `v${happensMs}`;
-      history.push(write(calledMs, answeredMs, value));
-    } else if (!isLost) history.push(read(calledMs, answeredMs, value));
+      history.push(write(calledAt, answeredAt, value));
+    } else if (!isLost) history.push(read(calledAt, answeredAt, value));
   }
   return history;
 }

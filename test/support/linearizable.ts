@@ -4,9 +4,10 @@
 
 /** An operation without an answer may happen at any time after its call, or never. */
 interface Interval {
-  readonly calledMs: number;
+  /** Times of one clock, or numbers of steps. */
+  readonly calledAt: number;
   /** Infinity: no answer. */
-  readonly answeredMs: number;
+  readonly answeredAt: number;
 }
 
 /** null: the register does not exist. */
@@ -28,8 +29,8 @@ const statesMax = 2_000_000;
  * @throws Error when the history is empty, or the search too long to decide
  */
 export function isLinearizable(history: readonly Operation[], initial: Value = null): boolean {
-  const operations = withoutUnseen(history).sort((a, b) => a.calledMs - b.calledMs);
-  const answered = operations.filter(({ answeredMs }) => answeredMs !== Infinity).length;
+  const operations = withoutUnseen(history).sort((a, b) => a.calledAt - b.calledAt);
+  const answered = operations.filter(({ answeredAt }) => answeredAt !== Infinity).length;
   if (answered === 0) throw new Error('the history has no operation with an answer');
   const search = new Search(operations, initial);
   const seen = new Set<string>();
@@ -58,7 +59,7 @@ function withoutUnseen(history: readonly Operation[]): Operation[] {
           : [],
     ),
   );
-  return history.filter(({ answeredMs, value }) => answeredMs !== Infinity || seen.has(value));
+  return history.filter(({ answeredAt, value }) => answeredAt !== Infinity || seen.has(value));
 }
 
 interface State {
@@ -84,7 +85,7 @@ class Search {
     for (const [value, count] of writers) if (count === 1) this.needing.set(value, []);
     for (const [at, operation] of operations.entries()) {
       const value = requiredValue(operation);
-      if (value !== undefined && operation.answeredMs !== Infinity) this.needing.get(value)?.push(at);
+      if (value !== undefined && operation.answeredAt !== Infinity) this.needing.get(value)?.push(at);
     }
   }
 
@@ -103,15 +104,15 @@ class Search {
   private callable({ done, first }: State): number[] {
     const { operations } = this;
     const open: number[] = [];
-    let firstAnswerMs = Infinity;
+    let firstAnswerAt = Infinity;
     for (let at = first; at < operations.length; at++) {
-      const { answeredMs, calledMs } = operations[at] as Operation;
-      if (calledMs > firstAnswerMs) break;
+      const { answeredAt, calledAt } = operations[at] as Operation;
+      if (calledAt > firstAnswerAt) break;
       if (isDone(done, at)) continue;
-      firstAnswerMs = Math.min(firstAnswerMs, answeredMs);
+      firstAnswerAt = Math.min(firstAnswerAt, answeredAt);
       open.push(at);
     }
-    return open.filter((at) => (operations[at] as Operation).calledMs <= firstAnswerMs);
+    return open.filter((at) => (operations[at] as Operation).calledAt <= firstAnswerAt);
   }
 
   private isReadOf(at: number, value: Value): boolean {
@@ -127,11 +128,11 @@ class Search {
   }
 
   private after(state: State, at: number): State {
-    const { answeredMs, value } = this.operations[at] as Operation;
+    const { answeredAt, value } = this.operations[at] as Operation;
     const done = state.done | (1n << BigInt(at));
     let { first } = state;
     while (isDone(done, first)) first++;
-    return { value, done, first, answered: state.answered + (answeredMs === Infinity ? 0 : 1) };
+    return { value, done, first, answered: state.answered + (answeredAt === Infinity ? 0 : 1) };
   }
 }
 

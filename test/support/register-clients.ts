@@ -58,8 +58,8 @@ export class RegisterClients {
   /** Resolves once each document has been written by a call made after this one. */
   async writtenAnew(withinMs: number): Promise<void> {
     const sinceMs = performance.now();
-    const isNewWrite = ({ answeredMs, calledMs, kind }: Operation): boolean =>
-      kind !== 'read' && calledMs >= sinceMs && answeredMs !== Infinity;
+    const isNewWrite = ({ answeredAt, calledAt, kind }: Operation): boolean =>
+      kind !== 'read' && calledAt >= sinceMs && answeredAt !== Infinity;
     await eventuallyWithin(withinMs, () => {
       for (const [key, history] of this.histories)
         assert.ok(history.findLast(isNewWrite), `a write of ${key}`);
@@ -78,8 +78,8 @@ export class RegisterClients {
 
   private async write(key: string): Promise<void> {
     const value = `v${++this.lastValue}`;
-    const calledMs = performance.now();
-    await this.changed(key, { kind: 'write', value, calledMs }, () =>
+    const calledAt = performance.now();
+    await this.changed(key, { kind: 'write', value, calledAt }, () =>
       this.collection.upsert(key, value, durable),
     );
   }
@@ -89,17 +89,17 @@ export class RegisterClients {
     const found = await this.read(key);
     if (found === null) return;
     const value = `v${++this.lastValue}`;
-    const calledMs = performance.now();
+    const calledAt = performance.now();
     const { cas, content: expected } = found;
-    await this.changed(key, { kind: 'replace', expected, value, calledMs }, () =>
+    await this.changed(key, { kind: 'replace', expected, value, calledAt }, () =>
       this.collection.replace(key, value, { ...durable, cas }),
     );
   }
 
   private async read(key: string) {
-    const calledMs = performance.now();
+    const calledAt = performance.now();
     const note = (value: string | null): void =>
-      this.note(key, { kind: 'read', value, calledMs, answeredMs: performance.now() });
+      this.note(key, { kind: 'read', value, calledAt, answeredAt: performance.now() });
     try {
       const { cas, content } = await this.collection.get(key, { timeout: timeoutMs });
       note(content as string);
@@ -113,22 +113,22 @@ export class RegisterClients {
 
   private async changed(
     key: string,
-    change: DistributiveOmit<Operation, 'answeredMs'>,
+    change: DistributiveOmit<Operation, 'answeredAt'>,
     act: () => Promise<unknown>,
   ): Promise<void> {
     try {
       await act();
-      this.note(key, { ...change, answeredMs: performance.now() } as Operation);
+      this.note(key, { ...change, answeredAt: performance.now() } as Operation);
     } catch (error) {
       this.count(`write: ${(error as Error).constructor.name}`);
       if (refusals.some((refusal) => error instanceof refusal)) return;
-      this.note(key, { ...change, answeredMs: Infinity } as Operation);
+      this.note(key, { ...change, answeredAt: Infinity } as Operation);
     }
   }
 
   note(key: string, operation: Operation): void {
     this.histories.get(key)?.push(operation);
-    this.count(operation.answeredMs === Infinity ? `${operation.kind} unanswered` : operation.kind);
+    this.count(operation.answeredAt === Infinity ? `${operation.kind} unanswered` : operation.kind);
   }
 
   private count(what: string): void {

@@ -26,7 +26,7 @@ const refusals: readonly number[] = [
 ];
 
 interface Answerable {
-  answeredMs: number;
+  answeredAt: number;
 }
 
 export class ScheduleClients {
@@ -39,9 +39,9 @@ export class ScheduleClients {
   private readonly cluster: ScheduledCluster;
   /** By token of each process: durable writes that were not answered yet. */
   private readonly waiting = new Map<ReplicatedNode, Map<number, Answerable>>();
-  /** Orders calls and answers, also those of one moment. */
+  /** Numbers calls and answers in their order: several may have the same time. */
   private step = 0;
-  private values = 0;
+  private lastValue = 0;
   private isStopped = false;
 
   constructor(cluster: ScheduledCluster) {
@@ -99,34 +99,34 @@ export class ScheduleClients {
     node.read(pick(random, plainKeys), vb);
   }
 
-  /** Reads a document after the last write: its final value is an answer that the check includes. */
+  /** Reads a document after the last write, so that the check includes its final value. */
   readFinal(node: ReplicatedNode, vb: number, key: string): void {
     if (key in durableKeys) this.read(node, vb, key);
     else node.read(key, vb);
   }
 
   private read(node: ReplicatedNode, vb: number, key: string): void {
-    const calledMs = ++this.step;
+    const calledAt = ++this.step;
     const found = node.read(key, vb);
     if (typeof found !== 'string' && found !== Status.keyNotFound) return;
     this.counts.reads++;
     this.note(found === Status.keyNotFound ? 0 : 1);
     const value = typeof found === 'string' ? documentValue(found) : null;
-    this.add(vb, key, { kind: 'read', value, calledMs, answeredMs: ++this.step });
+    this.add(vb, key, { kind: 'read', value, calledAt, answeredAt: ++this.step });
   }
 
   private writeDurably(node: ReplicatedNode, vb: number, key: string): void {
     const { random } = this.cluster;
     const isRemoval = random(5) === 0;
-    const value = isRemoval ? null : `${++this.values}`;
+    const value = isRemoval ? null : `${++this.lastValue}`;
     const durability = durableKeys[key as keyof typeof durableKeys];
-    const calledMs = ++this.step;
+    const calledAt = ++this.step;
     const status =
       value === null ? node.remove(key, vb, { durability }) : node.store(key, vb, { value, durability });
     this.note(status);
     if (refusals.includes(status)) return;
     if (isRemoval && status === Status.keyNotFound) {
-      this.add(vb, key, { kind: 'read', value: null, calledMs, answeredMs: ++this.step });
+      this.add(vb, key, { kind: 'read', value: null, calledAt, answeredAt: ++this.step });
       return;
     }
     if (status !== Status.success) {
@@ -134,7 +134,7 @@ export class ScheduleClients {
       return;
     }
     this.counts.writes++;
-    const operation = { kind: 'write' as const, value, calledMs, answeredMs: Infinity };
+    const operation = { kind: 'write' as const, value, calledAt, answeredAt: Infinity };
     this.add(vb, key, operation);
     const token = node.result.pending;
     if (token === 0) this.acknowledge(operation);
@@ -146,10 +146,12 @@ export class ScheduleClients {
     const kind = random(4);
     const expiry = kind === 1 ? Math.floor(clock.wallMs() / 1000) + 1 + random(3) : 0;
     this.counts.plainWrites++;
-    this.note(kind === 0 ? node.remove(key, vb) : node.store(key, vb, { value: `${++this.values}`, expiry }));
+    this.note(
+      kind === 0 ? node.remove(key, vb) : node.store(key, vb, { value: `${++this.lastValue}`, expiry }),
+    );
   }
 
-  /** The answer is noted in its moment, so that the order of answers and later calls is exact. */
+  /** Notes the answer at once, so that the order of answers and later calls is exact. */
   private follow(node: ReplicatedNode, token: number, operation: Answerable): void {
     const waiting = this.waiting.get(node) ?? new Map<number, Answerable>();
     this.waiting.set(node, waiting.set(token, operation));
@@ -169,7 +171,7 @@ export class ScheduleClients {
   }
 
   private acknowledge(operation: Answerable): void {
-    operation.answeredMs = ++this.step;
+    operation.answeredAt = ++this.step;
     this.counts.acknowledged++;
   }
 
@@ -192,7 +194,7 @@ export class ScheduleClients {
   check(): void {
     for (const [name, history] of this.histories) {
       const known = this.knownOf(name, history);
-      if (!known.some(({ answeredMs }) => answeredMs !== Infinity)) continue;
+      if (!known.some(({ answeredAt }) => answeredAt !== Infinity)) continue;
       if (!isLinearizable(known)) this.fail(`no order explains the answers about document ${name}`);
     }
   }

@@ -1,5 +1,5 @@
 // The tasks that run now: one for each repository at a time, and one restore for each bucket of a target. Every run is in the history from its
-// start on, so that a task is known after the process was killed in it.
+// start on, so that a task whose process was killed is known afterwards.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -17,7 +17,7 @@ export interface TaskStart {
   readonly planTask: string | null;
   readonly about: string;
   readonly target?: string;
-  /** What a restore writes to, and no other task may at the same time: cluster and bucket, or an address and `*`. */
+  /** The target of a restore, to which no other task may write at the same time: cluster and bucket, or an address and `*`. */
   readonly writesTo?: readonly string[];
   work(signal: AbortSignal, progress: (state: JobProgress) => void): Promise<TaskOutcome>;
 }
@@ -217,12 +217,12 @@ const labelsOf = ({ kind, repository }: Pick<RunningTask, 'kind' | 'repository'>
   state: kind,
 });
 
-/** `cluster/bucket`; `*` stands for all buckets. */
+/** Two targets, each `cluster/bucket`; `*` stands for all buckets. */
 function overlaps(a: string, b: string): boolean {
   if (a === b) return true;
-  const [placeA, bucketA] = a.split('/');
-  const [placeB, bucketB] = b.split('/');
-  return placeA === placeB && (bucketA === '*' || bucketB === '*');
+  const [clusterA, bucketA] = a.split('/');
+  const [clusterB, bucketB] = b.split('/');
+  return clusterA === clusterB && (bucketA === '*' || bucketB === '*');
 }
 
 /** The progress of a task is the share of the present bucket that is done, and never decreases. */

@@ -24,7 +24,7 @@ const merge = {
   options: { offset_start: 0, offset_end: 1 },
 };
 
-/** Advances by minutes until that many jobs run. */
+/** Advances the clock until that many jobs run. */
 async function untilJobs(planning: BackupPlanning, count: number): Promise<void> {
   await eventually(() => {
     if (planning.jobs.length !== count) planning.clock.advance(100);
@@ -264,7 +264,7 @@ describe('the schedule of a repository', () => {
       const before = checks();
       await eventually(() => assert.ok(planning.clock.pending > 0));
       planning.clock.advance(hourMs);
-      // From here on the clock stands still, since questions to the archive have a deadline on this clock.
+      // From here on the clock is not advanced, since requests to the archive have a deadline on this clock.
       await eventually(() => assert.equal(planning.jobs.length, 1));
       const { job, result } = planning.jobs.shift() ?? assert.fail('no job');
       assert.equal(job.kind, 'check');

@@ -8,7 +8,7 @@ import type { ClusterAutoCompaction, StoredBucket } from '../config/cluster-stat
 import type { CompactionRequest, MeasuredBucket } from '../config/data-service.ts';
 import { SettingsStore } from '../config/settings.store.ts';
 import { AutoCompactor, checkEveryMs } from './auto-compactor.ts';
-import { localTimeOfDay } from './compact-when.ts';
+import { localTimeOfDay } from './compaction-decision.ts';
 import { compactionDefaults, compactionSetting } from './settings.ts';
 
 const mib = 1024 * 1024;

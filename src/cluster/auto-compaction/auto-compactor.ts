@@ -6,8 +6,8 @@ import type { Log } from '#ports/log.ts';
 import type { BucketAutoCompaction, ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../config/data-service.ts';
-import { type CompactionDecision, compactNow, type TimeOfDay } from './compact-when.ts';
 import { CompactionAttempts } from './compaction-attempts.ts';
+import { type CompactionDecision, decideCompaction, type TimeOfDay } from './compaction-decision.ts';
 import { clusterCompaction, purgeBeforeSeconds } from './settings.ts';
 
 /** The agent collects figures every ten seconds; a running compaction is checked more often. */
@@ -101,8 +101,8 @@ export class AutoCompactor {
     const { clock, timeOfDay } = this.#deps;
     const { percentage, sizeMb } = rules.databaseFragmentationThreshold;
     const sizeBytes = sizeMb === null ? null : sizeMb * mib;
-    const when = { percentage, sizeBytes, period: rules.allowedTimePeriod };
-    return compactNow(when, { dataBytes, freeBytes: freeDiskBytes }, timeOfDay(clock.wallMs()));
+    const rule = { percentage, sizeBytes, period: rules.allowedTimePeriod };
+    return decideCompaction(rule, { dataBytes, freeBytes: freeDiskBytes }, timeOfDay(clock.wallMs()));
   }
 
   async #begin(bucket: StoredBucket, rules: Rules, { freeDiskBytes }: MeasuredBucket): Promise<void> {

@@ -65,7 +65,7 @@ export class Rebalancer {
   /** When all shards were on the nodes that stay. */
   #moved: { readonly plan: string; readonly ms: number } | null = null;
   readonly #downSinceMs = new Map<string, number>();
-  /** The nodes that a failover has promoted, by shard. One that gives a shard back to a failed node has restarted and lacks something. */
+  /** The nodes that a failover has promoted, by shard. A promoted node that gives its shard back has restarted since and may have lost documents. */
   #promoted: { readonly plan: string; readonly shards: Set<string> } = { plan: '', shards: new Set() };
 
   constructor(deps: RebalancerDeps) {
@@ -192,7 +192,7 @@ export class Rebalancer {
     entry: Entry<BucketMap>,
   ): Promise<boolean> {
     if (plan.kind === 'failover') return this.#failOver(plan, bucket, entry);
-    const map = this.#directed(cluster, plan, bucket, entry.value);
+    const map = this.#withGoals(cluster, plan, bucket, entry.value);
     const isStart = map.forward?.plan === plan.id && entry.value.forward?.plan !== plan.id;
     if (isStart && !(await this.#change(plan.id, (found) => found))) return false;
     const isOver = plan.stopping !== undefined && this.#isOverdue();
@@ -228,8 +228,8 @@ export class Rebalancer {
     return false;
   }
 
-  /** The map with the goals of this plan; the same one if it has them. */
-  #directed(
+  /** The map with the goals of this plan; the same object if the map has them. */
+  #withGoals(
     cluster: ClusterState,
     plan: RebalancePlan,
     { replicaNumber }: StoredBucket,
@@ -252,7 +252,7 @@ export class Rebalancer {
 
   /**
    * Removes the goals from the maps. Writes each map and the list of buckets, because reads may be stale and only a write proves that
-   * they were not changed; false: one was.
+   * a value was not changed; false: a value was changed.
    */
   async #clear({ buckets, maps }: Maps): Promise<boolean> {
     const { store, term } = this.#deps;

@@ -11,7 +11,7 @@ const threadWords =
 const effective: Partial<Record<Name, [Effect, string, Change?]>> = {
   max_connections: [
     'effective',
-    'the maximum of connections to the data ports of a node; further ones are closed at once',
+    'the maximum number of connections to the data ports of a node; further ones are closed at once',
   ],
   system_connections: [
     'reservedConnections',

@@ -19,14 +19,14 @@ export function promotedShard(shard: ShardPlacement, node: number, chain: Chain)
   return { ...placed, ...(incoming.length > 0 && { incoming }) };
 }
 
-/** What is kept of the last active when another node is promoted. `active`: the id of the present one, where it has confirmed. */
+/** What is kept of the last active when another node is promoted. `active`: the id of the active that was replaced, where it has confirmed. */
 export function lastActiveAfter(shard: ShardPlacement, active?: string): Pick<ShardPlacement, 'lastActive'> {
   const last = shard.confirmed === undefined ? lastActiveOf(shard)?.node : active;
   return last === undefined ? {} : { lastActive: { node: last, epoch: shard.epoch } };
 }
 
 /**
- * Null where a node has confirmed, or where it is not known which was the last: a node of an older version keeps the field unchanged when it
+ * The active before; null where an active has confirmed since, or where it is not known which node was the last: a node of an older version keeps the field unchanged when it
  * confirms, stops or promotes, and the epoch in the field does not fit then.
  */
 export function lastActiveOf({ confirmed, epoch, lastActive, stopped }: ShardPlacement): LastActive | null {
@@ -34,12 +34,12 @@ export function lastActiveOf({ confirmed, epoch, lastActive, stopped }: ShardPla
   return confirmed === undefined && lastActive?.epoch === ended ? lastActive : null;
 }
 
-/** Whether the named active, which has not confirmed, and every other member have all changes of the active before it, which has stopped. */
+/** Whether the active before has stopped, and the named active, which has not confirmed, and every other member have all its changes. */
 export const isHandedOver = ({ confirmed, epoch, handedOver, stopped }: ShardPlacement): boolean =>
   confirmed === undefined && stopped === epoch - 1 && handedOver === stopped;
 
 export const isSameChain = (a: Chain, b: Chain): boolean =>
-  a.length === b.length && a.every((node, place) => node === b[place]);
+  a.length === b.length && a.every((node, position) => node === b[position]);
 
 /** Whether all nodes that are to have the shard are members of its in-sync set. */
 export const isGoalInSync = (shard: ShardPlacement, goal: Chain): boolean =>

@@ -1,4 +1,4 @@
-// The histories of vbuckets that are to become active: on disk, with their epochs, before they are.
+// The histories of vbuckets that are to become active are on disk, with their epochs, before the vbuckets are active.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
@@ -17,7 +17,7 @@ const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
     replicas: [],
   }));
 
-async function settled<T>(b: BucketUnderTest, done: Promise<T>): Promise<T> {
+async function whileTicking<T>(b: BucketUnderTest, done: Promise<T>): Promise<T> {
   let isDone = false;
   const ended = done.finally(() => {
     isDone = true;
@@ -35,7 +35,7 @@ async function aCopy() {
   const storage = { disk: disk.engine(), files };
   const b = await new BucketUnderTest({ storage, shards: shards('active', 1) }).start();
   b.store('k', { vb });
-  await settled(b, b.bucket.writeAll());
+  await whileTicking(b, b.bucket.writeAll());
   b.store('later', { vb });
   b.bucket.followShards(shards('replica', 2));
   const onDisk = async () => {
@@ -51,7 +51,7 @@ test('the history and the epoch are on disk before the vbucket is active, withou
   const { columns, shards: states } = b.bucket;
   const written = columns.persistedSeqno[vb] as number;
   columns.epoch[vb] = 3;
-  await settled(b, states.prepare([vb], false));
+  await whileTicking(b, states.prepare([vb], false));
   assert.equal(columns.persistedSeqno[vb], written, 'the changes wait for the flusher');
   const prepared = Buffer.from(b.bucket.history(vb));
   b.bucket.followShards(shards('active', 3));
@@ -65,16 +65,16 @@ test('the history and the epoch are on disk before the vbucket is active, withou
 
 test('a history is prepared with all changes on disk, if that is required', async () => {
   const { b } = await aCopy();
-  await settled(b, b.bucket.shards.prepare([vb], true));
+  await whileTicking(b, b.bucket.shards.prepare([vb], true));
   assert.equal(b.bucket.columns.persistedSeqno[vb], b.bucket.columns.highSeqno[vb]);
 });
 
 test('a copy that does not become active has the history that it had', async () => {
   const { b } = await aCopy();
   const before = Buffer.from(b.bucket.history(vb));
-  await settled(b, b.bucket.shards.prepare([vb], false));
-  await settled(b, b.bucket.shards.prepare([vb], false));
-  assert.equal(b.bucket.history(vb).length, before.length + 16, 'it has one more');
+  await whileTicking(b, b.bucket.shards.prepare([vb], false));
+  await whileTicking(b, b.bucket.shards.prepare([vb], false));
+  assert.equal(b.bucket.history(vb).length, before.length + 16, 'it has one more entry');
   b.bucket.shards.revert([vb]);
   assert.deepEqual(Buffer.from(b.bucket.history(vb)), before);
 });
@@ -84,27 +84,27 @@ test('a bucket is flushed after the states that are being written, whose seqnos 
   const disk = new MemoryDisk({ sync: () => gates.shift() ?? Promise.resolve() });
   const storage = { disk: disk.engine(), files };
   const b = await new BucketUnderTest({ storage, shards: shards('active', 1) }).start();
-  await settled(b, b.bucket.writeAll());
+  await whileTicking(b, b.bucket.writeAll());
   b.store('k', { vb });
   const gate = deferred<void>();
   gates.push(gate.promise);
   const written = b.bucket.shards.prepare([vb], true);
   const flushed = b.bucket.flush(2);
-  await settled(b, b.clock.sleep(100));
+  await whileTicking(b, b.clock.sleep(100));
   gate.resolve();
-  await settled(b, Promise.all([written, flushed]));
+  await whileTicking(b, Promise.all([written, flushed]));
   const { highSeqno, persistedSeqno } = b.bucket.columns;
   assert.deepEqual([highSeqno[vb], persistedSeqno[vb]], [0, 0]);
-  await settled(b, b.bucket.stop());
+  await whileTicking(b, b.bucket.stop());
 });
 
 test('a history that was prepared before other changes is not used', async () => {
   const { b } = await aCopy();
   const { columns, shards: states } = b.bucket;
-  await settled(b, states.prepare([vb], false));
+  await whileTicking(b, states.prepare([vb], false));
   const prepared = Buffer.from(b.bucket.history(vb)).toString('hex', 0, 8);
   (columns.highSeqno[vb] as number) += 1;
-  await settled(b, b.bucket.followShards(shards('active', 3)));
+  await whileTicking(b, b.bucket.followShards(shards('active', 3)));
   assert.notEqual(Buffer.from(b.bucket.history(vb)).toString('hex', 0, 8), prepared);
 });
 
@@ -124,38 +124,42 @@ test('a copy that becomes active inside of a snapshot shows all it has, and its 
     const { changes, shards: states } = b.bucket;
     const [before] = changes.failoverLog(vb);
     assert.equal(changes.visibleSeqno(vb), 2);
-    if (prepares) await settled(b, states.prepare([vb], false));
+    if (prepares) await whileTicking(b, states.prepare([vb], false));
     const log = changes.failoverLog(vb);
-    await settled(b, b.bucket.followShards(shards('active', 3)));
-    assert.equal(changes.visibleSeqno(vb), 5, 'streams do not stand still');
+    await whileTicking(b, b.bucket.followShards(shards('active', 3)));
+    assert.equal(changes.visibleSeqno(vb), 5, 'streams advance');
     const [newest, next] = changes.failoverLog(vb);
     assert.deepEqual([newest?.seqno, next], [2, before]);
     if (prepares) assert.deepEqual(newest, log[0], 'the history that was prepared is used');
     b.store('more', { vb });
     assert.equal(changes.visibleSeqno(vb), 6);
-    await settled(b, b.bucket.writeAll());
+    await whileTicking(b, b.bucket.writeAll());
     const record = await onDisk();
     assert.deepEqual([record?.highSeqno, record?.snapStart, record?.snapEnd], [6, 6, 6]);
     assert.equal(columns.snapEnd[vb], 5);
   }
 });
 
-test('a history that was prepared inside of a snapshot is not used once it has more of the snapshot', async () => {
+test('a history that was prepared inside of a snapshot is not used once the copy has received more of the snapshot', async () => {
   const { b } = await aHalfReceivedSnapshot();
   const { applier, changes, shards: states } = b.bucket;
-  await settled(b, states.prepare([vb], false));
+  await whileTicking(b, states.prepare([vb], false));
   const [prepared] = changes.failoverLog(vb);
   assert.equal(applier.advance(vb, 6), Status.success);
-  await settled(b, b.bucket.followShards(shards('active', 3)));
+  await whileTicking(b, b.bucket.followShards(shards('active', 3)));
   const [newest, next] = changes.failoverLog(vb);
-  assert.deepEqual([newest?.seqno, next], [2, prepared], 'its changes are on disk with another one');
+  assert.deepEqual(
+    [newest?.seqno, next],
+    [2, prepared],
+    'the later changes are on disk with another history',
+  );
   assert.equal(b.bucket.columns.persistedSeqno[vb], 6);
 });
 
 test('a process that starts as the active inside of a snapshot shows all it has, and its history begins before the snapshot', async () => {
   for (const isClean of [false, true]) {
     const { b, disk } = await aHalfReceivedSnapshot();
-    await settled<unknown>(b, isClean ? b.bucket.stop() : b.bucket.writeAll());
+    await whileTicking<unknown>(b, isClean ? b.bucket.stop() : b.bucket.writeAll());
     if (!isClean) disk.crash();
     const storage = { disk: disk.engine(), files };
     const after = await new BucketUnderTest({ storage, shards: shards('active', 3) }).start();
@@ -167,11 +171,11 @@ test('a process that starts as the active inside of a snapshot shows all it has,
 
 test('a process that became active inside of a snapshot begins no other history when it starts after a clean stop', async () => {
   const { b, disk } = await aHalfReceivedSnapshot();
-  await settled(b, b.bucket.writeAll());
-  await settled(b, b.bucket.shards.prepare([vb], false));
-  await settled(b, b.bucket.followShards(shards('active', 3)));
+  await whileTicking(b, b.bucket.writeAll());
+  await whileTicking(b, b.bucket.shards.prepare([vb], false));
+  await whileTicking(b, b.bucket.followShards(shards('active', 3)));
   const history = b.bucket.changes.failoverLog(vb);
-  await settled(b, b.bucket.stop());
+  await whileTicking(b, b.bucket.stop());
   const storage = { disk: disk.engine(), files };
   const after = await new BucketUnderTest({ storage, shards: shards('active', 3) }).start();
   const { changes } = after.bucket;
@@ -179,13 +183,13 @@ test('a process that became active inside of a snapshot begins no other history 
   assert.equal(changes.visibleSeqno(vb), 5);
 });
 
-test('a process that starts as the active with nothing of a snapshot that had begun shows each change', async () => {
+test('a process that starts as the active shows each change, although a snapshot had begun of which it has no change', async () => {
   for (const isActiveBefore of [false, true]) {
     const { b, disk } = await aCopy();
     assert.equal(b.bucket.applier.begin(vb, { start: 3, end: 8 }), Status.success);
-    await settled(b, b.bucket.shards.prepare([vb], true));
-    if (isActiveBefore) await settled(b, b.bucket.followShards(shards('active', 3)));
-    await settled(b, b.bucket.stop());
+    await whileTicking(b, b.bucket.shards.prepare([vb], true));
+    if (isActiveBefore) await whileTicking(b, b.bucket.followShards(shards('active', 3)));
+    await whileTicking(b, b.bucket.stop());
     const storage = { disk: disk.engine(), files };
     const after = await new BucketUnderTest({ storage, shards: shards('active', 3) }).start();
     after.store('more', { vb });
@@ -193,16 +197,16 @@ test('a process that starts as the active with nothing of a snapshot that had be
   }
 });
 
-test('the file of an active tells its last consistent seqno although it ends inside of a half-received snapshot', async () => {
+test('the file of an active records its last consistent seqno although it ends inside of a half-received snapshot', async () => {
   const { b, disk } = await aCopy();
   const { applier, columns } = b.bucket;
   assert.equal(applier.begin(vb, { start: 3, end: 8 }), Status.success);
   assert.equal(applier.advance(vb, 4), Status.success);
-  await settled(b, b.bucket.writeAll());
+  await whileTicking(b, b.bucket.writeAll());
   assert.equal(applier.advance(vb, 5), Status.success);
-  await settled(b, b.bucket.shards.prepare([vb], false));
-  await settled(b, b.bucket.followShards(shards('active', 3)));
-  await settled(b, b.bucket.writeStates([vb], false));
+  await whileTicking(b, b.bucket.shards.prepare([vb], false));
+  await whileTicking(b, b.bucket.followShards(shards('active', 3)));
+  await whileTicking(b, b.bucket.writeStates([vb], false));
   assert.equal(columns.persistedSeqno[vb], 4);
   disk.crash();
   const storage = { disk: disk.engine(), files };

@@ -157,7 +157,7 @@ for (const [policy, features] of [
   ['fullEviction', unordered],
 ] as const) {
   const order = features === unordered ? 'out of order' : 'in order';
-  test(`reads every document ${order} with ${policy} while memory is full because the disk stands still`, async () => {
+  test(`reads every document ${order} with ${policy} while memory is full because the disk does not answer`, async () => {
     let gate = deferred<void>();
     gate.resolve();
     const disk = new MemoryDisk({ sync: () => gate.promise });

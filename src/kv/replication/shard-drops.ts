@@ -84,15 +84,15 @@ export class ShardDrops {
   private isDue(shard: number, vbs: readonly number[]): boolean {
     const { bucket, clock } = this.options;
     if (this.dropping.has(shard) || clock.monotonicMs() < this.notBeforeMs) return false;
-    if (this.mayCount(shard)) return false;
+    if (this.mayActiveCount(shard)) return false;
     return vbs.some((vb) => (bucket.columns.highSeqno[vb] as number) > 0);
   }
 
   /**
-   * Whether the active may still count what this copy reported: if the map gave the copy back at once, it would join the in-sync set with
-   * documents that it has no more. The active has the message before it answers a later heartbeat.
+   * Whether the active may still count what this copy reported: if the map gave the copy back at once, the copy would join the in-sync set with
+   * documents that this node has removed. The active has the message before it answers a later heartbeat.
    */
-  private mayCount(shard: number): boolean {
+  private mayActiveCount(shard: number): boolean {
     const { peers } = this.options;
     const fed = this.ended.get(shard);
     return fed !== undefined && peers.isMember(fed.node) && peers.answeredMs(fed.node) <= fed.ms;

@@ -15,7 +15,7 @@ const readers: [string, ...string[]][] = [['verify'], ['examine', '--bucket', 'b
 before(() => void addBackup(folder, []));
 after(() => rmSync(folder, { recursive: true }));
 
-it('what reads data files is refused while another process writes there; list and info work', async () => {
+it('verbs that read data files are refused while another process writes to the archive; list and info work', async () => {
   const writer = lockFolder(folder);
   for (const args of readers)
     await assert.rejects(run(...args), new RegExp(`is in use: process ${process.pid} writes there`), args[0]);
@@ -29,7 +29,7 @@ it('the help of a verb has its options', () => {
   assert.equal(archiveHelp(['./folder', '--help']), null);
 });
 
-it('several read at a time, and the folder is free afterwards', async () => {
+it('several processes read an archive at a time, and its folder is free afterwards', async () => {
   const reader = shareFolder(folder);
   for (const args of readers) assert.equal(typeof (await run(...args)), 'string', args[0]);
   reader.release();

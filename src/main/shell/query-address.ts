@@ -8,7 +8,7 @@ interface NodeServices {
   }[];
 }
 
-/** Null: no node runs the service. @throws CommandError when this is no REST API of a node, or refuses the user */
+/** Null: no node runs the service. @throws CommandError when no REST API of a node answers there, or the node refuses the user */
 export async function queryUrl(node: RemoteNode): Promise<string | null> {
   const { nodesExt = [] } = (await node.get('/pools/default/nodeServices')) as NodeServices;
   const [protocol, service] =

@@ -1,4 +1,4 @@
-// Answers range queries: asks the nodes for their rows, each within the time limit, and combines these.
+// Answers range queries: asks each node for its rows, within the time limit, and combines the rows.
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import { applyStep, combineBy, labelsKey, type Row } from '../query/combine.ts';
@@ -101,7 +101,7 @@ function shownRows(answers: readonly NodeAnswer[], request: RangeRequest, plan: 
   return step === null ? [] : combinedByLabels(answered, step.by);
 }
 
-/** One row for all nodes that have one with the same labels. */
+/** Combines the rows that have the same labels, each from another node. */
 function combinedByLabels(answered: readonly NodeAnswer[], by: Combiner): ShownRow[] {
   const nodesByLabels = new Map<string, string[]>();
   for (const { node, lists } of answered)

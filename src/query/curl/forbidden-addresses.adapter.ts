@@ -26,10 +26,10 @@ function withEmbedded(range: string): string[] {
   const [address = '', bits = ''] = range.split('/');
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   const [high, low] = [a * 256 + b, c * 256 + d].map((group) => group.toString(16));
-  const behind = (prefix: string): string => `${prefix}${address}/${96 + Number(bits)}`;
+  const embeddedIn = (prefix: string): string => `${prefix}${address}/${96 + Number(bits)}`;
   return [
     range,
-    ...['::ffff:', '::', '::ffff:0:', '64:ff9b::'].map(behind),
+    ...['::ffff:', '::', '::ffff:0:', '64:ff9b::'].map(embeddedIn),
     `2002:${high}:${low}::/${16 + Number(bits)}`,
   ];
 }

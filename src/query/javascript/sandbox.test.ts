@@ -4,14 +4,14 @@ import { type JavaScriptReply, javaScriptLimits } from './javascript-messages.ts
 import { Sandbox } from './sandbox.adapter.ts';
 
 let sandbox: Sandbox;
-/** How often the sandbox may still ask whether to go on: a bound without time. */
-let questions = 0;
+/** How often the sandbox may still check whether it is interrupted: a limit that does not depend on time. */
+let checksLeft = 0;
 
 before(async () => {
-  sandbox = await Sandbox.load(() => --questions < 0);
+  sandbox = await Sandbox.load(() => --checksLeft < 0);
 });
 beforeEach(() => {
-  questions = 1_000_000;
+  checksLeft = 1_000_000;
 });
 
 const file = 'functions/lib.js';
@@ -52,12 +52,12 @@ test('interrupts endless loops, of code and of regular expressions', () => {
     'for (;;) try { null.x; } catch {}',
     'return /^(a+)+$/.test("a".repeat(40) + "b");',
   ]) {
-    questions = 5;
+    checksLeft = 5;
     assert.deepEqual(call(`function f() { ${body} }`), { kind: 'interrupted' }, body);
   }
-  questions = 5;
+  checksLeft = 5;
   assert.deepEqual(call('for (;;); function f() {}'), { kind: 'interrupted' });
-  questions = 1_000;
+  checksLeft = 1_000;
   assert.equal(returned(call('function f() { return 1; }')), 1);
 });
 
@@ -105,9 +105,9 @@ test('a library that changes built-in objects harms only itself', () => {
     const toJSON = `Object.prototype.toJSON = () => ${value}; function f() { return { a: 1 }; }`;
     assert.equal(call(toJSON).kind, value === 'undefined' ? 'returned' : 'thrown', value);
   }
-  questions = 5;
+  checksLeft = 5;
   assert.deepEqual(call(`${hostile} function f() { throw new Error('x'); }`), { kind: 'interrupted' });
-  questions = 1_000;
+  checksLeft = 1_000;
   assert.deepEqual(returned(call('function f(a) { return { a, b: [1].map(String) }; }', [1])), {
     a: 1,
     b: ['1'],
@@ -117,7 +117,7 @@ test('a library that changes built-in objects harms only itself', () => {
   assert.equal(returned(call('function f() { return 1; }')), 1);
 });
 
-test('global variables last until a call brings a library again, or fails', () => {
+test('global variables last until a call sends a library again, or fails', () => {
   const next = 'let n = 0; function f(end) { if (end) throw end; return ++n; }';
   assert.equal(returned(call(next)), 1);
   const again = { kind: 'call', library: null, name: 'f', arguments: '[]', undefinedAt: [] } as const;
@@ -127,7 +127,7 @@ test('global variables last until a call brings a library again, or fails', () =
   assert.equal(sandbox.run(again).kind, 'broken');
 });
 
-test('reports what was thrown, where, and what is no function of the library', () => {
+test('reports an exception with its place, and refuses a name that is no function of the library', () => {
   const reply = call('function f() {\n  throw new TypeError("no");\n}');
   assert.equal(thrown(reply), 'TypeError: no');
   assert.match(reply.kind === 'thrown' ? (reply.stack ?? '') : '', /at f \(functions\/lib\.js:2:/);

@@ -30,7 +30,7 @@ export async function changeCollections(
   const change = changeOf(command);
   const { credential } = scope.session;
   if (credential === null)
-    throw sqlError(change.code, `${change.what}: it needs a password, not a certificate`);
+    throw sqlError(change.code, `${change.what}: the statement needs a password, not a certificate`);
   const { status, body } = await scope.service.deps.rest.request(
     credential,
     change.method,

@@ -95,7 +95,7 @@ export class QueryService implements QueryParts {
     return keyspaces.revision + functions.revision + statistics.revision + indexRevision() * 1e6;
   }
 
-  /** @throws SqlError while the service stops, or the node is not active in its cluster: clients then ask another one */
+  /** @throws SqlError while the service stops, or the node is not active in its cluster: clients then ask another node */
   checkRunning(): void {
     if (this.isStopping) throw sqlErrorWith(1180, { isRetryable: true });
     const { nodes } = this.deps.node();

@@ -53,7 +53,7 @@ describe('configuration on three NATS servers', { skip }, () => {
     }
   });
 
-  it('is whole again when a server that lost its storage came back under another name', async () => {
+  it('has three members again after a server that lost its storage came back under another name', async () => {
     const extra = `accounts {
       $SYS { users: [{ user: system, password: system }] }
       DIVAN { jetstream: enabled, users: [{ user: divan, password: divan }] }

@@ -1,5 +1,6 @@
-// Documents that a call did not find in memory: requests the read from disk and holds what was read while the waiting frame runs
-// again, since memory may have had no room for it or have evicted it by then. Only reads use it; memory's own version has priority.
+// Documents that a call did not find in memory: requests the read from disk and holds the document that was read while the waiting frame runs
+// again, since memory may have had no room for the document or have evicted it by then. Only reads use a held document, and only where memory has
+// no version of its own.
 import { Status } from '#wire/status.ts';
 import { type CutItem, isDeleted, isExpired } from '../../data/cut.ts';
 import {

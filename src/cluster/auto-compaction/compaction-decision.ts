@@ -1,7 +1,7 @@
 // Decides when a bucket is due for automatic compaction: enough space of its files would be released, and the time of day
 // is in the allowed period.
 
-export interface CompactWhen {
+export interface CompactionRule {
   /** Percent of the file; null: no such threshold. */
   percentage: number | null;
   /** Bytes that would be released; null: no such threshold. */
@@ -10,10 +10,10 @@ export interface CompactWhen {
    * Local time of day; start inclusive, end exclusive, across midnight if the end is earlier;
    * the whole day if both are equal. Null: any time.
    */
-  period: CompactPeriod | null;
+  period: CompactionPeriod | null;
 }
 
-export interface CompactPeriod {
+export interface CompactionPeriod {
   fromHour: number;
   fromMinute: number;
   toHour: number;
@@ -49,20 +49,20 @@ const compactableBytesMin = 4 * 1024 * 1024;
 export type CompactionDecision = 'compact' | 'wait' | 'stop';
 
 /** `stop` cancels a running compaction; `wait` starts none and lets a running one continue. */
-export function compactNow(
-  when: CompactWhen,
+export function decideCompaction(
+  rule: CompactionRule,
   { dataBytes, freeBytes }: Fragmentation,
   now: TimeOfDay,
 ): CompactionDecision {
-  if (!isWithin(when.period, now)) return when.period?.abortOutside ? 'stop' : 'wait';
+  if (!isWithin(rule.period, now)) return rule.period?.abortOutside ? 'stop' : 'wait';
   const bytes = dataBytes + freeBytes;
   if (bytes < compactableBytesMin) return 'wait';
   const percent = Math.round((100 * freeBytes) / bytes);
-  const isDue = percent >= (when.percentage ?? 100) || freeBytes >= (when.sizeBytes ?? Infinity);
+  const isDue = percent >= (rule.percentage ?? 100) || freeBytes >= (rule.sizeBytes ?? Infinity);
   return isDue ? 'compact' : 'wait';
 }
 
-function isWithin(period: CompactPeriod | null, { hour, minute }: TimeOfDay): boolean {
+function isWithin(period: CompactionPeriod | null, { hour, minute }: TimeOfDay): boolean {
   if (period === null) return true;
   const at = 60 * hour + minute;
   const from = 60 * period.fromHour + period.fromMinute;
