@@ -72,6 +72,26 @@ test('backup tools read the definitions of the indexes that they may list', asyn
   await eventually(async () => assert.deepEqual(await definitions('/getIndexMetadata', reader), []));
 });
 
+test('the cluster manager shows only indexes whose definitions the user may read', async () => {
+  const buckets = ['--bucket', 'travel', '--bucket', 'payroll'];
+  await using node = await NodeProcess.start({ args: ['--services', 'kv,index,n1ql', ...buckets] });
+  const { rest, query = '' } = node.ready.node;
+  const queries = new QueryClient(query);
+  await queries.rows('CREATE INDEX towns ON travel(town)');
+  await queries.rows('CREATE INDEX wages ON payroll(wage) WHERE name = "Ann"');
+  const shownTo = async (user: string, roles: string) => {
+    await node.request(`/settings/rbac/users/local/${user}`, 'PUT', { password: 'password', roles });
+    const answer = await read(`${rest}/indexStatus`, `Basic ${btoa(`${user}:password`)}`);
+    if (answer.status !== 200) return answer.status;
+    const { indexes } = (await answer.json()) as { indexes: { index: string }[] };
+    return indexes.map(({ index }) => index);
+  };
+  assert.deepEqual(await shownTo('owner', 'query_manage_index[travel]'), ['towns']);
+  assert.deepEqual((await shownTo('auditor', 'ro_admin')).toString(), 'towns,wages');
+  for (const role of ['bucket_admin[travel]', 'views_admin[travel]', 'query_select[travel]'])
+    assert.equal(await shownTo('other', role), 403, role);
+});
+
 interface Metadata {
   definitions: Record<string, unknown>[];
 }

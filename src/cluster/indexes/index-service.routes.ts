@@ -11,7 +11,7 @@ import {
   statisticsName,
 } from '#index/rest/index-statistics.contract.ts';
 import { definitionText } from '#index/rest/index-text.contract.ts';
-import { type IndexRoutesParts, shownIndexes, shownNode } from './shown-indexes.ts';
+import { type IndexRoutesParts, mayOnIndex, shownIndexes, shownNode } from './shown-indexes.ts';
 
 type Selection = { readonly [Name in 'bucket' | 'scope' | 'collection' | 'index']?: string | undefined };
 
@@ -19,7 +19,9 @@ const mib = 1024 * 1024;
 
 export function indexServiceRoutes(parts: IndexRoutesParts): BoundRoute[] {
   const visible = async (selection: Selection, context: Context): Promise<ShownIndex[]> =>
-    (await shownIndexes(parts)).filter((index) => isSelected(index, selection) && maySee(index, context));
+    (await shownIndexes(parts)).filter(
+      (index) => isSelected(index, selection) && mayOnIndex(index, context, 'list'),
+    );
   const metadataOf = async (selection: Selection, context: Context) => {
     const definitions = (await visible(selection, context)).map(({ definition }) => definition);
     return indexMetadata(definitions, await shownNode(parts, context));
@@ -99,9 +101,4 @@ function isSelected({ definition }: ShownIndex, { bucket, scope, collection, ind
     (collection === undefined || collection === name.collection) &&
     (index === undefined || index === definition.name)
   );
-}
-
-function maySee({ definition }: ShownIndex, context: Context): boolean {
-  const { bucket, scope, collection } = definition.keyspace.name;
-  return context.may(`cluster.collection[${bucket}:${scope}:${collection}].n1ql.index!list`);
 }

@@ -7,7 +7,7 @@ export const GetIndexStatus = defineRoute({
   id: 'indexes.status',
   method: 'GET',
   path: '/indexStatus',
-  access: { kind: 'permission', permission: 'cluster.settings.indexes!read' },
+  access: { kind: 'permission', permission: 'cluster.collection[.:.:.].n1ql.index!read' },
   answer: {
     json: shape.object({
       indexes: shape.array(managerIndexShape),
@@ -15,5 +15,5 @@ export const GetIndexStatus = defineRoute({
       warnings: shape.array(shape.string),
     }),
   },
-  doc: 'All indexes with their states and progress.',
+  doc: 'All indexes whose definitions the user may read, with their states and progress.',
 });

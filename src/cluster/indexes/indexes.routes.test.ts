@@ -17,7 +17,10 @@ async function shownBy(services: ('kv' | 'index')[], others: readonly object[], 
   const indexNodes = { onOtherNodes: async () => new Map([[definition.id, others]]) };
   const parts = { indexes, indexAdmin: noIndexService, view, settings, indexNodes } as never;
   const [route] = indexRoutes(parts);
-  const answer = await route?.handler({} as never, { local: { address: 'own' } } as Context);
+  const answer = await route?.handler(
+    {} as never,
+    { local: { address: 'own' }, may: () => true } as unknown as Context,
+  );
   const [shown] = (answer as unknown as { value: { indexes: Record<string, unknown>[] } }).value.indexes;
   const { hosts, partitionMap, status, progress, lastScanTime, stale } = shown ?? {};
   const metrics = [...(await indexMetrics(parts))];

@@ -5,7 +5,7 @@ import { nodeAddress } from '../nodes/node-record.ts';
 import type { IndexNodes, IndexOnNode } from './index-nodes.ts';
 import * as contract from './indexes.contract.ts';
 import { keepsIndexes } from './indexes.service.ts';
-import { type IndexRoutesParts, shownIndexes, shownNode } from './shown-indexes.ts';
+import { type IndexRoutesParts, mayOnIndex, shownIndexes, shownNode } from './shown-indexes.ts';
 
 interface AllIndexesParts extends IndexRoutesParts {
   readonly indexNodes: Pick<IndexNodes, 'onOtherNodes'>;
@@ -14,7 +14,9 @@ interface AllIndexesParts extends IndexRoutesParts {
 export const indexRoutes = (parts: AllIndexesParts): BoundRoute[] => [
   bind(contract.GetIndexStatus, async (_input, context) => {
     const { view, indexNodes } = parts;
-    const [indexes, own] = [await shownIndexes(parts), await shownNode(parts, context)];
+    const all = await shownIndexes(parts);
+    const indexes = all.filter((index) => mayOnIndex(index, context, 'read'));
+    const own = await shownNode(parts, context);
     const onOtherNodes = indexes.length === 0 ? new Map() : await indexNodes.onOtherNodes();
     const copiesOf = ({ definition, report }: ShownIndex): ShownCopy[] => {
       const others = (onOtherNodes.get(definition.id) ?? []).map((copy: IndexOnNode) => ({

@@ -14,6 +14,16 @@ export interface IndexRoutesParts {
   readonly settings: SettingsStore;
 }
 
+/** Whether the caller's roles permit the operation on the index. */
+export function mayOnIndex(
+  { definition }: ShownIndex,
+  context: Context,
+  operation: 'list' | 'read',
+): boolean {
+  const { bucket, scope, collection } = definition.keyspace.name;
+  return context.may(`cluster.collection[${bucket}:${scope}:${collection}].n1ql.index!${operation}`);
+}
+
 /** Shown if no storage mode was chosen. */
 const defaultStorageMode = 'plasma';
 
