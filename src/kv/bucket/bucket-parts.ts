@@ -118,7 +118,7 @@ export class BucketParts {
       persistent: type === 'native',
       onDirty: (vb) => this.flusher?.noteDirty(vb, false),
     });
-    this.progress = new VbucketProgress(this.vbuckets.columns, clock, this.rules);
+    this.progress = new VbucketProgress(this.vbuckets.columns, clock, this.rules, storage !== undefined);
     this.durableWrites = new DurableWrites({
       vbuckets: this.vbuckets,
       progress: this.progress,

@@ -290,7 +290,8 @@ export class ActiveShard {
     const isFrozen = this.change?.kind === 'leave' && this.needsEveryMember;
     const { member } = this.joining;
     const others = new Set([...this.others(), ...(member === null ? [] : [member])].map(copyKey));
-    return { others: [...others], size: Math.max(1, this.spec.inSync?.length ?? 0), isFrozen };
+    const size = Math.max(1, this.spec.inSync?.length ?? 0);
+    return { others: [...others], size, isFrozen, sizeMax: Math.max(size, this.spec.replicas.length + 1) };
   }
 
   /** The other members, of the larger set. */
@@ -313,9 +314,7 @@ export class ActiveShard {
     const limitMs = this.needsEveryMember ? takeOverMs.needed : takeOverMs.other;
     if (this.takeOverSeqnos === null || now - (this.fedSinceMs ?? now) < limitMs) return false;
     const { progress } = this.options.bucket;
-    return [...this.takeOverSeqnos].some(
-      ([vb, seqno]) => progress.receivedSeqno(vb, copyKey(member)) < seqno,
-    );
+    return [...this.takeOverSeqnos].some(([vb, end]) => progress.receivedSeqno(vb, copyKey(member)) < end);
   }
 
   /** Whether the in-sync set would have no majority without one of its members. */

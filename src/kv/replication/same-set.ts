@@ -1,5 +1,10 @@
-// Whether two maps of a bucket have the same in-sync set of a shard: each change of the map contains those of all shards, most of them unchanged.
+// Whether two maps of a bucket have the same in-sync set of a shard, and as many copies that may join it: each change of the map contains those of
+// all shards, most of them unchanged.
 import type { ShardSpec } from '../admin.ts';
 
-export const hasSameSet = ({ inSync: a = [] }: ShardSpec, { inSync: b = [] }: ShardSpec): boolean =>
-  a.length === b.length && a.every(({ boot, node }, at) => b[at]?.node === node && b[at].boot === boot);
+export const hasSameSet = (one: ShardSpec, other: ShardSpec): boolean => {
+  const { inSync: a = [] } = one;
+  const { inSync: b = [] } = other;
+  if (one.replicas.length !== other.replicas.length || a.length !== b.length) return false;
+  return a.every(({ boot, node }, at) => b[at]?.node === node && b[at].boot === boot);
+};

@@ -83,6 +83,40 @@ test('the set falls below a majority only once the disk of the active has what w
   for (const node of [a, b]) node.crash();
 });
 
+for (const name of [
+  'when the client has waited long enough',
+  'at once where the map has no copy left',
+] as const)
+  test(`a durable write that its only copy lacks ends as ambiguous ${name}, and is visible once it is on disk`, async (t) => {
+    const hasCopies = name.startsWith('when');
+    const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
+    const { clock, links, map } = cluster;
+    let synced = Promise.resolve();
+    const a = await cluster.start('a', 'a 1', new MemoryDisk({ sync: () => synced }));
+    const b = await cluster.start('b');
+    await clock.run(4_000);
+    links.cut('a', 'b');
+    links.cut('b', 'a');
+    const slow = Promise.withResolvers<void>();
+    synced = slow.promise;
+    const timeoutMs = hasCopies ? 10_000 : 0;
+    assert.equal(a.store('k', 0, { ...majority, durabilityTimeoutMs: timeoutMs }), Status.success);
+    const token = a.result.pending;
+    await clock.run(3_000);
+    assert.equal((await map.shards())[0]?.inSync?.length, 1);
+    assert.equal(a.resolved.get(token), undefined, 'the copy may return');
+    if (hasCopies) await clock.run(8_000);
+    else await map.place(0, [0]);
+    await clock.run(100);
+    assert.equal(a.resolved.get(token), Status.syncWriteAmbiguous);
+    assert.equal(a.read('k', 0), Status.keyNotFound, 'a kill of node a would lose it');
+    slow.resolve();
+    await clock.run(4_000);
+    assert.equal(typeof a.read('k', 0), 'string');
+    assert.equal(a.bucket.changes.safeSeqno(0), 1, 'streams have it');
+    for (const node of [a, b]) node.crash();
+  });
+
 test('under load the active writes what was acknowledged as soon as a silent member is to leave', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
   const { clock, links, map } = cluster;

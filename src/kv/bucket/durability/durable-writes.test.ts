@@ -18,7 +18,11 @@ test('resolves only writes up to the persisted seqno of their own vbucket, and k
   const resolved: [number, Status][] = [];
   const clock = new ManualClock();
   const persistedSeqnos = [0, 0];
-  const progress = { reaches: (vb: number, seqno: number) => seqno <= (persistedSeqnos[vb] as number) };
+  const progress = {
+    reaches: (vb: number, seqno: number) => seqno <= (persistedSeqnos[vb] as number),
+    lacksCopies: () => false,
+    isSafeBelowMajority: () => false,
+  };
   const writes = new DurableWrites({
     vbuckets,
     progress,

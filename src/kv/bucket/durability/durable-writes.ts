@@ -1,5 +1,6 @@
 // Durable writes that wait for the disk or for copies. Each is in memory and in the dirty list already, but not visible; it becomes the
-// committed version when its seqno reaches its level, whether or not its client still waits.
+// committed version when its seqno reaches its level, whether or not its client still waits. Where copies are missing, one whose outcome was
+// answered as ambiguous becomes committed once it is on disk: streams of its vbucket, and all writes of its document, wait until then.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
@@ -23,6 +24,8 @@ interface DurableWrite {
   deadlineMs: number;
 }
 
+type Progress = Pick<VbucketProgress, 'reaches' | 'lacksCopies' | 'isSafeBelowMajority'>;
+
 const awaitsCopiesOnDisk = ({ level }: DurableWrite): boolean => level === DurabilityLevel.persistToMajority;
 
 export class DurableWrites {
@@ -30,7 +33,7 @@ export class DurableWrites {
   private readonly queues: (DurableWrite[] | undefined)[];
   private readonly vbuckets: Vbuckets;
   private readonly position = emptyPosition();
-  private readonly progress: Pick<VbucketProgress, 'reaches'>;
+  private readonly progress: Progress;
   private readonly clock: Clock;
   private readonly resolved: (token: number, status: Status) => void;
   private lastToken = 0;
@@ -39,7 +42,7 @@ export class DurableWrites {
 
   constructor(options: {
     vbuckets: Vbuckets;
-    progress: Pick<VbucketProgress, 'reaches'>;
+    progress: Progress;
     clock: Clock;
     resolved: (token: number, status: Status) => void;
   }) {
@@ -121,7 +124,27 @@ export class DurableWrites {
   }
 
   private commitReached(vb: number): void {
-    const queue = this.count === 0 ? undefined : this.queues[vb];
+    if (this.count === 0) return;
+    this.commitAcknowledged(vb);
+    const queue = this.queues[vb];
+    if (!queue) return;
+    if (this.progress.lacksCopies(vb))
+      for (const write of queue) this.resolve(write, Status.syncWriteAmbiguous);
+    this.commitAmbiguous(vb, queue);
+  }
+
+  /** Commits writes whose clients wait no longer, and which copies cannot get now. */
+  private commitAmbiguous(vb: number, queue: readonly DurableWrite[]): void {
+    const { progress } = this;
+    const isDue = ({ token, seqno }: DurableWrite): boolean =>
+      token === 0 && progress.isSafeBelowMajority(vb, seqno);
+    if (!queue.some(isDue)) return;
+    const left = queue.filter((write) => !isDue(write));
+    this.commitAll(vb, queue.filter(isDue), left);
+  }
+
+  private commitAcknowledged(vb: number): void {
+    const queue = this.queues[vb];
     if (!queue) return;
     const { progress } = this;
     let count = 0;
@@ -162,8 +185,12 @@ export class DurableWrites {
   private checkDeadlines(): void {
     this.timer = null;
     const now = this.clock.monotonicMs();
-    const expired = this.all().filter((write) => write.token !== 0 && write.deadlineMs <= now);
-    for (const write of expired) this.resolve(write, Status.syncWriteAmbiguous);
+    const isExpired = ({ token, deadlineMs }: DurableWrite): boolean => token !== 0 && deadlineMs <= now;
+    for (const [vb, queue] of this.queues.entries()) {
+      const expired = queue?.filter(isExpired) ?? [];
+      for (const write of expired) this.resolve(write, Status.syncWriteAmbiguous);
+      if (queue !== undefined && expired.length > 0) this.commitAmbiguous(vb, queue);
+    }
     if (this.count > 0) this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
   }
 }

@@ -11,7 +11,7 @@ const { majority, majorityAndPersistActive, persistToMajority } = DurabilityLeve
 
 function aProgress(replicaNumber: number) {
   const columns = new VbucketColumns(2);
-  const progress = new VbucketProgress(columns, new ManualClock(), { replicaNumber });
+  const progress = new VbucketProgress(columns, new ManualClock(), { replicaNumber }, true);
   columns.highSeqno.fill(10);
   return { columns, progress };
 }

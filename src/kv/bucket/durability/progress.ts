@@ -31,6 +31,7 @@ export class VbucketProgress {
   private readonly columns: VbucketColumns;
   private readonly clock: Clock;
   private readonly rules: { readonly replicaNumber: number };
+  private readonly isOnDisk: boolean;
   private readonly sets: SyncSets;
   private commitFollowers: readonly CommitFollower[] = [];
   private followers: readonly PersistenceFollower[] = [];
@@ -38,10 +39,16 @@ export class VbucketProgress {
   private count = 0;
   private timer: Timer | null = null;
 
-  constructor(columns: VbucketColumns, clock: Clock, rules: { readonly replicaNumber: number }) {
+  constructor(
+    columns: VbucketColumns,
+    clock: Clock,
+    rules: { readonly replicaNumber: number },
+    isOnDisk: boolean,
+  ) {
     this.columns = columns;
     this.clock = clock;
     this.rules = rules;
+    this.isOnDisk = isOnDisk;
     this.sets = new SyncSets(columns);
   }
 
@@ -109,6 +116,21 @@ export class VbucketProgress {
     if (level === DurabilityLevel.majority) return true;
     if (level === DurabilityLevel.majorityAndPersistActive) return seqno <= this.seqno(vb);
     return sets.isPersistedBy(vb, seqno, this.majority);
+  }
+
+  /** Whether no durable write of the vbucket can be acknowledged before a rebalance: too few nodes have copies. */
+  lacksCopies(vb: number): boolean {
+    return this.sets.staysBelow(vb, this.majority);
+  }
+
+  /**
+   * Whether a durable write may become visible although it cannot be acknowledged: the set has no majority, and each member has the write, this
+   * node also on disk. Nothing that was visible is lost then, unless a disk is.
+   */
+  isSafeBelowMajority(vb: number, seqno: number): boolean {
+    const { sets } = this;
+    if (!sets.isCertainlyBelow(vb, this.majority)) return false;
+    return seqno <= sets.seqno(vb) && (!this.isOnDisk || seqno <= this.seqno(vb));
   }
 
   /** Sets the in-sync set of a vbucket that is active here; null: this node alone. */

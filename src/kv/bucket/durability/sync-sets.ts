@@ -10,6 +10,8 @@ export interface SyncSet {
   readonly size: number;
   /** Nothing is committed: a change that may leave too few members has an unknown outcome. */
   readonly isFrozen: boolean;
+  /** The members that the set has once all copies that the map names are in sync; absent: as many as a majority needs. */
+  readonly sizeMax?: number;
 }
 
 interface Positions {
@@ -63,6 +65,16 @@ export class SyncSets {
   isBelow(vb: number, majority: number): boolean {
     const set = this.sets[vb];
     return set != null && set.size < majority;
+  }
+
+  /** Whether the set is certain to have fewer members than this. */
+  isCertainlyBelow(vb: number, majority: number): boolean {
+    return this.sets[vb]?.isFrozen === false && this.isBelow(vb, majority);
+  }
+
+  /** Whether too few nodes have copies for a set of this size. */
+  staysBelow(vb: number, majority: number): boolean {
+    return this.isCertainlyBelow(vb, majority) && (this.sets[vb]?.sizeMax ?? majority) < majority;
   }
 
   /** Everything up to here was received by every member. */
