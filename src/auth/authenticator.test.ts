@@ -88,6 +88,16 @@ test('refuses a password that was changed while it was verified', async () => {
   assert.equal(await advanceUntilDone(clock, answer), null);
 });
 
+test('hashes the password that no LDAP server accepts for an external user as well', async () => {
+  const { users, login, kdf, clock } = await anAuthenticator();
+  const identity = { name: 'jane', domain: 'external' } as const;
+  users.set('jane', { identity, password: null, credentialId: '1', roles: [] });
+  const refused = login('jane', 'guess');
+  await advanceUntilDone(clock, refused);
+  assert.equal(await refused, null);
+  assert.equal(kdf.compared, 1);
+});
+
 test('hashes the password of unknown names as well', async () => {
   const { login, kdf, clock } = await anAuthenticator();
   assert.equal(await advanceUntilDone(clock, login('nobody', 'x')), null);

@@ -171,8 +171,9 @@ export class Authenticator implements Authority {
   async #verifyPassword(account: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
     const { password } = attempt;
     const isSuspect = this.#throttle.isSuspect(attempt.remoteAddress);
-    if (account ? account.identity.domain === 'external' : this.#admitsUnknown())
-      return await this.#verifyExternal(attempt.name, password);
+    const isExternal = account ? account.identity.domain === 'external' : this.#admitsUnknown();
+    if (isExternal && (await this.#verifyExternal(attempt.name, password))) return true;
+    // Also after a failure of an external user: without an LDAP server it would be answered at once, and so show that the account exists.
     if (!account?.password) {
       await this.#hashingQueue.run(isSuspect, () => pretendToCompare(password, this.#kdf));
       return false;

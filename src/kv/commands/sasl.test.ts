@@ -1,6 +1,8 @@
 // Authentication over a real socket; session.test.ts has further tests of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { realKdf } from '#auth/kdf.host.ts';
+import type { Kdf } from '#auth/kdf.ts';
 import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -46,4 +48,25 @@ test('a correct login is not delayed by the delays of wrong passwords', async ()
     assert.equal(order.length, 1 + wrong.length);
   });
   assert.deepEqual(order, ['logged in 0', ...Array(4).fill(`reply ${Status.authError}`)]);
+});
+
+test('a refused login takes the same work whether the account is external, local or absent', async () => {
+  let derived = 0;
+  const kdf: Kdf = {
+    scrypt: (...sent) => realKdf.scrypt(...sent),
+    pbkdf2: (...sent) => {
+      derived++;
+      return realKdf.pbkdf2(...sent);
+    },
+  };
+  const jane = { ...aUser('jane', 'password'), isExternal: true };
+  await using service = await startService(aDesired({ users: [aUser('admin', 'password'), jane] }), { kdf });
+  for (const name of ['jane', 'admin', 'nobody']) {
+    const client = await service.connect();
+    await client.hello(usualFeatures);
+    derived = 0;
+    const login = { opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from(`\0${name}\0guess`) };
+    assert.equal((await client.ask(login)).status, Status.authError);
+    assert.equal(derived, 1, name);
+  }
 });

@@ -161,16 +161,13 @@ function authenticatePlainly(request: Request): CommandResult {
     finishExternalLogin(heldReply, connection, environment, user, login);
     return Outcome.later;
   }
-  const suspect = environment.throttle.isSuspect(sourceOf(connection.peer));
-  environment.hashingQueue
-    .run(suspect, () => isRightPassword(environment, user, login))
-    .then(
-      (isRight) => {
-        if (!isRight) refuseLater(environment, connection.peer, login.user, heldReply);
-        else finishPlainLogin(heldReply, connection, environment, user as UserEntry, digest);
-      },
-      () => heldReply.resolve(Status.temporaryFailure),
-    );
+  verifyInTurn(environment, connection, user, login).then(
+    (isRight) => {
+      if (!isRight) refuseLater(environment, connection.peer, login.user, heldReply);
+      else finishPlainLogin(heldReply, connection, environment, user as UserEntry, digest);
+    },
+    () => heldReply.resolve(Status.temporaryFailure),
+  );
   return Outcome.later;
 }
 
@@ -180,13 +177,16 @@ function finishExternalLogin(
   connection: Client,
   environment: Environment,
   before: UserEntry | undefined,
-  { user: name, password }: PlainLogin,
+  login: PlainLogin,
 ): void {
+  const { user: name, password } = login;
   environment.verifyExternal(name, password).then(
-    (isRight) => {
+    async (isRight) => {
       const user = isRight ? verifiedUser(environment, name, before) : undefined;
-      if (user) completeLogin(heldReply, connection, environment, user);
-      else refuseLater(environment, connection.peer, name, heldReply);
+      if (user) return completeLogin(heldReply, connection, environment, user);
+      // Without an LDAP server the answer would come at once, and so show that the account exists.
+      await verifyInTurn(environment, connection, undefined, login).catch(() => false);
+      refuseLater(environment, connection.peer, name, heldReply);
     },
     () => heldReply.resolve(Status.temporaryFailure),
   );
@@ -244,6 +244,17 @@ function finishPlainLogin(
   }
   user.passwordDigest = digest;
   completeLogin(heldReply, connection, environment, user);
+}
+
+/** @throws AppError when too many logins wait for their turn */
+function verifyInTurn(
+  environment: Environment,
+  connection: Client,
+  user: UserEntry | undefined,
+  login: PlainLogin,
+): Promise<boolean> {
+  const suspect = environment.throttle.isSuspect(sourceOf(connection.peer));
+  return environment.hashingQueue.run(suspect, () => isRightPassword(environment, user, login));
 }
 
 /** Derives the key also for an unknown user, so that both cases take the same time. */
