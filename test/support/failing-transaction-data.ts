@@ -1,6 +1,6 @@
 // Data of transactions whose requests fail.
 import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
-import { DataPortError } from '#client/data-port-error.ts';
+import { DataPortError, UnsentError } from '#client/data-port-error.ts';
 import { realClock } from '#ports/clock.ts';
 import type { BucketClients } from '#query/data/bucket-clients.ts';
 import type { Keyspaces } from '#query/data/keyspaces.ts';
@@ -84,6 +84,20 @@ export class FullData extends TransactionData {
     if (!hasNames) return await super.store(keyspace, requests, limits);
     return requests.map(() => ({ status: Status.tooBig, cas: 0n, token: null, failedPart: 0 }));
   }
+}
+
+/** Clients that send a number of writes, and then reach no node. */
+export function unsendingClients(clients: BucketClients, left: number): BucketClients {
+  let sent = 0;
+  const clientOf = async (bucket: string) => {
+    const client = await clients.clientOf(bucket);
+    const storeMany: typeof client.storeMany = (...request) =>
+      sent++ < left
+        ? client.storeMany(...request)
+        : Promise.reject(new UnsentError('no node serves the vbucket of a document'));
+    return { storeMany, lookupMany: client.lookupMany.bind(client) };
+  };
+  return { clientOf } as unknown as BucketClients;
 }
 
 /** Calls `meddle` before a request of this number, as another writer may come between. */

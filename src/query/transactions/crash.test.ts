@@ -14,11 +14,11 @@ import {
   ForgettingData,
   FullData,
   InterruptedData,
+  unsendingClients,
 } from '../../../test/support/failing-transaction-data.ts';
-import { administrator, eventually } from '../../../test/support/node-process.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 import { SdkNode } from '../../../test/support/sdk-node.ts';
-import { BucketClients } from '../data/bucket-clients.ts';
-import { Keyspaces } from '../data/keyspaces.ts';
+import { keyspacesOf, partsOf, type TransactionParts } from '../../../test/support/transaction-parts.ts';
 import { WireDocuments } from '../data/wire-documents.ts';
 import { LostAttempts } from './lost-attempts.ts';
 import type { StagedChange, StagedKind } from './staged-change.ts';
@@ -27,16 +27,10 @@ import { TransactionData } from './transaction-data.ts';
 import { TransactionDocuments } from './transaction-documents.ts';
 import { commit, type EndingParts, otherAttemptsOf, rollback } from './transaction-end.ts';
 
-interface Parts {
-  readonly clients: BucketClients;
-  readonly keyspaces: Keyspaces;
-  readonly keyspace: Keyspace;
-}
-
 describe('a commit that crashes', () => {
   let sdk: SdkNode;
   let collection: Collection;
-  let parts: Parts;
+  let parts: TransactionParts;
 
   before(async () => {
     sdk = await SdkNode.start();
@@ -161,36 +155,23 @@ describe('a commit that crashes', () => {
   });
 
   test('reports a failed commit, an ambiguous one, and one that is committed but not applied', async () => {
-    const codes = new Set<number | undefined>();
-    const all = await run(parts, collection, 'whole', 1_000, false);
-    for (let left = 0; left < all; left++) {
-      await prepareDocuments(collection, `code ${left}`);
-      const data = new BreakingData(parts, left, false, new DataPortError('the connection ended'));
-      const transaction = new Transaction(startOf(), { ...realClock, monotonicMs: () => 0 });
-      await change(data, transaction, parts.keyspace, `code ${left}`);
-      await commit(transaction, partsOver(data)).then(
-        () => assert.fail('the connection ended'),
-        (error: { code?: number }) => codes.add(error.code),
-      );
-    }
-    assert.deepEqual([...codes], [17007, 17019, 17018]);
+    const failure = new DataPortError('the connection ended');
+    const dataFor = (left: number) => new BreakingData(parts, left, false, failure);
+    const outcomes = await outcomesOf(parts, collection, 'ended', dataFor);
+    assert.deepEqual(outcomes, ['17007 false', '17019 false', '17018 false']);
   });
 
   test('reports a commit whose writes are refused for the moment as failed, to be retried, and never as ambiguous', async () => {
-    const all = await run(parts, collection, 'not refused', 1_000, false);
-    const outcomes = new Set<string>();
-    for (let left = 0; left < all; left++) {
-      await prepareDocuments(collection, `refused ${left}`);
-      const data = new BreakingData(parts, left, false, Status.syncWriteInProgress);
-      const transaction = new Transaction(startOf(), { ...realClock, monotonicMs: () => 0 });
-      await change(data, transaction, parts.keyspace, `refused ${left}`);
-      await commit(transaction, partsOver(data)).then(
-        () => assert.fail('a write was refused'),
-        ({ code, cause }: { code: number; cause: { retry: boolean } }) =>
-          outcomes.add(`${code} ${cause.retry}`),
-      );
-    }
-    assert.deepEqual([...outcomes], ['17007 true', '17020 true', '17018 false']);
+    const dataFor = (left: number) => new BreakingData(parts, left, false, Status.syncWriteInProgress);
+    const outcomes = await outcomesOf(parts, collection, 'refused', dataFor);
+    assert.deepEqual(outcomes, ['17007 true', '17020 true', '17018 false']);
+  });
+
+  test('reports a commit whose writes could not be sent as failed, to be retried, and never as ambiguous', async () => {
+    const dataFor = (left: number) =>
+      new TransactionData(unsendingClients(parts.clients, left), parts.keyspaces, realClock);
+    const outcomes = await outcomesOf(parts, collection, 'unsent', dataFor, 200);
+    assert.deepEqual(outcomes, ['17007 true', '17018 false']);
   });
 
   test('reports a rollback that did not reach the data service', async () => {
@@ -254,7 +235,11 @@ describe('a commit that crashes', () => {
 });
 
 /** Runs a transaction for each possible crash; returns the prefixes of the document ids. */
-async function breakEverywhere(parts: Parts, collection: Collection, prefix: string): Promise<string[]> {
+async function breakEverywhere(
+  parts: TransactionParts,
+  collection: Collection,
+  prefix: string,
+): Promise<string[]> {
   const stepCount = await run(parts, collection, `${prefix} whole`, 1_000, false);
   assert.deepEqual(await stateOf(collection, `${prefix} whole`), 'after');
   const names: string[] = [];
@@ -275,7 +260,7 @@ async function assertWhole(collection: Collection, names: readonly string[]): Pr
 
 /** Returns how many requests were sent. */
 async function run(
-  { clients, keyspaces, keyspace }: Parts,
+  { clients, keyspaces, keyspace }: TransactionParts,
   collection: Collection,
   name: string,
   left: number,
@@ -288,6 +273,33 @@ async function run(
   await change(data, transaction, keyspace, name);
   await commit(transaction, partsOver(data)).catch(() => {});
   return data.sent;
+}
+
+/** The different answers of commits that fail at each of their requests, with whether they are to be retried. */
+async function outcomesOf(
+  parts: TransactionParts,
+  collection: Collection,
+  name: string,
+  dataFor: (left: number) => TransactionData,
+  kvTimeoutMs = 5_000,
+): Promise<string[]> {
+  const all = await run(parts, collection, `${name} whole`, 1_000, false);
+  const outcomes = new Set<string>();
+  for (let left = 0; left < all; left++) {
+    await prepareDocuments(collection, `${name} ${left}`);
+    const data = dataFor(left);
+    const transaction = new Transaction(
+      { ...startOf(), kvTimeoutMs },
+      { ...realClock, monotonicMs: () => 0 },
+    );
+    await change(data, transaction, parts.keyspace, `${name} ${left}`);
+    await commit(transaction, partsOver(data)).then(
+      () => assert.fail('a request failed'),
+      ({ code, cause }: { code: number; cause: { retry: boolean } }) =>
+        outcomes.add(`${code} ${cause.retry}`),
+    );
+  }
+  return [...outcomes];
 }
 
 async function prepareDocuments(collection: Collection, name: string): Promise<void> {
@@ -361,26 +373,8 @@ async function stateOf(collection: Collection, name: string): Promise<string> {
   return text === '0,1,1,0,1,1' ? 'before' : text === '2,2,0,2,2,0' ? 'after' : `half: ${text}`;
 }
 
-async function partsOf(sdk: SdkNode): Promise<Parts> {
-  const [host, port] = sdk.node.ready.node.kv.split(':');
-  const clients = new BucketClients(realClock);
-  const address = { host: host as string, port: Number(port), timeoutMs: 60_000 };
-  clients.use({ address, account: administrator });
-  const keyspaces = keyspacesOf('b');
-  const name = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' } as const;
-  return { clients, keyspaces, keyspace: keyspaces.find(name) as Keyspace };
-}
-
-function keyspacesOf(...buckets: readonly string[]): Keyspaces {
-  const keyspaces = new Keyspaces();
-  const collections = [{ name: '_default', uid: '0' }];
-  const scopes = [{ name: '_default', uid: '0', collections }];
-  keyspaces.set(buckets.map((name) => ({ name, uuid: name, incarnation: 0, type: 'membase', scopes })));
-  return keyspaces;
-}
-
 const lostAttemptsIn = (
-  { clients, keyspaces }: Pick<Parts, 'clients' | 'keyspaces'>,
+  { clients, keyspaces }: Pick<TransactionParts, 'clients' | 'keyspaces'>,
   collection: KeyspaceName,
 ): LostAttempts =>
   new LostAttempts({
@@ -393,7 +387,7 @@ const lostAttemptsIn = (
   });
 
 /** The documents and tombstones with staged changes. */
-async function stagedOf({ clients, keyspaces, keyspace }: Parts, name: string): Promise<string[]> {
+async function stagedOf({ clients, keyspaces, keyspace }: TransactionParts, name: string): Promise<string[]> {
   const ids = kinds.map(([id]) => `${name} ${id}`);
   const found = await new TransactionData(clients, keyspaces, realClock).links(keyspace, ids, startOf());
   return ids.filter((_, at) => found[at]?.txn !== undefined);

@@ -1,10 +1,10 @@
 // Reads and writes documents with their transaction attributes over the data port.
 import type { BucketClient, DurabilityLevel, StoreReply, StoreRequest } from '#client/bucket-client.ts';
-import { StatusError } from '#client/data-port-error.ts';
+import { StatusError, UnsentError } from '#client/data-port-error.ts';
 import type { PathRead } from '#client/subdoc.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import { type Keyspace, type KeyspaceName, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
-import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { SubdocMultiLookup } from '#wire/commands/subdocument.ts';
 import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
@@ -141,6 +141,8 @@ export class TransactionData {
     try {
       return await use(() => this.clients.clientOf(name.bucket), ending.signal);
     } catch (error) {
+      // Nothing was written, which the error must say: otherwise a commit counts as ambiguous.
+      if (error instanceof UnsentError) throw sqlErrorWith(17099, { isRetryable: true }, error.message);
       throw dataFailure(error, { name });
     } finally {
       timer.cancel();
