@@ -55,7 +55,7 @@ export class ClusterFollower implements ChangesFollower {
     for (const { follower } of this.byNode.values()) follower.resume();
   }
 
-  /** Gives each node the follower that the newest map wants, after the earlier calls have ended. */
+  /** Gives each node the follower that the newest map requires, after the earlier calls have ended. */
   private updateFollowers(): void {
     this.work = this.work.then(() => this.updateFollowersNow());
   }

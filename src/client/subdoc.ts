@@ -75,7 +75,7 @@ const separators = /[.[\]`"\\]/;
 /** What `isAttributeName` requires, for an error. */
 export const attributeNameRule = `must have 1 to ${attributeNameBytesMax} bytes, begin with a letter, a digit, _ or $, and have none of . [ ] \` " \\`;
 
-/** Whether a path of the protocol can name this attribute: it takes a dot or a bracket as the end of the name, and no quotes. */
+/** Whether a path of the protocol can name this attribute: in a path a dot or a bracket ends the name, and a name has no quotes. */
 export function isAttributeName(name: string): boolean {
   if (name === '' || Buffer.byteLength(name) > attributeNameBytesMax) return false;
   // Attributes of the system begin with _, virtual ones with $.

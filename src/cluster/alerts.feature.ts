@@ -49,7 +49,7 @@ export function createAlerts(options: ClusterManagerOptions, sources: AlertSourc
     ...sources,
     list: alertList,
     limits: () => alerts.limits(),
-    noted: (alert) => shared.tell(alert),
+    noted: (alert) => shared.send(alert),
     nameProblem: (name) => options.environment.nameProblem(name),
     raised(kind, text) {
       alerts.raise({ kind, text });

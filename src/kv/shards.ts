@@ -40,7 +40,7 @@ export interface SyncMember {
   readonly boot: string;
 }
 
-/** A node that answers the beat of an active promises to confirm no higher epoch for this long, at most. */
+/** A node that answers the heartbeat of an active promises to confirm no higher epoch for this long, at most. */
 export const promiseMsMax = 10_000;
 
 /** The other nodes of the cluster and how this one proves to them who it is. */
@@ -51,7 +51,7 @@ export interface KvCluster {
   readonly tls: PeerTls | null;
   /** How long this node, after it answered an active, confirms no higher epoch; at most ten seconds, which is the default. */
   readonly promiseMs?: number;
-  /** Copies that the maps no longer have stay: this node is being failed over, or recovered by delta recovery. */
+  /** Whether copies that the maps no longer name stay: this node is being failed over, or recovered by delta recovery. */
   readonly keepsCopies?: boolean;
 }
 

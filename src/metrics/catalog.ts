@@ -221,7 +221,7 @@ const replications = {
   xdcr_num_checkpoints_total: counter('Checkpoints stored'),
   xdcr_num_failedckpts_total: counter('Checkpoints that could not be stored'),
   xdcr_target_eaccess_total: counter('Versions that the target refused for lack of rights'),
-  xdcr_target_tmpfail_total: counter('Versions that the target could not take for the moment'),
+  xdcr_target_tmpfail_total: counter('Versions that the target refused with a temporary failure'),
   xdcr_target_unknown_status_total: counter('Versions that the target refused with an unexpected status'),
   xdcr_guardrail_resident_ratio_total: counter(
     'Versions that the target refused, because too little of its bucket is in memory',

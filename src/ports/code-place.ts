@@ -5,7 +5,7 @@ import { basename, extname } from 'node:path';
 /** The bundles are files in one folder, each with the name of its module. */
 export const isBundled = extname(import.meta.url) === '.js';
 
-/** The folder of package.json: the checkout, or where npm installed the package. It is the same path from here and from a bundle. */
+/** The folder of package.json: the checkout, or where npm installed the package. The relative path is the same from this file and from a bundle. */
 export const packageRoot = new URL('../../', import.meta.url);
 
 /** The file of a module by its path below `src`, without extension. It must be one of the entries of tools/build-node.ts. */

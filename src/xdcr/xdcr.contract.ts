@@ -55,7 +55,7 @@ export interface DataPathSettings {
   readonly filterExpirationsWithExpression: boolean;
   readonly filterBypassUncommittedTxn: boolean;
   readonly filterBinary: boolean;
-  /** Documents that it does not match are left out; empty: there is none. */
+  /** Documents that the expression does not match are left out; empty: no filter. */
   readonly filterExpression: string;
 }
 

@@ -71,10 +71,13 @@ const answered = (
       const client = await dataClient(node, 'b');
       answers.push(await client.ask(request).finally(() => client.close()));
     }
-    check(answers.find(({ status }) => status !== Status.notMyVbucket) ?? assert.fail('nobody serves it'));
+    check(
+      answers.find(({ status }) => status !== Status.notMyVbucket) ??
+        assert.fail('no node serves the vbucket'),
+    );
   });
 
-it('runs nodes of two versions, uses what the later one brings when all have it, and never goes back', async () => {
+it('runs nodes of two versions, uses features of the later version once all nodes have it, and refuses the earlier version from then on', async () => {
   const ports = await fixedPorts();
   await using first = await NodeProcess.start({
     launcher: launcher(),

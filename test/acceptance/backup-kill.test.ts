@@ -13,10 +13,10 @@ import { verifyBackup } from '#backup/inspect/verify.ts';
 import { type RestoreRequest, runRestore } from '#backup/restore/run-restore.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
+import { advancingClock } from '../support/advancing-clock.ts';
 import { BackupHistory } from '../support/backup-history.ts';
 import { type BucketState, backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
-import { hastyClock } from '../support/hasty-clock.ts';
 import { killedAtCall } from '../support/killed-command.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
@@ -31,7 +31,7 @@ const callsMax = 2_000;
 /** A full backup makes at least this number of calls of each kind of write, and so does a backup that continues it. */
 const writesOfEach = 20;
 const socketCalls = 'write,writev,sendmsg';
-const hastyRestore = fileURLToPath(new URL('../support/hasty-restore.ts', import.meta.url));
+const restoreWithProgress = fileURLToPath(new URL('../support/restore-with-progress.ts', import.meta.url));
 
 describe('kill -9', { skip: needs('compiler') }, () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-kill-'));
@@ -136,7 +136,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
       const args = [folder, node.ready.node.rest, 'b=copy'];
       // A restore makes one or two calls of each kind per vbucket, and one unlink at its end. Loading the modules calls open too.
       const number = call === 'unlink' ? 1 + random(3) : 1 + random(1_000);
-      if (await killedAt(call, number, args, {}, hastyRestore)) killed++;
+      if (await killedAt(call, number, args, {}, restoreWithProgress)) killed++;
       await assertPartOfBackup(`${call} ${number}`);
       await resume(['restore', folder, '--map', 'b=copy'], `${call} ${number}`);
       assert.deepEqual(differences(state, await stateOf(backupNode(node), 'copy')), [], `${call} ${number}`);
@@ -204,7 +204,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
         },
         {
           node: backupNode(node),
-          clock: hastyClock(),
+          clock: advancingClock(),
           signal: stop.signal,
           progress: () => {
             if (++reports === stopAfter) stop.abort(new Error('stopped by the test'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCommand, startCommand } from './command.ts';
 
-test('commands in a process that is kept print and end as in a process of their own', async () => {
+test('a command in a reused process prints and ends as in a process of its own', async () => {
   for (const [line, environment] of [
     ['--version', {}],
     ['bucket list --none', {}],
@@ -14,7 +14,6 @@ test('commands in a process that is kept print and end as in a process of their 
     const args = line.split(' ');
     const expected = await startCommand(args, environment).ended;
     assert.equal(expected.out.length + expected.error.length > 0, true, line);
-    for (const _ of ['a process', 'kept', 'kept'])
-      assert.deepEqual(await runCommand(args, environment), expected, line);
+    for (let run = 0; run < 3; run++) assert.deepEqual(await runCommand(args, environment), expected, line);
   }
 });

@@ -35,7 +35,7 @@ interface MemoryCollection {
   readonly documents: Map<string, StoredDocument>;
 }
 
-/** The most rows of a scan that is answered at once: few, so that tests run both ways. */
+/** The most rows of a scan that is answered at once: few, so that tests cover both ways of scanning. */
 const fewRowsMax = 8;
 
 export class MemoryDatastore implements Datastore {
@@ -108,7 +108,7 @@ export class MemoryDatastore implements Datastore {
       writes.map((write) => this.#write(this.#of(keyspace), write)),
   };
 
-  /** Leaves out every third document, so that tests run both ways. */
+  /** Leaves out every third document, so that tests cover both ways of reading. */
   #takeNow(
     documents: ReadonlyMap<string, StoredDocument>,
     ids: readonly string[],

@@ -43,7 +43,7 @@ export class BackupHost implements JobRunner {
     return this.thread !== null;
   }
 
-  /** Call with where the vbuckets of the cluster are, and after each change: a restore creates buckets. */
+  /** Call with the places of the cluster's vbuckets, and after each change: a restore creates buckets. */
   followCluster(layout: ClusterLayout | null): void {
     this.layout = layout;
     if (this.thread?.isRunning === true) this.sendLayout(this.thread);
@@ -142,7 +142,7 @@ export class BackupHost implements JobRunner {
     return this.ending;
   }
 
-  /** The thread ended by itself: its jobs are lost, and what they wrote is completed or undone by the next ones. */
+  /** The thread ended by itself: its jobs are lost, and later jobs complete or undo what they wrote. */
   private ended(thread: Thread): void {
     for (const running of this.jobs.values())
       if (running.thread === thread)

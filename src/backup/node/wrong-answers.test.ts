@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { realRandom } from '#ports/random.ts';
+import { advancingClock } from '../../../test/support/advancing-clock.ts';
 import { addBackup } from '../../../test/support/an-archive.ts';
-import { hastyClock } from '../../../test/support/hasty-clock.ts';
 import { aSeed, type Random, randomBytes, randomJson } from '../../../test/support/random.ts';
 import { runBackup } from '../capture/run-backup.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
@@ -77,7 +77,7 @@ function answerTo(path: string): unknown {
 async function bothTasks(folder: string): Promise<string[]> {
   const { port } = rest.address() as AddressInfo;
   const node = new BackupNode({ host: '127.0.0.1', port, username: 'u', password: 'p' });
-  const context = { node, clock: hastyClock(), signal: new AbortController().signal, progress: () => {} };
+  const context = { node, clock: advancingClock(), signal: new AbortController().signal, progress: () => {} };
   const request = { folder, buckets: [], map: [], replaces: true, isForced: false };
   const errors: string[] = [];
   for (const task of [

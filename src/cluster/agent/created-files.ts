@@ -7,7 +7,7 @@ import { type ClusterState, clusterKey } from '../config/cluster-state.ts';
 
 /** `ClusterView` does not watch these keys, so a change raises no revision that clients see. */
 const keyOf = (nodeId: string): string => `files/made/${nodeId}`;
-/** The key of versions that knew one node only. */
+/** The key in versions whose clusters had one node only. */
 const olderKey = 'files/made';
 
 /** Deletes the record of the files of a node, which has removed them or is about to. */
@@ -26,6 +26,7 @@ export class CreatedFiles {
     this.#nodeId = nodeId;
   }
 
+  /** Sets `filesExisted` of each bucket. */
   async mark(buckets: readonly BucketSpec[]): Promise<BucketSpec[]> {
     const uuids = await this.#recordedUuids();
     return buckets.map((bucket) => ({ ...bucket, filesExisted: uuids.has(bucket.uuid) }));

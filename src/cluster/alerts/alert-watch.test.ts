@@ -85,7 +85,7 @@ describe('conditions that raise alerts', () => {
     clock.advance(quietMs);
     await watch.check();
     assert.deepEqual(raised, ['disk']);
-    assert.deepEqual(noted, ['disk /', 'disk /'], 'other nodes are told at each check');
+    assert.deepEqual(noted, ['disk /', 'disk /'], 'each check informs other nodes');
     assert.match(list.all()[0]?.text ?? '', /Usage of disk "\/" on node "h" is around 95%\.$/);
     clock.advance(diskQuietMs);
     await watch.check();

@@ -11,7 +11,7 @@ export interface Mail {
 export type MailOutcome =
   /**
    * `refused`: recipients that the server refused while it accepted others. `unsupported`: extensions that the mail needed and that the
-   * server, which accepted it nevertheless, does not offer.
+   * server, which accepted the mail nevertheless, does not offer.
    */
   | { readonly sent: true; readonly refused: readonly string[]; readonly unsupported: readonly string[] }
   /** `permanent`: a retry would fail in the same way. `reason` holds no secret. */

@@ -22,7 +22,7 @@ test('every active node lists an alert, each node as a cause of its own', () => 
     return new SharedAlerts({ view: { activeNodes }, nodeId, peers: peers as never, list });
   });
   const alert = { key: 'disk /', kind: 'disk', text: 'almost full' } as const;
-  for (const node of shared) node.tell(alert);
+  for (const node of shared) node.send(alert);
   const textsOf = (nodeId: string) =>
     lists
       .get(nodeId)
@@ -31,6 +31,6 @@ test('every active node lists an alert, each node as a cause of its own', () => 
   assert.deepEqual(textsOf('a'), ['almost full', 'almost full']);
   assert.deepEqual(textsOf('b'), ['almost full', 'almost full']);
   assert.deepEqual(textsOf('c'), []);
-  shared[1]?.tell(alert);
+  shared[1]?.send(alert);
   assert.equal(lists.get('a')?.all().length, 2);
 });

@@ -1,4 +1,4 @@
-// Alerts of each node in the lists of all: an administrator sees them on whichever node is asked. Mails and events come from the node itself.
+// Alerts of each node in the lists of all: an administrator sees them on every node. Mails and events come from the node itself.
 import type { NodeState } from '../config/cluster-state.ts';
 import type { Peers } from '../peers/peers.ts';
 import type { AlertList } from './alert-list.ts';
@@ -18,7 +18,7 @@ export interface SharedAlertsDeps {
   readonly list: Pick<AlertList, 'note'>;
 }
 
-const tellMs = 5_000;
+const answerMs = 5_000;
 
 export class SharedAlerts {
   readonly #deps: SharedAlertsDeps;
@@ -31,12 +31,12 @@ export class SharedAlerts {
     });
   }
 
-  /** Call at each check that finds the cause: the lists of the others drop an alert that is not told again. */
-  tell(alert: NotedAlert): void {
+  /** Call at each check that finds the cause: the lists of the other nodes drop an alert that is not sent again. */
+  send(alert: NotedAlert): void {
     const { view, nodeId, peers } = this.#deps;
     for (const { uuid } of view.activeNodes) {
-      // A node that does not answer is told again at the next check.
-      if (uuid !== nodeId) peers.ask(uuid, 'alert', alert, tellMs).catch(() => {});
+      // The next check sends the alert again to a node that does not answer.
+      if (uuid !== nodeId) peers.ask(uuid, 'alert', alert, answerMs).catch(() => {});
     }
   }
 }

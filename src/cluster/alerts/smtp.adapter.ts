@@ -94,7 +94,7 @@ export class SmtpMailer implements Mailer {
   }
 }
 
-/** What the mail needs and the server does not offer. The server may accept the mail nevertheless, and then only this says what is wrong. */
+/** What the mail needs and the server does not offer. The server may accept the mail nevertheless, and then only this list says what is wrong. */
 function unsupportedExtensions(
   { user }: MailServer,
   { sender, recipients }: Mail,

@@ -4,7 +4,7 @@ import { type CompactionRule, decideCompaction } from './compaction-decision.ts'
 
 const mib = 1024 * 1024;
 const noon = { hour: 12, minute: 0 };
-const settings = (changes: Partial<CompactionRule> = {}): CompactionRule => ({
+const rule = (changes: Partial<CompactionRule> = {}): CompactionRule => ({
   percentage: 30,
   sizeBytes: null,
   period: null,
@@ -17,21 +17,21 @@ const files = (freeMb: number, fileMb = 1000) => ({
 const night = { fromHour: 22, fromMinute: 30, toHour: 6, toMinute: 0, abortOutside: true };
 
 test('a bucket is due at the percentage, rounded, or at the size', () => {
-  assert.equal(decideCompaction(settings(), files(290), noon), 'wait');
-  assert.equal(decideCompaction(settings(), files(295), noon), 'compact');
-  assert.equal(decideCompaction(settings({ sizeBytes: 200 * mib }), files(200), noon), 'compact');
-  assert.equal(decideCompaction(settings({ sizeBytes: 200 * mib }), files(199), noon), 'wait');
+  assert.equal(decideCompaction(rule(), files(290), noon), 'wait');
+  assert.equal(decideCompaction(rule(), files(295), noon), 'compact');
+  assert.equal(decideCompaction(rule({ sizeBytes: 200 * mib }), files(200), noon), 'compact');
+  assert.equal(decideCompaction(rule({ sizeBytes: 200 * mib }), files(199), noon), 'wait');
 });
 
 test('unset thresholds are never reached, and small files are not compacted', () => {
-  assert.equal(decideCompaction(settings({ percentage: null }), files(990), noon), 'wait');
-  assert.equal(decideCompaction(settings({ percentage: 2 }), files(3, 3.9), noon), 'wait');
-  assert.equal(decideCompaction(settings({ percentage: 2 }), files(3, 4), noon), 'compact');
+  assert.equal(decideCompaction(rule({ percentage: null }), files(990), noon), 'wait');
+  assert.equal(decideCompaction(rule({ percentage: 2 }), files(3, 3.9), noon), 'wait');
+  assert.equal(decideCompaction(rule({ percentage: 2 }), files(3, 4), noon), 'compact');
 });
 
 test('starts nothing outside the period, and cancels a running compaction if configured', () => {
   const at = (hour: number, minute: number, changes: object = {}) =>
-    decideCompaction(settings({ period: { ...night, ...changes } }), files(900), { hour, minute });
+    decideCompaction(rule({ period: { ...night, ...changes } }), files(900), { hour, minute });
   assert.deepEqual(
     [at(22, 29), at(22, 30), at(0, 0), at(5, 59), at(6, 0)],
     ['stop', 'compact', 'compact', 'compact', 'stop'],

@@ -1,6 +1,6 @@
 // Sends the place of the configuration from node to node: a founder, or NATS servers that nodes run. A node that knows a new place sends it to all
 // others, and to nodes that ask: those that cannot reach the place that they know, and a founder that another node may have replaced. The place with
-// the highest epoch is the present one. A removed node is answered that it was removed, and gets no place, since the record of the place has a login.
+// the highest epoch is the present one. The answer to a removed node says that it was removed, and has no place, since the record of the place has a login.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
@@ -78,7 +78,7 @@ export class EnginePlaces {
     if (latest !== null) this.#follow(latest);
   }
 
-  /** Null: it does not answer, or knows no later place. */
+  /** Null: the node does not answer, or knows no later place. */
   async #ask(id: string, request: PlaceRequest): Promise<LaterPlace | null> {
     try {
       const place = await this.#deps.peers.ask<LaterPlace | null>(id, termRequest, request, noticeMs);

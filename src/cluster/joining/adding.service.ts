@@ -1,4 +1,4 @@
-// Adds other nodes to this cluster: asks the node what it is, checks everything that could refuse, writes its entry, hands it the cluster's secrets,
+// Adds other nodes to this cluster: asks the node what it is, checks everything that could refuse, writes its entry, sends it the cluster's secrets,
 // and waits until it has started as a member. A join that fails leaves no entry.
 
 import type { Clock } from '#ports/clock.ts';
@@ -65,7 +65,7 @@ const callTimeoutMs = 15_000;
 /** How long the added node may take to start as a member. */
 const startTimeoutMs = 60_000;
 const pingTimeoutMs = 5_000;
-/** How long the port between nodes of the added node may refuse connections after that start. */
+/** How long the added node's port between nodes may refuse connections after the node has started. */
 const reachTimeoutMs = 15_000;
 const reachRetryMs = 200;
 
@@ -277,7 +277,7 @@ export class AddingService {
     if (answer.status !== 200) throw joiningRefusals.completionFailed({ reason: refusalText(answer) });
   }
 
-  /** Resolves once the node runs as a member and answers this one. */
+  /** Resolves once the node runs as a member and answers this node. */
   async #waitForStart(nodeId: string): Promise<void> {
     const { view, clock } = this.#deps;
     const hasStarted = (): boolean =>
@@ -304,7 +304,7 @@ export class AddingService {
     }
   }
 
-  /** Removes a node without documents. `Self` is this one. */
+  /** Removes a node without documents. `Self` is this node. */
   async eject(sent: string | undefined): Promise<void> {
     const { view } = this.#deps;
     if (sent === undefined || sent === '') throw joiningRefusals.ejectWithoutName();

@@ -40,7 +40,7 @@ export async function readPaths(
   return wanted;
 }
 
-/** The problems of folders for another node of the cluster, which is provisioned: it keeps those that it has. */
+/** The problems of folders for another node of the cluster, which is provisioned and therefore keeps its folders. */
 export function problemsOfOtherNode(form: Form, names: PathNames, before: NodePaths): string[] {
   const problems: string[] = [];
   const sent = foldersOf(sentPaths(form, names, before, problems));

@@ -21,7 +21,7 @@ export function groupOfNode(
 export const nodesInGroup = (cluster: Grouped, uuid: string): NodeState[] =>
   cluster.nodes.filter((node) => groupOfNode(cluster, node).uuid === uuid);
 
-/** Differs when a group or a node's group does. */
+/** Changes when a group changes, or the group of a node. */
 export function groupsRevision(cluster: Grouped): number {
   const nodes = cluster.nodes.map((node) => [node.otpNode, groupOfNode(cluster, node).uuid]);
   const text = JSON.stringify([groupsOf(cluster).map(({ uuid, name }) => [uuid, name]), nodes]);

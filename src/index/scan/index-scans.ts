@@ -244,7 +244,7 @@ export class IndexScans implements Indexes {
       after = page.at(-1) ?? null;
       if (page.length < limit || rows.isDone) return;
       limit = pageRows.most;
-      // Pages without a row that the scan wants are followed by others at once.
+      // After a page without a row that the scan accepts, the next page is read at once.
       const pause = scan.yieldIfDue?.();
       if (pause !== undefined) await pause;
     }

@@ -65,7 +65,7 @@ test('a scan after a restart that replaced an unusable file reads the new file',
   assert.deepEqual(await scanned(), ['a', 'b']);
 });
 
-test('a scan and a count wait for a replaced file to be built, before its state is reported too', async () => {
+test('a scan and a count wait for a replaced file to be built, even before its state is reported', async () => {
   await indexes.service.replaceFile(byN.keyspace.bucketUuid, byN.id);
   assert.equal(scans.scanNow(scan()), 'waits');
   const [rows, manyRows, count] = [scanned(), scanned({ hasManyRows: true }), scans.count(scan())];

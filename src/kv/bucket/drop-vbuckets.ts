@@ -1,4 +1,4 @@
-// Removes vbuckets from disk and from memory: this node has them no longer, or they are rebuilt from their active. Each leaves the disk first:
+// Removes vbuckets from disk and from memory: this node has them no longer, or they are rebuilt from their active. Each is removed from the disk first:
 // a vbucket that is empty in memory while the disk has its rows would give new documents seqnos that the disk has already, and the removal
 // would delete those documents.
 import { type BucketFiles, type DiskEngine, fileOf } from '../data/disk-engine.ts';

@@ -35,7 +35,7 @@ function aPace() {
 }
 
 describe('the pace at which a compaction copies a file', () => {
-  it('rests after a page for the time for which commits ran during its copy', async () => {
+  it('pauses after a page for as long as commits ran during its copy', async () => {
     const { clock, page, aCommit, isDone } = aPace();
     const commits = [aCommit(), aCommit()];
     const copied = page(10);
@@ -49,7 +49,7 @@ describe('the pace at which a compaction copies a file', () => {
     for (const commit of commits) await commit.end();
   });
 
-  it('adds up rests that are too short, and takes them together', async () => {
+  it('adds up pauses that are too short, and takes them together', async () => {
     const { clock, page, aCommit, isDone } = aPace();
     const commit = aCommit();
     await page(6);
@@ -63,7 +63,7 @@ describe('the pace at which a compaction copies a file', () => {
     await commit.end();
   });
 
-  it('does not rest after a page during whose copy no commit ran', async () => {
+  it('does not pause after a page during whose copy no commit ran', async () => {
     const { clock, page, aCommit } = aPace();
     await page(10);
     const commit = aCommit();
@@ -72,7 +72,7 @@ describe('the pace at which a compaction copies a file', () => {
     await page(10);
   });
 
-  it('rests a bounded time after a page that took long', async () => {
+  it('pauses a bounded time after a page that took long', async () => {
     const { clock, page, aCommit } = aPace();
     const commit = aCommit();
     const copied = page(5000);
@@ -82,7 +82,7 @@ describe('the pace at which a compaction copies a file', () => {
     await commit.end();
   });
 
-  it('does not rest when commits outrun the copy, and ends a rest that is cancelled', async () => {
+  it('does not pause when commits outrun the copy, and ends a pause that is cancelled', async () => {
     const { page, aCommit } = aPace();
     const commit = aCommit();
     await page(10, { isOutrun: true });

@@ -1,11 +1,11 @@
 // How fast a compaction copies: while commits run it takes half of the time, so that clients that write keep at least two thirds of their rate. A page
-// is followed by a rest of the time for which commits ran during its copy; without commits there is no rest.
+// is followed by a pause as long as commits ran during its copy; without commits there is no pause.
 import type { Clock } from '#ports/clock.ts';
 
 /** A page that took longer waited for a processor or the disk itself: others were served meanwhile. */
-const restMsMax = 30;
-/** Shorter rests are added up: each ends with waiting for a processor, and small vbuckets make small pages. */
-const restMsMin = 10;
+const pauseMsMax = 30;
+/** Shorter pauses are added up: each ends with waiting for a processor, and small vbuckets make small pages. */
+const pauseMsMin = 10;
 
 export class CopyPace {
   private readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
@@ -28,15 +28,15 @@ export class CopyPace {
     }
   }
 
-  /** Copies a page, and rests unless commits outrun the copy, which would then never end. */
+  /** Copies a page, and pauses unless commits outrun the copy, which would then never end. */
   async page<T extends { isOutrun: boolean }>(copy: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const before = this.busyMs();
     const step = await copy();
-    this.owedMs = step.isOutrun ? 0 : this.owedMs + Math.min(restMsMax, this.busyMs() - before);
-    if (this.owedMs < restMsMin) return step;
-    const restMs = this.owedMs;
+    this.owedMs = step.isOutrun ? 0 : this.owedMs + Math.min(pauseMsMax, this.busyMs() - before);
+    if (this.owedMs < pauseMsMin) return step;
+    const pauseMs = this.owedMs;
     this.owedMs = 0;
-    await this.clock.sleep(restMs, signal);
+    await this.clock.sleep(pauseMs, signal);
     return step;
   }
 

@@ -33,12 +33,12 @@ export class DivergedCopies {
   /** Tells the copies that are not in the set to roll back. Returns their nodes. */
   rollBack(isMember: (node: string) => boolean): string[] {
     const nodes = [...this.vbs.keys()].filter((node) => !isMember(node));
-    for (const node of nodes) this.tell(node, this.vbs.get(node) ?? []);
+    for (const node of nodes) this.inform(node, this.vbs.get(node) ?? []);
     for (const node of nodes) this.vbs.delete(node);
     return nodes;
   }
 
-  private tell(node: string, vbs: readonly number[]): void {
+  private inform(node: string, vbs: readonly number[]): void {
     const { bucket, log, peers, ref } = this.options;
     const vbuckets = vbs.length;
     log.info('replication.copy_diverged', { bucket: ref.bucket, shard: ref.shard, node, vbuckets });

@@ -1,4 +1,4 @@
-// Brings epochs to disk before this process confirms them in the map. A shard whose epoch the disk does not take is passed on to another
+// Writes epochs to disk before this process confirms them in the map. A shard whose epoch the disk does not take is passed on to another
 // member of its in-sync set, which has all that was acknowledged.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';

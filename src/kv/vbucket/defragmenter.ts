@@ -14,7 +14,7 @@ const thoroughShare = 15 / 16;
 export class Defragmenter {
   moved = 0;
   /** Items of this round that could not be moved: they are not on disk yet. */
-  stayed = 0;
+  unmovable = 0;
   private readonly vbuckets: Vbuckets;
   private readonly residency: Residency;
   private readonly walk: PageWalk;
@@ -30,7 +30,7 @@ export class Defragmenter {
   /** Starts again at the first page. */
   begin(isThorough: boolean): void {
     this.walk.restart();
-    this.stayed = 0;
+    this.unmovable = 0;
     this.share = isThorough ? thoroughShare : sparseShare;
   }
 
@@ -51,7 +51,7 @@ export class Defragmenter {
   private move(address: number): void {
     const bytes = this.vbuckets.items.bytes(address);
     if (!this.residency.move(address)) {
-      this.stayed++;
+      this.unmovable++;
       return;
     }
     this.moved++;

@@ -82,7 +82,7 @@ export class BucketData {
   }
 
   /**
-   * Sends all and waits for the replies; requests that a node could not take for the moment, and those whose outcome is not known since a
+   * Sends all and waits for the replies; requests that a node refused temporarily, and those whose outcome is not known since a
    * connection ended, are sent again. `onLost` is called before a request whose outcome is not known is sent again.
    */
   async store(

@@ -11,6 +11,7 @@ import type { SourceRecord, StartPosition } from './source-record.ts';
 /** Up to `offset` every record is written or refused. */
 export interface ImportState extends StartPosition {
   readonly written: number;
+  /** Documents that the collection already had with the same content. */
   readonly present: number;
   readonly refused: number;
   /** All records up to `offset`, refused ones too: the number of the next record, from which its key may be generated. */
@@ -35,7 +36,7 @@ export interface ImportTarget {
 }
 
 export interface ImportReports {
-  /** Reports a record that cannot be imported; it continues with the others. */
+  /** Reports a record that cannot be imported; the import continues with the others. */
   refused(line: number, problem: string): void;
   /** Called after each part. */
   advanced(state: ImportState): void;
@@ -139,7 +140,7 @@ export class ImportRun {
     return counts;
   }
 
-  /** An earlier import that was interrupted, or a request whose reply was lost, may have written it. */
+  /** An earlier import that was interrupted, or a request whose reply was lost, may have written the document. */
   private async isPresent({ key, value }: ImportedDocument): Promise<boolean> {
     const found = await this.target.data.get(this.target.collectionId, key);
     return found?.value.equals(value) ?? false;

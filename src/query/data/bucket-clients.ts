@@ -44,7 +44,7 @@ export class BucketClients {
     this.quick = quick;
   }
 
-  /** Sets which nodes have which vbuckets; null: this one has all. */
+  /** Sets which nodes have which vbuckets; null: this node has all. */
   follow(state: ClusterLayout | null): void {
     if (state !== null && this.routes !== null) {
       this.routes.set(state);
@@ -61,7 +61,7 @@ export class BucketClients {
     return routes === null || routes.activeOf(bucket, vbucketOf(id)) === routes.self;
   }
 
-  /** Some vbuckets may be on other nodes. */
+  /** Whether some vbuckets may be on other nodes. */
   get isSpread(): boolean {
     return this.routes !== null;
   }

@@ -81,7 +81,7 @@ interface Repeated {
   within(limitMs: number): Promise<void>;
 }
 
-/** Repeats within the limit. Others have the place of the statement after a while; if it may not leave that place, it gives up then. */
+/** Repeats within the limit. After a while other requests get the place of the statement; a statement that may not give it up fails then. */
 async function retryWithin(limitMs: number, repeated: Repeated, place?: StatementPlace): Promise<void> {
   await repeated.within(Math.min(placeMs, limitMs));
   if (place === undefined) await repeated.within(limitMs);

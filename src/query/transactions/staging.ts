@@ -101,7 +101,7 @@ export class Staging {
         const { txn, cas, isDeleted } = document;
         const change = group[at] as StagedChange;
         if (txn?.id?.atmpt === attempt.id)
-          // Somebody else may have created the document of a staged insert.
+          // Another client may have created the document of a staged insert.
           linked.push({ ...change, kind: kindOver(change, isDeleted), stagedCas: cas, isDeleted });
         else if (!isDeleted) replaced.push(change.id);
       }

@@ -110,7 +110,7 @@ export class TransactionData {
         { clock: this.clock, signal },
         durable,
         async (some, replies) => (await clientOf()).storeMany(keyspace.collectionId, some, signal, replies),
-        // Well before the timeout, after which nobody knows whether the writes were made.
+        // Well before the timeout, after which it is unknown whether the writes were made.
         { limitMs: limits.kvTimeoutMs / 2 },
       ),
     );

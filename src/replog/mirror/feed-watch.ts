@@ -1,4 +1,4 @@
-// Notices that a feed no longer brings the changes of its store: it may have ended, or stopped without an error.
+// Notices that a feed no longer delivers the changes of its store: it may have ended, or stopped without an error.
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { ConfigLink, RecordFeed } from './config-link.ts';

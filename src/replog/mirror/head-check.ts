@@ -16,7 +16,7 @@ export const takenOverNow = 'another member of the cluster is taking the configu
 export const isSuccessor = (head: StoreHead, followed: StoreHead | null): boolean =>
   followed !== null && supersedes(head, followed);
 
-/** @throws Error, FinalError or OlderStoreError with the reason why it cannot. */
+/** @throws Error, FinalError or OlderStoreError with the reason why the mirror cannot continue. */
 export function checkHead(head: StoreHead, { followed, newest, isFenced }: KnownHead): void {
   const { identity, revision, epoch = 1 } = head;
   if (followed !== null && identity !== followed.identity)

@@ -90,7 +90,7 @@ function withSlot(row: Row, slot: number, value: Value): Row {
   return next;
 }
 
-/** Each document key of the scans once. */
+/** Yields each document key of the scans once. */
 export function unionScan(compiler: BlockCompiler, union: UnionScan): Pull {
   const scans = union.scans.map((scan) => indexScan(compiler, scan));
   const idSlot = union.source.idSlot as number;

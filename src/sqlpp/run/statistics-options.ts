@@ -3,7 +3,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { Value } from '../values/value.ts';
 
 export interface StatisticsOptions {
-  /** Documents whose values are kept. */
+  /** The number of documents in the sample. */
   readonly sampleSize: number;
   /** Percent of the values in one bin. */
   readonly resolution: number;

@@ -99,12 +99,12 @@ test('under load each fourth flush writes the changes that other nodes have, and
   await storeFor(500);
   b.bucket.progress.setMembers(copied, { others: [], size: 1, isFrozen: false });
   await storeFor(500);
-  assert.deepEqual(onDisk(), [changes, changes - 2 * 1600, changes], 'no other node has it any more');
+  assert.deepEqual(onDisk(), [changes, changes - 2 * 1600, changes], 'no other node has them any more');
   await advance(b, 160);
   assert.deepEqual(onDisk(), [changes, changes, changes], 'without load nothing waits longer');
 });
 
-test('load lasts over a short pause of clients, and few changes are load enough to delay those that other nodes have', async () => {
+test('load lasts over a short pause of clients, and few changes are enough load to defer the changes that other nodes have', async () => {
   const b = await aBucket();
   const copied = vb + 4;
   addMember(b, copied);

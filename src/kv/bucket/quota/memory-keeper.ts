@@ -1,4 +1,4 @@
-// Keeps a bucket inside its quota: above the high watermark it evicts values, items or documents until memory is below
+// Keeps a bucket inside its quota: above the high watermark it evicts values or documents until memory is below
 // the low one, in slices of well under a millisecond between which clients are served. It also compacts sparse pages.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { BucketType, EvictionPolicy } from '../../admin.ts';
@@ -52,7 +52,7 @@ export class MemoryKeeper {
   private sparseBefore = 0;
   /** Sparse bytes left by the last round: another round starts only when there are more. */
   private unreclaimableBytes = 0;
-  /** That round also emptied pages with few holes: no more memory can be freed. */
+  /** The last round also emptied pages with few holes: no more memory can be freed. */
   private isThorough = false;
   private isStopped = true;
 
@@ -100,7 +100,7 @@ export class MemoryKeeper {
 
   /** Called when items were persisted: they can be moved now, so a round that had to skip them is worth repeating. */
   persisted(): void {
-    if (this.defragmenter.stayed > 0 && this.usedBytes > this.highBytes) this.allowRound();
+    if (this.defragmenter.unmovable > 0 && this.usedBytes > this.highBytes) this.allowRound();
   }
 
   /** Starts eviction when memory has grown, or its quota shrunk, above the high watermark. */
@@ -178,7 +178,7 @@ export class MemoryKeeper {
 
   /** Evicts beyond the low watermark when nothing is left to compact and nothing waits for the disk. */
   private evictMore(): boolean {
-    const isNeeded = this.usedBytes > this.highBytes && this.defragmenter.stayed === 0;
+    const isNeeded = this.usedBytes > this.highBytes && this.defragmenter.unmovable === 0;
     return isNeeded && this.evictor.slice(sliceSteps);
   }
 

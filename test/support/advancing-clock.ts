@@ -1,7 +1,7 @@
 // A clock that advances by a second with each reading.
 import { type Clock, realClock } from '#ports/clock.ts';
 
-export function hastyClock(): Clock {
+export function advancingClock(): Clock {
   let ms = 0;
   return { ...realClock, monotonicMs: () => (ms += 1_001) };
 }

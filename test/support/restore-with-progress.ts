@@ -1,8 +1,8 @@
 // A restore as a process of its own that records its progress after every vbucket, so that a test can kill it while it does so:
-// `hasty-restore.ts FOLDER URL MAP`, with the password in DIVAN_PASSWORD.
+// `restore-with-progress.ts FOLDER URL MAP`, with the password in DIVAN_PASSWORD.
 import { BackupNode } from '#backup/node/backup-node.ts';
 import { runRestore } from '#backup/restore/run-restore.adapter.ts';
-import { hastyClock } from './hasty-clock.ts';
+import { advancingClock } from './advancing-clock.ts';
 
 const [folder = '', url = '', map = ''] = process.argv.slice(2);
 const { hostname, port } = new URL(url);
@@ -21,7 +21,7 @@ await runRestore(
   },
   {
     node: new BackupNode({ host: hostname, port: Number(port), username: 'Administrator', password }),
-    clock: hastyClock(),
+    clock: advancingClock(),
     signal: new AbortController().signal,
     progress: () => {},
   },
