@@ -38,7 +38,7 @@ export interface ConfigStore {
   list<T>(prefix: string): Promise<Entry<T>[]>;
   /**
    * Writes if the key is at `expectedRevision` (0: absent). Resolves with the new revision after the write is on disk, or with null
-   * if another write came first; then this one is never made.
+   * if another write came first; then this write is never made.
    * @throws UnwritableError with the reason, when the store cannot be written: its text says whether the change may be lost. An
    * UnavailableError is temporary: no server of the store can be reached.
    */
@@ -48,7 +48,7 @@ export interface ConfigStore {
    * @throws UnwritableError as `put`.
    */
   delete(key: string, expectedRevision: number): Promise<boolean>;
-  /** Calls `changed` with every existing entry under the prefix, then after each change (a null entry: deleted). It must not throw. */
+  /** Calls `changed` with every existing entry under the prefix, then after each change (a null entry: deleted). `changed` must not throw. */
   watch(prefix: string, changed: (key: string, entry: Entry | null) => void): Promise<{ stop(): void }>;
   /** The revision of the newest change in the store. */
   revision(): number;

@@ -29,7 +29,7 @@ export class XattrWalk {
     this.bytes = bytes;
     this.at = start + 4;
     this.end = start === end ? 0 : bodyStart(bytes, start, end);
-    assert(this.end >= 0, 'an xattr section runs over the end of its value');
+    assert(this.end >= 0, 'an xattr section extends beyond the end of its value');
   }
 
   next(): boolean {

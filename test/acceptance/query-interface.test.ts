@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => node[Symbol.asyncDispose]());
 
-/** Members that a row of each keyspace has; null: it has no rows on this node. */
+/** Members that a row of each keyspace has; null: the keyspace has no rows on this node. */
 const catalog: Readonly<Record<string, readonly string[] | null>> = {
   datastores: ['id', 'url'],
   namespaces: ['datastore_id', 'id', 'name'],

@@ -25,9 +25,9 @@ export async function hostileRounds(
   const port = Number(node.ready.node.kv.split(':')[1]);
   const rest = node.ready.node.rest.replace('http://', '');
   const answers = new Map<number, number>();
-  const calm = await dataClient(node);
+  const ordinary = await dataClient(node);
   for (let at = 0; at < documents; at++)
-    assert.equal((await calm.ask(set(`calm${at}`, String(at)))).status, Status.success);
+    assert.equal((await ordinary.ask(set(`ordinary${at}`, String(at)))).status, Status.success);
   const isOver = (round: number): boolean =>
     typeof rounds === 'number' ? round > rounds : performance.now() >= rounds.untilMs;
   for (let round = 1; !isOver(round); round++) {
@@ -40,14 +40,14 @@ export async function hostileRounds(
     );
     await sendDocuments(node, random);
     for (let at = 0; at < documents; at++) {
-      const { status, value } = await calm.ask(get(`calm${at}`));
+      const { status, value } = await ordinary.ask(get(`ordinary${at}`));
       assert.deepEqual([status, value.toString()], [Status.success, String(at)], `seed ${seed}`);
     }
     assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
     assert.ok(node.running, `seed ${seed}: the node ended: ${node.output.slice(-2000)}`);
   }
   assert.doesNotMatch(node.output, /\n\s+at |TypeError|RangeError/, node.output.slice(-2000));
-  calm.close();
+  ordinary.close();
   assert.equal(await node.stop(), 0);
   return { answered: [...answers.values()].reduce((sum, count) => sum + count, 0), statuses: answers.size };
 }

@@ -57,7 +57,7 @@ export interface LinkFaults {
   brokenFeed: number;
 }
 
-export const calm: LinkFaults = {
+export const noFaults: LinkFaults = {
   delayMaxMs: 5,
   lostRequest: 0,
   lostAnswer: 0,
@@ -76,7 +76,7 @@ export class FaultyConfigLink implements ConfigLink {
   readonly #servers: SimulatedServers;
   readonly #clock: SimulatedClock;
   readonly #random: Random;
-  faults = calm;
+  faults = noFaults;
   isDown = false;
 
   constructor(servers: SimulatedServers, clock: SimulatedClock, random: Random) {

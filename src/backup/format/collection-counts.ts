@@ -1,7 +1,7 @@
 // How many documents of each collection a backup has: counted by vbucket while it is written, stored in the manifest for the bucket.
 import type { BucketRecord, CountedVbucket } from './manifest.ts';
 
-/** The record with its counts. It has none if an earlier release captured one of the vbuckets and did not count. Dropped collections are left out. */
+/** The record with its counts; without counts if an earlier release captured one of the vbuckets and did not count. Dropped collections are left out. */
 export function countedBucket(
   record: Omit<BucketRecord, 'vbuckets'>,
   counted: readonly CountedVbucket[],

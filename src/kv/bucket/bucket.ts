@@ -45,7 +45,7 @@ export class Bucket {
   readonly shards: ShardStates;
   private files: BucketFiles | null;
   private isOpen = false;
-  /** Some file lost the mark of its clean stop, which a later process could have continued. */
+  /** Whether files were opened, which removes their marks of a clean stop: no later process can continue that stop. */
   hasOpenedFiles = false;
   private isServing = false;
   /** Recovery from an unclean stop is written to the files: they may be closed as clean. */

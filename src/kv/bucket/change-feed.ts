@@ -15,7 +15,7 @@ import { VersionSearch } from '../vbucket/version-search.ts';
 import { wholeSeqno } from '../vbucket/whole-seqno.ts';
 import type { DurableWrites } from './durability/durable-writes.ts';
 import type { VbucketProgress } from './durability/progress.ts';
-import { SlicedWork } from './keys/sliced.ts';
+import { SlicedWork } from './keys/sliced-work.ts';
 import { MemoryBackfill } from './memory-backfill.ts';
 import { MemoryPage } from './memory-page.ts';
 

@@ -159,7 +159,7 @@ test('a vbucket is not removed while its last changes wait for disk space, and d
   await again.bucket.stop();
 });
 
-test('a bucket that stops ends its removals first, and what waits for them: none of them uses the disk engine afterwards', async () => {
+test('a bucket that stops first ends its removals and the work that waits for them: neither uses the disk engine afterwards', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
   const b = await start(engine, 'active');

@@ -1,5 +1,7 @@
 // Pages of the changes of a vbucket from memory, for streams where there is no disk, and for those that need documents only: listed by
 // seqno in slices, since a vbucket may have a million documents, and then read page by page from the list.
+
+import type { WorkSteps } from '#base/steps.ts';
 import { type CutItem, emptyCutItem } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
@@ -8,7 +10,7 @@ import { fillCutItem } from '../vbucket/cut-item.ts';
 import { pendingOf } from '../vbucket/pending.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { KeyWalk } from './keys/key-walk.ts';
-import type { SlicedWork, Steps } from './keys/sliced.ts';
+import type { SlicedWork } from './keys/sliced-work.ts';
 import { MemoryPage } from './memory-page.ts';
 
 /** Entries of the list that one page visits: their documents may have changed since. */
@@ -152,7 +154,7 @@ export class MemoryBackfill {
     }
   }
 
-  private *listInSteps(vb: number, from: number, overtaken: number): Steps<SeqnoList> {
+  private *listInSteps(vb: number, from: number, overtaken: number): WorkSteps<SeqnoList> {
     const { index, items, columns } = this.vbuckets;
     const upTo = columns.highSeqno[vb] as number;
     const [evictions, clears] = [columns.wholeEvictions[vb] as number, columns.clears[vb] as number];

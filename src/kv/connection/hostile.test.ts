@@ -28,13 +28,13 @@ function randomness(start: number) {
 type Randomness = ReturnType<typeof randomness>;
 
 /** Opcodes that end the connection or the login are excluded: they would end the attack too early. */
-const tame = commands.filter(
+const attackCommands = commands.filter(
   (command) => !command.name.startsWith('SASL') && !command.name.startsWith('QUIT'),
 );
 
 /** A frame with the layout of some command and random content. */
 function plausible({ below, bytes }: Randomness): RequestParts {
-  const command = tame[below(tame.length)]!;
+  const command = attackCommands[below(attackCommands.length)]!;
   const sizes = command.request?.extras ?? [0];
   const parts: RequestParts = { opcode: command.opcode, vb: below(10) === 0 ? below(65536) : below(4) };
   parts.extras =

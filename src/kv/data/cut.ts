@@ -353,7 +353,7 @@ export class CutReader {
     if (this.at >= this.buffer.length) return false;
     const { buffer, at, state } = this;
     this.cutEnd = at + buffer.readUInt32BE(at);
-    assert(this.cutEnd <= buffer.length, 'a cut runs over the end of its buffer');
+    assert(this.cutEnd <= buffer.length, 'a cut extends beyond the end of its buffer');
     const failoverBytes = buffer.readUInt16BE(at + 6);
     state.vb = buffer.readUInt16BE(at + 4);
     this.left = readU32(buffer, at + 8);
@@ -393,7 +393,7 @@ export class CutReader {
     item.valueStart = item.keyEnd;
     item.valueEnd = item.valueStart + readU32(buffer, at + itemValueBytesAt);
     this.at = item.valueEnd;
-    assert(this.at <= this.cutEnd, 'an item runs over the end of its cut');
+    assert(this.at <= this.cutEnd, 'an item extends beyond the end of its cut');
     return true;
   }
 }

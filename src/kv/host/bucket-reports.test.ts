@@ -42,7 +42,7 @@ test('each bucket is reported in a turn of its own', async () => {
   assert.equal(new Set(turns).size, 3, `reports in the turns ${turns}`);
 });
 
-test('a bucket that is deleted before it is its turn is not in the reports', async () => {
+test('a bucket that is deleted before its turn is not in the reports', async () => {
   const hosts = hostsOf(['a', 'b', 'c'], (name) => {
     if (name === 'a') hosts.delete('b');
   });

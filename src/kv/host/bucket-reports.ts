@@ -1,4 +1,4 @@
-// The reports of the buckets. One takes a millisecond or more, so that each further one waits for a turn of the data thread in which there is
+// The reports of the buckets. A report takes a millisecond or more, so each report after the first waits for a turn of the data thread that has
 // time for it.
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { BucketReport } from '../admin.ts';

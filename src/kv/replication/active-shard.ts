@@ -30,7 +30,7 @@ export interface ActiveShardOptions {
   /** This process had a copy of the shard until now: the members must have all of its changes before it is served. */
   tookOver: boolean;
   /** The previous active handed the shard over, so the members have all of its changes. */
-  isWhole: boolean;
+  isHandedOver: boolean;
   /** Called when a check of the shards would find a change that is due; `dueNow`: for which requests wait. */
   checks: { readonly due: () => void; readonly dueNow: () => void };
   clock: Clock;
@@ -89,7 +89,7 @@ export class ActiveShard {
       for (const vb of vbs) bucket.progress.discardCopy(vb, copyKey(member));
     if (tookOver) this.takeOverSeqnos = new Map(vbs.map((vb) => [vb, highSeqno[vb] as number]));
     for (const vb of vbs) bucket.progress.beginMembers(vb, this.syncSet());
-    if (!tookOver || !options.isWhole) return;
+    if (!tookOver || !options.isHandedOver) return;
     for (const member of this.others())
       for (const vb of vbs) bucket.progress.copied(vb, copyKey(member), highSeqno[vb] as number, 0);
   }
@@ -103,7 +103,7 @@ export class ActiveShard {
     return this.takeOverSeqnos !== null || this.handover.isUnderWay;
   }
 
-  /** What waits for something that the next check may find: requests for the shard or its commits, or a copy that joins the set. */
+  /** What waits for the next check of the shard: requests for the shard or its commits, or a copy that joins the set. */
   get waits(): 'requests' | 'copy' | null {
     if (this.holdsRequests || this.joining.member !== null) return 'requests';
     return this.joining.isObserving || this.handover.isComing ? 'copy' : null;
@@ -160,7 +160,7 @@ export class ActiveShard {
     this.copies.set(node, { feed: this.newFeed(node), openedMs: this.options.clock.monotonicMs() });
   }
 
-  /** Copies with another history remove what this one lacks, once they have left the in-sync set, and are then fed again. */
+  /** Copies with another history remove what the active lacks, once they have left the in-sync set, and are then fed again. */
   private rollBackDiverged(): void {
     const isMember = (node: string): boolean => this.others().some((member) => member.node === node);
     if (this.change?.kind === 'leave') return;
@@ -198,7 +198,7 @@ export class ActiveShard {
     return Math.min(Infinity, ...this.others().map((member) => this.promisedByMs(member)));
   }
 
-  /** An answer counts while the member accepts this epoch: one that follows a higher epoch answers the heartbeats of this node, too. */
+  /** An answer counts while the member accepts this epoch: a member that follows a higher epoch answers the heartbeats of this node, too. */
   private promisedByMs({ node, boot }: SyncMember): number {
     const { peers } = this.options;
     const isFed = this.copies.get(node)?.feed.boot === boot && peers.bootOf(node) === boot;
@@ -226,18 +226,19 @@ export class ActiveShard {
   }
 
   /** Until the outcome of the change is known, the larger set counts. */
-  changing(change: ShardChange): void {
+  changeRequested(change: ShardChange): void {
     this.change = change;
     this.updateMembers();
   }
 
   /** The change was never made: the set is the earlier one. */
-  unchanged(): void {
+  changeUnsent(): void {
     this.change = null;
     this.updateMembers();
   }
 
-  changed(): void {
+  /** The outcome of the change is known, and `follow` has got the map that shows it. */
+  outcomeKnown(): void {
     if (this.change === null) return;
     // The position of a copy that left is requested again.
     if (this.change.kind === 'leave') this.connectionLost(this.change.node);

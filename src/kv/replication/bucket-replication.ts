@@ -191,10 +191,10 @@ export class BucketReplication {
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
     const { checks, cuts, delayed, handovers } = this;
     const parts = { checks, cuts, delayed, handovers };
-    const isWhole = handovers.isTaken(shard, spec.epoch);
+    const isHandedOver = handovers.isTaken(shard, spec.epoch);
     this.actives.set(
       shard,
-      new ActiveShard({ ...this.options, ...parts, ref, vbs, spec, tookOver, isWhole }),
+      new ActiveShard({ ...this.options, ...parts, ref, vbs, spec, tookOver, isHandedOver }),
     );
   }
 
@@ -238,7 +238,7 @@ export class BucketReplication {
     const { change, log, uuid } = this.options;
     this.isChanging = true;
     for (const shardChange of wanted) {
-      this.actives.get(shardChange.shard)?.changing(shardChange);
+      this.actives.get(shardChange.shard)?.changeRequested(shardChange);
       this.handovers.noteTaken(shardChange, this.specs[shardChange.shard]);
     }
     const changes = this.preparation.areOnDisk(wanted)
@@ -254,9 +254,9 @@ export class BucketReplication {
     this.isMapUnknown = outcome.kind === 'unknown';
     if (outcome.kind === 'unknown') return;
     if (outcome.kind === 'done') this.epochWrites.made(changes);
-    // First the map: an active shard that the new map gives to another node is not served again by `active.changed`.
+    // First the map: an active shard that the new map gives to another node is not served again by `active.outcomeKnown`.
     this.follow(outcome.shards, outcome.revision);
-    for (const active of this.actives.values()) active.changed();
+    for (const active of this.actives.values()) active.outcomeKnown();
     for (const shard of outcome.kind === 'done' && this.drops.areDue ? this.leftovers() : [])
       this.drops.begin(shard, this.vbsOf(shard));
   }
@@ -264,7 +264,7 @@ export class BucketReplication {
   private endUnsent(changes: readonly ShardChange[]): void {
     this.isChanging = false;
     this.notBeforeMs = this.options.clock.monotonicMs() + storeRetryMs;
-    for (const { shard } of changes) this.actives.get(shard)?.unchanged();
+    for (const { shard } of changes) this.actives.get(shard)?.changeUnsent();
   }
 
   /** Applies an epoch of a message: when it is higher, an active shard of this node stops at once. */

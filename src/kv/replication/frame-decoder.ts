@@ -53,7 +53,7 @@ export class FrameDecoder {
       const historyAt = at + partHeadBytes;
       readHead(bytes, head, part);
       const itemsAt = historyAt + readU16(bytes, head + batchHeadBytes - 2);
-      if (itemsAt > next || next > end) throw new Error('a batch runs over the end of its frame');
+      if (itemsAt > next || next > end) throw new Error('a batch extends beyond the end of its frame');
       part.failover = itemsAt > historyAt ? bytes.subarray(historyAt, itemsAt) : undefined;
       partBody.bytes = bytes;
       partBody.start = itemsAt;

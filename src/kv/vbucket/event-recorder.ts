@@ -28,7 +28,7 @@ const retryMs = 100;
 export interface EventRecorderOptions {
   vbuckets: Vbuckets;
   clock: Pick<Clock, 'after' | 'soon'>;
-  /** Events are written to a disk. */
+  /** Whether events are written to a disk. */
   persistent: boolean;
   onDirty: (vb: number) => void;
   /** Counts work of the turn. */
@@ -40,12 +40,12 @@ export class EventRecorder {
   /** By vbucket: the manifest's state that was recorded last; null before the first. */
   private readonly recorded: (ManifestState | null)[];
   private stored: StoredManifests | null = null;
-  /** The states to which the vbuckets in `waiting` are led, one after the other; empty while none waits. */
+  /** The states of the manifest that the vbuckets in `waiting` have yet to record, in order; empty while none waits. */
   private targets: Target[] = [];
   /** The target that a vbucket reaches next, by vbucket. */
   private readonly waiting = new Map<number, number>();
   private afterwards: (() => void)[] = [];
-  /** End the waits of `whenRecordedOrAfter`. */
+  /** Functions that end the waits of `whenRecordedOrAfter`. */
   private readonly waits = new Set<() => void>();
   private isScheduled = false;
   private readonly unwritten: UnwrittenEvents;
@@ -78,14 +78,14 @@ export class EventRecorder {
 
   /** Records the events that lead the history of these vbuckets to the manifest's state: a few at once, many in later turns. */
   record(vbs: readonly number[], state: ManifestState): void {
-    // After many changes in a short time, vbuckets that lag behind record the last ones as one.
+    // After many changes in a short time, vbuckets that lag behind record the last changes as one change.
     if (this.targets.length === targetsMax) this.targets.pop();
     const target = this.targets.push({ state, steps: new Map() }) - 1;
     for (const vb of vbs) if (!this.waiting.has(vb)) this.waiting.set(vb, target);
     if (!this.isScheduled) this.work();
   }
 
-  /** Some vbuckets lack events: `catchUp` must be called before a client uses one. */
+  /** Whether some vbuckets lack events: `catchUp` must then be called before a client uses such a vbucket. */
   get isBehind(): boolean {
     return this.waiting.size > 0;
   }

@@ -5,9 +5,9 @@ import { type Log, silentLog } from '#ports/log.ts';
 import { configStoreSuite } from '../../../test/contract/config-store.ts';
 import { counting as increments } from '../../../test/support/counting.ts';
 import {
-  calm,
   FaultyConfigLink,
   type LinkFaults,
+  noFaults,
   SimulatedServers,
 } from '../../../test/support/faulty-config-link.ts';
 import { portOf } from '../../../test/support/faulty-config-store.ts';
@@ -72,7 +72,7 @@ it('a stop is not logged as an outage, and changes are refused afterwards', asyn
   await assert.rejects(simulation.clock.until(store.put('a', 1, 0)), /it is closed/);
 });
 
-/** Three nodes add to one counter under faults; afterwards the net is calm. */
+/** Three nodes add to one counter under faults; afterwards without faults. */
 async function counting(seed: number, faults: Partial<LinkFaults>) {
   const simulation = new Simulation(seed);
   const { clock, servers } = simulation;
@@ -80,13 +80,13 @@ async function counting(seed: number, faults: Partial<LinkFaults>) {
   const seen: number[][] = nodes.map(() => []);
   for (const [i, { store }] of nodes.entries())
     await store.watch('count', (_, entry) => seen[i]?.push(entry?.value as number));
-  for (const { link } of nodes) link.faults = { ...calm, ...faults };
+  for (const { link } of nodes) link.faults = { ...noFaults, ...faults };
   const load = increments(
     nodes.map(({ store }) => store),
     8,
   );
   await clock.until(load.running);
-  for (const { link } of nodes) link.faults = calm;
+  for (const { link } of nodes) link.faults = noFaults;
   await clock.run(60_000);
   const stored = JSON.parse(servers.newest('count')?.json ?? '0') as number;
   const mirrored = await Promise.all(

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { counting } from '../../../test/support/counting.ts';
-import { calm, FaultyConfigLink, SimulatedServers } from '../../../test/support/faulty-config-link.ts';
+import { FaultyConfigLink, noFaults, SimulatedServers } from '../../../test/support/faulty-config-link.ts';
 import { portOf } from '../../../test/support/faulty-config-store.ts';
 import { SeenStateInMemory } from '../../../test/support/nats-store.ts';
 import { aSeed, randomFrom } from '../../../test/support/random.ts';
@@ -68,7 +68,7 @@ async function ending(seed: number, hasFaults: boolean) {
     });
     return store;
   });
-  for (const { link } of nodes) link.faults = hasFaults ? { ...calm, ...faults } : calm;
+  for (const { link } of nodes) link.faults = hasFaults ? { ...noFaults, ...faults } : noFaults;
   const load = counting(stores, 12);
   const [{ mirror }] = nodes as [(typeof nodes)[0]];
   const end = (async () => {
@@ -85,7 +85,7 @@ async function ending(seed: number, hasFaults: boolean) {
   })();
   await clock.until(end);
   await clock.until(load.running);
-  for (const { link } of nodes) link.faults = calm;
+  for (const { link } of nodes) link.faults = noFaults;
   await clock.run(60_000);
   const count = (await next.get<number>('count'))?.value ?? 0;
   return { ...load.outcome, count, copied: copied as unknown as StoreContent, contents };
@@ -163,13 +163,13 @@ describe('a store that ends', () => {
     const simulation = aSimulation(6);
     const { clock } = simulation;
     const { link, mirror } = await simulation.started();
-    link.faults = { ...calm, brokenFeed: 100 };
+    link.faults = { ...noFaults, brokenFeed: 100 };
     const ending = mirror.end({ founder, after: 0 });
     ending.catch(() => {});
     await clock.run(10);
     link.isDown = true;
     await assert.rejects(clock.until(ending), /did not confirm the last change in time/);
-    link.faults = calm;
+    link.faults = noFaults;
     link.isDown = false;
     await clock.run(10_000);
     assert.deepEqual((await mirror.ended).end.founder, founder);

@@ -4,7 +4,7 @@ import { isSameNumber, readAsJson } from './literal-json.ts';
 
 /** In shorter statements objects are nodes of the tree. */
 const statementLengthMin = 32 << 10;
-/** After this many objects that are no JSON, no more are tried: a failure takes several times as long as to scan the tokens of the object. */
+/** After this many objects that are not JSON, no more are tried: a failure takes several times as long as scanning the tokens of the object. */
 const failuresMax = 32;
 const depthMax = 100;
 

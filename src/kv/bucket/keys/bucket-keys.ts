@@ -12,7 +12,7 @@ import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { type KeyQuery, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
 import { KeyWalk } from './key-walk.ts';
 import { findRandomKey, type WhenFound } from './random-search.ts';
-import { SlicedWork } from './sliced.ts';
+import { SlicedWork } from './sliced-work.ts';
 
 export interface BucketKeysOptions {
   vbuckets: Vbuckets;

@@ -1,5 +1,7 @@
 // The keys of one collection in one vbucket at one time, for scans: from memory, and also from disk where whole
 // documents may have been evicted.
+
+import type { WorkSteps } from '#base/steps.ts';
 import { Status } from '#wire/status.ts';
 import { CutBits, CutReader } from '../../data/cut.ts';
 import type { BackfillPage } from '../../data/disk-engine.ts';
@@ -8,7 +10,8 @@ import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { KeyWalk } from './key-walk.ts';
 import { copiedInSteps, ListedKeys, PackedKeys } from './packed-keys.ts';
 import { type SamplingRequest, sampleInSteps } from './sample.ts';
-import { type SlicedWork, type Steps, sortedSetInSteps } from './sliced.ts';
+import type { SlicedWork } from './sliced-work.ts';
+import { sortedSetInSteps } from './sorted-set.ts';
 
 /** Which keys to list. `accepts` gets the key with the collection id in front. */
 export interface KeyQuery {
@@ -78,7 +81,7 @@ class KeyList {
   }
 
   /** Drops the keys beyond the limit once there are twice as many. */
-  *trim(): Steps<void> {
+  *trim(): WorkSteps<void> {
     const { countMax } = this.query;
     if (this.length < 2 * countMax + slotsPerStep) return;
     const listed = yield* copiedInSteps(this.packed, (yield* this.sorted()).subarray(0, countMax));
@@ -88,7 +91,7 @@ class KeyList {
     if (listed.length > 0 && listed.length === countMax) this.last = listed.at(countMax - 1);
   }
 
-  *result(): Steps<ListedKeys | Status> {
+  *result(): WorkSteps<ListedKeys | Status> {
     if (!this.hasSeqno) return Status.notStored;
     if (this.isFull) return Status.busy;
     const { bytesMax, countMax, sampling } = this.query;
@@ -100,7 +103,7 @@ class KeyList {
     return keys.bytes > bytesMax ? Status.busy : keys;
   }
 
-  private sorted(): Steps<Uint32Array> {
+  private sorted(): WorkSteps<Uint32Array> {
     return sortedSetInSteps(this.places.subarray(0, this.length), this.packed.compare);
   }
 }
@@ -111,7 +114,7 @@ function grown(places: Uint32Array): Uint32Array {
   return larger;
 }
 
-function* listMemory({ index, items, now }: Vbuckets, query: KeyQuery, list: KeyList): Steps<void> {
+function* listMemory({ index, items, now }: Vbuckets, query: KeyQuery, list: KeyList): WorkSteps<void> {
   const walk = new KeyWalk(index, query.vb, (address) => {
     if (items.seqno(address) === query.seqno) list.hasSeqno = true;
     if (!items.isLive(address, now.seconds)) return;
@@ -140,7 +143,7 @@ async function listDisk(readRows: ReadRows, { query, list, work }: DiskListing):
   }
 }
 
-function* takePage({ batch }: BackfillPage, query: KeyQuery, list: KeyList): Steps<void> {
+function* takePage({ batch }: BackfillPage, query: KeyQuery, list: KeyList): WorkSteps<void> {
   const reader = new CutReader(batch);
   let rows = 0;
   while (reader.nextCut()) {

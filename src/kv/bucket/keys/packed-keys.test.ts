@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { WorkSteps } from '#base/steps.ts';
 import { aSeed, randomBytes } from '../../../../test/support/random.ts';
 import { copiedInSteps, ListedKeys, PackedKeys } from './packed-keys.ts';
-import { type Steps, sortedSetInSteps } from './sliced.ts';
+import { sortedSetInSteps } from './sorted-set.ts';
 
-function resultOf<Result>(steps: Steps<Result>): Result {
+function resultOf<Result>(steps: WorkSteps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;

@@ -1,7 +1,8 @@
 // Many keys in few large buffers, where each has a place. The garbage collector would take tens of milliseconds for hundreds of
 // thousands of strings or buffers.
+
+import type { WorkSteps } from '#base/steps.ts';
 import { hashKey } from '../../memory/hash.ts';
-import type { Steps } from './sliced.ts';
 
 const chunkBytesMin = 1024;
 const chunkBytesMax = 64 * 1024;
@@ -100,7 +101,7 @@ export class ListedKeys implements Iterable<Buffer> {
 }
 
 /** Copies the keys at these places, so that the memory of the others can be freed. */
-export function* copiedInSteps(packed: PackedKeys, places: Uint32Array): Steps<ListedKeys> {
+export function* copiedInSteps(packed: PackedKeys, places: Uint32Array): WorkSteps<ListedKeys> {
   const copies = new PackedKeys();
   const copied = new Uint32Array(places.length);
   for (let i = 0; i < places.length; i++) {

@@ -1,6 +1,7 @@
 // Chooses a sample of sorted keys: those with the smallest hashes under a seed, so that the same seed gives the same sample.
+
+import type { WorkSteps } from '#base/steps.ts';
 import type { PackedKeys } from './packed-keys.ts';
-import type { Steps } from './sliced.ts';
 
 export interface SamplingRequest {
   seed: number;
@@ -17,7 +18,7 @@ export function* sampleInSteps(
   packed: PackedKeys,
   places: Uint32Array,
   { seed, samples }: SamplingRequest,
-): Steps<Uint32Array> {
+): WorkSteps<Uint32Array> {
   const hashes = new Uint32Array(places.length);
   const counts = new Uint32Array(1 << binBits);
   for (let i = 0; i < places.length; i++) {

@@ -1,0 +1,47 @@
+// Runs work that may be long in steps of less than half a millisecond: the first few at once, the others in later turns of the
+// event loop. Only one task with later steps runs at a time, so that few incomplete results are in memory.
+import type { WorkSteps } from '#base/steps.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
+
+const stepsPerTurn = 3;
+
+export class SlicedWork {
+  private readonly clock: Pick<Clock, 'soon'>;
+  private readonly waiting: (() => void)[] = [];
+  private isBusy = false;
+
+  constructor(clock: Pick<Clock, 'soon'>) {
+    this.clock = clock;
+  }
+
+  /** Resolves in a later turn of the event loop. */
+  turn(): Promise<void> {
+    return nextTurn(this.clock);
+  }
+
+  /** Calls `done` before it returns if the work is short. */
+  run<Result>(steps: WorkSteps<Result>, done: (result: Result) => void): void {
+    const runSteps = (): boolean => {
+      for (let left = stepsPerTurn; left > 0; left--) {
+        const { done: isDone, value } = steps.next();
+        if (!isDone) continue;
+        done(value);
+        return true;
+      }
+      return false;
+    };
+    if (runSteps()) return;
+    const runTurn = (): void => {
+      if (runSteps()) this.next();
+      else this.clock.soon(runTurn);
+    };
+    this.waiting.push(runTurn);
+    if (!this.isBusy) this.next();
+  }
+
+  private next(): void {
+    const runTurn = this.waiting.shift();
+    this.isBusy = runTurn !== undefined;
+    if (runTurn) this.clock.soon(runTurn);
+  }
+}
