@@ -81,8 +81,9 @@ export class Staging {
   async rollback(): Promise<string | null> {
     const request = ({ id, stagedCas, isDeleted }: StagedDocument) =>
       rollbackRequest(id, stagedCas, isDeleted);
-    const { problem } = await this.finish(this.staged, request);
-    const { linked } = await this.lookUp([...this.unconfirmed]);
+    const { problem, overtaken } = await this.finish(this.staged, request);
+    // An ordinary write keeps the attribute that links the document to the attempt.
+    const { linked } = await this.lookUp([...overtaken, ...this.unconfirmed]);
     return (await this.finish(linked, request)).problem ?? problem;
   }
 
