@@ -43,7 +43,7 @@ export interface SyncMember {
 /** A node that answers the heartbeat of an active promises to confirm no higher epoch for this long, at most. */
 export const promiseMsMax = 10_000;
 
-/** The other nodes of the cluster and how this one proves to them who it is. */
+/** The other nodes of the cluster, and how this node proves its identity to them. */
 export interface KvCluster {
   readonly self: SyncMember;
   readonly peers: readonly PeerSpec[];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import { throwAwayPrefix } from '#base/throw-away.ts';
 
-/** The folder in a message from the parent process, or null: a folder directly within that of temporary files. */
+/** The folder to delete, which a message from the parent process names; null unless it is directly within the folder of temporary files. */
 export function throwAwayFolder(message: unknown, temporary = tmpdir()): string | null {
   const { throwAway } = (message ?? {}) as { throwAway?: unknown };
   if (typeof throwAway !== 'string') return null;

@@ -1,4 +1,4 @@
-// Collects the changes of one vbucket in blocks. It is complete at the end of the first snapshot that reaches the target, so that the
+// Collects the changes of one vbucket in blocks. The capture is complete at the end of the first snapshot that reaches the target, so that the
 // backup has the state of the vbucket at exactly one seqno.
 
 import type { FailoverEntry } from '#client/change-connection.ts';

@@ -57,7 +57,10 @@ it('closes a connection whose messages break the protocol, with the reason', () 
     'its certificate names another node': [encodeFrame({ kind: 'hello', node: 'c', boot: 'c 1' })],
     'its first message is not a hello': [encodeFrame({ ...beaten, sentMs: 0 })],
     'it says hello again': [hello, hello],
-    'it answers a beat of the future': [hello, encodeFrame({ ...beaten, sentMs: clock.monotonicMs() + 1 })],
+    'it answers a heartbeat that was not sent yet': [
+      hello,
+      encodeFrame({ ...beaten, sentMs: clock.monotonicMs() + 1 }),
+    ],
     'the message "beaten": promiseMs must be a number between 0 and 10000': [
       hello,
       encodeFrame({ ...beaten, sentMs: 0, promiseMs: 10_001 }),

@@ -137,7 +137,7 @@ test('records nothing more in a vbucket that becomes a copy, and what it lacks w
   assert.deepEqual(await recordedIn(b, clock, lastVb), idsOf(0, count));
 });
 
-test('a flush in the middle leaves a history of the newest collections only', async () => {
+test('a flush while events are recorded leaves a history of the newest collections only', async () => {
   const { b, clock } = await aStartedBucket();
   b.bucket.applyManifest(manifestOf('1', count));
   await clock.turn();

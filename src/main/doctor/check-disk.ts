@@ -81,7 +81,7 @@ function checkFileSystem(folder: string): Finding {
   if (networkTypes.has(type))
     return warning(
       'file system',
-      'the data folder is on a network: its locks and syncs may not be kept',
+      'the data folder is on a network: locks and syncs may not work there',
       'give a folder on a disk of this machine',
     );
   return good('file system', 'a disk of this machine');

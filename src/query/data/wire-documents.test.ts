@@ -229,7 +229,7 @@ test('a scan continues after the last page where the data service has ended it',
     let pages = 0;
     connection.send = (request, take) => {
       const isContinue = request.opcode === RangeScanContinue.opcode;
-      // The data service answers these as those of a scan that it does not know, or does not answer.
+      // The data service answers every third request as one for an unknown scan, and every other third not at all.
       const isForeign = isContinue && ++pages % 3 === 0;
       const isLost = isContinue && pages % 3 === 1;
       if (isLost) take(null);
@@ -317,7 +317,7 @@ test('writes that were not sent are sent over the next connection, and a scan wh
     assert.equal(reads, 1);
   }));
 
-test('others have the place of a statement whose durable write waits for another node', () =>
+test('other requests get the place of a statement whose durable write waits for another node', () =>
   withDocuments(async (_documents, clients) => {
     const client = await clients.clientOf('b');
     const storeMany = client.storeMany.bind(client);

@@ -67,7 +67,7 @@ export interface EndingStore {
   readonly clock: Clock;
   readonly random: Random;
   readonly requestMs: number;
-  /** The revision of the newest change that the feed brought. */
+  /** The revision of the newest change that the feed delivered. */
   revision(): number;
   isEnded(): boolean;
   until(isTrue: () => boolean, untilMs: number): Promise<boolean>;

@@ -18,7 +18,7 @@ export type Implementation = (values: readonly Value[], context: EvaluationConte
 
 /**
  * When calls with the same arguments may return different results. `between requests`: such a call cannot be indexed.
- * `between calls`: in addition each row evaluates it, and it is not duplicated.
+ * `between calls`: in addition the call is evaluated for each row, and plans do not duplicate it.
  */
 export type Variation = 'never' | 'between requests' | 'between calls';
 
@@ -33,7 +33,7 @@ export interface FunctionDeclaration {
   readonly varies: Variation;
   /** The evaluation context implements the function. */
   readonly isSpecial: boolean;
-  /** What the function reads of an array or an object. Other than `all`: it gets an empty one, or an array of the same length. */
+  /** What the function reads of an array or an object. Unless `all`, the function gets an empty array or object instead, or an array of the same length. */
   readonly reads: 'all' | 'length' | 'type';
   /** Arguments, as the reference page shows them: `array, value [, value …]`. */
   readonly signature: string;

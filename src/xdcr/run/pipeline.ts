@@ -42,7 +42,7 @@ export interface OutboundPipelineOptions {
 
 /** Bytes and versions without an acknowledgement. */
 const unacknowledgedMax = { bytes: 32 << 20, versions: 20_000 } as const;
-/** So many versions for each that may be in flight keep the connections busy. More would only wait, and cost the garbage collector time. */
+/** Versions taken from the source for each version that may be in flight: enough to keep the connections busy. More would only wait, and cost the garbage collector time. */
 const versionsPerInFlight = 2;
 const receivedCounters = countersOf('received_from_dcp');
 /** The nodes of the target may apply the drop of a collection at different times. */
@@ -346,7 +346,7 @@ export class OutboundPipeline implements FollowerHandler {
   private backfillFinished(backfill: Backfill): void {
     if (this.isStopped || this.backfill !== backfill) return;
     this.backfill = null;
-    // An incomplete one starts again with the next request for the collections of the target.
+    // An incomplete backfill starts again with the next request for the collections of the target.
     if (backfill.isIncomplete) return;
     for (const id of backfill.routeIds) this.discardSkipped(id);
     this.startBackfill();
