@@ -12,7 +12,7 @@ export interface BucketConfig {
   }[];
 }
 
-/** `host:port` in the order of the map; `$HOST` is the node that sent the configuration. Undefined: it has no such port. */
+/** `host:port` in the order of the map; `$HOST` is the node that sent the configuration. Undefined: the node has no such port. */
 export function dataAddresses(config: BucketConfig, hasTls: boolean): readonly (string | undefined)[] {
   const plain = config.vBucketServerMap?.serverList ?? [];
   if (!hasTls) return plain;
@@ -23,6 +23,6 @@ export function dataAddresses(config: BucketConfig, hasTls: boolean): readonly (
   });
 }
 
-/** The TLS options of the data ports for the `authority` of the REST address. PEM; null: the authorities of the machine; undefined: no TLS. */
+/** The TLS options of the data ports. `authority`: the one that signs the REST port's certificate, as PEM; null: those of the machine; undefined: no TLS. */
 export const serverTls = (authority: string | null | undefined): ServerTls | undefined =>
   authority === undefined ? undefined : authority === null ? {} : { authority };

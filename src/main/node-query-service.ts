@@ -74,7 +74,10 @@ export interface QueryNode extends QueryEnvironment {
 }
 
 const reportMs = 2_000;
-/** Rows live for one batch: with the default of other threads a third of a query's time was garbage collection. V8 allocates it as needed. */
+/**
+ * The size of the young generation, which V8 allocates as needed. Rows live for one batch: with the default of other threads a third of a
+ * query's time was garbage collection.
+ */
 const youngMb = 48;
 
 export class NodeQueryService {
@@ -110,7 +113,7 @@ export class NodeQueryService {
       prepared: (name, queryContext) => this.worker.prepared(name, queryContext),
       discardPrepared: (replaced) => this.worker.discardPrepared(replaced),
       remove: (keyspace, ids) => this.worker.removeRows(keyspace, ids),
-      caughtUp: async () => void (await this.report()), // it answers in order, after the definitions that it was sent
+      caughtUp: async () => void (await this.report()), // the thread answers in order, after the definitions that it was sent
     });
   }
 
@@ -143,7 +146,7 @@ export class NodeQueryService {
     const { host, localAddress } = data.address;
     const nodes = this.deps.definitions.queryNodes.all();
     const rest = `${host.includes(':') ? `[${host}]` : host}:${ports.mgmt}`;
-    // Other nodes know this one by the name in the configuration; one that is alone may not have any.
+    // Other nodes know this one by the name in the configuration; a node that is alone may have no name there.
     const isAlone = nodes.length < 2;
     const named = isAlone ? nodes.map((node) => ({ ...node, name: rest })) : nodes;
     const ownName = nodes.find(({ isThis }) => isThis && !isAlone)?.name ?? rest;

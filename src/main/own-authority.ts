@@ -1,4 +1,4 @@
-// Accepts, in addition to the accounts of the cluster, the one of the services of this process: its secret is in memory only, and it calls the REST API
+// Accepts, in addition to the accounts of the cluster, the account of the services of this process: its password is in memory only, and it calls the REST API
 // and the query service as an administrator.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { callerOf } from '#auth/authenticator.ts';

@@ -85,7 +85,7 @@ describe('backups of random histories', () => {
       const states = new Map<string, BucketState>();
       for (let round = 0; round < 4; round++) {
         await history.step(300);
-        // A backup while documents are written, whose state nobody knows exactly; the next one continues it.
+        // A backup while documents are written, whose state is not known exactly; the next one continues it.
         if (random(2) === 0) await Promise.all([history.step(300), backup(from, folder)]);
         const { manifest } = await backup(from, folder, { isFull: random(4) === 0 });
         states.set(manifest.name, await stateOf(from, 'b'));
@@ -102,7 +102,7 @@ describe('backups of random histories', () => {
       assert.equal(again.buckets[0]?.skipped, size, 'a second restore changes nothing');
       const [first] = states.keys();
       const last = [...states.keys()].at(-1) as string;
-      // The bucket has the last state. A restore of the first state with a flush must leave nothing of it.
+      // The bucket has the last state. A restore of the first state with a flush must leave nothing of the last state.
       await restore(to, folder, { backup: first, replaces: true });
       assert.deepEqual(differences(states.get(first as string) as BucketState, await stateOf(to, 'b')), []);
       await restore(to, folder, { backup: last, isForced: true });
@@ -152,7 +152,7 @@ it('the checker refuses restores that are wrong in any way', () => {
   const faults: Record<string, (state: BucketState) => void> = {
     'a document is missing': (state) => void state.delete(key),
     'a document is additional': (state) => void state.set('shop.c0/x', version()),
-    'it is in another collection': (state) => {
+    'the document is in another collection': (state) => {
       state.set('shop.c0/3', state.get(key) as SeenVersion);
       state.delete(key);
     },

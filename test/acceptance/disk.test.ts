@@ -206,7 +206,7 @@ test('after a failed sync a bucket refuses writes with the reason, and still rea
     await eventually(async () => assert.equal(await set(b, 'k', Buffer.from('2')), temporaryFailure));
     rmSync(failSync);
     const other = await client(node, 'other');
-    // The node continues to commit, so it had occasions to retry.
+    // The node continues to commit, so it had opportunities to retry.
     for (let commit = 0; commit < 20; commit++) {
       assert.equal(await durableSet(other, 'k', '1'), success);
       const again = await set(b, 'k', Buffer.from('3'));

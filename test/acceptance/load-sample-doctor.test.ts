@@ -193,7 +193,7 @@ describe('divan doctor', () => {
     );
   });
 
-  it('names a data folder that is a file, an address that is none of the machine, and a peer that does not answer', async () => {
+  it('names a data folder that is a file, an address that the machine does not have, and a peer that does not answer', async () => {
     const file = join(scratch, 'file');
     writeFileSync(file, '');
     const args = good('--peer', 'http://127.0.0.1:1').map((arg, index, all) =>

@@ -1,4 +1,4 @@
-// A bucket that this thread changes until another one ends it, so that the other can read its documents meanwhile.
+// A bucket that a thread of its own changes until it is stopped, while another thread reads the documents.
 import { isMainThread, type MessagePort, Worker, workerData } from 'node:worker_threads';
 import type { Bucket } from '#kv/bucket/bucket.ts';
 import { DocumentBatches } from '#kv/host/document-batches.ts';
@@ -75,7 +75,7 @@ class ChangingBucket {
     const document = { vb: vbOf(at), value: valueAt(at, version), flags: version };
     const status = random(10) === 0 ? bucket.remove(key, { vb: vbOf(at) }) : bucket.store(key, document);
     if (status !== Status.success && status !== Status.keyNotFound) throw new Error(`status ${status}`);
-    bucket.find(key, vbOf(at)); // which marks it as used
+    bucket.find(key, vbOf(at)); // which marks the document as used
     Atomics.store(written, at, version);
   }
 

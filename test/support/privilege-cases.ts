@@ -38,11 +38,11 @@ const showing = new Set<PrivilegeWord>([
 ]);
 
 export function expected(row: Row, place: Place, { held }: Case): Answer {
-  if (row.about === 'bucket') return meets(row.need, held.bucket) ? 'done' : 'refused';
+  if (row.where === 'bucket') return meets(row.need, held.bucket) ? 'done' : 'refused';
   const anywhere = [...new Set([...held.bucket, ...places.flatMap((other) => held[other])])];
-  if (row.about === 'anywhere') return meets(row.need, anywhere) ? 'done' : 'refused';
+  if (row.where === 'anywhere') return meets(row.need, anywhere) ? 'done' : 'refused';
   // Without a key the privilege is checked before the collection.
-  if (row.about === 'named' && !meets(row.need, anywhere)) return 'refused';
+  if (row.where === 'named' && !meets(row.need, anywhere)) return 'refused';
   const atPlace = inSystem(place, held[place]);
   if (!atPlace.some((word) => showing.has(word))) return 'hidden';
   return meets(row.need, atPlace) ? 'done' : 'refused';
@@ -171,8 +171,8 @@ export async function askEachRow(
   return requests.map((_, opaque) => answers[seen.get(opaque) ?? 0] ?? 'done');
 }
 
-export function placesOf({ about }: Row): readonly Place[] {
-  return about === 'bucket' || about === 'anywhere' ? ['orders'] : places;
+export function placesOf({ where }: Row): readonly Place[] {
+  return where === 'bucket' || where === 'anywhere' ? ['orders'] : places;
 }
 
 /** A user with any privileges in the bucket, in a scope and in collections. */

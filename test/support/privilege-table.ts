@@ -32,7 +32,7 @@ export interface Row {
    * Where the privileges must be held. `key`: in the collection of the document; `named`: in the collection that the request states
    * without a document; `bucket`: in the whole bucket; `anywhere`: in any part of the bucket.
    */
-  about: 'key' | 'named' | 'bucket' | 'anywhere';
+  where: 'key' | 'named' | 'bucket' | 'anywhere';
   request(collection: number, scope: string): RequestParts;
 }
 
@@ -59,7 +59,7 @@ function onKey(opcode: number, name: string, need: Need, { name: key, ...parts }
   return {
     name: `${opcode.toString(16).padStart(2, '0')} ${name}`,
     need,
-    about: 'key',
+    where: 'key',
     request: (collection) => ({ opcode, key: keyIn(collection, key), ...parts }),
   };
 }
@@ -159,7 +159,7 @@ const rowNamingCollection = (
 ): Row => ({
   name: `${opcode.toString(16)} ${name}`,
   need,
-  about: 'named',
+  where: 'named',
   request: (collection, scope) => ({ opcode, ...parts(collection, scope) }),
 });
 
@@ -188,12 +188,12 @@ const onNamedCollections: Row[] = [
 ];
 
 const rowOfBucket = (
-  about: 'bucket' | 'anywhere',
+  where: 'bucket' | 'anywhere',
   opcode: number,
   name: string,
   need: Need,
   parts: Omit<RequestParts, 'opcode'> = {},
-): Row => ({ name: `${opcode.toString(16)} ${name}`, need, about, request: () => ({ opcode, ...parts }) });
+): Row => ({ name: `${opcode.toString(16)} ${name}`, need, where, request: () => ({ opcode, ...parts }) });
 
 const groups = [
   '',
@@ -232,7 +232,7 @@ const onTheBucket: Row[] = [
 
 /** Commands that require no privilege answer for visible collections only. */
 const onVisibleCollections: Row[] = [
-  { ...onKey(0xbb, 'asks for the id of a collection', {}), about: 'key', request: idRequest },
+  { ...onKey(0xbb, 'asks for the id of a collection', {}), where: 'key', request: idRequest },
 ];
 
 function idRequest(collection: number): RequestParts {

@@ -154,7 +154,7 @@ function removeRepository(folder: string): void {
 }
 
 /**
- * @throws ArchiveError unless the manifest of the newest backup can be read, and its data files are as large as it states. While another task
+ * @throws ArchiveError unless the manifest of the newest backup can be read, and its data files are as large as the manifest states. While another task
  * writes to the repository, a failed read is no sign of damage, and is ignored
  */
 function checkNewest(folder: string): void {
@@ -176,7 +176,7 @@ function checkFiles(repository: Repository): void {
 }
 
 /**
- * While another task writes to the repository, such as a backup of the service, this reads without the lock: only a merge or a removal changes
+ * While another task writes to the repository, such as a backup of the service, the manifest is read without the lock: only a merge or a removal changes
  * what is read. @throws ArchiveError that names the writer if the read failed
  */
 function examined({ folder, key }: ExamineJob): ExaminedVersion[] {

@@ -20,7 +20,7 @@ test('a node serves the shards for which the map names it active or replica, and
   assert.ok(wantedShards(map, 'three').every(({ state }) => state === 'dead'));
 });
 
-test('a node serves every shard of a bucket that is on it alone', () => {
+test('a node serves every shard of a bucket that no other node has', () => {
   const wanted = wantedShards(mapOnOneNode('one'), 'one');
   assert.equal(wanted.length, 64);
   assert.ok(wanted.every((shard) => shard === wanted[0] && shard.state === 'active'));
@@ -29,8 +29,8 @@ test('a node serves every shard of a bucket that is on it alone', () => {
 test('a shard names its last active, unless a node of an older version may have confirmed since', () => {
   const lastActive = { node: 'two', epoch: 4 };
   const ofEpoch = { epoch: 5, chain: [0, 1], lastActive };
-  // What remains after a node of an older version confirmed, which leaves `lastActive` unchanged, and then stopped, was replaced by a promoted
-  // node, was failed over, or still serves.
+  // From `stopped` on: a node of an older version has confirmed, which leaves `lastActive` unchanged; then it stopped, a promoted node replaced
+  // it, it was failed over, or it still serves.
   const stopped = { ...ofEpoch, stopped: 5 };
   const shards = [
     ofEpoch,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { SeriesGrid } from './series-grid.ts';
 
 test('the growth between distant samples of a counter is divided among the seconds between them', () => {
-  // Every ten seconds while nobody reads, then every second.
+  // Every ten seconds while no client reads the statistics, then every second.
   const sampled = [0, 10, 20, 21, 22, 23];
   const counted = [0, 0, 1000, 1000, 1005, 1005];
   const series = {

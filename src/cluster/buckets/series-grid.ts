@@ -8,7 +8,7 @@ export interface GridSteps {
   readonly stepMs: number;
 }
 
-/** Samples further apart than this many steps, such as those of every ten seconds while nobody reads, leave steps without one. */
+/** Samples further apart than this many steps, such as those every ten seconds while no client reads the statistics, leave steps without a sample. */
 const sparseSteps = 1.5;
 /** Samples come every second or ten seconds, old ones every five minutes; a value is stale after this time. */
 const staleAfterMs = { fine: 25_000, coarse: 660_000 };

@@ -177,7 +177,7 @@ describe('certificates', () => {
       await again.service.stop();
     }));
 
-  it('adds it at a start if the suites were chosen while the node was down', () =>
+  it('adds an RSA certificate at a start if the suites were chosen while the node was down', () =>
     withFolder(async (folder) => {
       const first = await aService(folder);
       await first.service.start();

@@ -43,7 +43,7 @@ export const withoutListener = (network: NodeNetwork, removed: NodeListener): No
 });
 
 /**
- * The network on the address families that the node was started on: another family, and listeners of another one, are replaced.
+ * The network on the address families that the node was started on: a family that is not among them is replaced, also in listeners.
  * Returns the same object if nothing changes.
  */
 export function limitedToFamilies(network: NodeNetwork, families: readonly Family[]): NodeNetwork {

@@ -126,7 +126,7 @@ export const CreateReplication = defineRoute({
 
 const cancel = { access: writeReplicationsAccess, answer: { json: nothingDone } } as const;
 const cancelDoc =
-  'Deletes a replication. Another one that is created between the same buckets continues where it ended.';
+  'Deletes a replication. One that is created later between the same buckets continues where this one ended.';
 
 /** The second path is misspelled, as published clients send it. */
 export const cancellations = [
@@ -206,7 +206,7 @@ export const ChangeReplicationSettings = defineRoute({
   bodyKind: 'form',
   acceptsJustValidate: 'own',
   answer: { json: shape.either(settingsAnswer, nothingDone) },
-  doc: 'Changes settings of a replication, or pauses (`pauseRequested=true`) and resumes it. Settings other than that need the permission `write`.',
+  doc: 'Changes settings of a replication, or pauses (`pauseRequested=true`) and resumes it. Other settings need the permission `write`.',
 });
 
 export function shownReference(reference: StoredReference) {

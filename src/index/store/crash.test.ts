@@ -1,4 +1,4 @@
-// An index file whose process ends at any write of its life, or whose machine loses power there.
+// Crashes of an index file: the process ends, or the machine loses power, at any of its writes.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -69,7 +69,7 @@ class Image {
     }
   }
 
-  /** Opens it as the next process does, and removes it. */
+  /** The state that the next process finds in these files; removes them. */
   stateInFolder(folder: string): string {
     for (const [path, bytes] of this.files) {
       mkdirSync(join(folder, identity.bucketUuid), { recursive: true });
@@ -121,7 +121,7 @@ for (const lost of ['.index', '.index-wal'])
       const found = image.stateInFolder(join(root, 'crashed'));
       assert.ok(
         states.slice(0, seen.steps + 2).includes(found),
-        `change ${at} (${change.kind} ${change.path}) after step ${seen.steps} is in no earlier state`,
+        `change ${at} (${change.kind} ${change.path}) after step ${seen.steps} left no earlier state`,
       );
     }
   });

@@ -61,7 +61,7 @@ test('a large document is sent from its own memory, in order with the replies ar
   assert.equal(at, replyBytes.length);
 });
 
-test('the bytes of a document that is being sent stay when it is overwritten, also by one of the same size, and deleted', async () => {
+test('the bytes of a document that is being sent do not change when the document is overwritten, also by one of the same size, or deleted', async () => {
   await using bare = await aBareConnection({ keepsSent: true });
   const first = json('1', ownMemoryBytes);
   await store(bare, first);

@@ -5,8 +5,8 @@ import type { TurnClock } from '../turn-clock.ts';
 /** Bytes of one write. Nearly all outputs are one piece. */
 export const pieceBytes = 512 * 1024;
 /**
- * Output up to this size that the system has not accepted is copied, so that the caller can reuse its memory for the next output. A
- * stream, as TLS has one, never accepts a write during the call.
+ * Output up to this size that the system has not accepted is copied, so that the caller can reuse its memory for the next output. The
+ * stream of a TLS connection never accepts a write during the call.
  */
 const copiedBytesMax = 32 * 1024;
 /** Small outputs that wait are joined up to this size, because each write has a cost. */
@@ -89,7 +89,7 @@ export class PacedWrites {
     return piece;
   }
 
-  /** Outputs that make at most one piece together. */
+  /** The first output, joined with the next ones as far as they are small. */
   private takeSmall(): Buffer {
     const { queue } = this;
     let count = 1;

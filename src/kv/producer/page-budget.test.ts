@@ -30,7 +30,7 @@ test('reads many small pages ahead while vbuckets are small, otherwise few large
   assert.deepEqual([budget.pages, takeAll(budget)], [0, small]);
 });
 
-test('counts large documents with their size: four pages of them at most', () => {
+test('counts large documents by their size, and holds at most four pages of them', () => {
   const budget = new PageBudget();
   const held: number[] = [];
   while (budget.free > 0) held.push(budget.hold(budget.take(), 20 << 20));

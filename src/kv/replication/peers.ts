@@ -307,7 +307,7 @@ export class PeerConnections {
   }
 
   private answered(node: string, { promiseMs = promiseMsMax, sentMs }: Beat): void {
-    // An answer to a beat of the future would make the promise last too long.
+    // An answer to a later heartbeat would make the promise last too long.
     if (sentMs > this.options.clock.monotonicMs())
       throw new Error('it answers a heartbeat that was not sent yet');
     const times = this.timesOf(node);

@@ -67,12 +67,12 @@ test('a copy that was removed without its active having seen that map is filled 
   active.receivesMap = false;
   await map.place(0, [0, 1]);
   await clock.run(2_000);
-  assert.equal(high(copy), 0, 'it has removed its copy');
+  assert.equal(high(copy), 0, 'node c has removed its copy');
   active.receivesMap = true;
   await map.place(0, [0, 1, 2]);
   const isMember = async () => (await map.shards())[0]?.inSync?.some(([position]) => position === 2);
   for (let i = 0; !(await isMember()); i++) {
-    assert.ok(i < 10_000, 'it joins again');
+    assert.ok(i < 10_000, 'the copy joins again');
     await clock.run(1);
   }
   assert.equal(high(copy), high(active));
@@ -107,7 +107,7 @@ test('a copy that was removed and placed again does not join by its earlier repo
   }
   links.heal();
   for (let ms = 0; !(await check()); ms++) {
-    assert.ok(ms < 10_000, 'it joins again');
+    assert.ok(ms < 10_000, 'the copy joins again');
     await clock.run(1);
   }
   assert.equal(high(copy), high(active));

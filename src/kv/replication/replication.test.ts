@@ -45,7 +45,7 @@ test('copies receive the changes of their active, join the in-sync set, and majo
     assert.equal(active.store('durable', vb, majority), Status.success);
     const token = active.result.pending;
     assert.ok(token > 0);
-    assert.equal(active.read('durable', vb), Status.keyNotFound, 'it is not visible yet');
+    assert.equal(active.read('durable', vb), Status.keyNotFound, 'the document is not visible yet');
     await clock.run(50);
     assert.equal(active.resolved.get(token), Status.success);
   }
@@ -112,7 +112,7 @@ test('closing the replication acknowledges no majority write that the members ha
   a.crash();
   assert.equal(a.resolved.get(before), undefined);
   assert.equal(a.store('after', 0, majority), Status.success);
-  assert.ok(a.result.pending > 0, 'it waits for ever');
+  assert.ok(a.result.pending > 0, 'the write waits for ever');
   for (const node of nodes) node.crash();
 });
 
@@ -288,7 +288,7 @@ test('an active does not serve by what an earlier process of a member promised',
   const again = await cluster.start('b', 'b 2');
   const isMember = async () => (await map.shards())[0]?.inSync?.some(([, boot]) => boot === 'b 2');
   for (let i = 0; !(await isMember()); i++) {
-    assert.ok(i < 500, 'it joins again');
+    assert.ok(i < 500, 'node b joins again');
     await clock.run(10);
   }
   const nodes = [a, again, c];
@@ -307,7 +307,7 @@ test('an active does not serve by what an earlier process of a member promised',
     assert.ok(active.length <= 1, 'two nodes serve the same vbucket');
     if (active[0] === a) servedByA++;
   }
-  assert.ok(servedByA > 10, 'it serves by the promise of the process that runs');
+  assert.ok(servedByA > 10, 'node a serves by the promise of the process of b that runs');
   assert.equal(activeOf(nodes, 0), again);
   for (const node of nodes) node.crash();
 });
@@ -340,10 +340,10 @@ test('a copy with writes that the new active lacks leaves the in-sync set, is re
     const isMember = (await map.shards())[0]?.inSync?.some(([position]) => position === 2);
     const isEmpty = c.bucket.columns.highSeqno[0] === 0;
     wasEmpty ||= isEmpty;
-    assert.ok(!(isMember && isEmpty), 'it left the set first');
+    assert.ok(!(isMember && isEmpty), 'the copy left the set before it was emptied');
     outMs = isMember ? 0 : outMs + 2;
     if (outMs > 10)
-      assert.equal(c.read('k8', 0), Status.temporaryFailure, 'out of sync, it answers no reads');
+      assert.equal(c.read('k8', 0), Status.temporaryFailure, 'a copy out of sync answers no reads');
   }
   assert.ok(wasEmpty);
   await clock.run(5_000);

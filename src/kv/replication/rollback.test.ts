@@ -65,7 +65,7 @@ async function untilJoinedAgain(cluster: ReplicatedCluster): Promise<void> {
   const isDone = async (): Promise<boolean> =>
     log.rolledBack.length + log.emptied.length > 0 && (await isMember(cluster));
   for (let ms = 0; !(await isDone()); ms += 10) {
-    assert.ok(ms < 20_000, 'it joins again');
+    assert.ok(ms < 20_000, 'the copy joins again');
     await clock.run(10);
   }
   await clock.run(2_000);

@@ -28,7 +28,7 @@ test('a copy that may have joined the set counts as a member', async (t) => {
   const token = a.result.pending;
   await clock.run(1_000);
   assert.notEqual(b.read('k', 0), Status.keyNotFound);
-  assert.equal(a.resolved.get(token), undefined, 'node c may be promoted, and does not have it');
+  assert.equal(a.resolved.get(token), undefined, 'node c may be promoted, and does not have the document');
   a.receivesMap = true;
   await clock.run(4_000);
   assert.equal(a.resolved.get(token), Status.success);
@@ -52,7 +52,7 @@ test('an active commits nothing while the map may name it as the only member', a
   const token = a.result.pending;
   await clock.run(4_000);
   assert.notEqual(b.read('k', 0), Status.keyNotFound);
-  assert.equal(a.resolved.get(token), undefined, 'it cannot tell whether node b is still a member');
+  assert.equal(a.resolved.get(token), undefined, 'node a cannot tell whether node b is still a member');
   a.receivesMap = true;
   await clock.run(4_000);
   assert.equal((await map.shards())[0]?.inSync?.length, 2);
@@ -72,7 +72,7 @@ test('the set falls below a majority only once the disk of the active has what w
   assert.equal(a.store('k', 0, majority), Status.success);
   const token = a.result.pending;
   await clock.run(1_000);
-  assert.equal(a.resolved.get(token), Status.success, 'two nodes have it in memory');
+  assert.equal(a.resolved.get(token), Status.success, 'two nodes have the document in memory');
   links.cut('a', 'b');
   links.cut('b', 'a');
   await clock.run(10_000);
@@ -219,7 +219,7 @@ test('a copy that is silent for a while stays in the set while the store cannot 
   assert.equal(a.store('k', 0, majority), Status.success);
   const token = a.result.pending;
   await clock.run(1_000);
-  assert.equal(a.resolved.get(token), undefined, 'node b does not have it');
+  assert.equal(a.resolved.get(token), undefined, 'node b does not have the document');
   links.heal();
   await clock.run(2_000);
   assert.equal(a.resolved.get(token), Status.success);

@@ -1,4 +1,4 @@
-// All documents of a collection, vbucket by vbucket, in pages. It requests the first pages of the next vbuckets early.
+// All documents of a collection, vbucket by vbucket, in pages. The first pages of the next vbuckets are requested early.
 import { isTransient, StatusError } from '#client/data-port-error.ts';
 import { RangeScanner, type ScannedDocument } from '#client/range-scan.ts';
 import { realClock } from '#ports/clock.ts';

@@ -48,7 +48,7 @@ export function durationText(ms: number): string {
   return hours === 0 ? `${minutes}m${seconds}` : `${hours}h${minutes % 60}m${seconds}`;
 }
 
-/** A number of nanoseconds with a decimal point, without trailing zeros. Computed with integers: every answer contains two durations, and V8 takes longer for fractions. */
+/** Nanoseconds in a larger unit, as a decimal number without trailing zeros. Computed with integers: every answer contains two durations, and V8 takes longer for fractions. */
 function trimmed(ns: number, unit: number): string {
   const integerPart = Math.floor(ns / unit);
   let rest = Math.round(ns - integerPart * unit);

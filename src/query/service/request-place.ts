@@ -1,4 +1,4 @@
-// The place of a request among those that run at a time.
+// The place of a request among those that run at the same time.
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { StatementPlace } from '../data/temporary-failures.ts';
 import type { Admission } from '../state/admission.ts';
@@ -52,7 +52,7 @@ export class RequestPlace implements StatementPlace {
   private async enter(): Promise<void> {
     const { admission, user } = this;
     if (!(await admission.enter(user, this.signal))) throw sqlErrorWith(1182, { isRetryable: true });
-    // Nobody needs the place any more, or another read has begun to wait.
+    // The request has ended, or another read has begun to wait.
     if (this.hasEnded || this.waiting > 0) admission.leave(user);
     else {
       admission.endAbsence();

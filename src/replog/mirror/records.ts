@@ -1,4 +1,4 @@
-// The records of a store as this node last saw them, and whether what a server shows now can be their successor.
+// The records of a store as this node last saw them, and whether the state that a server shows now can follow them.
 import type { Entry } from '../config-store.ts';
 import type { ConfigLink, StoredRecord, StoreHead } from './config-link.ts';
 

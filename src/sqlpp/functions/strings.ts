@@ -25,7 +25,7 @@ const ofTexts =
   ([text, other]) =>
     typeof text === 'string' && typeof other === 'string' ? of(text, other) : null;
 
-/** Lower case with a capital at the start of each word: after white space and whatever of ASCII is no letter, digit or underscore. */
+/** Lower case with a capital at the start of each word: after white space, and after any ASCII character but a letter, a digit or an underscore. */
 function title(text: string): string {
   return lowerCase(text).replaceAll(
     /(^|[\0-/:-@[-^`{-\x7f]|\p{White_Space})(\p{L})/gu,

@@ -62,13 +62,13 @@ function readQuoted(text: string, start: number): { text: string; end: number } 
   const quote = text[start] as string;
   let result = '';
   for (let at = start + 1; at < text.length; at++) {
-    const one = text[at] as string;
-    if (one === quote) {
+    const character = text[at] as string;
+    if (character === quote) {
       if (quote !== '`' || text[at + 1] !== '`') return { text: result, end: at + 1 };
       at++;
     }
-    if (one !== '\\' || quote === '`') {
-      result += one;
+    if (character !== '\\' || quote === '`') {
+      result += character;
       continue;
     }
     const next = text[at + 1] ?? '';

@@ -1,5 +1,5 @@
-// Values of filter expressions, and how they compare. A constant makes a field's value its own type where that is possible; other
-// values of different types are in the order of their types.
+// Values of filter expressions, and how they compare. A field's value is converted to the type of a constant where that is possible;
+// other values of different types are in the order of their types.
 import { readTime } from './dates.ts';
 
 /** A result that is no value: a division by zero, a text that is no date. Lower than all others, and equal to none. */
@@ -34,7 +34,7 @@ export interface Side {
   readonly isConstant: boolean;
 }
 
-/** Negative, 0 or positive; undefined if one is missing, or if both are no values: then nothing holds. */
+/** Negative, 0 or positive; undefined if one is missing, or if both are no values: then no comparison holds. */
 export function compareSides(left: Side, right: Side): number | undefined {
   if (left.value === undefined || right.value === undefined) return undefined;
   if (left.value === noValue && right.value === noValue) return undefined;

@@ -8,7 +8,7 @@ import { writeOwner } from './owner.host.ts';
 import { endProcess, isRunning, type ProcessRecord, runningProcess } from './process-record.host.ts';
 
 const pollMs = 25;
-/** Rarer for child processes, whose end the system reports. */
+/** Longer for child processes, whose end the system reports. */
 const watchChildMs = 10_000;
 const watchOtherMs = 1_000;
 const startTimeoutMs = 120_000;
