@@ -233,6 +233,16 @@ describe('transactions over the query service', () => {
     );
   });
 
+  test('an index has the expiration that a changed document keeps', async () => {
+    await query.rows('CREATE INDEX `by end` ON b(META().expiration) WHERE t19 = 1');
+    await collection.upsert('t19', { t19: 1 }, { expiry: 5_000 });
+    const within = await query.begin();
+    await query.rows('UPDATE b USE KEYS "t19" SET v = 2', { ...within, preserve_expiry: true });
+    const ending = 'SELECT RAW META().id FROM b WHERE META().expiration > 0 AND t19 = 1';
+    assert.deepEqual(await query.rows(ending, within), ['t19']);
+    await query.rows('ROLLBACK', within);
+  });
+
   test('documents of several megabytes commit together with small ones', async () => {
     await collection.upsert('t18', { text: 'x' });
     const within = await query.begin({ txtimeout: '1m' });

@@ -95,7 +95,7 @@ export class RequestTransaction {
     return {
       ...stored,
       documents,
-      indexes: transactionIndexes(stored.indexes, transaction),
+      indexes: transactionIndexes(stored.indexes, transaction, documents),
     };
   }
 

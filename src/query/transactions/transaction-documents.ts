@@ -10,7 +10,7 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '#sqlpp/datastore/documents.ts';
-import type { Indexes, IndexScan } from '#sqlpp/datastore/indexes.ts';
+import type { IndexDefinition, Indexes, IndexScan } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { isDocumentId } from '../data/encoded-keys.ts';
@@ -195,21 +195,29 @@ function documentOf(
 }
 
 /** The indexes that the statements of a transaction scan: for documents that it has changed, with rows computed from the changes. */
-export function transactionIndexes(indexes: Indexes, { changes }: Transaction): Indexes {
-  const overlaid = <T extends Pick<IndexScan, 'index'>>(scan: T): T & Pick<IndexScan, 'changed'> => {
-    const staged = changes.changesOf(scan.index.keyspace);
-    if (staged.size === 0) return scan;
-    const changed = new Map<string, StoredDocument | null>();
-    for (const { id, kind, bytes, ownCas: cas, expiration: wanted } of staged.values()) {
-      const expiration = wanted === 'keep' ? 0 : wanted;
-      changed.set(id, kind === 'remove' ? null : { id, bytes, isJson: true, cas, expiration, flags: 0 });
-    }
-    return { ...scan, changed };
+export function transactionIndexes(
+  indexes: Indexes,
+  { changes }: Transaction,
+  documents: Pick<Documents, 'read'>,
+): Indexes {
+  const overlaid = async <T extends Pick<IndexScan, 'index' | 'signal'>>(
+    scan: T,
+  ): Promise<T & Pick<IndexScan, 'changed'>> => {
+    const { index, signal } = scan;
+    const ids = [...changes.changesOf(index.keyspace).keys()];
+    if (ids.length === 0) return scan;
+    const read = await documents.read(index.keyspace, ids, { signal, expiration: mayReadExpiration(index) });
+    return { ...scan, changed: new Map(ids.map((id, at) => [id, read[at] ?? null])) };
   };
   return {
     indexesOf: (keyspace) => indexes.indexesOf(keyspace),
-    scan: (scan) => indexes.scan(overlaid(scan)),
-    count: (scan) => indexes.count(overlaid(scan)),
+    scan: async function* (scan) {
+      yield* indexes.scan(await overlaid(scan));
+    },
+    count: async (scan) => await indexes.count(await overlaid(scan)),
     figures: (index) => indexes.figures(index),
   };
 }
+
+const mayReadExpiration = ({ keys, condition = '' }: IndexDefinition): boolean =>
+  [condition, ...keys.map(({ expression }) => expression)].some((text) => text.includes('expiration'));
