@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { StoreReply } from '#client/bucket-client.ts';
 import { silentLog } from '#ports/log.ts';
 import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
-import { LostAttempts } from './lost-attempts.ts';
+import type { RecordedAttempt } from './attempt-json.ts';
+import { cleaningMax, LostAttempts } from './lost-attempts.ts';
 import type { TransactionData } from './transaction-data.ts';
 
 const name: KeyspaceName = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' };
@@ -75,6 +79,31 @@ test('a collection that was dropped, or whose bucket was, is not searched and is
     lost.stop();
     assert.deepEqual(collections, []);
   }
+});
+
+test('lost attempts are cleaned up several at a time, so that those whose nodes hang do not wait for one another', async () => {
+  const entry: RecordedAttempt = { tid: 't', st: 'PENDING', tst: '0x0000000000000000', exp: 1 };
+  const lostCount = cleaningMax + 4;
+  const attempts = new Map(Array.from({ length: lostCount }, (_, at) => [`attempt ${at}`, entry]));
+  const answers: Deferred<StoreReply[]>[] = [];
+  const { lost } = searches([name], () => keyspace, true, {
+    reading: async <T>() => [{ attempts, nowMs: Date.UTC(2026) }] as T,
+    store: () => {
+      const answer = deferred<StoreReply[]>();
+      answers.push(answer);
+      return answer.promise;
+    },
+  });
+  const swept = lost.sweep();
+  await setImmediate();
+  assert.equal(answers.length, cleaningMax);
+  for (let at = 0; at < lostCount; at++) {
+    answers[at]?.resolve([{ status: Status.success, cas: 1n, token: null, failedPart: 0 }]);
+    await setImmediate();
+  }
+  assert.equal(await swept, null);
+  assert.equal(answers.length, lostCount);
+  lost.stop();
 });
 
 test('transactions whose end fails again and again do not postpone the search', async () => {

@@ -29,6 +29,8 @@ const limits = { durability: 'majority', kvTimeoutMs: 10_000 } as const;
 /** The interval of retries while the data service cannot be reached. */
 const retryMs = 1_000;
 const windowMsMax = 3_600_000;
+/** Attempts that are cleaned up at a time: each waits ten seconds for a data service that does not answer. */
+export const cleaningMax = 16;
 
 export class LostAttempts {
   private readonly options: LostAttemptsOptions;
@@ -76,7 +78,7 @@ export class LostAttempts {
         typeof keyspace === 'string'
           ? this.msUntilFound(bucket, keyspace)
           : await this.orRetry(() => this.sweepCollection(keyspace));
-      if (ms !== null) next = Math.min(next ?? ms, ms);
+      next = earlier(next, ms);
     }
     return next;
   }
@@ -110,15 +112,29 @@ export class LostAttempts {
     const cleaning = { data, isDropped: (bucket: string) => this.isDropped(bucket) };
     const ids = allAtrIds();
     const records = await readRecords(data, keyspace, ids, limits);
+    const lost: (() => Promise<number | null>)[] = [];
     let next: number | null = null;
     for (const [at, { attempts, nowMs }] of records.entries())
       for (const [attempt, entry] of attempts) {
-        const ms = msUntilLost(entry, nowMs);
         const record = new AttemptRecord(data, keyspace, ids[at] as string, limits);
         const clean = async () => ((await cleanUp(cleaning, record, attempt, entry)) ? null : retryMs);
-        const again = isLost(entry, nowMs) ? await this.orRetry(clean) : ms;
-        if (again !== null) next = Math.min(next ?? again, again);
+        if (isLost(entry, nowMs)) lost.push(clean);
+        else next = earlier(next, msUntilLost(entry, nowMs));
       }
+    return earlier(next, await this.runAll(lost));
+  }
+
+  /** Runs some at a time, and returns when the first of those that failed is to be tried again. */
+  private async runAll(all: readonly (() => Promise<number | null>)[]): Promise<number | null> {
+    const waiting = all.values();
+    let next: number | null = null;
+    const work = async (): Promise<void> => {
+      for (const run of waiting) {
+        const again = await this.orRetry(run);
+        next = earlier(next, again);
+      }
+    };
+    await Promise.all(Array.from({ length: cleaningMax }, work));
     return next;
   }
 
@@ -151,3 +167,6 @@ export class LostAttempts {
     return nowMs - sinceMs >= this.windowMs();
   }
 }
+
+const earlier = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
