@@ -1,5 +1,5 @@
 // Routes of the view ports, which have their own listeners. Views are not available: the answers say so.
-import { defineRoute } from '#contract/route.ts';
+import { defineRoute, type Method } from '#contract/route.ts';
 
 export const CapiRoot = defineRoute({
   id: 'capi.root',
@@ -19,18 +19,24 @@ export const CapiBucket = defineRoute({
   doc: 'View ports: confirms that the bucket exists.',
 });
 
-export const CapiDesignDocument = defineRoute({
-  id: 'capi.design_document',
-  method: 'GET',
-  path: '/:base/_design/:document',
-  access: { kind: 'authenticated' },
-  doc: 'View ports: refused with 404, since this version serves no views.',
-});
+const noViews = (id: string, method: Method, path: string) =>
+  defineRoute({
+    id: `capi.${id}`,
+    method,
+    path,
+    access: { kind: 'authenticated' },
+    ...(method === 'GET' ? {} : { changesNothing: true }),
+    doc: 'View ports: refused with 404, since this version serves no views.',
+  });
 
-export const CapiView = defineRoute({
-  id: 'capi.view',
-  method: 'GET',
-  path: '/:base/_design/:document/_view/:view',
-  access: { kind: 'authenticated' },
-  doc: 'View ports: refused with 404, since this version serves no views.',
-});
+const designDocument = '/:base/_design/:document';
+const viewOfDocument = `${designDocument}/_view/:view`;
+
+/** Requests for design documents and views, in all the ways in which published clients send them. */
+export const refusedForLackOfViews = [
+  noViews('design_document', 'GET', designDocument),
+  noViews('store_design_document', 'PUT', designDocument),
+  noViews('drop_design_document', 'DELETE', designDocument),
+  noViews('view', 'GET', viewOfDocument),
+  noViews('view_of_keys', 'POST', viewOfDocument),
+];

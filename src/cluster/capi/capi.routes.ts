@@ -28,7 +28,8 @@ export function capiRoutes({ view, product }: { view: ClusterView; product: Prod
     bind(contract.CapiBucket, ({ params }, context) =>
       reply.json({ db_name: bucketName(params['base'], context) }),
     ),
-    bind(contract.CapiDesignDocument, ({ params }, context) => noViews(params['base'], context)),
-    bind(contract.CapiView, ({ params }, context) => noViews(params['base'], context)),
+    ...contract.refusedForLackOfViews.map((route) =>
+      bind(route, ({ params }, context) => noViews(params['base'], context)),
+    ),
   ];
 }

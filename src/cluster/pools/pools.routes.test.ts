@@ -192,8 +192,17 @@ describe('view ports', () => {
     assert.deepEqual((await requestCapi(`/b%2B${uuid}`)).body, { db_name: 'b' });
     assert.equal((await requestCapi('/b', { as: null })).status, 401);
     assert.equal((await requestCapi('/none')).status, 404);
-    const view = await requestCapi('/b/_design/d/_view/v');
-    assert.deepEqual([view.status, view.body.error], [404, 'not_found']);
-    assert.match(view.body.reason, /^views are not served/);
+    const requests = [
+      ['GET', '/b/_design/d'],
+      ['PUT', '/b/_design/d'],
+      ['DELETE', '/b/_design/d'],
+      ['GET', '/b/_design/d/_view/v'],
+      ['POST', '/b/_design/d/_view/v'],
+    ];
+    for (const [method, path = ''] of requests) {
+      const { status, body } = await requestCapi(path, { method });
+      assert.deepEqual([method, status, body?.error], [method, 404, 'not_found']);
+      assert.match(body.reason, /^views are not served/);
+    }
   });
 });
