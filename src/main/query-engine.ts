@@ -2,10 +2,14 @@
 import type { Engine } from '#query/state/engine-port.ts';
 import { prepareStatement, prepareSteps } from '#sqlpp/run/prepare.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
+import { renewSteps } from '#sqlpp/values/step-limit.ts';
 
 export const engine: Engine = {
   prepare: prepareStatement,
   prepareSteps,
   execute: (prepared, context) => prepared.program.run(prepared, context),
-  textOf: jsonText,
+  textOf(value) {
+    renewSteps();
+    return jsonText(value);
+  },
 };

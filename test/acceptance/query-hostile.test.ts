@@ -82,6 +82,9 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
     const cases: [string, object, number][] = [
       ['SELECT REPEAT("x", 5000000000)', {}, 5035],
       ['SELECT ARRAY_RANGE(0, 5000000000)', {}, 5035],
+      ['SELECT ARRAY_REPEAT(ARRAY_REPEAT(1, 30000), 30000)', {}, 5035],
+      ['SELECT ARRAY_REPEAT(ARRAY_REPEAT(ARRAY_REPEAT(1, 30000), 30000), 30000)', {}, 5035],
+      ['SELECT ARRAY_REPEAT(REPEAT("x", 30000), 30000)', {}, 5035],
       [recursive(''), {}, 5030],
       [recursive(', [1, 2, 3, 4] AS x'), { memory_quota: 32 }, 5500],
       [`SELECT ARRAY_AGG([a, b]) ${endlessRows.replaceAll('10000', '5000')}`, { memory_quota: 32 }, 5500],

@@ -28,6 +28,7 @@ import { RequestAnswer } from './request-answer.ts';
 import { RequestPlace } from './request-place.ts';
 import { RequestTransaction } from './request-transaction.ts';
 import { type Chosen, LongPlanNeededError, StatementChoice } from './statement-choice.ts';
+import { writeRows } from './written-rows.ts';
 
 export interface RunInput {
   readonly sent: SentRequest;
@@ -333,7 +334,8 @@ export class RequestRun {
         if (batch === null) break;
         if (batch.length === 0) continue;
         open();
-        for (const row of batch) writer.row(engine.textOf(row));
+        const written = writeRows(batch, { engine, writer, slices: this.slices, signal });
+        if (written !== undefined) await written;
         active.rows.count = writer.rows;
         active.rows.bytes = writer.bytes;
         if (!writer.isReady) await untilAborted(signal, writer.ready());

@@ -3,6 +3,7 @@ import { arrayStar, itemsOfValue, membersOfValue } from '../functions/array-star
 import type { ArrayStar, Element, Expression, Field, Slice } from '../tree/query.ts';
 import { compareStrings } from '../values/collation.ts';
 import { itemOf, memberOf, nameBytes } from '../values/json-scan.ts';
+import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray } from '../values/types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
 import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
@@ -112,6 +113,7 @@ export function descendants(value: Value): Value[] | undefined {
 function gather(value: Value, list: Value[]): void {
   const items = itemsOfValue(value);
   const children = items ?? sortedMembers(value).map(([, member]) => member);
+  countSteps(listedSteps * children.length);
   for (const child of children) {
     list.push(child);
     if (typeof child === 'object' && child !== null) gather(child, list);

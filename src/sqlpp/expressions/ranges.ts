@@ -3,6 +3,7 @@ import { itemsOfValue } from '../functions/array-star.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Comprehension, Quantified, RangeBinding } from '../tree/query.ts';
 import { resolveDeep } from '../values/json-parse.ts';
+import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { Evaluate, ExpressionCompiler, Variable } from './evaluate.ts';
@@ -104,6 +105,7 @@ function pairsOf(value: Value): readonly Pair[] | undefined {
 
 function descendantPairs(value: Value): readonly Pair[] | undefined {
   const pairs = pairsOf(value);
+  countSteps(listedSteps * (pairs?.length ?? 0));
   return pairs?.flatMap((pair): readonly Pair[] => [pair, ...(descendantPairs(pair[1]) ?? [])]);
 }
 

@@ -3,6 +3,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import { add, divide } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
 import { equal } from '../values/comparison.ts';
+import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray, isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import { arrayStar } from './array-star.ts';
@@ -50,6 +51,7 @@ const average = (items: Items): Value => {
 
 function flattened(items: Items, depth: number): Items {
   if (depth === 0) return items;
+  countSteps(listedSteps * items.length);
   return items.flatMap((item) => (isArray(item) ? flattened(item, depth - 1) : [item]));
 }
 

@@ -1,6 +1,7 @@
 // Operators as functions, and functions that compare.
 import { collate, compareStrings } from '../values/collation.ts';
 import { compare, equal } from '../values/comparison.ts';
+import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray, isObject, isTrue } from '../values/types.ts';
 import { Binary, newObject, type Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
@@ -98,6 +99,7 @@ const isIn: Implementation = ([value, list]) => {
 
 function descendants(value: Value): Value[] {
   const items = isArray(value) ? value : isObject(value) ? Object.values(value) : [];
+  countSteps(listedSteps * items.length);
   return items.flatMap((item) => [item, ...descendants(item)]);
 }
 

@@ -11,6 +11,7 @@ import type {
   UnsetPlan,
 } from '../plan/change-plans.ts';
 import type { Expression } from '../tree/query.ts';
+import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
@@ -231,9 +232,14 @@ function setName(target: Value, { kind, value: name }: Step, value: Value): void
 
 function mutableCopy(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return (value as Value[]).map(mutableCopy);
+  if (Array.isArray(value)) {
+    countSteps(listedSteps * value.length);
+    return (value as Value[]).map(mutableCopy);
+  }
   if (Object.getPrototypeOf(value) !== null) return value;
   const copy = newObject();
-  for (const [name, member] of Object.entries(value as ValueObject)) copy[name] = mutableCopy(member);
+  const members = Object.entries(value as ValueObject);
+  countSteps(listedSteps * members.length);
+  for (const [name, member] of members) copy[name] = mutableCopy(member);
   return copy;
 }

@@ -1,4 +1,5 @@
 // Lets other requests of the thread run after each time slice of a statement.
+import { renewSteps } from '../values/step-limit.ts';
 import type { ExecuteContext } from './engine.ts';
 import type { Meter } from './meter.ts';
 import { batchRows } from './row.ts';
@@ -20,6 +21,7 @@ export class RunSlices {
     this.#context = context;
     this.#meter = meter;
     this.#startMs = context.monotonicMs();
+    renewSteps();
   }
 
   /** Returns a promise when the slice is over; it resolves in the next one. Throws, or rejects, when the request is aborted. */
@@ -48,8 +50,11 @@ export class RunSlices {
   }
 
   async #yield(): Promise<void> {
+    // Other statements continue after waits of their own, without one more pause.
+    renewSteps();
     await (this.#meter?.wait('kernMs', () => this.#context.pause()) ?? this.#context.pause());
     this.#context.signal.throwIfAborted();
+    renewSteps();
     this.#startMs = this.#context.monotonicMs();
   }
 }

@@ -1,4 +1,5 @@
 // Estimates the memory of values, for quotas and spilling.
+import { countSteps } from '../values/step-limit.ts';
 import { Binary, RawJson, type Value } from '../values/value.ts';
 
 export function sizeOf(value: Value): number {
@@ -19,11 +20,17 @@ function sizeOfObject(value: object): number {
   if (value instanceof Binary) return 40 + value.bytes.length;
   let bytes = 32;
   if (Array.isArray(value)) {
+    countSteps(value.length);
     for (const item of value as Value[]) bytes += sizeOf(item);
     return bytes;
   }
   const members = value as Record<string, Value>;
-  for (const name in members) bytes += 16 + name.length + sizeOf(members[name]);
+  let count = 0;
+  for (const name in members) {
+    count++;
+    bytes += 16 + name.length + sizeOf(members[name]);
+  }
+  countSteps(count);
   return bytes;
 }
 

@@ -1,6 +1,7 @@
 // The order of all values: MISSING, NULL, false, true, numbers, strings by UTF-8 bytes, arrays, objects by size then names then values,
 // binary by bytes.
 import { resolve } from './json-parse.ts';
+import { countSteps } from './step-limit.ts';
 import { binaryRank, objectRank, rankOf } from './types.ts';
 import { type Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
@@ -52,8 +53,11 @@ export function compareArrays<Order>(
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
     const order = orderOf(a[at], b[at]);
-    if (order !== 0) return order;
+    if (order === 0) continue;
+    countSteps(at);
+    return order;
   }
+  countSteps(length);
   return a.length - b.length;
 }
 
@@ -66,6 +70,7 @@ export function compareObjects<Order>(
   const names = memberNames(a);
   const others = memberNames(b);
   if (names.length !== others.length) return names.length - others.length;
+  countSteps(names.length);
   for (let at = 0; at < names.length; at++) {
     const name = names[at] as string;
     // The object with the smaller name sorts first: the other lacks it.

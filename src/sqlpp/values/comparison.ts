@@ -2,6 +2,7 @@
 // sort by type.
 import { collate, compareArrays, compareNumbers, compareObjects, compareStrings } from './collation.ts';
 import { resolve } from './json-parse.ts';
+import { countSteps } from './step-limit.ts';
 import { isArray, isObject, rankOf } from './types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
@@ -19,6 +20,7 @@ export function equal(a: Value, b: Value): boolean | null | undefined {
 
 function equalArrays(a: readonly Value[], b: readonly Value[]): boolean | null | undefined {
   if (a.length !== b.length) return false;
+  countSteps(a.length);
   let result: boolean | null | undefined = true;
   for (let at = 0; at < a.length; at++) {
     const found = equal(a[at], b[at]);
@@ -31,6 +33,7 @@ function equalArrays(a: readonly Value[], b: readonly Value[]): boolean | null |
 function equalObjects(a: ValueObject, b: ValueObject): boolean | null {
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
+  countSteps(names.length);
   let result: boolean | null = true;
   for (const name of names) {
     const found = equal(a[name], b[name]);

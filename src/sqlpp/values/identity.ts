@@ -3,6 +3,7 @@
 import { memberNames } from './collation.ts';
 import { resolve } from './json-parse.ts';
 import { numberText } from './json-text.ts';
+import { countSteps, writtenSteps } from './step-limit.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 export function identityOf(value: Value): string {
@@ -30,6 +31,7 @@ export function identityOf(value: Value): string {
       text += `"${part.length}:${part}`;
     } else if (part instanceof RawJson) append(resolve(part));
     else if (Array.isArray(part)) {
+      countSteps(writtenSteps * part.length);
       text += '[';
       for (const item of part as readonly Value[]) append(item);
       text += ']';
@@ -41,8 +43,10 @@ export function identityOf(value: Value): string {
   }
 
   function appendObject(object: ValueObject): void {
+    const names = memberNames(object);
+    countSteps(writtenSteps * names.length);
     text += '{';
-    for (const name of memberNames(object)) {
+    for (const name of names) {
       append(name);
       append(object[name]);
     }

@@ -1,5 +1,6 @@
 // Parses JSON text to values: preserves 64-bit integers, creates objects without a prototype, and takes the first of duplicate members.
 import { numberLiteral } from './number-literal.ts';
+import { countSteps } from './step-limit.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from './value.ts';
 
 /** The limit of nested arrays and objects. */
@@ -40,6 +41,7 @@ export function resolveDeep(value: Value): Value {
 }
 
 function resolveItems(items: readonly Value[]): Value {
+  countSteps(items.length);
   let copy: Value[] | undefined;
   for (let at = 0; at < items.length; at++) {
     const item = items[at];
@@ -53,13 +55,16 @@ function resolveItems(items: readonly Value[]): Value {
 
 function resolveMembers(object: ValueObject): Value {
   let copy: Record<string, Value> | undefined;
+  let members = 0;
   for (const name in object) {
+    members++;
     const member = object[name];
     const resolved = resolveDeep(member);
     if (resolved === member) continue;
     copy ??= Object.assign(newObject(), object);
     copy[name] = resolved;
   }
+  countSteps(members);
   return copy ?? object;
 }
 

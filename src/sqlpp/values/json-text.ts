@@ -1,6 +1,7 @@
 // Formats values as JSON text like published servers: members in collation order of their names, shortest numbers, integers
 // of 64 bits exact, NaN and infinities as strings, `<`, `>` and `&` unescaped. MISSING is omitted from objects and `null` elsewhere.
 import { memberNames } from './collation.ts';
+import { countSteps, stepsOfText, writtenSteps } from './step-limit.ts';
 import { AnswerText, Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -20,13 +21,19 @@ export function jsonText(value: Value): string {
   }
   if (value === null) return 'null';
   if (Array.isArray(value)) return arrayText(value as readonly Value[]);
-  if (value instanceof RawJson) return decoder.decode(value.bytes.subarray(value.start, value.end));
+  if (value instanceof RawJson) return rawText(value);
   if (value instanceof AnswerText) return value.text;
   if (value instanceof Binary) return `"<binary (${value.bytes.length} b)>"`;
   return objectText(value as ValueObject);
 }
 
+function rawText({ bytes, start, end }: RawJson): string {
+  countSteps(stepsOfText(end - start));
+  return decoder.decode(bytes.subarray(start, end));
+}
+
 function arrayText(items: readonly Value[]): string {
+  countSteps(writtenSteps * items.length);
   let text = '[';
   for (let at = 0; at < items.length; at++)
     text += at === 0 ? jsonText(items[at]) : `,${jsonText(items[at])}`;
@@ -34,8 +41,10 @@ function arrayText(items: readonly Value[]): string {
 }
 
 function objectText(object: ValueObject): string {
+  const names = memberNames(object);
+  countSteps(writtenSteps * names.length);
   let text = '{';
-  for (const name of memberNames(object)) {
+  for (const name of names) {
     const value = object[name];
     if (value === undefined) continue;
     text += `${text === '{' ? '' : ','}${stringText(name)}:${jsonText(value)}`;
@@ -48,6 +57,7 @@ const plainMax = 64;
 
 export function stringText(text: string): string {
   if (text.length <= plainMax && isPlain(text)) return `"${text}"`;
+  countSteps(stepsOfText(text.length));
   const quoted = JSON.stringify(text);
   return text.includes('\u2028') || text.includes('\u2029')
     ? quoted.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')

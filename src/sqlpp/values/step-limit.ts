@@ -1,0 +1,34 @@
+// Limits what a statement does with nested values without a pause. Some functions and constructors put one value into an array many times, so that
+// an expression of few characters makes a value with more elements than the thread can visit, or write, in days.
+import { sqlError } from '../errors/sql-error.ts';
+
+/** About two seconds. */
+const stepsMax = 100_000_000;
+/** The steps of an element of a new array. */
+export const listedSteps = 4;
+/** The steps of an element of a text, which takes 80 bytes and more until the text is complete. */
+export const writtenSteps = 10;
+
+/** Steps of a text: a step is four characters, which keeps it below V8's limit for a string. */
+export const stepsOfText = (characters: number): number => characters >>> 2;
+
+/** False in threads without statements. */
+let isLimited = false;
+let left = stepsMax;
+
+/** Call before a statement continues: other requests have had the thread. */
+export function renewSteps(): void {
+  isLimited = true;
+  left = stepsMax;
+}
+
+/** @throws SqlError 5035 when there were too many steps since `renewSteps` */
+export function countSteps(steps: number): void {
+  left -= steps;
+  if (left < 0) endStretch();
+}
+
+function endStretch(): void {
+  left = stepsMax;
+  if (isLimited) throw sqlError(5035, 'a value that is too large');
+}
