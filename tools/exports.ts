@@ -48,7 +48,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'Caller',
     'listKeys',
     'EventKind',
-    'Issue',
   ],
   'an area declares the plain data that it takes, since it may not import the other area': [
     'BucketType',

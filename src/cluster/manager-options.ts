@@ -13,7 +13,7 @@ import type { Mailer } from './alerts/mailer.ts';
 import type { AuditFile } from './audit/audit-file.ts';
 import type { CertificateFiles } from './certificates/certificates.service.ts';
 import type { Inbox } from './certificates/inbox.ts';
-import type { Issue } from './certificates/issue.ts';
+import type { IssueCertificates } from './certificates/issue.ts';
 import type { PassphraseSources } from './certificates/passphrase.ts';
 import type { Edition, Vocabulary } from './config/cluster-state.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
@@ -37,7 +37,8 @@ export interface MachinePorts {
   certificateFiles: CertificateFiles;
   inbox: Inbox;
   passphrases: PassphraseSources;
-  issue: Issue;
+  /** Issues the certificates of this node. */
+  issue: IssueCertificates;
   /** Calls nodes that are not of this cluster. */
   callRemote: CallRemote;
   /** Calls the REST API of another cluster, to which this one replicates. */

@@ -33,7 +33,7 @@ const options = {
 
 const used = useNode({ before, after, beforeEach }, options);
 let cluster: Cluster;
-/** The SDK does not know caches. */
+/** Reads the memcached bucket, which the SDK does not support. */
 let cache: KvClient;
 let atStart: unknown;
 
@@ -231,7 +231,7 @@ test('calls of reset at the same time run one after the other', async () => {
   assert.deepEqual(await everything(), atStart);
 });
 
-test('reset of a node that was stopped says so', async () => {
+test('reset of a stopped node fails with that reason', async () => {
   const node = await startNode();
   await node.stop();
   await assert.rejects(node.reset(), /the node has ended/);

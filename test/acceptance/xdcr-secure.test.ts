@@ -69,7 +69,7 @@ async function setStrictMode(node: NodeProcess): Promise<void> {
   await node.request('/node/controller/setupNetConfig', 'POST', { nodeEncryption: 'on' });
 }
 
-test('full with a client certificate: it logs in at every port, and one that expires or is unknown does not', {
+test('full with a client certificate: the source logs in with it at every port, and not with one that is expired or unknown', {
   timeout,
 }, async () => {
   using authority = new OpensslAuthority('/CN=Theirs');

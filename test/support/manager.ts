@@ -15,7 +15,7 @@ import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import type { Mailer } from '../../src/cluster/alerts/mailer.ts';
 import type { AuditFile } from '../../src/cluster/audit/audit-file.ts';
 import type { Inbox, InboxFile } from '../../src/cluster/certificates/inbox.ts';
-import type { Issue, IssuedCertificates } from '../../src/cluster/certificates/issue.ts';
+import type { IssueCertificates, IssuedCertificates } from '../../src/cluster/certificates/issue.ts';
 import type { PassphraseSources } from '../../src/cluster/certificates/passphrase.ts';
 import {
   type ClusterState,
@@ -156,7 +156,7 @@ export interface ManagerOptions {
   store?: ConfigStore;
   /** The IP families of the addresses that the node was started on. */
   families?: readonly Family[];
-  issue?: Issue;
+  issue?: IssueCertificates;
   /** Default: mails are discarded. */
   mailer?: Mailer;
   /** Default: the audit log is discarded. */

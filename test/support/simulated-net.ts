@@ -15,7 +15,12 @@ export interface LinkFaults {
   keepsOrder: boolean;
 }
 
-export const calmLink: LinkFaults = { lostPercent: 0, doubledPercent: 0, delayMaxMs: 2, keepsOrder: true };
+export const noLinkFaults: LinkFaults = {
+  lostPercent: 0,
+  doubledPercent: 0,
+  delayMaxMs: 2,
+  keepsOrder: true,
+};
 
 export class SimulatedNet<M> {
   readonly #clock: SimulatedClock;
@@ -23,7 +28,7 @@ export class SimulatedNet<M> {
   readonly #nodes = new Map<string, (from: string, message: M) => void>();
   readonly #cut = new Set<string>();
   readonly #lastMs = new Map<string, number>();
-  faults: LinkFaults = calmLink;
+  faults: LinkFaults = noLinkFaults;
 
   constructor(clock: SimulatedClock, random: Random) {
     this.#clock = clock;
@@ -47,7 +52,7 @@ export class SimulatedNet<M> {
 
   heal(): void {
     this.#cut.clear();
-    this.faults = calmLink;
+    this.faults = noLinkFaults;
   }
 
   send(from: string, to: string, message: M): void {

@@ -185,7 +185,7 @@ describe('a hostile archive', () => {
     );
   });
 
-  it('with a decompression bomb whose hash is right is refused without its memory', async () => {
+  it('with a decompression bomb whose hash is right is refused before its content takes memory', async () => {
     const copy = join(scratch, 'bomb');
     const { name, id } = addBackup(copy, [{ key: 'k1' }]);
     const path = join(copy, name, '0.data');

@@ -1,4 +1,4 @@
-// The documents of a backup as JSON lines: {"bucket","scope","collection","key","value"}; other values than JSON as "base64".
+// The documents of a backup as JSON lines: {"bucket","scope","collection","key","value"}; values other than JSON as "base64".
 
 import { vbucketCount } from '#client/document-key.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';

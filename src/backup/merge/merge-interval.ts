@@ -22,5 +22,5 @@ export async function mergeInterval(
   return runMerge({ folder, passphrase, start: chosen[0], end: chosen.at(-1) }, context);
 }
 
-/** The name of a backup is the time at which it began. The name of a merged backup begins with that of the last one. */
+/** The name of a backup is the time at which it began. The name of a merged backup begins with that of the last backup in it. */
 const timeOf = (name: string): number => Date.parse(name.replace(/Z.*$/, 'Z').replaceAll('_', ':'));

@@ -12,7 +12,7 @@ import { CertificatesStore } from './certificates.store.ts';
 import { clientAuthSetting } from './client-auth.ts';
 import { ExpiryWatch } from './expiry-watch.ts';
 import type { Inbox } from './inbox.ts';
-import type { Issue } from './issue.ts';
+import type { IssueCertificates } from './issue.ts';
 import { NodeCertificate } from './node-certificate.ts';
 import type { PassphraseSources } from './passphrase.ts';
 import { RemoteRootUpload } from './remote-root-upload.ts';
@@ -25,7 +25,7 @@ export interface CertificatesOptions {
   certificateFiles: CertificateFiles;
   inbox: Inbox;
   passphrases: PassphraseSources;
-  issue: Issue;
+  issue: IssueCertificates;
   ownNames: readonly string[];
   suites: () => ChosenSuites;
   /** The reason why no chosen cipher suite works with a key of this kind; null if one does. */

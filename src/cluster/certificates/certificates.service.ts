@@ -17,7 +17,7 @@ import {
   withAuthority,
 } from './certificates-state.ts';
 import { type ClientAuth, clientCertificates } from './client-auth.ts';
-import type { AlternativeName, Issue, IssuedCertificates, KeyedCertificate } from './issue.ts';
+import type { AlternativeName, IssueCertificates, IssuedCertificates, KeyedCertificate } from './issue.ts';
 
 export interface StoredCertificates {
   authority: KeyedCertificate | null;
@@ -51,7 +51,7 @@ export interface CertificatesDeps {
   view: ClusterView;
   store: CertificatesStore;
   files: CertificateFiles;
-  issue: Issue;
+  issue: IssueCertificates;
   random: Random;
   clock: Clock;
   log: Log;

@@ -40,7 +40,7 @@ export interface IssuedCertificates {
   rsa: KeyedCertificate | null;
 }
 
-export type Issue = (request: IssueRequest) => Promise<IssuedCertificates>;
+export type IssueCertificates = (request: IssueRequest) => Promise<IssuedCertificates>;
 
 interface Keys {
   publicKey: KeyObject;

@@ -6,7 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
 import type { Random } from '#ports/random.ts';
-import type { Issue } from '../certificates/issue.ts';
+import type { IssueCertificates } from '../certificates/issue.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
@@ -33,7 +33,7 @@ export interface EngineMoveDeps {
   peers: Pick<Peers, 'ask' | 'answer'>;
   /** Ends the connections on which this node serves the configuration. */
   stopServing(): Promise<void>;
-  issue: Issue;
+  issue: IssueCertificates;
   random: Random;
   clock: Clock;
   log: Log;

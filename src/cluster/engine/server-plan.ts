@@ -2,7 +2,7 @@
 import { isAddress } from '#base/address.ts';
 import type { Random } from '#ports/random.ts';
 import { addressText, serverUser, systemUser } from '#replog/own-servers/server-settings.ts';
-import type { AlternativeName, Issue, KeyedCertificate } from '../certificates/issue.ts';
+import type { AlternativeName, IssueCertificates, KeyedCertificate } from '../certificates/issue.ts';
 import type { ClusterState } from '../config/cluster-state.ts';
 import type { NatsSource, ServerPlace, ServerTask } from '../joining/join-messages.ts';
 
@@ -32,7 +32,7 @@ export interface ServerPlan {
 }
 
 interface ServerPlanDeps {
-  readonly issue: Issue;
+  readonly issue: IssueCertificates;
   readonly random: Random;
 }
 

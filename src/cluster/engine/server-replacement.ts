@@ -7,7 +7,7 @@ import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
-import type { Issue } from '../certificates/issue.ts';
+import type { IssueCertificates } from '../certificates/issue.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
@@ -26,7 +26,7 @@ export interface ServerReplacementDeps {
   offers: ServerOffers;
   secrets: SecretBox;
   peers: Pick<Peers, 'ask' | 'answer'>;
-  issue: Issue;
+  issue: IssueCertificates;
   random: Random;
   clock: Clock;
   log: Log;

@@ -61,7 +61,7 @@ export class NodeFigures implements ChangeNotifier {
     this.#listeners.clear();
   }
 
-  /** Calls the listener when a node begins or stops to answer. */
+  /** Calls the listener when a node starts or stops answering. */
   onChange(listener: () => void): { stop(): void } {
     this.#listeners.add(listener);
     return { stop: () => void this.#listeners.delete(listener) };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
-import { calmLink, SimulatedNet } from '../../../test/support/simulated-net.ts';
+import { noLinkFaults, SimulatedNet } from '../../../test/support/simulated-net.ts';
 import { type Heartbeat, Heartbeats, silenceMs } from './heartbeats.ts';
 
 function nodes(names: string) {
@@ -59,7 +59,7 @@ describe('heartbeats between managers', () => {
     assert.equal(of('a').cutOffMs('c'), 0);
   });
 
-  it('compare the clocks, whatever single heartbeats were delayed', async () => {
+  it('compare the clocks, although single heartbeats were delayed', async () => {
     const { clock, of } = nodes('a b');
     const beat = (skewMs: number) => of('a').received('b', { hears: [], wallMs: clock.wallMs() + skewMs });
     of('b').stop();
@@ -98,7 +98,7 @@ describe('heartbeats between managers', () => {
 
   it('find no node dead because of some lost messages', async () => {
     const { clock, net, downFor } = nodes('a b');
-    net.faults = { ...calmLink, lostPercent: 20 };
+    net.faults = { ...noLinkFaults, lostPercent: 20 };
     let down = 0;
     for (let second = 0; second < 100; second++) {
       await clock.run(1_000);

@@ -5,7 +5,7 @@ import { nodeServerName, nodeUri } from '#base/node-uri.ts';
 import type { Random } from '#ports/random.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { NodeCredentials } from '#replog/served/node-connect.adapter.ts';
-import type { Issue, KeyedCertificate } from '../certificates/issue.ts';
+import type { IssueCertificates, KeyedCertificate } from '../certificates/issue.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { WatchedKeys } from '../config/watched-keys.ts';
 
@@ -23,7 +23,7 @@ export interface NodeCertificatesDeps {
   store: ConfigStore;
   secrets: SecretBox;
   identity: NodeIdentity;
-  issue: Issue;
+  issue: IssueCertificates;
   random: Random;
 }
 

@@ -62,7 +62,7 @@ function compare(consistency: Consistency, progress: IndexProgress): 'reached' |
   return isBehind ? 'behind' : 'reached';
 }
 
-/** Positions are published in shared memory, states come by message, in any order. */
+/** Positions are published in shared memory, states arrive in messages; either may come first. */
 async function untilChanged({ signal, onChange }: Wait, published: Promise<void>): Promise<void> {
   const changed = Promise.withResolvers<void>();
   const listening = onChange(changed.resolve);

@@ -7,7 +7,7 @@ import { SmallDisk } from '../../../test/support/small-disk.ts';
 import { IndexFolder } from './index-folder.adapter.ts';
 import type { DocumentRows } from './index-store.ts';
 
-test('indexes on a full disk catch up in the space of dropped ones', { skip: needs('mount') }, (t) => {
+test('indexes on a full disk catch up in the space of dropped indexes', { skip: needs('mount') }, (t) => {
   const folder = new IndexFolder(new SmallDisk(t, '20m').folder, silentLog);
   const ids = ['0a', '0b', '0c', '0d'];
   const files = ids.map((indexId) =>

@@ -36,7 +36,7 @@ test('grants known features in the requested order, and replaces them at the nex
   assert.equal((await client.ask({ opcode: 0x1f, value: Buffer.alloc(3) })).status, Status.invalidArguments);
 });
 
-test('authenticates with every mechanism, and proves that it has the verifier', async () => {
+test('authenticates with every mechanism, and proves to the client that the node has the verifier', async () => {
   await using service = await startService(aDesired({ users: [aUser('a,b=c', 'pä ss')] }));
   const client = await service.connect();
   await client.hello(usualFeatures);

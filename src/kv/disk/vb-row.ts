@@ -37,7 +37,7 @@ export function vbRow(state: CutState): Bound[] {
   ];
 }
 
-/** Reads a row of `sql.vbucketsFrom`; null when its check fails. Rows of format 1 have no epoch, and their check covers less. */
+/** Reads a row of `sql.vbucketsFrom`; null when its checksum is wrong. Rows of format 1 have no epoch, and their checksum covers fewer columns. */
 export function readVbRow(row: readonly unknown[]): VbucketRecord | null {
   const [vb, high, purge, maxCas, maxDeletedRev, failover, manifestUid, items, deleted, checksum] = row;
   const isOlder = row[13] === null;

@@ -1,5 +1,5 @@
 // The change of the map that a process requests where the map names its node active, but the in-sync set has an earlier process of the
-// node, whose memory it does not have.
+// node, whose memory is lost.
 import type { ShardChange, ShardSpec } from '../admin.ts';
 import { type ContinuedBoots, firstComplete } from './continued-boots.ts';
 
@@ -12,9 +12,9 @@ interface Restarted {
 }
 
 /**
- * This process may have lost acknowledged writes that were only in memory, so a member that has its memory becomes active. If all others
+ * This process may have lost acknowledged writes that were only in memory, so a member that has everything it received becomes active. If all others
  * have restarted too, the last active continues: its disk has every write that was acknowledged as persisted. Where this process was promoted
- * and has never served, that is the active before it.
+ * and has never served, the last active is the one before it.
  */
 export function changesAfterRestart(
   { confirmed, epoch: current, inSync = [], lastActive }: ShardSpec,
@@ -22,12 +22,14 @@ export function changesAfterRestart(
 ): ShardChange[] {
   const others = inSync.filter(({ node }) => node !== self);
   const states = others.map((member) => boots.stateOf(member));
-  const give = (successor: string): ShardChange[] => [{ shard, epoch: current, kind: 'stop', successor }];
+  const handOverTo = (successor: string): ShardChange[] => [
+    { shard, epoch: current, kind: 'stop', successor },
+  ];
   const complete = firstComplete(others, boots);
-  if (complete !== undefined) return give(complete.node);
+  if (complete !== undefined) return handOverTo(complete.node);
   if (states.includes('unknown')) return [];
   const restarted = others.map(({ node }) => node);
   if (confirmed !== undefined || lastActive === self) return [{ shard, epoch, kind: 'confirm', restarted }];
   // If the last active is unknown, only an operator can say which node continues: the disk of another node may have more than this one.
-  return lastActive !== undefined && restarted.includes(lastActive) ? give(lastActive) : [];
+  return lastActive !== undefined && restarted.includes(lastActive) ? handOverTo(lastActive) : [];
 }

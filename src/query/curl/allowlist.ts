@@ -27,7 +27,7 @@ function isAmbiguous({ pathname }: URL): boolean {
 
 const slashes = (path: string): number => path.split('/').length;
 
-/** The same protocol, host and port, and a path that begins with this one; with a query the same path, and a query that begins so. */
+/** The same protocol, host and port, and a path that begins with that of the prefix; if the prefix has a query, the same path and a query that begins with it. */
 function hasPrefix({ server, path, query }: Parts, prefix: string): boolean {
   const url = URL.parse(prefix);
   if (url === null || url.host === '') return false;

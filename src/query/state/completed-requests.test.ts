@@ -21,9 +21,9 @@ test('the oldest requests are removed above the limits on number and bytes', () 
   assert.deepEqual(idsOf(completed), ['5', '6']);
   assert.equal(completed.delete('5'), true);
   completed.add(aRequest('7', third), 100);
-  assert.deepEqual(idsOf(completed), ['6', '7'], 'what was deleted does not count');
+  assert.deepEqual(idsOf(completed), ['6', '7'], 'a deleted request does not count');
   completed.add(aRequest('8', 'x'.repeat(completedBytesMax)), 100);
-  assert.deepEqual(idsOf(completed), ['6', '7'], 'one that is larger than all of them is not kept');
+  assert.deepEqual(idsOf(completed), ['6', '7'], 'a request that is larger than the limit is not kept');
 });
 
 test('completed requests keep neither values of parameters nor the function that cancels the request', () => {

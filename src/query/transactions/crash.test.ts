@@ -79,7 +79,7 @@ describe('a commit that crashes', () => {
       await commit(transaction, partsOver(data));
     }
 
-    test('replaces what they have written, and leaves deleted what they have deleted', async () => {
+    test('replaces what others have written, and does not restore what others have deleted', async () => {
       await commitOver('overtaken', (id) => [
         collection.upsert(id('replaced'), { v: 9 }),
         collection.upsert(id('removed'), { v: 9 }),
@@ -90,7 +90,7 @@ describe('a commit that crashes', () => {
       assert.deepEqual(await stagedOf(parts, 'overtaken'), []);
     });
 
-    test('removes its attribute from what they have written if it is rolled back', async () => {
+    test('removes its attribute from what others have written if it is rolled back', async () => {
       const write: Meddle = (id) => [collection.upsert(id('replaced'), { v: 9 })];
       await assert.rejects(commitOver('rolled back', write, 1), { code: 17010 });
       assert.equal(await stateOf(collection, 'rolled back'), 'half: 0,9,1,0,1,1');
@@ -119,7 +119,7 @@ describe('a commit that crashes', () => {
     assert.deepEqual(await stagedOf(parts, 'many'), []);
   });
 
-  test('rolls back documents although the collection of others was dropped', async () => {
+  test('rolls back its documents although the collection of one of them was dropped', async () => {
     await prepareDocuments(collection, 'dropped');
     const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
     const transaction = new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
@@ -190,7 +190,7 @@ describe('a commit that crashes', () => {
     await assert.rejects(rollback(transaction, partsOver(data)), { code: 17008 });
   });
 
-  test('reads as committed, and a transaction that writes its documents cleans it up', async () => {
+  test('is read as committed, and a transaction that writes its documents cleans it up', async () => {
     const { clients, keyspaces, keyspace } = parts;
     await run(parts, collection, 'met', 3, true);
     assert.equal(await stateOf(collection, 'met'), 'half: 2,2,0,0,1,1');

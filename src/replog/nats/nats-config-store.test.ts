@@ -88,7 +88,7 @@ describe('configuration on one NATS server', { skip }, () => {
     assert.equal(await store.put('k', 1, 0), 1);
   });
 
-  it('refuses a store that went back to an older state, is empty, or is another one', async () => {
+  it('refuses a store that went back to an older state, is empty, or is not the one that it used before', async () => {
     await using servers = await NatsCluster.start();
     const [server] = servers.servers as [NatsCluster['servers'][0]];
     const seen = new SeenStateInMemory();

@@ -1,4 +1,4 @@
-// Finds some live document of a collection, from a random start: first in memory, in slices between which clients are served,
+// Finds any live document of a collection, from a random start: first in memory, in slices between which clients are served,
 // then on disk.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -38,7 +38,7 @@ export function findRandomKey(options: RandomSearchOptions, collection: number, 
   const walk = (): void => {
     const found = search.next();
     if (found !== null) done(found);
-    else if (search.isFinished) void search.onDisk().then(done, () => done(Status.temporaryFailure));
+    else if (search.isMemorySearched) void search.onDisk().then(done, () => done(Status.temporaryFailure));
     else options.clock.soon(walk);
   };
   walk();
@@ -60,8 +60,7 @@ class RandomSearch {
     this.untilMs = clock.monotonicMs() + timeoutMs;
   }
 
-  /** All of memory was searched. */
-  get isFinished(): boolean {
+  get isMemorySearched(): boolean {
     return this.vbucketsDone >= this.options.vbuckets.columns.count;
   }
 
@@ -69,7 +68,7 @@ class RandomSearch {
   next(): FoundKey | null {
     this.options.tick();
     const { index } = this.options.vbuckets;
-    for (let left = slicePositions; left > 0 && !this.isFinished; left--) {
+    for (let left = slicePositions; left > 0 && !this.isMemorySearched; left--) {
       const vb = this.vbAt(this.vbucketsDone);
       if (this.isActive(vb) && this.position < index.end(vb)) {
         const found = this.keyAt(vb, index.address(vb, index.slotAt(vb, this.position)));
@@ -93,7 +92,7 @@ class RandomSearch {
         if (clock.monotonicMs() > this.untilMs) return Status.temporaryFailure;
         page = await readRows(vb, page?.toSeqno ?? 0);
         const key = this.keyIn(page);
-        if (key !== null) return { vb: vb, key };
+        if (key !== null) return { vb, key };
       }
     }
     return Status.keyNotFound;
@@ -116,7 +115,7 @@ class RandomSearch {
     if (address === 0 || !items.isLive(address, now.seconds)) return null;
     if (items.collectionId(address) !== this.collection) return null;
     const key = items.page(address).subarray(items.keyStart(address), items.valueStart(address));
-    return { vb: vb, key: Buffer.from(key) };
+    return { vb, key: Buffer.from(key) };
   }
 
   private keyIn({ batch }: BackfillPage): Buffer | null {
