@@ -1,6 +1,6 @@
 // The index service over a data service: builds, scans, consistency and errors.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -141,6 +141,7 @@ const create = async (
 
 test('files of indexes that were dropped while the node was down are removed, also if no index is left', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-index-host-'));
+  const none = { indexes: [], memoryQuotaBytes: 512 << 20, place: null };
   const started = async () => {
     const host = new IndexHost({
       data: async () => ({ folder, address: addressOf(1), account: adminAccount }),
@@ -148,19 +149,24 @@ test('files of indexes that were dropped while the node was down are removed, al
       clock: realClock,
       log: silentLog,
     });
-    host.apply({ indexes: [], memoryQuotaBytes: 512 << 20, place: null });
+    host.apply(none);
     await eventually(() => assert.equal(hasIndexFiles(folder), false));
     return host;
   };
   mkdirSync(join(folder, 'b0'));
   writeFileSync(join(folder, 'b0', '1.index'), 'left');
   writeFileSync(join(folder, 'b0', '1.index-wal'), 'left');
-  await (await started()).stop();
+  const removing = await started();
   assert.deepEqual(readdirSync(folder), []);
   const idle = await started();
   assert.equal(idle.isRunning, false);
   await idle.stop();
-  rmSync(folder, { recursive: true });
+  // The thread that removed files still follows a place that is chosen afterwards.
+  const place = `${folder}-place`;
+  removing.apply({ ...none, place });
+  await eventually(() => assert.equal(readlinkSync(folder), place));
+  await removing.stop();
+  for (const path of [folder, place]) rmSync(path, { recursive: true });
 });
 
 test('an index is online when its creation is answered, and scans see earlier writes', async () => {

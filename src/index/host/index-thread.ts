@@ -43,8 +43,8 @@ releaseMemoryWhenIdle({ growthBytes: 4 << 20 });
 
 async function take(call: IndexThreadCall): Promise<void> {
   if (call.kind === 'apply') {
-    // The place does not change once the node is provisioned, so not while index files are open.
-    if (newest === null) placeIndexFiles(folder, call.wanted.place);
+    // Without indexes no file is open. The place does not change once the node is provisioned, so not when it has indexes.
+    if (newest === null || newest.indexes.length === 0) placeIndexFiles(folder, call.wanted.place);
     reportSoon();
     newest = call.wanted;
     await compiler.prepare(call.wanted.indexes.map(({ definition }) => definition));
