@@ -39,7 +39,7 @@ const context: EvaluationContext = {
   timeZone: 'UTC',
   subquery: () => null,
   userCall: () => null,
-  special: () => null,
+  serviceCall: () => null,
 };
 
 export function functionsPage(): string {

@@ -10,7 +10,7 @@ export type {
   NewIndex,
 } from '#sqlpp/datastore/indexes.ts';
 
-/** A folder of index files outside of the data folder has this name, with the id of its node after it. */
+/** The name of a folder of index files outside of the data folder: this, and the id of its node. */
 export const placePrefix = 'divan-index-';
 
 /** A definition and whether to build it. */

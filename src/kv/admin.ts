@@ -75,7 +75,7 @@ export interface BucketSpec {
   clockDriftMs: { readonly ahead: number; readonly behind: number };
   manifest: Manifest;
   /**
-   * One entry per shard; a shard is the vbuckets with one remainder modulo the number of shards. Omitted: every vbucket is active.
+   * One entry per shard; a shard is all vbuckets with the same remainder modulo the number of shards. Omitted: every vbucket is active.
    */
   shards?: readonly ShardSpec[];
   /** Revision of the map that `shards` was read from. */

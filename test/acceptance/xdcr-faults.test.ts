@@ -1,4 +1,4 @@
-// Replication while connections are cut, and while the source is killed: what is lost, what is sent again, and which rules count.
+// Replication while connections are cut, and while the source is killed: what is lost, what is sent again, and which rules apply.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -83,7 +83,7 @@ test('nothing is lost when connections to the alternate address of the target ar
   });
 });
 
-test('rules that changed before the source was killed count after its start', { timeout }, async () => {
+test('rules that changed before the source was killed apply after its start', { timeout }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-xdcr-'));
   try {
     await using target = await NodeProcess.start({ args });

@@ -37,7 +37,7 @@ async function whenHolds(node: NodeProcess, indexes: readonly number[]): Promise
 const indexesTo = (end: number, isWanted: (index: number) => boolean): number[] =>
   Array.from({ length: end }, (_, index) => index).filter(isWanted);
 
-test('only documents that match arrive, and a changed expression starts again or goes on', {
+test('only documents that match arrive, and after a changed expression the replication starts again or continues', {
   timeout,
 }, async () => {
   const args = ['--bucket', 'b'];

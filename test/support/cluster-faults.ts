@@ -46,8 +46,8 @@ interface Failure {
 }
 
 /**
- * The other nodes serve the shards of the failed one before it comes back, and clients write there: what the failed one still answers is
- * old then.
+ * The other nodes serve the shards of the failed one before it comes back, and clients write there: answers of the
+ * failed node are outdated then.
  */
 const failover =
   ({ begin, end }: Failure): Fault =>

@@ -78,6 +78,6 @@ function productionPackages(): InstalledPackage[] {
 
 function tarOf(found: InstalledPackage | undefined): Buffer {
   if (found === undefined) return Buffer.alloc(0);
-  const names = ['--exclude=./node_modules', '--transform=s,^\\.,package,'];
-  return execFileSync('tar', ['-czf', '-', ...names, '-C', found.folder, '.'], { maxBuffer: tarBytesMax });
+  const options = ['--exclude=./node_modules', '--transform=s,^\\.,package,'];
+  return execFileSync('tar', ['-czf', '-', ...options, '-C', found.folder, '.'], { maxBuffer: tarBytesMax });
 }

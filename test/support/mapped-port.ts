@@ -7,10 +7,10 @@ export interface MappedPort {
 }
 
 export async function mapPort(target: number): Promise<MappedPort> {
-  const server = createServer((inside) => {
-    const outside = connect(target, '127.0.0.1');
-    inside.pipe(outside).pipe(inside);
-    for (const socket of [inside, outside]) socket.on('error', () => socket.destroy());
+  const server = createServer((accepted) => {
+    const forwarded = connect(target, '127.0.0.1');
+    accepted.pipe(forwarded).pipe(accepted);
+    for (const socket of [accepted, forwarded]) socket.on('error', () => socket.destroy());
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   return { port: String((server.address() as { port: number }).port), close: () => server.close() };

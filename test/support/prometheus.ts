@@ -1,4 +1,4 @@
-// A real Prometheus with given samples, for comparisons with our store.
+// A real Prometheus with given samples, for comparisons with the metrics store of Divan.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -103,7 +103,7 @@ describe('a job that reads an archive without its lock', () => {
     await assert.rejects(runJob(checking(folder), context), /manifest\.json/);
     const lock = Repository.lock(folder);
     try {
-      assert.equal(await runJob(checking(folder), context), null, 'the task may have changed it');
+      assert.equal(await runJob(checking(folder), context), null, 'the task may have changed the manifest');
       await assert.rejects(
         runJob({ kind: 'info', folder }, context),
         /is in use: process \d+ writes there; try again when it has ended \(.*manifest\.json/,

@@ -1,4 +1,4 @@
-// The keys with the map of each bucket: which node holds which shard. Each is written before its bucket and deleted after it, so that no
+// The keys with the map of each bucket: which node holds which shard. Each map is written before its bucket and deleted after it, so that no
 // bucket is seen without a map.
 import type { ConfigStore } from '#replog/config-store.ts';
 import {

@@ -167,7 +167,7 @@ describe('the network between nodes', () => {
 });
 
 describe('the level of encryption in a cluster', () => {
-  it('exists while traffic between nodes is encrypted, and prevents disabling that', async (t) => {
+  it('exists while traffic between nodes is encrypted, and prevents that this encryption is disabled', async (t) => {
     const { post, level, request } = await aNetwork();
     const encryption = async () => (await request('/settings/security')).body.clusterEncryptionLevel;
     const inPool = async () => (await request('/pools/default')).body.clusterEncryptionLevel;

@@ -21,7 +21,7 @@ test('the founder moves the configuration once three active nodes can run a serv
   const source = JSON.parse(secrets.open(engineSecret, request?.record.source ?? '')) as NatsSource;
   assert.match(source.servers, /^tls:\/\/divan:[\w-]+@a:1,c:3,d:3$/);
   assert.deepEqual(request?.parameters.nats, source);
-  assert.ok(asked.includes('engine/moved b'), 'a node without a server uses them too');
+  assert.ok(asked.includes('engine/moved b'), 'a node without a server uses the servers too');
   await clock.run(120_000);
   assert.equal(moves.length, 1);
   await move.stop();
@@ -31,7 +31,7 @@ test('nothing moves with fewer servers or an older node, while a node joins or a
   const three = [node('a'), node('b'), node('c')];
   const plan = { id: 'p', kind: 'rebalance' as const, term: 0, nodes: [], ejected: [], startedMs: 0 };
   const answers = { b: offers, c: offers };
-  const quiet: Parameters<typeof aNode>[0][] = [
+  const unready: Parameters<typeof aNode>[0][] = [
     { nodes: three.slice(0, 2), answers },
     { nodes: [...three, node('d', { joining: true, membership: 'inactiveAdded' })], answers },
     { nodes: three, state: { balance: plan }, answers },
@@ -40,7 +40,7 @@ test('nothing moves with fewer servers or an older node, while a node joins or a
     { nodes: three, answers, isFounder: false },
     { nodes: [node('a'), node('b'), node('c', { version: ownVersion - 1 })], answers },
   ];
-  for (const settings of quiet) {
+  for (const settings of unready) {
     const { clock, moves, run, move } = await aNode(settings);
     await clock.run(40_000);
     assert.deepEqual([moves.length, run.size], [0, 0]);
@@ -62,10 +62,10 @@ test('a member that cannot reach the founder asks the others where the configura
   await member.move.stop();
   // These are servers of an earlier epoch, which the cluster has left since.
   const later = { nodes, state: { revEpoch: 2 }, isFounder: false, problem: 'no connection' };
-  const warned = await aNode({ ...later, answers: { b: placeOf(2), c: placeOf(1) } });
-  await warned.clock.run(3_000);
-  assert.deepEqual(warned.used, []);
-  await warned.move.stop();
+  const outdated = await aNode({ ...later, answers: { b: placeOf(2), c: placeOf(1) } });
+  await outdated.clock.run(3_000);
+  assert.deepEqual(outdated.used, []);
+  await outdated.move.stop();
   const reached = await aNode({ nodes, answers, isFounder: false });
   await reached.clock.run(10_000);
   assert.deepEqual(reached.asked, []);
@@ -76,7 +76,7 @@ test('a member that cannot reach the founder asks the others where the configura
   await reached.move.stop();
 });
 
-test('a founder that was lost asks once whether the configuration is on servers since', async () => {
+test('a founder that was lost asks once whether the configuration has moved to servers since', async () => {
   const nodes = [node('a'), node('b')];
   const answers = { b: () => ({ epoch: 3, record: recordOf(['b']) }) };
   const founder = await aNode({ nodes, answers, state: { founder: 'a' } });
@@ -110,7 +110,7 @@ test('a founder that was lost asks until most nodes have answered, or it follows
   await founder.move.stop();
 });
 
-test('a founder that was lost leaves a cluster that removed it since, and steps down for a later founder', async () => {
+test('a founder that was lost leaves a cluster that has removed it since, and steps down for a later founder', async () => {
   const nodes = [node('a'), node('b'), node('c')];
   const lost = (answer: object) =>
     aNode({ nodes, answers: { b: () => answer, c: () => null }, state: { founder: 'a', revEpoch: 2 } });
@@ -130,7 +130,7 @@ test('a founder that was lost leaves a cluster that removed it since, and steps 
   await replaced.move.stop();
 });
 
-test('a founder that was lost follows the newest answer, and tries again where it cannot decrypt it', async () => {
+test('a founder that was lost follows the newest answer, and tries again if it cannot decrypt the answer', async () => {
   const nodes = [node('a'), node('b'), node('c')];
   const placeOf = (place: object) => (name: string) => (name === termRequest ? place : null);
   const lost = (b: object, c: object) =>

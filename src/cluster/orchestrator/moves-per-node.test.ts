@@ -51,7 +51,7 @@ function runningPeers(names: readonly string[], clock: SimulatedClock): Orchestr
   };
 }
 
-test('a rebalance moves as many shards of a node at once as the setting says, also after a change of it', async (t) => {
+test('a rebalance moves as many shards of a node at once as the setting says, also after the setting is changed', async (t) => {
   const clock = new SimulatedClock();
   const store = new MemoryConfigStore();
   const names = ['a', 'b', 'c'];
@@ -104,5 +104,5 @@ test('a rebalance moves as many shards of a node at once as the setting says, al
   assert.equal(await mostMoves(30), 1);
   await set(6);
   assert.equal(await mostMoves(600), 6);
-  assert.equal((await cluster()).value.balance, undefined, 'it ends');
+  assert.equal((await cluster()).value.balance, undefined, 'the rebalance ends');
 });

@@ -57,7 +57,7 @@ describe('the password policy', () => {
     });
   });
 
-  it('is the published one until it is set, and answers an empty body when set', async () => {
+  it('has the published values until it is set, and a change has an empty answer', async () => {
     const { request } = await aManager();
     assert.deepEqual((await request(path)).body, {
       minLength: 6,

@@ -26,7 +26,7 @@ const context: EvaluationContext = {
   uuid: unreachable,
   subquery: unreachable,
   userCall: unreachable,
-  special: unreachable,
+  serviceCall: unreachable,
 };
 
 /** Compiles the expression; its results are parsed completely. */

@@ -285,7 +285,7 @@ export class BucketParts {
     return new ChangeFeed({ vbuckets, durableWrites, progress, events, clock, backfill });
   }
 
-  /** Reported once a file: further reads would find more damaged rows in it. */
+  /** Reported once for each file: further reads would find more damaged rows in it. */
   private noteDamagedRow({ bucketUuid }: BucketFiles, file: number): void {
     if (this.filesWithDamagedRows.has(file)) return;
     this.filesWithDamagedRows.add(file);

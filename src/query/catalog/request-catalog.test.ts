@@ -57,7 +57,7 @@ test('prepared statements are shown without passwords of CURL(), and with their 
   };
   const [answer] =
     (await answerOf({ statement: 'PREPARE p FROM WAIT {"user": "a:pl4nted"} CURL' })).results ?? [];
-  assert.match(JSON.stringify(answer), /encoded_plan.*pl4nted/, 'as its sender knows it');
+  assert.match(JSON.stringify(answer), /encoded_plan.*pl4nted/, 'the sender knows the password');
   const plain = 'PREPARE open FROM ROWS 1 {"user": "ann", "token": "t"}';
   await answerOf({ statement: plain });
   await answerOf({ statement: 'ROWS 1 {"user": "a:pl4nted"} CURL', auto_prepare: true });
@@ -139,7 +139,7 @@ test('requests, prepared statements and the like of all nodes are shown and remo
   assert.deepEqual(removed, [['prepareds', '[::1]:8091', ['p', 'q']]]);
 });
 
-test('a statement asks the other nodes once, and when it ends it waits no longer for one that hangs', async () => {
+test('a statement asks the other nodes once, and once the statement ends it no longer waits for a node that hangs', async () => {
   const { service } = aQueryService();
   const hangs = new Promise<never>(() => {});
   const asked: string[] = [];
@@ -167,7 +167,7 @@ test('a statement asks the other nodes once, and when it ends it waits no longer
   assert.deepEqual(asked, ['prepareds', 'transactions']);
 });
 
-test('rows of another node come in pages, and those read before it fails are shown', async () => {
+test('rows of another node arrive in pages, and those that were read before the node fails are shown', async () => {
   const [here, there] = [
     aQueryService({ completedThresholdMs: 0 }),
     aQueryService({ completedThresholdMs: 0 }),

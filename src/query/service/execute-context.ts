@@ -72,7 +72,7 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     ),
     users: session.users,
     curl: (values, memory) => service.deps.curl.call(values, signal, memory),
-    special: (name) => requestFunction(name, node(), session.users),
+    serviceCall: (name) => requestFunction(name, node(), session.users),
     isProfiled: parts.isProfiled,
     authorize: (privileges) => checkPrivileges(session.callers, privileges),
     advisor: (statements) => adviseStatements(statements, { service, choice }, context),

@@ -64,7 +64,7 @@ export class Transactions {
     if (used > bytesMax) throw sqlError(17016, used, bytesMax);
   }
 
-  /** `place`: that of the statement, which others have while the data service takes long. */
+  /** `place`: the place of the statement, which other requests use while the data service takes long. */
   commit(transaction: Transaction, place: StatementPlace | undefined): Promise<void> {
     return this.finish(transaction, commit, place);
   }
@@ -100,7 +100,7 @@ export class Transactions {
     const { clock, ending } = this.options;
     transaction.state = 'released'; // refuses further statements
     const ended = end(transaction, ending).finally(() => this.release(transaction));
-    // What became of the transaction is answered also if its statement does not get the place again.
+    // The outcome of the transaction is answered even if its statement does not get the place again.
     await lettingOthersRun({ clock, place }, ended).catch(() => {});
     await ended;
   }

@@ -16,7 +16,8 @@ export function compileCall(node: Call, compiler: ExpressionCompiler): Evaluate 
   const list = node.arguments.map((argument) =>
     reads === 'all' ? compiler.compileDeepParsed(argument) : outlined(compiler.compile(argument), reads),
   );
-  if (declaration.isSpecial) return (row, context) => context.special(node, evaluateAll(list, row, context));
+  if (declaration.isSpecial)
+    return (row, context) => context.serviceCall(node, evaluateAll(list, row, context));
   const { run } = declaration;
   const memo: Memo = {};
   if (declaration.nulls === 'own')

@@ -13,7 +13,7 @@ export function evaluationContext(overrides: Partial<EvaluationContext> = {}): E
     timeZone: 'UTC',
     subquery: () => [],
     userCall: () => null,
-    special: () => null,
+    serviceCall: () => null,
     ...overrides,
   };
 }

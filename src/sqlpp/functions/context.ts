@@ -28,5 +28,5 @@ export interface EvaluationContext {
   /** Calls a user-defined function; may throw to suspend. */
   userCall(call: UserCall, values: readonly Value[]): Value;
   /** Calls functions that need the service: ADVISOR, INFER_VALUE, CURL, VERSION, CURRENT_USERS, NODE_NAME and others. */
-  special(call: Call, values: readonly Value[]): Value;
+  serviceCall(call: Call, values: readonly Value[]): Value;
 }

@@ -20,7 +20,7 @@ const context: EvaluationContext = {
   timeZone: 'UTC',
   subquery: () => [],
   userCall: () => null,
-  special: () => null,
+  serviceCall: () => null,
 };
 
 const plain = declarations.filter(({ isSpecial }) => !isSpecial);

@@ -168,7 +168,7 @@ export interface ExecuteContext {
   /** IANA name; absent: UTC. */
   readonly timeZone?: string;
   /** Calls VERSION(), NODE_NAME(), CURRENT_USERS() and similar, by name in lower case. */
-  special?(name: string, values: readonly Value[]): Value;
+  serviceCall?(name: string, values: readonly Value[]): Value;
   /** ADVISOR(): advice for the statements. */
   advisor?(statements: Value): Promise<Value>;
   /** CURL(): the answer of another server. */

@@ -91,6 +91,6 @@ function evaluationOf(run: Run): EvaluationContext {
     subquery: (node, values) => run.subquery(node, values),
     continuesAfter: (error) => run.continuesAfter(error),
     userCall: (call, values) => run.userCall(call, values),
-    special: (call, values) => run.special(call.name, values),
+    serviceCall: (call, values) => run.serviceCall(call.name, values),
   };
 }

@@ -71,8 +71,11 @@ test('a subquery or an inline function with a random value ends, and its rows ha
 
 test('the calls of one row are limited', async () => {
   let users = 0;
-  const special = () => `${++users}`;
-  await assert.rejects(run('SELECT f(CURRENT_USERS())', { special }), /one row makes more than 10000 calls/);
+  const serviceCall = () => `${++users}`;
+  await assert.rejects(
+    run('SELECT f(CURRENT_USERS())', { serviceCall }),
+    /one row makes more than 10000 calls/,
+  );
 });
 
 test('a row may need any number of different subqueries, also in loops within each other', async () => {
@@ -90,10 +93,10 @@ test('a row may need any number of different subqueries, also in loops within ea
 
 test('a loop that looks ahead for subqueries returns the same as one that does not, and runs at most twice as many', async () => {
   let subqueries = 0;
-  const special = () => `${++subqueries}`;
+  const serviceCall = () => `${++subqueries}`;
   const found = await run(
     'SELECT RAW FIRST x FOR x IN ARRAY_RANGE(0, 20000) WHEN (SELECT RAW x + LENGTH(CURRENT_USERS()) * 0)[0] >= 100 END',
-    { special },
+    { serviceCall },
   );
   assert.deepEqual(found.rows, [100]);
   assert.ok(subqueries > 101 && subqueries < 2 * 101 + 1, `${subqueries} subqueries`);

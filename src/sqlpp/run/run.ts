@@ -188,10 +188,10 @@ export class Run {
   }
 
   /** Calls a function of the service. ADVISOR and CURL are asynchronous, as user functions in other languages are. */
-  special(name: string, values: readonly Value[]): Value {
-    const { advisor, curl, special } = this.context;
+  serviceCall(name: string, values: readonly Value[]): Value {
+    const { advisor, curl, serviceCall } = this.context;
     if (name === 'curl' && curl) return this.#curl(values, curl);
-    if (name !== 'advisor' || !advisor) return special?.(name, values) ?? null;
+    if (name !== 'advisor' || !advisor) return serviceCall?.(name, values) ?? null;
     const key = valueKey(values);
     if (this.#callResults.has(key)) return this.#callResults.get(key);
     throw new CallNeeded(key, () => advisor(values[0]), { isForRow: false });

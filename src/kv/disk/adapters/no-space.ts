@@ -1,7 +1,7 @@
 // Recognizes a disk without space.
 import { statfsSync, statSync } from 'node:fs';
 
-/** For the write-ahead log and its index, beside what the file grows by. */
+/** For the write-ahead log and its index, in addition to the growth of the file. */
 const spareBytes = 128 * 1024;
 
 /** SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: no space to enlarge the index of the write-ahead log. Neither follows a failed fsync. */
