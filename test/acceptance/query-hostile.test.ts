@@ -79,12 +79,18 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
     const otherClient = writeAndRead(collection, done);
     const recursive = (more: string) =>
       `WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT r.n + 1 AS n FROM r${more}) SELECT COUNT(*) FROM r`;
+    const many = 'ARRAY_RANGE(0, 30000)';
     const cases: [string, object, number][] = [
       ['SELECT REPEAT("x", 5000000000)', {}, 5035],
       ['SELECT ARRAY_RANGE(0, 5000000000)', {}, 5035],
       ['SELECT ARRAY_REPEAT(ARRAY_REPEAT(1, 30000), 30000)', {}, 5035],
       ['SELECT ARRAY_REPEAT(ARRAY_REPEAT(ARRAY_REPEAT(1, 30000), 30000), 30000)', {}, 5035],
       ['SELECT ARRAY_REPEAT(REPEAT("x", 30000), 30000)', {}, 5035],
+      ['SELECT CONCAT2(",", ARRAY_REPEAT(REPEAT("x", 30000), 30000))', {}, 5035],
+      ['SELECT REGEXP_REPLACE(REPEAT("a", 30000), "a", REPEAT("b", 30000))', {}, 5035],
+      [`SELECT ARRAY_LENGTH(ARRAY UPPER(REPEAT(REPEAT("x", 30000), 1000)) FOR i IN ${many} END)`, {}, 5035],
+      [`SELECT ANY i IN r SATISFIES (ANY j IN r SATISFIES i + j < 0 END) END LET r = ${many}`, {}, 5035],
+      [`SELECT ANY i IN r SATISFIES i + 30001 IN r END LET r = ${many}`, {}, 5035],
       [recursive(''), {}, 5030],
       [recursive(', [1, 2, 3, 4] AS x'), { memory_quota: 32 }, 5500],
       [`SELECT ARRAY_AGG([a, b]) ${endlessRows.replaceAll('10000', '5000')}`, { memory_quota: 32 }, 5500],

@@ -6,6 +6,7 @@ import type { Memo } from '../functions/declaration.ts';
 import type { Call } from '../tree/query.ts';
 import { resolve } from '../values/json-parse.ts';
 import { itemCount, skipSpace } from '../values/json-scan.ts';
+import { countText } from '../values/step-limit.ts';
 import { newObject, RawJson, type Value } from '../values/value.ts';
 import { type Evaluate, type ExpressionCompiler, evaluateAll } from './evaluate.ts';
 
@@ -21,13 +22,25 @@ export function compileCall(node: Call, compiler: ExpressionCompiler): Evaluate 
   const { run } = declaration;
   const memo: Memo = {};
   if (declaration.nulls === 'own')
-    return (row, context) => run(evaluateAll(list, row, context), context, memo);
+    return (row, context) => run(counted(evaluateAll(list, row, context)), context, memo);
   const decide = declaration.nulls === 'propagate' ? propagated : onlyMissing;
   return (row, context) => {
-    const values = evaluateAll(list, row, context);
+    const values = counted(evaluateAll(list, row, context));
     const decided = decide(values);
-    return decided === proceed ? run(values, context, memo) : decided;
+    if (decided !== proceed) return decided;
+    const result = run(values, context, memo);
+    if (typeof result === 'string') countText(result.length);
+    return result;
   };
+}
+
+/** Counts long texts: ANY and ARRAY call functions millions of times for a row. */
+function counted(values: readonly Value[]): readonly Value[] {
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at];
+    if (typeof value === 'string') countText(value.length);
+  }
+  return values;
 }
 
 /** Unparsed text of an array or an object as an empty one, or as an array of the same length: parsing it takes ten times as long, or more. */

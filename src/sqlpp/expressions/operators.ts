@@ -19,6 +19,7 @@ import type {
 import { add, divide, modulo, multiply, negate, subtract } from '../values/arithmetic.ts';
 import { compare, equal } from '../values/comparison.ts';
 import { identityOf } from '../values/identity.ts';
+import { countText } from '../values/step-limit.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
@@ -223,6 +224,7 @@ function isPlain(value: Value): boolean {
 
 function isSameList(list: Value, items: readonly Value[]): boolean {
   if (!Array.isArray(list) || list.length !== items.length) return false;
+  countText(items.length);
   return items.every((item, at) => item === (list as readonly Value[])[at]);
 }
 
@@ -238,7 +240,12 @@ function isWithin(value: Value, list: Value): boolean | null | undefined {
 
 function among(value: Value, items: readonly Value[]): boolean | null | undefined {
   if (value !== null) {
-    for (let at = 0; at < items.length; at++) if (equal(value, items[at]) === true) return true;
+    for (let at = 0; at < items.length; at++) {
+      if (equal(value, items[at]) !== true) continue;
+      countText(at);
+      return true;
+    }
+    countText(items.length);
   }
   if (value === null && items.length > 0) return null;
   return noneOf(items);
@@ -260,6 +267,7 @@ export function compileConcatenation(node: Concatenation, compiler: ExpressionCo
       if (typeof value !== 'string') text = null;
       else if (text !== null) text += value;
     }
+    if (text !== null) countText(text.length);
     if (text !== null && text.length > textMax) throw sqlError(5035, '||');
     return text;
   };

@@ -64,6 +64,7 @@ class Ranges {
     let failed = false;
     let failure: unknown;
     for (let at = 0; at < length; at++) {
+      countSteps(1);
       for (let which = 0; which < ranges.length; which++) {
         const { value, position } = this.list[which] as CompiledRange;
         const range = ranges[which] as Range;

@@ -5,6 +5,7 @@ import { byteOffset } from './bytes.ts';
 import { Declarations, type Implementation, type Memo } from './declaration.ts';
 import { likePrefix } from './like-patterns.ts';
 import { type RegularExpression, regularExpression, regularPrefix } from './regular-expressions.ts';
+import { textMax } from './strings.ts';
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
@@ -30,6 +31,7 @@ const replace: Implementation = ([text, pattern, by, count], _, memo) => {
   for (const { start, end } of regularExpression(pattern, memo).matches(text)) {
     if (left-- <= 0) break;
     replaced += text.slice(at, start) + by;
+    if (replaced.length > textMax) throw sqlError(5035, 'REGEXP_REPLACE()');
     at = end;
   }
   return replaced + text.slice(at);

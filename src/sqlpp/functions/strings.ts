@@ -10,7 +10,7 @@ import { mask } from './mask.ts';
 /** The most repetitions, or items of a range. */
 export const repeatMax = 32_767;
 /** The longest string that a function creates, in UTF-16 units; LPAD and RPAD: in bytes. */
-const textMax = 64 * 1024 * 1024;
+export const textMax = 64 * 1024 * 1024;
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
@@ -148,7 +148,10 @@ const concat2: Implementation = (values) => {
   if (typeof separator !== 'string') return null;
   const parts = others.flat() as Value[];
   if (parts.includes(undefined)) return undefined;
-  return parts.every((part) => typeof part === 'string') ? parts.join(separator) : null;
+  if (!parts.every((part) => typeof part === 'string')) return null;
+  const separators = separator.length * Math.max(0, parts.length - 1);
+  if (parts.reduce((sum, part) => sum + part.length, separators) > textMax) throw sqlError(5035, 'CONCAT2()');
+  return parts.join(separator);
 };
 
 export const strings = new Declarations('string')

@@ -5,6 +5,7 @@ import type { Block } from '../plan/block.ts';
 import { type ExternalFunction, isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
 import type { Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
+import { countSteps } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
 import { CallNeeded, CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
@@ -50,6 +51,8 @@ const rowCallsMax = 10_000;
 export const heldMax = 768 * 1024 * 1024;
 /** Released memory from which on a collection of garbage is worth its time. */
 const garbageMax = 16 << 20;
+/** The steps of a call: nested functions may call each other billions of times for a row. */
+const callSteps = 10;
 /** The most nested calls of user-defined functions. */
 const callDepthMax = 100;
 
@@ -160,6 +163,7 @@ export class Run {
     const key = functionKey(call.name);
     const program = this.#programs.functions.get(key);
     if (!program) throw sqlError(10101, key);
+    countSteps(callSteps);
     if (++this.#callDepth > callDepthMax) throw sqlError(10109, key, 'calls are nested too deeply');
     try {
       const { inline, code } = program;

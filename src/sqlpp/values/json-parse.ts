@@ -1,6 +1,6 @@
 // Parses JSON text to values: preserves 64-bit integers, creates objects without a prototype, and takes the first of duplicate members.
 import { numberLiteral } from './number-literal.ts';
-import { countSteps } from './step-limit.ts';
+import { countSteps, countText } from './step-limit.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from './value.ts';
 
 /** The limit of nested arrays and objects. */
@@ -29,7 +29,9 @@ export function parseJsonText(text: string): Value {
 
 /** Parses JSON text, so that the value can be compared and computed with; returns other values unchanged. */
 export function resolve(value: Value): Value {
-  return value instanceof RawJson ? parseJson(value.bytes, value.start, value.end) : value;
+  if (!(value instanceof RawJson)) return value;
+  countText(value.end - value.start);
+  return parseJson(value.bytes, value.start, value.end);
 }
 
 /** Like `resolve`, including nested values. Values without JSON text are returned unchanged. */

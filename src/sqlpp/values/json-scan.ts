@@ -2,6 +2,7 @@
 // service stores it; for other text the result is MISSING or arbitrary, but every loop ends. Of duplicate members the first
 // counts.
 import { parseNumber, parseString } from './json-parse.ts';
+import { countText } from './step-limit.ts';
 import { RawJson, type Value } from './value.ts';
 
 const quote = 0x22;
@@ -28,13 +29,17 @@ export function memberOf(raw: RawJson, name: Uint8Array): Value {
   at++;
   while (at < end) {
     at = nextName(bytes, at, end);
-    if (at >= end) return undefined;
+    if (at >= end) break;
     const nameStart = at + 1;
     const nameEnd = stringEnd(bytes, at, end) - 1;
     at = valueStart(bytes, nameEnd + 1, end);
-    if (isName(bytes, nameStart, nameEnd, name)) return valueAt(bytes, at, end);
+    if (isName(bytes, nameStart, nameEnd, name)) {
+      countText(at - raw.start);
+      return valueAt(bytes, at, end);
+    }
     at = valueEnd(bytes, at, end);
   }
+  countText(end - raw.start);
   return undefined;
 }
 
@@ -96,7 +101,10 @@ export function itemOf(raw: RawJson, position: number): Value {
   if (bytes[at] !== 0x5b) return undefined;
   at = skipSpace(bytes, at + 1, end);
   for (let count = 0; at < end && bytes[at] !== 0x5d; count++) {
-    if (count === position) return valueAt(bytes, at, end);
+    if (count === position) {
+      countText(at - raw.start);
+      return valueAt(bytes, at, end);
+    }
     at = skipSpace(bytes, valueEnd(bytes, at, end), end);
     if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1, end);
   }

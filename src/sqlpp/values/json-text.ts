@@ -1,7 +1,7 @@
 // Formats values as JSON text like published servers: members in collation order of their names, shortest numbers, integers
 // of 64 bits exact, NaN and infinities as strings, `<`, `>` and `&` unescaped. MISSING is omitted from objects and `null` elsewhere.
 import { memberNames } from './collation.ts';
-import { countSteps, stepsOfText, writtenSteps } from './step-limit.ts';
+import { countSteps, countText, writtenSteps } from './step-limit.ts';
 import { AnswerText, Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -28,7 +28,7 @@ export function jsonText(value: Value): string {
 }
 
 function rawText({ bytes, start, end }: RawJson): string {
-  countSteps(stepsOfText(end - start));
+  countText(end - start);
   return decoder.decode(bytes.subarray(start, end));
 }
 
@@ -57,7 +57,7 @@ const plainMax = 64;
 
 export function stringText(text: string): string {
   if (text.length <= plainMax && isPlain(text)) return `"${text}"`;
-  countSteps(stepsOfText(text.length));
+  countText(text.length);
   const quoted = JSON.stringify(text);
   return text.includes('\u2028') || text.includes('\u2029')
     ? quoted.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')

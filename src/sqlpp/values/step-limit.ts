@@ -9,9 +9,6 @@ export const listedSteps = 4;
 /** The steps of an element of a text, which takes 80 bytes and more until the text is complete. */
 export const writtenSteps = 10;
 
-/** Steps of a text: a step is four characters, which keeps it below V8's limit for a string. */
-export const stepsOfText = (characters: number): number => characters >>> 2;
-
 /** False in threads without statements. */
 let isLimited = false;
 let left = stepsMax;
@@ -26,6 +23,14 @@ export function renewSteps(): void {
 export function countSteps(steps: number): void {
   left -= steps;
   if (left < 0) endStretch();
+}
+
+/** Shorter texts are not worth the count. */
+const shortCharacters = 1_024;
+
+/** A step is four characters, which keeps texts below V8's limit for a string. */
+export function countText(characters: number): void {
+  if (characters > shortCharacters) countSteps(characters >>> 2);
 }
 
 function endStretch(): void {
