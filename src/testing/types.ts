@@ -21,7 +21,7 @@ export interface DocumentOptions {
   /** Default: `_default`, as for the collection. */
   scope?: string;
   collection?: string;
-  /** Seconds until it expires; above 2592000 the Unix time at which it does. */
+  /** Seconds until the document expires; above 2592000 the Unix time at which it expires. */
   expiry?: number;
 }
 

@@ -57,7 +57,7 @@ export class BackupHistory {
     const victim = shopCollections[this.random(shopCollections.length)];
     if (victim !== undefined && shopCollections.length > 2) {
       await drop(this.node, this.bucket, victim.name);
-      // Sometimes one of the same name and another id.
+      // Sometimes a collection of the same name is created again, with another id.
       if (this.random(2) === 0)
         await this.node.addCollections(this.bucket, { scopes: [], collections: [victim] });
       return;

@@ -100,7 +100,7 @@ export function unsendingClients(clients: BucketClients, left: number): BucketCl
   return { clientOf } as unknown as BucketClients;
 }
 
-/** Calls `meddle` before a request of this number, as another writer may come between. */
+/** Calls `meddle` before a request of this number, as another writer may act between two requests. */
 export class InterruptedData extends TransactionData {
   private left: number;
   private readonly meddle: () => Promise<unknown>;

@@ -22,7 +22,7 @@ export function readPartialFile(data: DataReader): PartialFile {
   return { vbuckets, bytes: offset };
 }
 
-/** Null for a block that is cut off or damaged: it and what follows is captured again. */
+/** Null for a block that is cut off or damaged: the block and what follows are captured again. */
 function blockAt(
   data: DataReader,
   offset: number,

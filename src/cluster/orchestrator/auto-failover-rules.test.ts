@@ -81,7 +81,7 @@ describe('the rules of automatic failover', () => {
     assert.match(notice ?? '', /data service is 1/);
   });
 
-  it('keep one node of each other service, and fail none of them over while a failed data node cannot be', () => {
+  it('keep one node of each other service, and fail none of them over while a failed data node cannot be failed over', () => {
     assert.deepEqual(decided('a b q1 q2: q1'), ['q1']);
     assert.deepEqual(decided('a b q1: q1'), [
       '',
@@ -110,7 +110,7 @@ describe('the rules of automatic failover', () => {
       '',
       `auto_failover_node: Could not automatically fail over nodes (['ns_1@c']). Would lose vbuckets in the following buckets: ["b"]`,
     ]);
-    assert.deepEqual(decided('a b c: c', bucket('a b', 0)), ['c'], 'it has no documents');
+    assert.deepEqual(decided('a b c: c', bucket('a b', 0)), ['c'], 'node c has no documents');
   });
 
   it('keep the copies that durable writes need, unless the settings give them up', () => {

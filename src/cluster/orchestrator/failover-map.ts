@@ -4,7 +4,7 @@ import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { lastActiveAfter } from '../topology/promoted-shard.ts';
 import { paddedChain } from '../topology/vbucket-map.ts';
 
-/** How far a copy of a shard is. The furthest one loses the fewest of the writes that were not durable. */
+/** How far a copy of a shard is. The furthest copy lacks the fewest of the writes that were not durable. */
 export interface ShardPosition {
   /** The lowest epoch of the shard's vbuckets. */
   readonly epoch: number;
@@ -99,9 +99,11 @@ function waitsFor(
   hasRestarted: (node: number) => boolean,
 ): boolean {
   const others = inSync.map(([member]) => member).filter((member) => member !== chain[0]);
-  const isWhole = (node: number): boolean => !failed.includes(node) && !hasRestarted(node);
+  const hasEverything = (node: number): boolean => !failed.includes(node) && !hasRestarted(node);
   return (
-    hasRestarted(chain[0] ?? -1) && others.some((node) => failed.includes(node)) && !others.some(isWhole)
+    hasRestarted(chain[0] ?? -1) &&
+    others.some((node) => failed.includes(node)) &&
+    !others.some(hasEverything)
   );
 }
 

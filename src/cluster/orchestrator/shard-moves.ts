@@ -21,7 +21,7 @@ export function startMoves(map: BucketMap, target: BucketMap, plan: string): Buc
   return { ...map, nodes, forward: { plan, chains } };
 }
 
-/** The map in which shards stay where they are. One whose active has already stopped continues to move, since another node is to serve it. */
+/** The map in which shards stay where they are. A shard whose active has already stopped continues to move, since another node is to serve it. */
 export function stopMoves(map: BucketMap): BucketMap {
   const chains = map.shards.map((shard, index) => (hasStopped(shard) ? goalOf(map, index) : shard.chain));
   const shards = map.shards.map((shard) => (hasStopped(shard) ? shard : withoutSuccessor(shard)));

@@ -1,4 +1,4 @@
-// The key that holds the administrator, users and groups: the users and the groups they name are one invariant.
+// The key that holds the administrator, users and groups: together, so that users name only groups that exist.
 import type { StoredPassword } from '#auth/passwords.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { UserLimits } from '#auth/user-limits.ts';

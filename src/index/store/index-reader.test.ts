@@ -28,7 +28,7 @@ test('single pages of an unchanged index share a snapshot, until a commit is cou
   share(0, 10);
   share(1, 10);
   commit('2');
-  assert.equal(rowsSeen(1), 2, 'few pages share none');
+  assert.equal(rowsSeen(1), 2, 'few pages share no snapshot');
   share(1);
   commit('3');
   assert.equal(rowsSeen(1), 2);
@@ -65,7 +65,7 @@ test('the log of a file stays short while single pages share snapshots at each c
   file.close();
 });
 
-test('pages of ids alone have the rows of other pages, also after one that has an id with a comma', () => {
+test('pages of ids alone have the same ids as pages with keys, also after an id with a comma', () => {
   const text = fc.string({ unit: 'binary', maxLength: 20, size: 'max' });
   const texts = fc.sample(text, { numRuns: 700, seed: printedSeed(console.log) });
   const anyIds = texts.map((id, at) => `${at}${id}`.toWellFormed());

@@ -236,7 +236,7 @@ test('with unordered execution, reads overtake a durable write until a barrier',
   );
 });
 
-test('replies NOT_MY_VBUCKET with the configuration for a vbucket that it does not serve', async () => {
+test('replies NOT_MY_VBUCKET with the configuration for a vbucket that the node does not serve', async () => {
   await using service = await startService();
   const client = await service.ready();
   const reply = await client.ask(get('k', { vb: 5000 }));

@@ -119,7 +119,7 @@ export class MessageWriter {
   }
 
   seqnoAdvanced(to: Address, seqno: number): void {
-    // Reserve the room first: it may come with another buffer.
+    // Begin first: the output may have another buffer afterwards.
     const at = this.begin(Message.seqnoAdvanced, to, 8, 0, 0, 0, null);
     writeU64(this.output.buffer, at, seqno);
   }

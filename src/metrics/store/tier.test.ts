@@ -201,7 +201,7 @@ test('reports a flipped byte of a block or reads the same samples, and keeps old
       assert.equal(
         [...oneSeries.timesMs].filter((time) => time < startMs + 2 * hourMs).length,
         720,
-        `older ones, byte ${at}`,
+        `older samples, byte ${at}`,
       );
     }
     if (problems.length > 0) {
@@ -420,7 +420,11 @@ test('keeps the samples of both runs after the clock was set back', async (t) =>
   ]);
   await tier.close();
   const again = await aTier(folder, { nowMs: startMs + 50 * hourMs });
-  assert.deepEqual(await valuesOf(again), expected, 'the samples written last win, after a restart too');
+  assert.deepEqual(
+    await valuesOf(again),
+    expected,
+    'the samples written last replace earlier ones, after a restart too',
+  );
   again.append(startMs + 10 * 10_000, opsOf(-3));
   await again.written();
   await again.close();

@@ -1,4 +1,4 @@
-// Authenticates a request: the caller of its header or certificate, and those of its `creds`. A request has the privileges of all.
+// Authenticates a request: the caller of its header or certificate, and those of its `creds`. A request has the privileges of all these callers.
 import type { Caller } from '#auth/authority.ts';
 import type { Credentials } from '#http/credentials.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';

@@ -229,7 +229,7 @@ test('after a read had to wait for the log, the next eight urgent commits become
   assert.equal((await loaded(engine, files)).length, 11);
 });
 
-test('a log that is released leaves neither commits nor its file, and the next urgent commit makes another', async () => {
+test('the commits of a log that is released become rows, its file is removed, and the next urgent commit creates another', async () => {
   await using opened = await anOpenBucket();
   const { engine, files, urgent } = opened;
   await engine.endUrgent?.(files.bucketUuid, 0);
