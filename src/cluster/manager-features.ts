@@ -176,7 +176,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     queryNodes,
     statistics,
     xdcr,
-    logCollection: new LogCollection({ ...options, files: options.bundleFiles }),
+    logCollection: new LogCollection(options),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
     metrics: createManagerMetrics({
       ...options,

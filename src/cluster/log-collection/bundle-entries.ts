@@ -33,8 +33,8 @@ const excludedReads = [
 ];
 const perBucket = ['buckets.get', 'buckets.stats', 'collections.manifest'];
 
-/** The entries that the caller may read. */
-export function bundleEntries(sources: BundleSources, context: Context, redactor: Redactor | null) {
+/** The entries that the caller may read. `context` null: without answers of the REST API. */
+export function bundleEntries(sources: BundleSources, context: Context | null, redactor: Redactor | null) {
   const { reads, events, files, logFolder, auditFolder, buckets, facts } = sources;
   const redacted = (text: string) => redactor?.redact(text) ?? text;
   const entry = (name: string, pieces: () => AsyncIterable<string>): BundleEntry => ({
@@ -58,19 +58,24 @@ export function bundleEntries(sources: BundleSources, context: Context, redactor
       }),
     );
   };
-  const answerEntry = (route: BoundRoute, params: Params = {}) =>
+  const answerEntry = (caller: Context, route: BoundRoute, params: Params = {}) =>
     entry(entryName(route, params), async function* () {
-      yield await answered(route, params, context);
+      yield await answered(route, params, caller);
     });
-  return async (): Promise<BundleEntry[]> => [
-    json('bundle.json', () => facts),
-    ...reads.filter((read) => isPlainRead(read) && mayRead(read, context)).map((read) => answerEntry(read)),
+  const answerEntries = (caller: Context): BundleEntry[] => [
+    ...reads
+      .filter((read) => isPlainRead(read) && mayRead(read, caller))
+      .map((read) => answerEntry(caller, read)),
     ...buckets.flatMap((bucket) =>
       reads
         .filter(({ route }) => perBucket.includes(route.id))
-        .filter((read) => mayRead(read, context, bucket))
-        .map((read) => answerEntry(read, { bucket })),
+        .filter((read) => mayRead(read, caller, bucket))
+        .map((read) => answerEntry(caller, read, { bucket })),
     ),
+  ];
+  return async (): Promise<BundleEntry[]> => [
+    json('bundle.json', () => facts),
+    ...(context === null ? [] : answerEntries(context)),
     json('disk_sizes.json', () => files.sizes()),
     entry('events.jsonl', async function* () {
       const isVisible = () => true;

@@ -6,6 +6,8 @@ import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import { type RedactionLevel, redactionLevels } from './log-collection.contract.ts';
 
 export interface CollectionForm {
+  /** Names of nodes of the cluster. */
+  nodes: readonly string[];
   /** Null: the default folder. */
   logDir: string | null;
   redaction: RedactionLevel;
@@ -15,7 +17,8 @@ export interface CollectionForm {
 }
 
 export interface FormFacts {
-  otpNode: string;
+  /** The nodes of the cluster. */
+  otpNodes: readonly string[];
   isEnterprise: boolean;
   /** The level for requests that name none. */
   redaction: RedactionLevel;
@@ -39,6 +42,7 @@ export function readCollectionForm(form: Form, facts: FormFacts): CollectionForm
     problems['logRedactionSalt'] ??= 'log redaction level must be partial if salt is given';
   if (Object.keys(problems).length > 0) throw settingsRefusals.invalidCollection(problems);
   return {
+    nodes: form['nodes'] === '*' ? facts.otpNodes : namesIn(form['nodes'] ?? ''),
     logDir: form['logDir'] ?? null,
     redaction: level,
     salt: form['logRedactionSalt'] ?? null,
@@ -50,15 +54,17 @@ const noNode = 'Please select at least one node.';
 
 type Read = (sent: string, facts: FormFacts) => string | null;
 
+const namesIn = (sent: string): string[] => sent.split(',').filter((name) => name !== '');
+
 const folder: Read = (sent) => (isAbsolute(sent) && !sent.includes('\0') ? null : 'Must be an absolute path');
 const flag: Read = (sent) => (['true', 'false'].includes(sent) ? null : fieldText.oneOf(['true', 'false']));
 const refused: Read = () => noUpload;
 
 const readers: Readonly<Record<string, Read>> = {
-  nodes(sent, { otpNode }) {
-    const names = sent.split(',').filter((name) => name !== '');
+  nodes(sent, { otpNodes }) {
+    const names = namesIn(sent);
     if (names.length === 0) return noNode;
-    const unknown = sent === '*' ? [] : names.filter((name) => name !== otpNode);
+    const unknown = sent === '*' ? [] : names.filter((name) => !otpNodes.includes(name));
     return unknown.length === 0 ? null : `Unknown nodes: ${JSON.stringify(unknown)}`;
   },
   logDir: folder,

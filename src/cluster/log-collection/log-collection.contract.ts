@@ -2,7 +2,7 @@
 import { field, filledForm } from '#contract/fields.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
-import type { LogCollectionState } from './log-collection.ts';
+import type { LogCollectionState, NodeCollection } from './log-collection.ts';
 
 export const redactionLevels = ['none', 'partial'] as const;
 export type RedactionLevel = (typeof redactionLevels)[number];
@@ -17,7 +17,7 @@ export const StartCollection = defineRoute({
   access,
   bodyKind: 'form',
   answer: { json: shape.array(shape.any) },
-  doc: 'Writes a support bundle, a zip file without secrets, in the background; the task clusterLogsCollection names the file.',
+  doc: 'Has nodes write support bundles, zip files without secrets, in the background; the task clusterLogsCollection names the file of each node.',
 });
 
 export const CancelCollection = defineRoute({
@@ -26,7 +26,7 @@ export const CancelCollection = defineRoute({
   path: cancelPath,
   access,
   answer: { json: shape.array(shape.any) },
-  doc: 'Cancels the support bundle that is being written, if there is one.',
+  doc: 'Cancels the support bundles that this node was asked for and that are being written.',
 });
 
 const level = shape.object({ logRedactionLevel: shape.oneOf(...redactionLevels) });
@@ -52,22 +52,22 @@ export const ChangeRedaction = defineRoute({
 });
 
 /** The state as a task; published clients read `perNode`. */
-export function logCollectionTask(state: LogCollectionState) {
-  const { otpNode, path, startedMs, status, nodeStatus, reason, progress } = state;
-  const isRunning = status === 'running';
+export function logCollectionTask({ otpNode, startedMs, status, perNode }: LogCollectionState) {
+  const nodes = Object.entries(perNode);
+  const progress = nodes.reduce((total, [, node]) => total + node.progress, 0) / nodes.length;
   return {
     type: 'clusterLogsCollection',
     node: otpNode,
     status,
-    progress,
+    progress: Math.floor(progress),
     ts: new Date(startedMs).toISOString().slice(0, 19).replace('T', ' '),
-    perNode: {
-      [otpNode]: {
-        status: nodeStatus,
-        ...(nodeStatus !== 'failed' && { path }),
-        ...(reason !== undefined && { collectionOutput: reason }),
-      },
-    },
-    ...(isRunning && { recommendedRefreshPeriod: 2, cancelURI: cancelPath }),
+    perNode: Object.fromEntries(nodes.map(([name, node]) => [name, shownNode(node)])),
+    ...(status === 'running' && { recommendedRefreshPeriod: 2, cancelURI: cancelPath }),
   };
 }
+
+const shownNode = ({ status, path, reason }: NodeCollection) => ({
+  status,
+  ...(status !== 'failed' && path !== undefined && { path }),
+  ...(reason !== undefined && { collectionOutput: reason }),
+});

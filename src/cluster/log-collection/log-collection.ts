@@ -1,29 +1,38 @@
-// The collection of a support bundle: one at a time, in the background, with its state for the list of tasks.
+// The collection of support bundles of nodes: one at a time, in the background, with its state for the list of tasks.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { BundleEntry, BundleFiles } from './bundle-files.ts';
 
 export interface LogCollectionDeps {
-  files: Pick<BundleFiles, 'write'>;
   clock: Pick<Clock, 'wallMs'>;
   log: Log;
 }
 
-export interface LogCollectionState {
-  readonly otpNode: string;
-  readonly path: string;
-  readonly startedMs: number;
-  readonly status: 'running' | 'completed' | 'cancelled';
-  readonly nodeStatus: 'started' | 'collected' | 'cancelled' | 'failed';
+export interface NodeCollection {
+  readonly status: 'started' | 'collected' | 'cancelled' | 'failed';
+  readonly path?: string;
   /** Why it failed. */
   readonly reason?: string;
   readonly progress: number;
 }
 
+export interface LogCollectionState {
+  /** The node that was asked for the collection. */
+  readonly otpNode: string;
+  readonly startedMs: number;
+  readonly status: 'running' | 'completed' | 'cancelled';
+  readonly perNode: Readonly<Record<string, NodeCollection>>;
+}
+
+export interface NodeRun {
+  readonly startedMs: number;
+  readonly signal: AbortSignal;
+  readonly report: (changes: Pick<NodeCollection, 'path'> | Pick<NodeCollection, 'progress'>) => void;
+}
+
 export interface CollectionRequest {
   readonly otpNode: string;
-  readonly path: (startedMs: number) => string;
-  readonly entries: (signal: AbortSignal) => Promise<readonly BundleEntry[]>;
+  /** By name of a node: writes its bundle and resolves with the path there. */
+  readonly nodes: Readonly<Record<string, (run: NodeRun) => Promise<string>>>;
 }
 
 export class LogCollection {
@@ -44,15 +53,11 @@ export class LogCollection {
     if (this.#running) return false;
     const startedMs = this.#deps.clock.wallMs();
     const cancel = new AbortController();
-    this.#state = {
-      otpNode: request.otpNode,
-      path: request.path(startedMs),
-      startedMs,
-      status: 'running',
-      nodeStatus: 'started',
-      progress: 0,
-    };
-    const ended = this.#run(request, this.#state.path, cancel.signal).finally(() => {
+    const perNode = Object.fromEntries(
+      Object.keys(request.nodes).map((name) => [name, { status: 'started', progress: 0 } as const]),
+    );
+    this.#state = { otpNode: request.otpNode, startedMs, status: 'running', perNode };
+    const ended = this.#run(request, startedMs, cancel.signal).finally(() => {
       this.#running = null;
     });
     this.#running = { cancel, ended };
@@ -65,22 +70,27 @@ export class LogCollection {
     await this.#running?.ended;
   }
 
-  async #run({ entries }: CollectionRequest, path: string, signal: AbortSignal): Promise<void> {
-    try {
-      const all = await entries(signal);
-      let written = 0;
-      const done = () => this.#change({ progress: Math.floor((100 * ++written) / all.length) });
-      await this.#deps.files.write(path, all, { signal, done });
-      this.#change({ status: 'completed', nodeStatus: 'collected', progress: 100 });
-    } catch (error) {
-      if (signal.aborted) return this.#change({ status: 'cancelled', nodeStatus: 'cancelled' });
-      const reason = (error as Error).message;
-      this.#deps.log.warn('log_collection.failed', { reason });
-      this.#change({ status: 'completed', nodeStatus: 'failed', progress: 100, reason });
-    }
+  async #run({ nodes }: CollectionRequest, startedMs: number, signal: AbortSignal): Promise<void> {
+    const collecting = Object.entries(nodes).map(async ([name, collect]) => {
+      const report: NodeRun['report'] = (changes) => this.#change(name, changes);
+      try {
+        const path = await collect({ startedMs, signal, report });
+        this.#change(name, { status: 'collected', path, progress: 100 });
+      } catch (error) {
+        if (signal.aborted) return this.#change(name, { status: 'cancelled' });
+        const reason = (error as Error).message;
+        this.#deps.log.warn('log_collection.failed', { node: name, reason });
+        this.#change(name, { status: 'failed', progress: 100, reason });
+      }
+    });
+    await Promise.all(collecting);
+    const status = signal.aborted ? 'cancelled' : 'completed';
+    this.#state = { ...(this.#state as LogCollectionState), status };
   }
 
-  #change(changes: Partial<LogCollectionState>): void {
-    this.#state = { ...(this.#state as LogCollectionState), ...changes };
+  #change(name: string, changes: Partial<NodeCollection>): void {
+    const { perNode, ...state } = this.#state as LogCollectionState;
+    const node = { ...(perNode[name] as NodeCollection), ...changes };
+    this.#state = { ...state, perNode: { ...perNode, [name]: node } };
   }
 }

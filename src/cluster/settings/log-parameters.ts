@@ -6,7 +6,13 @@ export const logParameters: readonly SettingGroup[] = [
     title: 'Support bundles',
     routes: ['log_collection.start'],
     settings: [
-      setting('nodes', 'required', '`*`, or the node’s `otpNode`', 'live', 'effective'),
+      setting(
+        'nodes',
+        'required',
+        '`*`, or the `otpNode` of each wanted node, separated by commas',
+        'live',
+        'effective',
+      ),
       setting(
         'logDir',
         '`tmp` in the data folder',
