@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { IndexKey } from '#sqlpp/datastore/indexes.ts';
+import { countSteps, renewSteps } from '#sqlpp/values/step-limit.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { KeyReader } from '../keys/key-reader.ts';
@@ -113,4 +114,20 @@ test('documents above a limit are left out and counted', () => {
   const long = documentOf({ t: Array.from({ length: arrayEntriesMax + 1 }, () => 0) });
   assert.deepEqual(arrays.keysOf(long, Buffer.from('d')), []);
   assert.equal(arrays.leftOut, 1);
+});
+
+test('a document for which a key takes minutes is left out, and others are indexed', () => {
+  const within = (expression: string) => `(any i in array_range(0, 10000) satisfies ${expression} end)`;
+  const slow = within('(any j in array_range(0, `a`) satisfies ((i + j) < 0) end)');
+  const maker = new RowMaker(compileDefinition(aDefinition([slow])));
+  const rowsOf = (a: number) => maker.keysOf(documentOf({ a }), Buffer.from('d'));
+  assert.deepEqual([rowsOf(30_000).length, maker.leftOut], [0, 1]);
+  for (let round = 0; round < 3; round++) assert.equal(rowsOf(5).length, 1);
+});
+
+test('what documents before it took does not count for a document', () => {
+  const maker = new RowMaker(compileDefinition(aDefinition(['LOWER(`a`)'])));
+  renewSteps();
+  countSteps(99_995_000);
+  assert.equal(maker.keysOf(documentOf({ a: 'x'.repeat(20_000) }), Buffer.from('d')).length, 1);
 });

@@ -1,5 +1,5 @@
 // Computes the keys of a document's index rows.
-
+import { renewSteps } from '#sqlpp/values/step-limit.ts';
 import { KeyTooLongError, KeyWriter } from '../keys/key-writer.ts';
 import { primaryKey } from '../keys/primary-key.ts';
 import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
@@ -33,6 +33,8 @@ export class RowMaker {
   /** Empty if the document is not in the index. */
   keysOf(document: IndexedDocument, id: Uint8Array): readonly Buffer[] {
     const { condition, keys } = this.definition;
+    // For each document, in the index thread as for changed documents in that of the query service, so that both find the same rows.
+    renewSteps();
     try {
       if (condition !== null && !condition(document)) return noRows;
       if (keys.length === 0) return [primaryKey(id)];
