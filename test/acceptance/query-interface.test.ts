@@ -171,6 +171,11 @@ const refused: readonly (readonly [statement: string, code: number, text: RegExp
     /'k'/,
   ],
   ['SELECT * FROM nowhere', 12003, /Keyspace not found in CB datastore: default:nowhere/],
+  [
+    'SELECT * FROM nowhere.s.c',
+    12003,
+    /^Keyspace not found in CB datastore: default:nowhere - cause: No bucket named nowhere$/,
+  ],
   ['SELECT * FROM shop.s.nos', 12003, /default:shop\.s\.nos/],
   ['INSERT INTO shop (KEY, VALUE) VALUES ("k", 1)', 12009, /DML Error/],
   ['DROP INDEX shop.nosuch', 12016, /Index Not Found/],

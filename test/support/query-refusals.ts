@@ -162,7 +162,6 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   12009: 'INSERT INTO shop (KEY, VALUE) VALUES ("k", 1)',
   12015: { test: 'test/acceptance/indexes.test.ts' },
   12016: 'DROP INDEX shop.nosuch',
-  12020: 'SELECT 1 FROM nosuch.s.c',
   12021: 'SELECT 1 FROM shop.nosuch.c',
   12025: 'CREATE SCOPE shop.s',
   12026: 'DROP SCOPE shop.nosuch',

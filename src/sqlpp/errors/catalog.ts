@@ -134,7 +134,6 @@ export const texts = {
   12009: 'DML Error, possible causes include CAS mismatch. {}',
   12015: 'Index scan timed out',
   12016: 'Index Not Found',
-  12020: 'Bucket not found in CB datastore {}',
   12021: 'Scope not found in CB datastore {}',
   12025: 'Error while creating scope {}',
   12026: 'Error while dropping scope {}',

@@ -111,10 +111,8 @@ export class Resolver implements NameResolver {
     const found = this.#directory.find(name);
     if (typeof found !== 'string') return found;
     const { bucket, scope } = name;
-    const isCollection = scope !== '_default' || name.collection !== '_default';
-    if (found === 'no bucket' && isCollection) throw sqlError(12020, ` - cause: No bucket named ${bucket}`);
-    if (found === 'no bucket')
-      throw sqlError(12003, `${keyspaceText(name)} - cause: No bucket named ${bucket}`);
+    // Clients recognize a missing bucket by this code and text, which name the bucket also where a collection was meant.
+    if (found === 'no bucket') throw sqlError(12003, `default:${bucket} - cause: No bucket named ${bucket}`);
     if (found === 'no scope') throw sqlError(12021, `default:${bucket}.${scope}`);
     throw sqlError(12003, keyspaceText(name));
   }
