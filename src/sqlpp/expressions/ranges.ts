@@ -3,7 +3,7 @@ import { itemsOfValue } from '../functions/array-star.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Comprehension, Quantified, RangeBinding } from '../tree/query.ts';
 import { resolveDeep } from '../values/json-parse.ts';
-import { countSteps, listedSteps } from '../values/step-limit.ts';
+import { countSteps, listedSteps, roundSteps } from '../values/step-limit.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { Evaluate, ExpressionCompiler, Variable } from './evaluate.ts';
@@ -64,7 +64,7 @@ class Ranges {
     let failed = false;
     let failure: unknown;
     for (let at = 0; at < length; at++) {
-      countSteps(1);
+      countSteps(roundSteps);
       for (let which = 0; which < ranges.length; which++) {
         const { value, position } = this.list[which] as CompiledRange;
         const range = ranges[which] as Range;

@@ -52,7 +52,7 @@ export const heldMax = 768 * 1024 * 1024;
 /** Released memory from which on a collection of garbage is worth its time. */
 const garbageMax = 16 << 20;
 /** The steps of a call: nested functions may call each other billions of times for a row. */
-const callSteps = 10;
+const callSteps = 25;
 /** The most nested calls of user-defined functions. */
 const callDepthMax = 100;
 

@@ -2,7 +2,7 @@
 // hash joins and set operations.
 import { memberNames } from './collation.ts';
 import { resolve } from './json-parse.ts';
-import { numberText } from './json-text.ts';
+import { contiguous, numberText } from './json-text.ts';
 import { countSteps, writtenSteps } from './step-limit.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
@@ -23,6 +23,7 @@ export function identityOf(value: Value): string {
   if (value instanceof RawJson) return identityOf(resolve(value));
   let text = '';
   append(value);
+  // Maps keep these texts for long.
   return contiguous(text);
 
   function append(part: Value): void {
@@ -53,6 +54,3 @@ export function identityOf(value: Value): string {
     text += '}';
   }
 }
-
-/** A concatenation keeps all its pieces in memory until one of its characters is read; maps keep these texts for long. */
-const contiguous = (text: string): string => (text.charCodeAt(0) === 0 ? '' : text);

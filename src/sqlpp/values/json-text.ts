@@ -32,12 +32,23 @@ function rawText({ bytes, start, end }: RawJson): string {
   return decoder.decode(bytes.subarray(start, end));
 }
 
+/** Elements are joined in parts of so many: each would take 80 bytes until the whole text is. */
+const partMask = 1_023;
+
+/** A concatenation keeps all its pieces in memory until one of its characters is read. */
+export const contiguous = (text: string): string => (text.charCodeAt(0) === 0 ? '' : text);
+
 function arrayText(items: readonly Value[]): string {
   countSteps(writtenSteps * items.length);
   let text = '[';
-  for (let at = 0; at < items.length; at++)
-    text += at === 0 ? jsonText(items[at]) : `,${jsonText(items[at])}`;
-  return `${text}]`;
+  let part = '';
+  for (let at = 0; at < items.length; at++) {
+    part += at === 0 ? jsonText(items[at]) : `,${jsonText(items[at])}`;
+    if ((at & partMask) !== partMask) continue;
+    text += contiguous(part);
+    part = '';
+  }
+  return `${text}${part}]`;
 }
 
 function objectText(object: ValueObject): string {

@@ -2,12 +2,14 @@
 // an expression of few characters makes a value with more elements than the thread can visit, or write, in days.
 import { sqlError } from '../errors/sql-error.ts';
 
-/** About two seconds. */
-const stepsMax = 100_000_000;
+/** A few seconds; enough to change the largest document, and to write it again. */
+const stepsMax = 250_000_000;
 /** The steps of an element of a new array. */
 export const listedSteps = 4;
-/** The steps of an element of a text, which takes 80 bytes and more until the text is complete. */
-export const writtenSteps = 10;
+/** The steps of an element of a text. */
+export const writtenSteps = 16;
+/** The steps of one round of a loop of ANY, EVERY or ARRAY. */
+export const roundSteps = 3;
 
 /** False in threads without statements. */
 let isLimited = false;
@@ -28,9 +30,9 @@ export function countSteps(steps: number): void {
 /** Shorter texts are not worth the count. */
 const shortCharacters = 1_024;
 
-/** A step is four characters, which keeps texts below V8's limit for a string. */
+/** A step is two characters, which keeps texts below V8's limit for a string. */
 export function countText(characters: number): void {
-  if (characters > shortCharacters) countSteps(characters >>> 2);
+  if (characters > shortCharacters) countSteps(characters >>> 1);
 }
 
 function endStretch(): void {
