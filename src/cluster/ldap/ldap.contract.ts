@@ -4,7 +4,7 @@ import { type Access, defineRoute } from '#contract/route.ts';
 import { ldapShape } from '../settings/settings.shapes.ts';
 import type { LdapSettings } from './ldap-settings.ts';
 
-const read: Access = { kind: 'permission', permission: 'cluster.admin.security!read' };
+const read: Access = { kind: 'permission', permission: 'cluster.admin.security.external!read' };
 const write: Access = { kind: 'permission', permission: 'cluster.admin.security.external!write' };
 const testResult = shape.object(
   { result: shape.oneOf('success', 'error') },
