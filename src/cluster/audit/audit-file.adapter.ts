@@ -29,7 +29,8 @@ export class FolderAudit implements AuditFile {
     const bytes = Buffer.from(`${line}\n`);
     if (this.#open?.folder !== folder) this.#openIn(folder);
     let file = this.#open as Open;
-    const isOld = this.#wallMs() - file.startedMs >= limits.rotateSeconds * 1000;
+    // A file that was begun while the clock was set far ahead is old, too: its age would be below zero for as long.
+    const isOld = Math.abs(this.#wallMs() - file.startedMs) >= limits.rotateSeconds * 1000;
     const isLarge = limits.rotateBytes > 0 && file.bytes + bytes.length > limits.rotateBytes;
     if (file.bytes > 0 && (isOld || isLarge)) file = this.#rotate(file);
     try {

@@ -80,6 +80,15 @@ describe('the audit log', () => {
     assert.equal(readdirSync(folder).length, before + 1);
   });
 
+  it('rotates a file that was begun while the clock was set far ahead', async (t) => {
+    const { request, folder, clock } = await audited(t);
+    clock.wallMs += 86_400_000;
+    await request(path, { form: { auditdEnabled: 'true', logPath: folder, rotateInterval: '900' } });
+    clock.wallMs -= 86_400_000;
+    await request('/settings/stats', { form: { sendStats: 'true' } });
+    assert.equal(readdirSync(folder).length, 2);
+  });
+
   it('excludes optional events on request', async (t) => {
     const { request, folder, lines, manager } = await audited(t);
     await request('/settings/alerts', { form: { enabled: 'true', recipients: 'a@b', alerts: 'disk' } });

@@ -26,6 +26,8 @@ export interface RetrySettings {
 export const retryDefaults: RetrySettings = { enabled: false, afterTimePeriod: 300, maxAttempts: 1 };
 
 const checkEveryMs = 1_000;
+/** The largest accepted `afterTimePeriod`. */
+const waitMaxMs = 3_600_000;
 
 /** The cluster after the end of a plan, with the next attempt if one is due. */
 export function withRetry(
@@ -76,7 +78,10 @@ export class RebalanceRetries {
   async #check(): Promise<void> {
     const { view, clock, term } = this.#deps;
     const { retry, balance } = view.cluster;
-    const isDue = retry !== undefined && balance === undefined && clock.wallMs() >= retry.dueMs;
+    if (retry === undefined || balance !== undefined) return;
+    const leftMs = retry.dueMs - clock.wallMs();
+    // The clock was ahead when the rebalance failed: the next attempt would wait for as long.
+    const isDue = leftMs <= 0 || leftMs > waitMaxMs;
     if (isDue && term() !== null) await this.#retry(retry);
   }
 
