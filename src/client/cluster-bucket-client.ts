@@ -14,6 +14,8 @@ import { seqnosIn, seqnosRequest } from './seqnos.ts';
 /** All retries together take five seconds. */
 const retryMs = 100;
 const retriesMax = 50;
+/** In place of a seqno that was not read yet. */
+const missing = -1;
 
 export class ClusterBucketClient extends BucketClient {
   override readonly isSpread = true;
@@ -48,7 +50,9 @@ export class ClusterBucketClient extends BucketClient {
 
   /** @throws StatusError notMyVbucket while a vbucket has no node, or moves */
   override highSeqnos(collectionId?: number): Promise<Float64Array> {
-    const reading = this.retryWhileMoving(() => this.readSeqnos(collectionId));
+    // While many vbuckets move there may be no moment in which all are served: each is read when it is.
+    const seqnos = new Float64Array(vbucketCount).fill(missing);
+    const reading = this.retryWhileMoving(() => this.readMissing(seqnos, collectionId));
     this.lastSeqnoRead = reading.catch(() => {}); // the caller has the failure
     return reading;
   }
@@ -94,15 +98,19 @@ export class ClusterBucketClient extends BucketClient {
     }
   }
 
-  private async readSeqnos(collectionId?: number): Promise<Float64Array> {
+  /** Reads the seqnos that are missing from the nodes that serve their vbuckets now. */
+  private async readMissing(seqnos: Float64Array, collectionId?: number): Promise<Float64Array> {
     const { bucket, nodes, routes } = this;
-    const seqnos = new Float64Array(vbucketCount).fill(-1);
-    const readings = this.servingNodes().map(async (node) => {
+    const serving = [...routes.vbuckets(bucket)].flatMap(([node, vbs]) =>
+      node !== null && vbs.some((vb) => seqnos[vb] === missing) ? [node] : [],
+    );
+    const readings = serving.map(async (node) => {
       const { value } = await nodes.expectOf(node, seqnosRequest(collectionId));
-      for (const [vb, seqno] of seqnosIn(value)) if (routes.activeOf(bucket, vb) === node) seqnos[vb] = seqno;
+      for (const [vb, seqno] of seqnosIn(value))
+        if (seqnos[vb] === missing && routes.activeOf(bucket, vb) === node) seqnos[vb] = seqno;
     });
     await Promise.all(readings);
-    if (seqnos.includes(-1)) throw vbucketNotServed();
+    if (seqnos.includes(missing)) throw vbucketNotServed();
     return seqnos;
   }
 

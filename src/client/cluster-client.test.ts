@@ -10,7 +10,7 @@ import { aNodeAuthority } from '../../test/support/node-authority.ts';
 import { eventually } from '../../test/support/node-process.ts';
 import { BucketClient, type PartialReplies, type StoreRequest } from './bucket-client.ts';
 import { ClusterBucketClient } from './cluster-bucket-client.ts';
-import { addressOfNode } from './cluster-routes.ts';
+import { addressOfNode, ClusterRoutes } from './cluster-routes.ts';
 import { DataPortError, UnsentError } from './data-port-error.ts';
 import { vbucketOf } from './document-key.ts';
 import { WireConnection } from './wire-connection.adapter.ts';
@@ -74,6 +74,25 @@ test('follows a vbucket to the node that the map names', async () => {
   await eventually(async () => assert.equal(typeof (await sender.getMany(orders, [key]))[0], 'object'));
   assert.notEqual(await client.histories(), histories);
   sender.close();
+  client.close();
+});
+
+test('reads all seqnos although at no time all vbuckets are served', async () => {
+  await using nodes = await DataNodes.start();
+  const state = nodes.stateOf(nodes.nodes[0] as DataNode);
+  const without = (shard: number) => ({
+    ...state,
+    actives: { b: (state.actives['b'] ?? []).map((node, at) => (at === shard ? null : node)) },
+  });
+  const routes = new ClusterRoutes(without(1));
+  const client = await clientOf(nodes, routes);
+  const clock = setInterval(() => routes.set(without(routes.revision % 2)), 30);
+  try {
+    const seqnos = await client.highSeqnos(orders);
+    assert.deepEqual([seqnos.length, seqnos.includes(-1)], [1024, false]);
+  } finally {
+    clearInterval(clock);
+  }
   client.close();
 });
 

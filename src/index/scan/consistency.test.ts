@@ -74,6 +74,41 @@ test('a wait renews a vector whose history has ended', async () => {
   assert.equal(renewals, 1);
 });
 
+test('a renewed vector counts only for vbuckets that the index has not reached before', async () => {
+  const wait = new TestWait();
+  const bothOf = (uuid: bigint, renew?: () => Promise<Consistency>): Consistency => ({
+    kind: 'at',
+    vector: new Map([7, 8].map((vb) => [vb, { seqno: 3, uuid }])),
+    ...(renew && { renew }),
+  });
+  wait.has(3, oldUuid);
+  const done = wait.for(bothOf(oldUuid, async () => bothOf(newUuid)));
+  await wait.resolve();
+  assert.equal(wait.isDone, false);
+  wait.has(2, newUuid);
+  wait.progress.setPosition(8, { completeSeqno: 3, uuid: newUuid });
+  wait.progress.publish();
+  await done;
+});
+
+test('an index that was offline meanwhile is compared with the whole vector', async () => {
+  const wait = new TestWait();
+  const vector = new Map([7, 8].map((vb) => [vb, { seqno: 3, uuid: oldUuid }]));
+  wait.has(3, oldUuid);
+  const done = wait.for({ kind: 'at', vector });
+  await wait.resolve();
+  wait.isOnline = false;
+  wait.has(0, oldUuid);
+  await wait.resolve();
+  wait.isOnline = true;
+  wait.progress.setPosition(8, { completeSeqno: 3, uuid: oldUuid });
+  wait.progress.publish();
+  await wait.resolve();
+  assert.equal(wait.isDone, false);
+  wait.has(3, oldUuid);
+  await done;
+});
+
 test('a wait refuses a vector of the request at once if its history has ended', async () => {
   const wait = new TestWait();
   wait.has(3, newUuid);

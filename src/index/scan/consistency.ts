@@ -31,35 +31,58 @@ export async function waitFor(wait: Wait): Promise<void> {
   const endMs = clock.monotonicMs() + (wait.waitMs === 0 ? waitMaxMs : wait.waitMs);
   let { consistency } = wait;
   let renewedMs = Number.NEGATIVE_INFINITY;
+  /** The vbuckets that the index has not reached; null: none is known to be reached. A vector that was renewed counts for these alone. */
+  let left: ReadonlySet<number> | null = null;
   for (;;) {
     signal.throwIfAborted();
     const progress = wait.progress();
     const commits = progress?.commits ?? 0;
-    const reached = wait.isOnline() && progress !== undefined ? compare(consistency, progress) : 'behind';
-    if (reached === 'reached') return;
+    const isReadable = wait.isOnline() && progress !== undefined;
+    // An index that is not online may have removed rows of vbuckets that it had reached.
+    const compared: Compared = isReadable ? compare(consistency, progress, left) : allBehind;
+    if (compared.left?.size === 0) return;
+    left = compared.left;
     const nowMs = clock.monotonicMs();
     if (nowMs >= endMs) throw sqlError(12015);
     // Index or vector may be outdated: the index gets the newest history by itself, the vector must be renewed.
     const renew = consistency.kind === 'at' ? consistency.renew : undefined;
-    if (reached === 'other history' && renew !== undefined && nowMs - renewedMs >= renewMs) {
+    const { hasOtherHistory } = compared;
+    if (hasOtherHistory && renew !== undefined && nowMs - renewedMs >= renewMs) {
       renewedMs = nowMs;
       consistency = await untilAborted(signal, renew());
       continue;
     }
-    const pauseMs = Math.min(endMs - nowMs, reached === 'other history' ? renewMs : recheckMs);
+    const pauseMs = Math.min(endMs - nowMs, hasOtherHistory ? renewMs : recheckMs);
     await untilChanged(wait, progress?.changed(commits, pauseMs) ?? clock.sleep(pauseMs));
   }
 }
 
-function compare(consistency: Consistency, progress: IndexProgress): 'reached' | 'behind' | 'other history' {
-  if (consistency.kind === 'not_bounded') return 'reached';
-  let isBehind = false;
+interface Compared {
+  /** The vbuckets that the index has not reached; null: all. */
+  readonly left: ReadonlySet<number> | null;
+  readonly hasOtherHistory: boolean;
+}
+
+const allBehind: Compared = { left: null, hasOtherHistory: false };
+const allReached: Compared = { left: new Set(), hasOtherHistory: false };
+
+/** Compares the vbuckets of `among`; null: all of the vector. */
+function compare(
+  consistency: Consistency,
+  progress: IndexProgress,
+  among: ReadonlySet<number> | null,
+): Compared {
+  if (consistency.kind === 'not_bounded') return allReached;
+  const left = new Set<number>();
+  let hasOtherHistory = false;
   for (const [vb, wanted] of consistency.vector) {
+    if (among?.has(vb) === false) continue;
     const { completeSeqno, uuid } = progress.position(vb);
-    if (wanted.uuid !== 0n && wanted.uuid !== uuid) return 'other history';
-    isBehind ||= completeSeqno < wanted.seqno;
+    const isOther = wanted.uuid !== 0n && wanted.uuid !== uuid;
+    hasOtherHistory ||= isOther;
+    if (isOther || completeSeqno < wanted.seqno) left.add(vb);
   }
-  return isBehind ? 'behind' : 'reached';
+  return { left, hasOtherHistory };
 }
 
 /** Positions are published in shared memory, states arrive in messages; either may come first. */

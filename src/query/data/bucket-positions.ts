@@ -1,6 +1,6 @@
 // Reads consistent pairs of seqno and history (uuid) of a bucket's vbuckets. It caches all uuids, since only a flush or a crash changes
 // them, and compares them with the data service after each reading of seqnos, so that no seqno is combined with the uuid of
-// another history.
+// another history. A digest is compared first; where it differs, only the vbuckets with another uuid are read again.
 import type { BucketClient } from '#client/bucket-client.ts';
 import { DataPortError } from '#client/data-port-error.ts';
 
@@ -33,6 +33,7 @@ export class BucketPositions {
   /** @throws DataPortError when histories change during every reading */
   async positionsOf(collectionId: number): Promise<CollectionPositions> {
     const { source } = this;
+    let found: Found | null = null;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const histories = (this.cached ??= this.read());
       try {
@@ -40,17 +41,18 @@ export class BucketPositions {
         // The order matters: the data service answers requests in order.
         const [seqnos, newest] = await Promise.all([source.highSeqnos(collectionId), source.histories()]);
         if (newest === digest) return { seqnos, uuids };
+        // Not a reading that another call began: it may be older than these seqnos.
+        const later = this.read();
+        this.cached = later;
+        found ??= new Found(seqnos.length);
+        found.add(seqnos, uuids, (await later).uuids);
+        if (found.isComplete) return found;
       } catch (error) {
-        this.discard(histories);
+        this.cached = null;
         throw error;
       }
-      this.discard(histories);
     }
     throw new DataPortError('the histories of the bucket changed during every reading');
-  }
-
-  private discard(histories: Promise<Histories>): void {
-    if (this.cached === histories) this.cached = null;
   }
 
   /**
@@ -60,5 +62,32 @@ export class BucketPositions {
   private async read(): Promise<Histories> {
     const digest = await this.source.histories();
     return { digest, uuids: await this.source.uuids() };
+  }
+}
+
+/** The positions of vbuckets whose history did not change while their seqnos were read: while others move, these need not be read again. */
+class Found implements CollectionPositions {
+  readonly seqnos: Float64Array;
+  readonly uuids: BigUint64Array;
+  private readonly isFound: Uint8Array;
+
+  constructor(count: number) {
+    this.seqnos = new Float64Array(count);
+    this.uuids = new BigUint64Array(count);
+    this.isFound = new Uint8Array(count);
+  }
+
+  get isComplete(): boolean {
+    return !this.isFound.includes(0);
+  }
+
+  /** Takes the seqnos, read between two readings of the uuids, of vbuckets whose uuid is the same in both. */
+  add(seqnos: Float64Array, before: BigUint64Array, after: BigUint64Array): void {
+    for (const [vb, seqno] of seqnos.entries()) {
+      if (before[vb] !== after[vb]) continue;
+      this.seqnos[vb] = seqno;
+      this.uuids[vb] = before[vb] as bigint;
+      this.isFound[vb] = 1;
+    }
   }
 }
