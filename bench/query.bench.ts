@@ -185,7 +185,7 @@ async function ranges(
       [low(round), low(round) + span],
     );
   const what = `range of ${width} rows, fetch, filter, two fields`;
-  const figures = { sides, each: width, isFine: true };
+  const figures = { sides, each: width };
   await compared(
     `${what}, the first ones of a process`,
     { ...figures, rounds: 20, isCold: true },

@@ -24,7 +24,7 @@ export function renewSteps(): void {
 /** @throws SqlError 5035 when there were too many steps since `renewSteps` */
 export function countSteps(steps: number): void {
   left -= steps;
-  if (left < 0) endStretch();
+  if (left < 0) refuseFurtherSteps();
 }
 
 /** Shorter texts are not worth the count. */
@@ -35,7 +35,7 @@ export function countText(characters: number): void {
   if (characters > shortCharacters) countSteps(characters >>> 1);
 }
 
-function endStretch(): void {
+function refuseFurtherSteps(): void {
   left = stepsMax;
   if (isLimited) throw sqlError(5035, 'a value that is too large');
 }
