@@ -47,13 +47,16 @@ export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges
     ...changes.set.map((term) => compileSet(compiler, term, source, padding)),
     ...changes.unset.map((term) => compileUnset(compiler, term, source)),
   ];
+  // Parsed once: a FOR may read the same members of the document for each of its elements.
+  const repeats = [...changes.set, ...changes.unset].some((term) => term.for !== undefined);
   return (run, row, slot) => {
     padding.elements = 0;
     const copy = row.slice();
     const meta = newObject();
     copy[slot] = mutableCopy(run.resolve(row[slot]));
     copy[metaSlot as number] = meta;
-    for (const change of steps) change(run, row, copy);
+    const original = repeats ? row.with(slot, run.resolveDeep(row[slot])) : row;
+    for (const change of steps) change(run, original, copy);
     if (copy[slot] === undefined) throw sqlError(5100, alias);
     return { document: copy[slot], meta };
   };
