@@ -1,4 +1,5 @@
 // The addresses of the data ports of a bucket's nodes, from the configuration that clients read at `/pools/default/b/<bucket>`.
+import { hostPlaceholder } from '#base/host-placeholder.ts';
 import type { ServerTls } from './wire-connection.adapter.ts';
 
 export interface BucketConfig {
@@ -17,7 +18,7 @@ export function dataAddresses(config: BucketConfig, hasTls: boolean): readonly (
   const plain = config.vBucketServerMap?.serverList ?? [];
   if (!hasTls) return plain;
   return plain.map((_, index) => {
-    const { hostname = '$HOST', services } = config.nodesExt?.[index] ?? { services: {} };
+    const { hostname = hostPlaceholder, services } = config.nodesExt?.[index] ?? { services: {} };
     const port = services['kvSSL'];
     return port === undefined ? undefined : `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
   });

@@ -1,5 +1,6 @@
 // The node or cluster of a backup or restore: definitions through the REST API, documents through the data ports of its nodes.
 import { hostAndPortOf } from '#base/host-and-port.ts';
+import { reachedHost } from '#base/host-placeholder.ts';
 import { type BucketConfig, dataAddresses, serverTls } from '#client/bucket-addresses.ts';
 import type { BucketClientOptions } from '#client/bucket-client.ts';
 import { addressOfNode, type ClusterLayout, ClusterRoutes } from '#client/cluster-routes.ts';
@@ -224,7 +225,7 @@ export class BackupNode {
       return running.find(({ thisNode }) => thisNode === true) ?? running[0];
     });
     if (node === undefined) return 'no node runs the query service';
-    const host = node.hostname ?? this.access.host;
+    const host = reachedHost(node.hostname, this.access.host);
     const target = { ...this.target, host, port: node.services[service] as number, timeoutMs: statementMs };
     const answer = await this.ask('POST', '/query/service', JSON.stringify({ statement }), target);
     return this.understood('/query/service', () => {
@@ -240,7 +241,7 @@ export class BackupNode {
       throw new ArchiveError(`bucket "${bucket}": the node names "${server}" as the address of a data port`);
     return {
       address: {
-        host: name === '$HOST' ? host : name,
+        host: reachedHost(name, host),
         port,
         timeoutMs,
         localAddress,

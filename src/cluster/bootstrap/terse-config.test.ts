@@ -40,3 +40,20 @@ test('clients send no more statements to nodes whose shards have moved before th
   assert.deepEqual(await queryPorts({ ejected: ['b'], hasMoved: true }), [undefined, 3]);
   assert.deepEqual(await queryPorts({ failing: ['c'], hasMoved: true }), [3, undefined]);
 });
+
+test('each node but the asked one has a host, also without a name: some clients refuse other configurations', async () => {
+  const store = new MemoryConfigStore();
+  const view = new ClusterView(store, ownNodeId);
+  const others = [nodeNamed('b', { hostname: null }), nodeNamed('c', { hostname: 'c.example' })];
+  await store.put(clusterKey, aCluster({ nodes: [...aCluster().nodes, ...others] }), 0);
+  await view.start();
+  const { nodesExt } = nodeServices(view) as { nodesExt: { hostname?: string; thisNode?: boolean }[] };
+  assert.deepEqual(
+    nodesExt.map(({ hostname, thisNode }) => [hostname, thisNode]),
+    [
+      [undefined, true],
+      ['$HOST', undefined],
+      ['c.example', undefined],
+    ],
+  );
+});

@@ -1,5 +1,6 @@
 // The short configurations that clients use to bootstrap and route, over REST and the data port. They always use the
 // names that published clients know.
+import { hostPlaceholder } from '#base/host-placeholder.ts';
 import type {
   AlternateAddresses,
   BucketMap,
@@ -9,9 +10,6 @@ import type {
 } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { type RecordWithMap, vbucketMapOf } from '../topology/vbucket-map.ts';
-
-/** The host of a node without a name; clients replace it by the host that they connected to. */
-const hostPlaceholder = '$HOST';
 
 const brandedTypes: Record<BucketType, string> = {
   native: 'membase',
@@ -145,9 +143,15 @@ function extendedNodes(view: ClusterView, first: readonly NodeState[] = view.dat
   return [...first, ...others].map((node) => ({
     services: externalPorts(node, { takesQueries: !finishing.has(node.uuid) }),
     ...(node === view.self && { thisNode: true }),
-    ...(node.hostname !== null && { hostname: node.hostname }),
+    ...shownHost(node, view),
     ...(node.alternate && { alternateAddresses: shownAlternate(node.alternate) }),
   }));
+}
+
+/** Clients know the host of the node that they ask. Some, as the SDK for Java, refuse a configuration in which another node has none. */
+function shownHost(node: NodeState, { self }: ClusterView): { hostname?: string } {
+  if (node.hostname !== null) return { hostname: node.hostname };
+  return node === self ? {} : { hostname: hostPlaceholder };
 }
 
 function externalPorts(node: NodeState, { takesQueries }: { takesQueries: boolean }) {

@@ -2,6 +2,7 @@
 
 import { X509Certificate } from 'node:crypto';
 import { hostAndPortOf } from '#base/host-and-port.ts';
+import { reachedHost } from '#base/host-placeholder.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
 
@@ -120,11 +121,10 @@ interface BucketRecord {
 }
 
 function nodeAddresses(nodes: readonly ExtendedNode[], answering: string, hasTls: boolean): string[] {
-  const answeringHost = answering.slice(0, answering.lastIndexOf(':'));
   const found = nodes.flatMap(({ hostname, services }) => {
     const port = hasTls ? services.mgmtSSL : services.mgmt;
-    const host = hostname === undefined ? answeringHost : hostname.includes(':') ? `[${hostname}]` : hostname;
-    return port === undefined ? [] : [`${host}:${port}`];
+    const host = reachedHost(hostname, hostAndPortOf(answering).host);
+    return port === undefined ? [] : [`${host.includes(':') ? `[${host}]` : host}:${port}`];
   });
   return [...new Set([answering, ...found])];
 }

@@ -1,5 +1,6 @@
 // The documents of one bucket, for commands: connections to all its nodes, each request to the node that has the key.
 import { hostAndPortOf } from '#base/host-and-port.ts';
+import { reachedHost } from '#base/host-placeholder.ts';
 import { type BucketConfig, dataAddresses, serverTls } from '#client/bucket-addresses.ts';
 import { BucketClient, type StoreReply, type StoreRequest } from '#client/bucket-client.ts';
 import { DataPortError, isTransient, StatusError, statusName } from '#client/data-port-error.ts';
@@ -228,7 +229,7 @@ export class BucketData {
 
 function addressOf(server: string, rest: CommandTarget): WireAddress {
   const { host, port } = hostAndPortOf(server);
-  return { host: host === '$HOST' ? rest.host : host, port, timeoutMs, tls: serverTls(rest.authority) };
+  return { host: reachedHost(host, rest.host), port, timeoutMs, tls: serverTls(rest.authority) };
 }
 
 const mayRepeat = (status: number): boolean => isTransient(status) || status === Status.unknownCollection;

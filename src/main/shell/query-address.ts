@@ -1,4 +1,5 @@
 // Where the query service of a cluster is, as any of its nodes says over its REST API.
+import { reachedHost } from '#base/host-placeholder.ts';
 import type { RemoteNode } from '../remote/remote-node.ts';
 
 interface NodeServices {
@@ -15,6 +16,6 @@ export async function queryUrl(node: RemoteNode): Promise<string | null> {
     node.address.authority === undefined ? (['http', 'n1ql'] as const) : (['https', 'n1qlSSL'] as const);
   const found = nodesExt.find(({ services }) => services[service] !== undefined);
   if (found === undefined) return null;
-  const { hostname = node.address.host, services } = found;
-  return `${protocol}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${services[service]}`;
+  const host = reachedHost(found.hostname, node.address.host);
+  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${found.services[service]}`;
 }

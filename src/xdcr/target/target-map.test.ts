@@ -33,3 +33,14 @@ test('the mode of the reference decides which ports are used', () => {
   const [, outside] = targetMapOf(bucket, 'one', { authority, encryptsData: true, isExternal: true }).nodes;
   assert.deepEqual(outside, { host: 'out', port: 6 });
 });
+
+test('nodes without a name are at the host that sent the configuration', () => {
+  const services = { mgmt: 9, kv: 10 };
+  const nodesExt = [{ services }, { hostname: '$HOST', services }];
+  const map = targetMapOf({ ...bucket, nodesExt }, '::1', { encryptsData: false, isExternal: false });
+  assert.deepEqual(map.hosts, ['[::1]:9', '[::1]:9']);
+  assert.deepEqual(
+    map.nodes.map(({ host }) => host),
+    ['::1', '::1'],
+  );
+});

@@ -1,4 +1,5 @@
 // Which node of the target serves which vbucket of a bucket, and where its data port is.
+import { reachedHost } from '#base/host-placeholder.ts';
 import type { TargetAccess } from '../xdcr.contract.ts';
 
 export interface TargetNode {
@@ -48,9 +49,10 @@ export function targetMapOf(
   const hasTls = access.authority !== undefined;
   return {
     bucketUuid: bucket.uuid,
-    hosts: bucket.nodesExt.flatMap(({ hostname = host, services }) => {
+    hosts: bucket.nodesExt.flatMap(({ hostname, services }) => {
       const port = hasTls ? services.mgmtSSL : services.mgmt;
-      return port === undefined ? [] : [`${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`];
+      const reached = reachedHost(hostname, host);
+      return port === undefined ? [] : [`${reached.includes(':') ? `[${reached}]` : reached}:${port}`];
     }),
     nodes: bucket.nodesExt.map((node) => addressOf(node, host, access.encryptsData, access.isExternal)),
     actives: rows.map(([active = -1]) => active),
@@ -59,7 +61,7 @@ export function targetMapOf(
 
 function addressOf(node: ExtendedNode, host: string, hasTls: boolean, isExternal: boolean): TargetNode {
   const port = ({ kv = 0, kvSSL = 0 }: ExtendedNode['services']) => (hasTls ? kvSSL : kv);
-  const own = { host: node.hostname ?? host, port: port(node.services) };
+  const own = { host: reachedHost(node.hostname, host), port: port(node.services) };
   const external = isExternal ? node.alternateAddresses?.external : undefined;
   if (external === undefined) return own;
   return { host: external.hostname, port: external.ports === undefined ? own.port : port(external.ports) };
