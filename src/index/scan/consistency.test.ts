@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Consistency } from '#sqlpp/datastore/indexes.ts';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { IndexProgress } from '../shared/index-progress.ts';
+import { IndexProgress, unknownSeqno } from '../shared/index-progress.ts';
 import { type Wait, waitFor } from './consistency.ts';
 
 const [oldUuid, newUuid] = [1n, 2n];
@@ -11,6 +11,13 @@ const [oldUuid, newUuid] = [1n, 2n];
 const vectorOf = (seqno: number, uuid: bigint, renew?: () => Promise<Consistency>): Consistency => ({
   kind: 'at',
   vector: new Map([[7, { seqno, uuid }]]),
+  ...(renew && { renew }),
+});
+
+/** The same position of two vbuckets. */
+const bothOf = (uuid: bigint, renew?: () => Promise<Consistency>): Consistency => ({
+  kind: 'at',
+  vector: new Map([7, 8].map((vb) => [vb, { seqno: 3, uuid }])),
   ...(renew && { renew }),
 });
 
@@ -76,26 +83,35 @@ test('a wait renews a vector whose history has ended', async () => {
 
 test('a renewed vector counts only for vbuckets that the index has not reached before', async () => {
   const wait = new TestWait();
-  const bothOf = (uuid: bigint, renew?: () => Promise<Consistency>): Consistency => ({
-    kind: 'at',
-    vector: new Map([7, 8].map((vb) => [vb, { seqno: 3, uuid }])),
-    ...(renew && { renew }),
-  });
   wait.has(3, oldUuid);
   const done = wait.for(bothOf(oldUuid, async () => bothOf(newUuid)));
   await wait.resolve();
   assert.equal(wait.isDone, false);
-  wait.has(2, newUuid);
+  // The position is unknown while the vbucket moves.
+  wait.has(unknownSeqno, newUuid);
   wait.progress.setPosition(8, { completeSeqno: 3, uuid: newUuid });
   wait.progress.publish();
   await done;
 });
 
+test('an index that was rolled back must reach the vbucket again', async () => {
+  const wait = new TestWait();
+  wait.has(3, oldUuid);
+  const done = wait.for(bothOf(oldUuid, async () => bothOf(newUuid)));
+  await wait.resolve();
+  wait.has(2, newUuid);
+  wait.progress.setPosition(8, { completeSeqno: 3, uuid: newUuid });
+  wait.progress.publish();
+  await wait.resolve();
+  assert.equal(wait.isDone, false);
+  wait.has(3, newUuid);
+  await done;
+});
+
 test('an index that was offline meanwhile is compared with the whole vector', async () => {
   const wait = new TestWait();
-  const vector = new Map([7, 8].map((vb) => [vb, { seqno: 3, uuid: oldUuid }]));
   wait.has(3, oldUuid);
-  const done = wait.for({ kind: 'at', vector });
+  const done = wait.for(bothOf(oldUuid));
   await wait.resolve();
   wait.isOnline = false;
   wait.has(0, oldUuid);

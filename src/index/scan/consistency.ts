@@ -1,14 +1,17 @@
 // Waits until an index contains the changes that a scan must see.
+import { vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
 import { untilAborted } from '#ports/within.ts';
 import type { Consistency } from '#sqlpp/datastore/indexes.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { IndexProgress } from '../shared/index-progress.ts';
+import { type IndexProgress, unknownSeqno } from '../shared/index-progress.ts';
 
 /** A wait also checks periodically: a dropped index publishes nothing. */
 const recheckMs = 500;
 /** The shortest interval between requests for a new vector, while an index has another history than the vector. */
 const renewMs = 100;
+/** In place of the seqno of a vbucket that the index has not reached. */
+const notReached = -1;
 /** The timeout of a wait without `waitMs`. */
 const waitMaxMs = 120_000;
 
@@ -31,22 +34,22 @@ export async function waitFor(wait: Wait): Promise<void> {
   const endMs = clock.monotonicMs() + (wait.waitMs === 0 ? waitMaxMs : wait.waitMs);
   let { consistency } = wait;
   let renewedMs = Number.NEGATIVE_INFINITY;
-  /** The vbuckets that the index has not reached; null: none is known to be reached. A vector that was renewed counts for these alone. */
-  let left: ReadonlySet<number> | null = null;
+  /** By vbucket the seqno that the index has reached. A vector that was renewed counts for the other vbuckets alone. */
+  const reached = new Float64Array(vbucketCount).fill(notReached);
   for (;;) {
     signal.throwIfAborted();
     const progress = wait.progress();
     const commits = progress?.commits ?? 0;
     const isReadable = wait.isOnline() && progress !== undefined;
     // An index that is not online may have removed rows of vbuckets that it had reached.
-    const compared: Compared = isReadable ? compare(consistency, progress, left) : allBehind;
-    if (compared.left?.size === 0) return;
-    left = compared.left;
+    if (!isReadable) reached.fill(notReached);
+    const compared = isReadable ? compare(consistency, progress, reached) : 'behind';
+    if (compared === 'reached') return;
     const nowMs = clock.monotonicMs();
     if (nowMs >= endMs) throw sqlError(12015);
     // Index or vector may be outdated: the index gets the newest history by itself, the vector must be renewed.
     const renew = consistency.kind === 'at' ? consistency.renew : undefined;
-    const { hasOtherHistory } = compared;
+    const hasOtherHistory = compared === 'other history';
     if (hasOtherHistory && renew !== undefined && nowMs - renewedMs >= renewMs) {
       renewedMs = nowMs;
       consistency = await untilAborted(signal, renew());
@@ -57,33 +60,30 @@ export async function waitFor(wait: Wait): Promise<void> {
   }
 }
 
-interface Compared {
-  /** The vbuckets that the index has not reached; null: all. */
-  readonly left: ReadonlySet<number> | null;
-  readonly hasOtherHistory: boolean;
-}
-
-const allBehind: Compared = { left: null, hasOtherHistory: false };
-const allReached: Compared = { left: new Set(), hasOtherHistory: false };
-
-/** Compares the vbuckets of `among`; null: all of the vector. */
+/** Adds to `reached` the vbuckets that the index has reached, and removes those that it must reach again. */
 function compare(
   consistency: Consistency,
   progress: IndexProgress,
-  among: ReadonlySet<number> | null,
-): Compared {
-  if (consistency.kind === 'not_bounded') return allReached;
-  const left = new Set<number>();
+  reached: Float64Array,
+): 'reached' | 'behind' | 'other history' {
+  if (consistency.kind === 'not_bounded') return 'reached';
+  let isBehind = false;
   let hasOtherHistory = false;
   for (const [vb, wanted] of consistency.vector) {
-    if (among?.has(vb) === false) continue;
     const { completeSeqno, uuid } = progress.position(vb);
+    if (isStillReached(reached[vb] as number, completeSeqno)) continue;
     const isOther = wanted.uuid !== 0n && wanted.uuid !== uuid;
+    const isReached = !isOther && completeSeqno >= wanted.seqno;
+    reached[vb] = isReached ? wanted.seqno : notReached;
     hasOtherHistory ||= isOther;
-    if (isOther || completeSeqno < wanted.seqno) left.add(vb);
+    isBehind ||= !isReached;
   }
-  return { left, hasOtherHistory };
+  return hasOtherHistory ? 'other history' : isBehind ? 'behind' : 'reached';
 }
+
+/** Not after a rollback of the index, which removes rows. Where its position is unknown, as while a vbucket moves, it has the rows that it had. */
+const isStillReached = (seqno: number, completeSeqno: number): boolean =>
+  seqno !== notReached && (completeSeqno === unknownSeqno || completeSeqno >= seqno);
 
 /** Positions are published in shared memory, states arrive in messages; either may come first. */
 async function untilChanged({ signal, onChange }: Wait, published: Promise<void>): Promise<void> {
