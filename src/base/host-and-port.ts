@@ -3,3 +3,6 @@ export function hostAndPortOf(address: string): { host: string; port: number } {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(address.slice(colon + 1)) };
 }
+
+/** The host as it stands in a URL or before a port: an IPv6 address in brackets. */
+export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);

@@ -1,4 +1,5 @@
 // The addresses of the data ports of a bucket's nodes, from the configuration that clients read at `/pools/default/b/<bucket>`.
+import { urlHost } from '#base/host-and-port.ts';
 import { hostPlaceholder } from '#base/host-placeholder.ts';
 import type { ServerTls } from './wire-connection.adapter.ts';
 
@@ -20,7 +21,7 @@ export function dataAddresses(config: BucketConfig, hasTls: boolean): readonly (
   return plain.map((_, index) => {
     const { hostname = hostPlaceholder, services } = config.nodesExt?.[index] ?? { services: {} };
     const port = services['kvSSL'];
-    return port === undefined ? undefined : `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
+    return port === undefined ? undefined : `${urlHost(hostname)}:${port}`;
   });
 }
 

@@ -4,6 +4,7 @@ import type { Caller } from '#auth/authority.ts';
 import { parsePermission } from '#auth/permission.ts';
 import { plainAddress } from '#base/address.ts';
 import { assert } from '#base/assert.ts';
+import { urlHost } from '#base/host-and-port.ts';
 import type { Context } from '#contract/route.ts';
 import type { RequestEnd } from './request-end.ts';
 
@@ -17,7 +18,7 @@ export function contextOf(
   return {
     identity: caller.identity,
     may: (text) => !options.provisioned || permits(caller, text),
-    host: hostName(request.headers.host) ?? (address.includes(':') ? `[${address}]` : address),
+    host: hostName(request.headers.host) ?? urlHost(address),
     local: { address, port: socket.localPort ?? 0 },
     remoteAddress: remoteAddress(request),
     tls: 'encrypted' in socket && socket.encrypted === true,

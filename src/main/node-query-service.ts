@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import type { Authority } from '#auth/authority.ts';
+import { urlHost } from '#base/host-and-port.ts';
 import type { NodePorts } from '#cluster/config/cluster-state.ts';
 import type { IndexDefinitions } from '#index/index.contract.ts';
 import { IndexLinks, type IndexLinksOptions } from '#index/link/index-links.host.ts';
@@ -145,7 +146,7 @@ export class NodeQueryService {
     const data = await this.deps.services.access();
     const { host, localAddress } = data.address;
     const nodes = this.deps.definitions.queryNodes.all();
-    const rest = `${host.includes(':') ? `[${host}]` : host}:${ports.mgmt}`;
+    const rest = `${urlHost(host)}:${ports.mgmt}`;
     // Other nodes know this one by the name in the configuration; a node that is alone may have no name there.
     const isAlone = nodes.length < 2;
     const named = isAlone ? nodes.map((node) => ({ ...node, name: rest })) : nodes;

@@ -1,4 +1,5 @@
 // The addresses of a node's ports, as the ready file names them.
+import { urlHost } from '#base/host-and-port.ts';
 import type { Node } from './node.ts';
 import type { NodeAddresses, ReadyFile } from './ready.ts';
 
@@ -11,7 +12,7 @@ export function readyFileOf(
   node: Node,
   credentials: Credentials | null,
 ): ReadyFile & { node: NodeAddresses } {
-  const host = bracketed(node.localHost);
+  const host = urlHost(node.localHost);
   const { ports } = node;
   return {
     node: {
@@ -37,5 +38,3 @@ export function readyFileOf(
     ...credentials,
   };
 }
-
-const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);

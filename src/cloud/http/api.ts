@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { plainAddress } from '#base/address.ts';
+import { urlHost } from '#base/host-and-port.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { readConsoleFile } from '#console/console-files.adapter.ts';
 import { ConsoleSite } from '#console/console-site.ts';
@@ -228,7 +229,7 @@ function originOf({ protocol, host, raw }: FastifyRequest, publicUrl: string | u
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '');
   const { localAddress = '127.0.0.1', localPort = 80 } = raw.socket;
   const address = plainAddress(localAddress);
-  const reached = `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
+  const reached = `${urlHost(address)}:${localPort}`;
   const isOwn =
     host === reached || host === `localhost:${localPort}` || host === `${hostname()}:${localPort}`;
   return `${protocol}://${isOwn ? host : reached}`;

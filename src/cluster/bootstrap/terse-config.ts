@@ -1,5 +1,6 @@
 // The short configurations that clients use to bootstrap and route, over REST and the data port. They always use the
 // names that published clients know.
+import { urlHost } from '#base/host-and-port.ts';
 import { hostPlaceholder } from '#base/host-placeholder.ts';
 import type {
   AlternateAddresses,
@@ -49,9 +50,6 @@ export const capiPath = (bucket: StoredBucket): string => encodeURIComponent(`${
 
 /** The backend's name in client configurations. */
 export const storageBackend = (type: BucketType): string => (type === 'native' ? 'couchstore' : 'undefined');
-
-/** Brackets around an IPv6 address, as in URLs. */
-export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): RecordWithMap {
   const nodes = bucketServers(view, bucket);

@@ -1,7 +1,8 @@
 // Which servers the cluster's own NATS has, with an authority, certificates and a password that nothing else uses.
 import { isAddress } from '#base/address.ts';
 import type { Random } from '#ports/random.ts';
-import { addressText, serverUser, systemUser } from '#replog/own-servers/server-settings.ts';
+import { showAddress } from '#replog/nats/nats-servers.ts';
+import { serverUser, systemUser } from '#replog/own-servers/server-settings.ts';
 import type { AlternativeName, IssueCertificates, KeyedCertificate } from '../certificates/issue.ts';
 import type { ClusterState } from '../config/cluster-state.ts';
 import type { NatsSource, ServerPlace, ServerTask } from '../joining/join-messages.ts';
@@ -83,7 +84,7 @@ export const systemSourceOf = (servers: ServerCluster): NatsSource => ({
 });
 
 function addressesOf({ places }: ServerCluster, user: string, password: string): string {
-  const addresses = places.map(({ host, port }) => addressText({ host, port }));
+  const addresses = places.map(({ host, port }) => showAddress({ host, port }));
   return `tls://${user}:${password}@${addresses.join(',')}`;
 }
 

@@ -1,5 +1,6 @@
 // This node's side of joining a cluster: it describes itself, checks that it can reach the configuration, and stores the join durably before
 // it gives up any of its own state. A request to join another cluster is a call of that cluster's addNode with this node's own address.
+import { urlHost } from '#base/host-and-port.ts';
 import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -206,8 +207,7 @@ export class JoiningService {
   #ownUrl({ scheme, localAddress }: RemoteAnswer, name: string | undefined): string {
     const { ports, hostname } = this.#deps.view.self;
     const host = name ?? hostname ?? localAddress;
-    const hostInUrl = host.includes(':') ? `[${host}]` : host;
-    return `${scheme}://${hostInUrl}:${scheme === 'https' ? ports.mgmtSSL : ports.mgmt}`;
+    return `${scheme}://${urlHost(host)}:${scheme === 'https' ? ports.mgmtSSL : ports.mgmt}`;
   }
 }
 

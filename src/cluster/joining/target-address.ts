@@ -1,4 +1,5 @@
 // The address of another node as callers write it: `https://db2.example.com:18091`, `10.0.0.2:8091`, `[::1]`.
+import { urlHost } from '#base/host-and-port.ts';
 
 export interface TargetAddress {
   /** Null: the caller named none; the port decides. */
@@ -27,4 +28,4 @@ export function readTarget(sent: string): TargetAddress | { problem: string } {
 
 /** As texts show it: `https://10.0.0.2:18091`. */
 export const shownTarget = ({ scheme, host, port }: TargetAddress): string =>
-  `${scheme ?? 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  `${scheme ?? 'https'}://${urlHost(host)}:${port}`;

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { connect, getCACertificates } from 'node:tls';
 import type { Client } from 'ldapts';
+import { urlHost } from '#base/host-and-port.ts';
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
@@ -73,7 +74,7 @@ export class LdapServer implements DirectoryServer {
     const scheme = encryption === 'TLS' ? 'ldaps' : 'ldap';
     const tls = await this.#tls(settings);
     const client = new LdapClient({
-      url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      url: `${scheme}://${urlHost(host)}:${port}`,
       timeout: requestTimeout,
       connectTimeout: requestTimeout,
       ...(encryption === 'TLS' && { tlsOptions: tls }),

@@ -1,8 +1,8 @@
 // Handlers of a node's metrics in the formats of Prometheus, and of the list of nodes that Prometheus reads.
+import { urlHost } from '#base/host-and-port.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import { openMetricsText, openMetricsType, prometheusText, prometheusType } from '#metrics/exposition.ts';
 import type { MetricsRegistry } from '#metrics/registry.ts';
-import { urlHost } from '../bootstrap/terse-config.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import * as contract from './metrics.contract.ts';

@@ -1,6 +1,7 @@
 // Node records, as `/pools/default`, `/nodes/...` and bucket records carry them.
 
-import { capiPath, shownAlternate, urlHost } from '../bootstrap/terse-config.ts';
+import { urlHost } from '#base/host-and-port.ts';
+import { capiPath, shownAlternate } from '../bootstrap/terse-config.ts';
 import type { BucketMap, BucketsState, NodeState, StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
 import { networkOf } from '../config/node-network.ts';

@@ -1,5 +1,6 @@
 // The query services of all nodes: each has rows of the catalog of its own, which any node shows, and uses definitions that any node changes.
 
+import { urlHost } from '#base/host-and-port.ts';
 import type { Clock } from '#ports/clock.ts';
 import type {
   OtherQueryNodes,
@@ -10,7 +11,6 @@ import type {
   RowsOfNodes,
   RowsPage,
 } from '#query/query.contract.ts';
-import { urlHost } from '../bootstrap/terse-config.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';

@@ -1,7 +1,7 @@
 // Calls of the REST API of another cluster: whether it can be reached with a reference, which cluster it is, and what its buckets are.
 
 import { X509Certificate } from 'node:crypto';
-import { hostAndPortOf } from '#base/host-and-port.ts';
+import { hostAndPortOf, urlHost } from '#base/host-and-port.ts';
 import { reachedHost } from '#base/host-placeholder.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
@@ -124,7 +124,7 @@ function nodeAddresses(nodes: readonly ExtendedNode[], answering: string, hasTls
   const found = nodes.flatMap(({ hostname, services }) => {
     const port = hasTls ? services.mgmtSSL : services.mgmt;
     const host = reachedHost(hostname, hostAndPortOf(answering).host);
-    return port === undefined ? [] : [`${host.includes(':') ? `[${host}]` : host}:${port}`];
+    return port === undefined ? [] : [`${urlHost(host)}:${port}`];
   });
   return [...new Set([answering, ...found])];
 }

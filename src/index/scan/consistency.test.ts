@@ -30,8 +30,8 @@ class TestWait {
   isOnline = true;
   isDone = false;
 
-  has(completeSeqno: number, uuid: bigint): void {
-    this.progress.setPosition(7, { completeSeqno, uuid });
+  has(completeSeqno: number, uuid: bigint, vb = 7): void {
+    this.progress.setPosition(vb, { completeSeqno, uuid });
     this.progress.publish();
   }
 
@@ -89,8 +89,7 @@ test('a renewed vector counts only for vbuckets that the index has not reached b
   assert.equal(wait.isDone, false);
   // The position is unknown while the vbucket moves.
   wait.has(unknownSeqno, newUuid);
-  wait.progress.setPosition(8, { completeSeqno: 3, uuid: newUuid });
-  wait.progress.publish();
+  wait.has(3, newUuid, 8);
   await done;
 });
 
@@ -100,8 +99,7 @@ test('an index that was rolled back must reach the vbucket again', async () => {
   const done = wait.for(bothOf(oldUuid, async () => bothOf(newUuid)));
   await wait.resolve();
   wait.has(2, newUuid);
-  wait.progress.setPosition(8, { completeSeqno: 3, uuid: newUuid });
-  wait.progress.publish();
+  wait.has(3, newUuid, 8);
   await wait.resolve();
   assert.equal(wait.isDone, false);
   wait.has(3, newUuid);
@@ -117,8 +115,7 @@ test('an index that was offline meanwhile is compared with the whole vector', as
   wait.has(0, oldUuid);
   await wait.resolve();
   wait.isOnline = true;
-  wait.progress.setPosition(8, { completeSeqno: 3, uuid: oldUuid });
-  wait.progress.publish();
+  wait.has(3, oldUuid, 8);
   await wait.resolve();
   assert.equal(wait.isDone, false);
   wait.has(3, oldUuid);

@@ -60,15 +60,24 @@ test('an active commits nothing while the map may name it as the only member', a
   for (const node of [a, b]) node.crash();
 });
 
-test('the set falls below a majority only once the disk of the active has what was acknowledged', async (t) => {
-  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
-  const { clock, links, map } = cluster;
+/** Two nodes; the disk of node a writes nothing from `stall` until `resume`. */
+async function withStallingDisk(context: Parameters<typeof aSeed>[0]) {
+  const cluster = new ReplicatedCluster(aSeed(context), ['a', 'b']);
+  const slow = Promise.withResolvers<void>();
   let synced = Promise.resolve();
   const a = await cluster.start('a', 'a 1', new MemoryDisk({ sync: () => synced }));
   const b = await cluster.start('b');
-  await clock.run(4_000);
-  const slow = Promise.withResolvers<void>();
-  synced = slow.promise;
+  await cluster.clock.run(4_000);
+  const stall = (): void => {
+    synced = slow.promise;
+  };
+  const { clock, links, map } = cluster;
+  return { a, b, clock, links, map, stall, resume: slow.resolve };
+}
+
+test('the set falls below a majority only once the disk of the active has what was acknowledged', async (t) => {
+  const { a, b, clock, links, map, stall, resume } = await withStallingDisk(t);
+  stall();
   assert.equal(a.store('k', 0, majority), Status.success);
   const token = a.result.pending;
   await clock.run(1_000);
@@ -77,7 +86,7 @@ test('the set falls below a majority only once the disk of the active has what w
   links.cut('b', 'a');
   await clock.run(10_000);
   assert.equal((await map.shards())[0]?.inSync?.length, 2);
-  slow.resolve();
+  resume();
   await clock.run(2_000);
   assert.equal((await map.shards())[0]?.inSync?.length, 1);
   for (const node of [a, b]) node.crash();
@@ -89,16 +98,10 @@ for (const name of [
 ] as const)
   test(`a durable write that its only copy lacks ends as ambiguous ${name}, and is visible once it is on disk`, async (t) => {
     const hasCopies = name.startsWith('when');
-    const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
-    const { clock, links, map } = cluster;
-    let synced = Promise.resolve();
-    const a = await cluster.start('a', 'a 1', new MemoryDisk({ sync: () => synced }));
-    const b = await cluster.start('b');
-    await clock.run(4_000);
+    const { a, b, clock, links, map, stall, resume } = await withStallingDisk(t);
     links.cut('a', 'b');
     links.cut('b', 'a');
-    const slow = Promise.withResolvers<void>();
-    synced = slow.promise;
+    stall();
     const timeoutMs = hasCopies ? 10_000 : 0;
     assert.equal(a.store('k', 0, { ...majority, durabilityTimeoutMs: timeoutMs }), Status.success);
     const token = a.result.pending;
@@ -110,7 +113,7 @@ for (const name of [
     await clock.run(100);
     assert.equal(a.resolved.get(token), Status.syncWriteAmbiguous);
     assert.equal(a.read('k', 0), Status.keyNotFound, 'a kill of node a would lose it');
-    slow.resolve();
+    resume();
     await clock.run(4_000);
     assert.equal(typeof a.read('k', 0), 'string');
     assert.equal(a.bucket.changes.safeSeqno(0), 1, 'streams have it');

@@ -1,4 +1,5 @@
 // Where the query service of a cluster is, as any of its nodes says over its REST API.
+import { urlHost } from '#base/host-and-port.ts';
 import { reachedHost } from '#base/host-placeholder.ts';
 import type { RemoteNode } from '../remote/remote-node.ts';
 
@@ -17,5 +18,5 @@ export async function queryUrl(node: RemoteNode): Promise<string | null> {
   const found = nodesExt.find(({ services }) => services[service] !== undefined);
   if (found === undefined) return null;
   const host = reachedHost(found.hostname, node.address.host);
-  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${found.services[service]}`;
+  return `${protocol}://${urlHost(host)}:${found.services[service]}`;
 }

@@ -43,21 +43,21 @@ export interface DocumentAttribute {
   readonly flags?: number;
 }
 
+export type Members = Readonly<Record<string, unknown>>;
+
+export const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** undefined for anything but a JSON object: other writers may have changed it. */
 export function objectOf<T extends object>(bytes: Uint8Array | undefined): T | undefined {
   if (bytes === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as T) : undefined;
+    return isMembers(value) ? (value as T) : undefined;
   } catch {
     return undefined;
   }
 }
-
-type Members = Readonly<Record<string, unknown>>;
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The named members that are strings; undefined if there is no object. */
 function textsOf<const Name extends string>(

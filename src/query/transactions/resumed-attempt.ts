@@ -3,6 +3,7 @@ import type { Durability } from '#sqlpp/datastore/documents.ts';
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Value } from '#sqlpp/values/value.ts';
+import { isMembers, type Members } from './attempt-json.ts';
 import type { StagedKind } from './staged-change.ts';
 import type { RecordLocation } from './transaction.ts';
 
@@ -37,8 +38,6 @@ const durabilities: Readonly<Record<string, Durability>> = {
 const mutationsMax = 100_000;
 const idCharactersMax = 100;
 
-type Members = Readonly<Record<string, unknown>>;
-
 /** null without `txdata`. @throws SqlError 1040 that names the wrong member */
 export function resumedAttempt(data: Value): ResumedAttempt | null {
   if (!isMembers(data) || data['id'] === undefined) return null;
@@ -56,9 +55,6 @@ export function resumedAttempt(data: Value): ResumedAttempt | null {
     mutations: mutations.map(mutationOf),
   };
 }
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const wrongField = (name: string, expected: string) => sqlError(1040, `txdata: ${name} must be ${expected}`);
 

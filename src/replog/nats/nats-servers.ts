@@ -1,4 +1,5 @@
 // The text that names NATS servers: nats://[user:password@]host[:port][,host[:port]...], tls:// where they must encrypt.
+import { urlHost } from '#base/host-and-port.ts';
 
 export interface NatsServers {
   readonly addresses: readonly NatsAddress[];
@@ -46,5 +47,4 @@ export function parseAddress(text: string): NatsAddress | null {
   return { host: (match[1] ?? match[2]) as string, port };
 }
 
-export const showAddress = ({ host, port }: NatsAddress): string =>
-  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+export const showAddress = ({ host, port }: NatsAddress): string => `${urlHost(host)}:${port}`;

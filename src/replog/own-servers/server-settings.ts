@@ -1,5 +1,5 @@
 // The NATS server that a node runs beside itself: one of three that store the configuration of its cluster, and nothing else.
-import type { NatsAddress } from '../nats/nats-servers.ts';
+import { type NatsAddress, showAddress } from '../nats/nats-servers.ts';
 
 /** What the server needs besides its data folder. */
 export interface OwnServerSettings {
@@ -53,8 +53,8 @@ export function serverConfiguration(settings: OwnServerSettings, name: string, p
   const certificates = { cert_file: paths.cert, key_file: paths.key, ca_file: paths.ca };
   const configuration = {
     server_name: name,
-    listen: addressText({ host, port }),
-    client_advertise: addressText({ host: advertised, port }),
+    listen: showAddress({ host, port }),
+    client_advertise: showAddress({ host: advertised, port }),
     pid_file: paths.pid,
     log_file: paths.log,
     logfile_size_limit: logMaxBytes,
@@ -68,17 +68,14 @@ export function serverConfiguration(settings: OwnServerSettings, name: string, p
     jetstream: { store_dir: paths.store, max_file_store: storeMaxBytes, sync_interval: 'always' },
     cluster: {
       name: cluster,
-      listen: addressText({ host, port: routePort }),
-      advertise: addressText({ host: advertised, port: routePort }),
+      listen: showAddress({ host, port: routePort }),
+      advertise: showAddress({ host: advertised, port: routePort }),
       // One connection between two servers carries the few changes.
       pool_size: -1,
       // Servers need no password: only they have a certificate of this authority.
       tls: { ...certificates, verify: true },
-      routes: routes.map((route) => `nats-route://${addressText(route)}`),
+      routes: routes.map((route) => `nats-route://${showAddress(route)}`),
     },
   };
   return `${JSON.stringify(configuration, null, 2)}\n`;
 }
-
-export const addressText = ({ host, port }: NatsAddress): string =>
-  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

@@ -1,4 +1,5 @@
 // Which node of the target serves which vbucket of a bucket, and where its data port is.
+import { urlHost } from '#base/host-and-port.ts';
 import { reachedHost } from '#base/host-placeholder.ts';
 import type { TargetAccess } from '../xdcr.contract.ts';
 
@@ -52,7 +53,7 @@ export function targetMapOf(
     hosts: bucket.nodesExt.flatMap(({ hostname, services }) => {
       const port = hasTls ? services.mgmtSSL : services.mgmt;
       const reached = reachedHost(hostname, host);
-      return port === undefined ? [] : [`${reached.includes(':') ? `[${reached}]` : reached}:${port}`];
+      return port === undefined ? [] : [`${urlHost(reached)}:${port}`];
     }),
     nodes: bucket.nodesExt.map((node) => addressOf(node, host, access.encryptsData, access.isExternal)),
     actives: rows.map(([active = -1]) => active),
