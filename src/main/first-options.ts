@@ -5,9 +5,13 @@ import { UsageError } from './options.ts';
 
 /** Throws a UsageError that names the option. */
 export async function checkFirstStart(
-  options: Pick<NodeOptions, 'memory-quota'>,
+  options: Pick<NodeOptions, 'memory-quota' | 'services'>,
   credentials: { username: string; password: string } | null,
+  makePassword: boolean,
 ): Promise<void> {
+  // A node that another one adds gets its services then.
+  if ((credentials !== null || makePassword) && !options.services.split(',').includes('kv'))
+    throw new UsageError('--services: the first node of a cluster needs the service kv');
   if (credentials !== null) {
     const nameReason = nameProblem(credentials.username, 'Username');
     if (nameReason !== null) throw new UsageError(`--username: ${nameReason}`);

@@ -7,7 +7,7 @@ import { choice, kinds, type OptionKind, type OptionValues, UsageError } from '.
 
 const knownServices = ['kv', 'index', 'n1ql', 'backup'];
 
-/** The services of a node, which must include kv. */
+/** The services of a node: each once. */
 const services: OptionKind<string> = {
   placeholder: knownServices.join(','),
   parse(text) {
@@ -17,8 +17,7 @@ const services: OptionKind<string> = {
       throw new UsageError(
         `this version does not have the service "${unknown}"; it has ${knownServices.join(', ')}`,
       );
-    if (names.includes('kv')) return [...new Set(names)].join(',');
-    throw new UsageError('the first node of a cluster needs the service kv');
+    return [...new Set(names)].join(',');
   },
 };
 

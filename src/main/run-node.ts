@@ -129,7 +129,7 @@ async function checkOptions(
   const { 'data-dir': dataDir, 'ready-file': readyPath } = options;
   checkNatsOptions(options);
   if (isJoining) await checkJoin(options, wanted);
-  else if (!DataFolder.isNode(dataDir)) await checkFirstStart(options, wanted);
+  else if (!DataFolder.isNode(dataDir)) await checkFirstStart(options, wanted, makePassword);
   if (DataFolder.awaitsFirstStart(dataDir)) await checkPlanOf(options, plan);
   if (wanted === null && !makePassword) {
     if (!isEmptyPlan(plan)) throw new UsageError('--bucket and --init need --username and --password');

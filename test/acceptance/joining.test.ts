@@ -252,6 +252,22 @@ describe('a node that is added to a cluster', () => {
     );
   });
 
+  it('has the services that its command line names, also without documents', async () => {
+    await using first = await NodeProcess.start({ args: firstArgs });
+    const args = ['--services', 'index', '--join', first.ready.node.rest];
+    const second = await NodeProcess.start({ args });
+    try {
+      const services = async () => (await pool(first)).nodes.map((node) => node.services);
+      assert.deepEqual(await services(), [['kv'], ['index']]);
+      await second.stop();
+      await using again = await NodeProcess.start({ args, dataDir: second.dataDir });
+      assert.ok(again.ready.node.index);
+      assert.deepEqual(await services(), [['kv'], ['index']]);
+    } finally {
+      await second[Symbol.asyncDispose]();
+    }
+  });
+
   it('is refused unchanged with the published text if it cannot be added, may be provisioned, and joins only once', async () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     await using second = await NodeProcess.start({ args: firstArgs });

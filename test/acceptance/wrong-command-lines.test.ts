@@ -21,6 +21,10 @@ const messages: Record<string, string> = {
   'node --rest-port': '--rest-port needs a value: --rest-port PORT',
   'node --rest-port 1 --rest-port 2': '--rest-port is given twice; give it once',
   'node --username u --password p': '--password: needs at least 6 characters',
+  'node --username u --password p --services index':
+    '--services: the first node of a cluster needs the service kv',
+  'up --services n1ql': '--services: the first node of a cluster needs the service kv',
+  'node --services index,foo': '--services: this version does not have the service "foo"',
   'node --memory-quota 1': '--memory-quota: needs at least 256 MB',
   'node --memory-quota 999999999': '--memory-quota: this machine allows at most ',
   'up --nodes 28': '--nodes: "28" is not a whole number from 1 to 27',
