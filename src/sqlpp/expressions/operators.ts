@@ -1,7 +1,7 @@
 // Operators: three-valued logic, comparison, membership, LIKE, arithmetic, concatenation.
 import { sqlError } from '../errors/sql-error.ts';
 import { itemsOfValue } from '../functions/array-star.ts';
-import { likePattern } from '../functions/like-patterns.ts';
+import { escapeCharacter, likePattern } from '../functions/like-patterns.ts';
 import type {
   Arithmetic,
   ArithmeticOperator,
@@ -144,8 +144,7 @@ export function compileLike(node: Like, compiler: ExpressionCompiler): Evaluate 
     if (value === undefined || text === undefined || escaping === undefined) return undefined;
     if (typeof value !== 'string' || typeof text !== 'string' || typeof escaping !== 'string') return null;
     if (lastPattern?.pattern !== text || lastPattern.escape !== escaping) {
-      if ([...escaping].length !== 1) throw sqlError(5010, 'LIKE: ESCAPE must be a single character');
-      lastPattern = { pattern: text, escape: escaping, test: likePattern(text, escaping) };
+      lastPattern = { pattern: text, escape: escaping, test: likePattern(text, escapeCharacter(escaping)) };
     }
     return lastPattern.test(value) !== node.isNegated;
   };

@@ -91,9 +91,11 @@ const repeat: Implementation = ([value, count]) => {
   return new Array<Value>(count).fill(value);
 };
 
-const replace: Implementation = ([items, searched, by, count = Infinity]) => {
-  if (!isArray(items) || searched === null || typeof count !== 'number') return null;
-  let left = count;
+/** Replaces all where the count is no positive integer. */
+const replace: Implementation = ([items, searched, by, count]) => {
+  if (items === undefined || searched === undefined || by === undefined) return undefined;
+  if (!isArray(items) || searched === null) return null;
+  let left = isInteger(count) && count > 0 ? count : Infinity;
   return items.map((item) => (equal(searched, item) === true && left-- > 0 ? by : item));
 };
 
@@ -262,7 +264,7 @@ export const arrays = new Declarations('array')
     'array, searched, by [, count]',
     'The array with one value replaced by another.',
     replace,
-    missing,
+    { nulls: 'own' },
   )
   .add(
     'array_reverse',

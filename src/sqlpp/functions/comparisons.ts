@@ -5,7 +5,7 @@ import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray, isObject, isTrue } from '../values/types.ts';
 import { Binary, newObject, type Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
-import { likePattern } from './like-patterns.ts';
+import { escapeCharacter, likePattern } from './like-patterns.ts';
 
 const ownNulls = { nulls: 'own' } as const;
 const withSynonyms = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
@@ -85,10 +85,10 @@ const or: Implementation = (values) => {
   return values.includes(null) ? null : values.includes(undefined) ? undefined : false;
 };
 
-const like: Implementation = ([text, pattern, escape_ = '\\']) =>
-  typeof text === 'string' && typeof pattern === 'string' && typeof escape_ === 'string'
-    ? likePattern(pattern, escape_)(text)
-    : null;
+const like: Implementation = ([text, pattern, escape_ = '\\']) => {
+  if (typeof text !== 'string' || typeof pattern !== 'string' || typeof escape_ !== 'string') return null;
+  return likePattern(pattern, escapeCharacter(escape_))(text);
+};
 
 const isIn: Implementation = ([value, list]) => {
   if (!isArray(list)) return null;

@@ -31,6 +31,12 @@ function likePieces(pattern: string, escape_: string): Piece[] {
   return pieces;
 }
 
+/** The character behind ESCAPE. @throws {SqlError} 5010 for another number of them */
+export function escapeCharacter(text: string): string {
+  if ([...text].length !== 1) throw sqlError(5010, 'LIKE: ESCAPE must be a single character');
+  return text;
+}
+
 /** Tests texts against a LIKE pattern in time bounded by the product of both lengths. */
 export function likePattern(pattern: string, escape_: string): (text: string) => boolean {
   const pieces = likePieces(pattern, escape_);

@@ -3,7 +3,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { Value } from '../values/value.ts';
 import { byteOffset } from './bytes.ts';
 import { Declarations, type Implementation, type Memo } from './declaration.ts';
-import { likePrefix } from './like-patterns.ts';
+import { escapeCharacter, likePrefix } from './like-patterns.ts';
 import { type RegularExpression, regularExpression, regularPrefix } from './regular-expressions.ts';
 import { textMax } from './strings.ts';
 
@@ -63,8 +63,7 @@ const ofLike =
   (of: (pattern: string, escape_: string) => Value): Implementation =>
   ([pattern, escape_ = '\\']) => {
     if (typeof pattern !== 'string' || typeof escape_ !== 'string') return null;
-    if ([...escape_].length !== 1) throw sqlError(5010, 'LIKE: ESCAPE must be a single character');
-    return of(pattern, escape_);
+    return of(pattern, escapeCharacter(escape_));
   };
 
 const ofRegular =

@@ -80,3 +80,27 @@ test('seconds may have a fraction that the format lacks', () => {
 test('a percent sign at the end of a format stands for itself', () => {
   assertResults([['DATE_FORMAT_STR("2018-04-30", "%Y%")', '"2018%"']]);
 });
+
+test('ARRAY_REPLACE replaces as many as a positive integer says, and all for another count', () => {
+  assertResults([
+    ['ARRAY_REPLACE([1, 1, 1], 1, 2, 2)', '[2,2,1]'],
+    ...['-1', '0', '1.5', 'NULL', 'MISSING', '9223372036854775807'].map(
+      (count) => [`ARRAY_REPLACE([1, 1, 1], 1, 2, ${count})`, '[2,2,2]'] as const,
+    ),
+    ['ARRAY_REPLACE([1, 3], 1, NULL)', '[null,3]'],
+    ['ARRAY_REPLACE([NULL], NULL, 1)', 'null'],
+  ]);
+});
+
+test('MISSING options of TOKENS give MISSING', () => {
+  assertResults([['[TOKENS("a", MISSING) IS MISSING, TOKENS("a")]', '[true,["a"]]']]);
+});
+
+test('every form of LIKE takes one character behind ESCAPE', () => {
+  for (const form of ['"a" LIKE "a" ESCAPE "xx"', '`like`("a", "a", "xx")', 'LIKE_PREFIX("a", "xx")'])
+    assert.throws(
+      () => compile(parseExpression(form))([], context),
+      /ESCAPE must be a single character/,
+      form,
+    );
+});

@@ -55,8 +55,9 @@ function* tokensOf(value: Value, options: Options): Iterable<Value> {
   } else if (value !== undefined) yield value;
 }
 
-const tokens: Implementation = ([value, sentOptions]) => {
-  if (value === undefined) return undefined;
+const tokens: Implementation = (given) => {
+  const [value, sentOptions] = given;
+  if (value === undefined || (given.length > 1 && sentOptions === undefined)) return undefined;
   if (sentOptions !== undefined && !isObject(sentOptions)) return null;
   const found = new Map<string, Value>();
   for (const token of tokensOf(value, optionsOf(sentOptions))) found.set(identityOf(token), token);

@@ -105,6 +105,9 @@ test('a query joins, nests and unnests', async () => {
   await answers('SELECT t.a, us FROM t NEST u us ON us.ref = META(t).id WHERE t.a = 1', [
     { a: 1, us: [{ ref: 't1', v: 1 }] },
   ]);
+  await answers('SELECT RAW x FROM u LEFT NEST t AS x ON KEYS "none" LIMIT 1', [[]]);
+  for (const keys of ['[]', 'NULL', 'MISSING'])
+    await answers(`SELECT RAW x IS MISSING FROM u LEFT NEST t AS x ON KEYS ${keys} LIMIT 1`, [true]);
   await answers('SELECT g FROM t UNNEST t.tags AS g WHERE t.a = 3 ORDER BY g', [{ g: 'x' }, { g: 'y3' }]);
   await refuses('SELECT b FROM t, u', 3080);
   await refuses('SELECT 1 FROM t AS x, u AS x', 4020);

@@ -143,13 +143,17 @@ export function lookupJoin(compiler: BlockCompiler, input: Pull, scan: KeyScan, 
           owners.push(at);
         }
       }
+      const withKeys = new Set(owners);
       const ownerOf = new Map(candidates.map((row, at) => [row, owners[at] as number]));
       const found = await readRows(run, reader, keyspace, candidates, idSlot);
       const matches: Row[][] = rows.map(() => []);
       for (const row of await matching(run, condition, found)) {
         (matches[ownerOf.get(row) as number] as Row[]).push(row);
       }
-      const joined: Batch = rows.flatMap((left, at) => [...emit(left, matches[at] as Row[])]);
+      // Without keys the right side of an outer NEST is MISSING; an empty array where the keys have no documents.
+      const joined: Batch = rows.flatMap((left, at) =>
+        withKeys.has(at) || !join.isOuter ? [...emit(left, matches[at] as Row[])] : [left],
+      );
       if (joined.length > 0) yield joined;
       await run.yieldIfDue();
     }

@@ -101,10 +101,12 @@ export class ExpressionParser {
       if (precedence === undefined || precedence < minimum) break;
       if (precedence === last && !isChaining(precedence)) throw tokens.unexpected('AND, OR or brackets');
       if (++chain > chainMax) throw chainTooLong(tokens);
+      // The NOT of `NOT IN` and `NOT LIKE` binds as NOT does; the rest of them as IN and LIKE do.
+      const following = kind === 'not' ? (precedenceOf.get(tokens.peek(1)) ?? precedence) : precedence;
       const found = this.operator(left, kind, precedence);
       if (found === undefined) break;
       left = found;
-      last = precedence;
+      last = following;
     }
     tokens.leave();
     return left;

@@ -44,6 +44,13 @@ test('comparisons do not chain', () => {
     refusal('SELECT 1 = 2 = 3'),
     /^syntax error - line 1, column 14, near 'SELECT 1 = 2', at: =; expected AND/,
   );
+  assert.match(refusal('SELECT a NOT IN b IN c'), /at: IN \(reserved word\); expected AND/);
+  assert.match(refusal('SELECT a NOT LIKE b LIKE c'), /at: LIKE \(reserved word\); expected AND/);
+  assert.equal(canonical('a IN b NOT IN c'), '((`a` in `b`) not in `c`)');
+  assert.equal(
+    canonical('a NOT BETWEEN b AND c BETWEEN d AND e'),
+    '((`a` not between `b` and `c`) between `d` and `e`)',
+  );
 });
 
 test('chains of AND and OR are one node, however long and however nested', () => {

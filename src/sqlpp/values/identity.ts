@@ -34,7 +34,8 @@ export function identityOf(value: Value): string {
     else if (Array.isArray(part)) {
       countSteps(writtenSteps * part.length);
       text += '[';
-      for (const item of part as readonly Value[]) append(item);
+      // As in the answer, MISSING is NULL there.
+      for (const item of part as readonly Value[]) append(item ?? null);
       text += ']';
     } else if (part instanceof Binary) {
       text += `b${part.bytes.length}:${Buffer.from(part.bytes).toString('latin1')}`;

@@ -1,0 +1,26 @@
+// Which rows are one to DISTINCT, GROUP BY and set operators, and which equal each other in joins.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { query } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+
+const answers = async (statement: string, rows: readonly unknown[]): Promise<void> =>
+  assert.deepEqual(await query(new MemoryDatastore(), statement), rows, statement);
+
+test('arrays that differ by MISSING and NULL are one row', async () => {
+  const lists = '[[2, MISSING], [2, NULL], [2]] AS v';
+  await answers(`SELECT DISTINCT RAW v FROM ${lists}`, [[2, null], [2]]);
+  await answers(`SELECT v, COUNT(*) AS c FROM ${lists} GROUP BY v ORDER BY c`, [
+    { v: [2], c: 1 },
+    { v: [2, null], c: 2 },
+  ]);
+  await answers('SELECT RAW v FROM [[MISSING]] AS v INTERSECT SELECT RAW w FROM [[NULL]] AS w', [[null]]);
+});
+
+test('arrays with MISSING or NULL are equal to none in a join', async () => {
+  for (const [left, right] of [
+    ['MISSING', 'NULL'],
+    ['NULL', 'NULL'],
+  ])
+    await answers(`SELECT 1 FROM [[${left}]] AS v JOIN [[${right}]] AS w ON v = w`, []);
+});
