@@ -31,6 +31,21 @@ test('in SET, paths are computed from the document as earlier terms and rounds o
     assert.deepEqual(await changed(document, change), { ...document, a }, change);
 });
 
+test('UNSET without WHEN removes from every element that earlier terms left; with WHEN none where their number changed', async () => {
+  const document = { a: [{ w: 1 }, { w: 2 }], b: [1] };
+  const b = [{ w: 5 }];
+  assert.deepEqual(await changed(document, 'SET b = [{"w": 5}] UNSET x.w FOR x WITHIN t END'), {
+    a: [{}, {}],
+    b: [{}],
+  });
+  const withWhen = 'SET b = [{"w": 5}] UNSET x.w FOR x WITHIN t WHEN x.w > 0 END';
+  assert.deepEqual(await changed(document, withWhen), { ...document, b });
+  assert.deepEqual(await changed(document, 'UNSET x.w FOR x WITHIN t WHEN x.w > 1 END'), {
+    a: [{ w: 1 }, {}],
+    b: [1],
+  });
+});
+
 test('a document gets a limited number of NULLs between the ends of its arrays and set positions', async () => {
   const long = 'SET a[ARRAY_LENGTH(a) + 20000] = 1 FOR x IN b END';
   await assert.rejects(changed({ a: [], b: [1, 2] }, long), { code: 5035 });

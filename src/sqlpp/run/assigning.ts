@@ -81,19 +81,17 @@ function compileUnset(compiler: BlockCompiler, term: UnsetPlan, source: Source):
     ? compileMetaPath(compiler, term.path)
     : compilePath(compiler, term.path, source, unsetMember);
   const unset = (run: Run, row: Row, copy: Row): void => write(run, row, copy, undefined);
-  return term.for ? compileFor(compiler, term.for, unset) : unset;
+  if (!term.for) return unset;
+  return term.for.when ? compileFor(compiler, term.for, unset) : compileForAll(compiler, term.for, unset);
 }
 
 /** Runs a change for each combination of FOR. Values are computed from the original document; assignments change the copy. */
 function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Change {
   const when = node.when && compiler.code(node.when);
-  const dimensions = node.dimensions.map((bindings) =>
-    bindings.map((binding) => ({ ...binding, code: compiler.code(binding.of) })),
-  );
-  const expand = (run: Run, row: Row): Row[] =>
-    dimensions.reduce<Row[]>((rows, bindings) => rows.flatMap((each) => combine(run, each, bindings)), [row]);
+  const expand = compileRanges(compiler, node.dimensions);
   return (run, row, copy) => {
     const [originals, copies] = [expand(run, row), expand(run, copy)];
+    // An earlier term changed what this one iterates over: its elements no longer correspond.
     if (originals.length !== copies.length) return;
     for (const [at, changed] of copies.entries()) {
       const original = originals[at] as Row;
@@ -101,6 +99,26 @@ function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Cha
       change(run, original, changed);
     }
   };
+}
+
+/** UNSET without WHEN computes nothing: it removes from the copy as the terms before it left it. */
+function compileForAll(compiler: BlockCompiler, { dimensions }: ForPlan, remove: Change): Change {
+  const expand = compileRanges(compiler, dimensions);
+  return (run, row, copy) => {
+    for (const changed of expand(run, copy)) remove(run, row, changed);
+  };
+}
+
+/** Returns a row for each combination. */
+function compileRanges(
+  compiler: BlockCompiler,
+  dimensions: ForPlan['dimensions'],
+): (run: Run, row: Row) => Row[] {
+  const ranges = dimensions.map((bindings) =>
+    bindings.map((binding) => ({ ...binding, code: compiler.code(binding.of) })),
+  );
+  return (run, row) =>
+    ranges.reduce<Row[]>((rows, bindings) => rows.flatMap((each) => combine(run, each, bindings)), [row]);
 }
 
 interface BoundRange {
