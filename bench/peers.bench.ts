@@ -8,12 +8,7 @@ import { manyBuckets, mixedLoad } from './support/peers-load.ts';
 import { queries } from './support/peers-queries.ts';
 import { restRequests } from './support/peers-rest.ts';
 import { starts } from './support/peers-starts.ts';
-import { type Figure, median, writeResults } from './support/results.ts';
-
-export interface Extent {
-  readonly rounds: number;
-  readonly seconds: number;
-}
+import { type Extent, type Figure, median, writeResults } from './support/results.ts';
 
 const groups: Readonly<Record<string, (extent: Extent) => Promise<Figure[]>>> = {
   keys,

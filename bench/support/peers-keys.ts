@@ -1,4 +1,5 @@
 // Reads and writes of keys, and durable writes, interleaved against each server.
+
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,10 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeCertificate } from '../../test/support/certificate.ts';
 import { administrator, NodeProcess } from '../../test/support/node-process.ts';
-import type { Extent } from '../peers.bench.ts';
 import type { LoadOptions } from './kv-load.ts';
 import { type Peer, startEcho, startMemcached, startRedis } from './peers.ts';
-import type { Figure } from './results.ts';
+import type { Extent, Figure } from './results.ts';
 import { processMs } from './server-usage.ts';
 
 const generator = fileURLToPath(new URL('./kv-load.ts', import.meta.url));

@@ -1,8 +1,8 @@
 // What a node holds and uses while it is idle with many buckets and connections, and its latencies while everything runs at once.
+
 import { measureMany } from '../many.bench.ts';
 import { mixed } from '../mixed.bench.ts';
-import type { Extent } from '../peers.bench.ts';
-import type { Figure } from './results.ts';
+import type { Extent, Figure } from './results.ts';
 
 const figure = (
   group: string,

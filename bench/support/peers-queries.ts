@@ -1,10 +1,10 @@
 // Prepared statements compared with PostgreSQL, interleaved: a document by its key, and ten by an index.
+
 import pg from 'pg';
 import { administrator, NodeProcess } from '../../test/support/node-process.ts';
 import { Postgres, postgresPrograms } from '../../test/support/postgres.ts';
-import type { Extent } from '../peers.bench.ts';
 import { QueryConnection } from './query-connection.ts';
-import type { Figure } from './results.ts';
+import type { Extent, Figure } from './results.ts';
 import { serverMs } from './server-usage.ts';
 
 const documents = 10_000;

@@ -1,9 +1,9 @@
 // Compares GET of one bucket with a server that always returns the same answer of that size; the two are measured alternately.
+
 import { administrator, NodeProcess } from '../../test/support/node-process.ts';
-import type { Extent } from '../peers.bench.ts';
 import { startConstantServer } from './constant-process.ts';
 import { type Load, load } from './http-load.ts';
-import type { Figure } from './results.ts';
+import type { Extent, Figure } from './results.ts';
 import { processMs } from './server-usage.ts';
 
 const path = '/pools/default/buckets/b';

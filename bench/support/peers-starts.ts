@@ -1,4 +1,5 @@
 // The start of a node on an empty folder compared with that of an empty Node program, interleaved, and the memory of both.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,8 +9,7 @@ import { join } from 'node:path';
 import { freePort } from '../../test/support/free-port.ts';
 import { endAfterTests } from '../../test/support/left-running.ts';
 import { launcher, NodeProcess, portFlags } from '../../test/support/node-process.ts';
-import type { Extent } from '../peers.bench.ts';
-import type { Figure } from './results.ts';
+import type { Extent, Figure } from './results.ts';
 import { residentMb, threadsMs } from './server-usage.ts';
 
 interface Start {

@@ -3,6 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir, totalmem } from 'node:os';
 
+/** How often and how long each comparison measures. */
+export interface Extent {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
 export interface Figure {
   readonly group: string;
   readonly server: string;

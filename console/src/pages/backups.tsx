@@ -10,7 +10,7 @@ import { Badge, Loaded, Page, Problem } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { useForm } from '../kit/use-form.ts';
 import { useAction, useResource } from '../kit/use-resource.ts';
-import type { PageProps } from '../shell/pages.ts';
+import type { PageProps } from '../shell/page-entry.ts';
 import { addressTo } from '../shell/router.ts';
 import type { Repositories, Repository, RepositoryState } from './backup-answers.ts';
 import { RepositoryView } from './backup-repository.tsx';

@@ -9,7 +9,7 @@ import { Loaded, Page } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
 import { useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
-import type { PageProps } from '../shell/pages.ts';
+import type { PageProps } from '../shell/page-entry.ts';
 import { addressTo, go } from '../shell/router.ts';
 
 interface Row {

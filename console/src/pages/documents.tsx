@@ -6,7 +6,7 @@ import type { Bucket, Manifest } from '../api/types.ts';
 import { Button, Field, Select } from '../kit/controls.tsx';
 import { Loaded, Page, Problem } from '../kit/notices.tsx';
 import { useResource } from '../kit/use-resource.ts';
-import type { PageProps } from '../shell/pages.ts';
+import type { PageProps } from '../shell/page-entry.ts';
 import { addressTo, go } from '../shell/router.ts';
 import { DocumentDialog } from './document-dialog.tsx';
 import { DocumentList } from './document-list.tsx';

@@ -1,8 +1,6 @@
 // The pages of the console of a node.
 import type { Pages } from './page-entry.ts';
 
-export type { PageProps } from './page-entry.ts';
-
 export const pages: Pages = {
   overview: { title: 'Overview', load: () => import('../pages/overview.tsx') },
   servers: { title: 'Servers', load: () => import('../pages/servers.tsx') },

@@ -9,7 +9,7 @@ import { useForm } from '../../kit/use-form.ts';
 import { useAction, useResource } from '../../kit/use-resource.ts';
 import { call } from '../api/client.ts';
 import { type AllowlistEntry, routes } from '../api/routes.ts';
-import type { PartProps } from './cluster.tsx';
+import type { PartProps } from './cluster-part.ts';
 
 type OpenDialog =
   | { readonly dialog: 'add'; readonly address: string }

@@ -8,7 +8,7 @@ import { useForm } from '../../kit/use-form.ts';
 import { useResource } from '../../kit/use-resource.ts';
 import { call } from '../api/client.ts';
 import { type Bucket, routes } from '../api/routes.ts';
-import type { PartProps } from './cluster.tsx';
+import type { PartProps } from './cluster-part.ts';
 
 type OpenDialog =
   | { readonly dialog: 'create' }

@@ -11,7 +11,7 @@ import { go } from '../../shell/router.ts';
 import { call, change } from '../api/client.ts';
 import { type Cluster, type Health, routes } from '../api/routes.ts';
 import { isChanging, wordsOf } from '../status.tsx';
-import type { PartProps } from './cluster.tsx';
+import type { PartProps } from './cluster-part.ts';
 import { groupsOf, type Provider, ServerGroups, serversOf } from './server-groups.tsx';
 
 const healthEveryMs = 10_000;

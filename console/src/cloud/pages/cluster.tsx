@@ -5,19 +5,15 @@ import { useResource } from '../../kit/use-resource.ts';
 import type { PageProps } from '../../shell/page-entry.ts';
 import { addressTo } from '../../shell/router.ts';
 import { call } from '../api/client.ts';
-import { type Cluster, routes } from '../api/routes.ts';
+import { routes } from '../api/routes.ts';
 import { isChanging, StatusBadge } from '../status.tsx';
 import { Allowlist } from './allowlist.tsx';
 import { Buckets } from './buckets.tsx';
 import { ClusterOverview } from './cluster-overview.tsx';
+import type { PartProps } from './cluster-part.ts';
 import { Connect } from './connect.tsx';
 import { OperationLine } from './operation-line.tsx';
 import { Users } from './users.tsx';
-
-export interface PartProps {
-  readonly cluster: Cluster;
-  readonly reload: () => void;
-}
 
 const parts: Readonly<Record<string, { readonly title: string; readonly Part: ComponentType<PartProps> }>> = {
   '': { title: 'Overview', Part: ClusterOverview },

@@ -6,7 +6,7 @@ import { useResource } from '../../kit/use-resource.ts';
 import { addressTo } from '../../shell/router.ts';
 import { call } from '../api/client.ts';
 import { type Cluster, routes } from '../api/routes.ts';
-import type { PartProps } from './cluster.tsx';
+import type { PartProps } from './cluster-part.ts';
 import { passwordVariable, snippets } from './snippets.ts';
 
 const connectionStringOf = ({ endpointsURL }: Cluster): string => `couchbase://${endpointsURL.join(',')}`;

@@ -7,7 +7,7 @@ import { type Column, Table } from '../../kit/table.tsx';
 import { useResource } from '../../kit/use-resource.ts';
 import { call } from '../api/client.ts';
 import { type DatabaseUser, routes } from '../api/routes.ts';
-import type { PartProps } from './cluster.tsx';
+import type { PartProps } from './cluster-part.ts';
 import { accessText, UserDialog } from './user-dialog.tsx';
 
 type OpenDialog =
