@@ -14,7 +14,10 @@ export class ChosenIndexes {
   of(bucket: string, indexes: readonly IndexRecord[]): IndexRecord[] {
     const chosen: IndexRecord[] = [];
     for (const index of indexes) {
-      const reason = chosen.length >= indexesMax ? `a bucket has at most ${indexesMax}` : this.problem(index);
+      const reason =
+        chosen.length >= indexesMax
+          ? `a backup contains at most ${indexesMax} indexes of a bucket`
+          : this.problem(index);
       if (reason === null) chosen.push(index);
       else this.notes.push(`index "${shown(index)}" of bucket "${bucket}" is left out: ${reason}`);
     }
@@ -25,7 +28,7 @@ export class ChosenIndexes {
     if (!isIndexRecord(index)) return 'its definition is longer than a statement can be, or malformed';
     const bytes = Buffer.byteLength(JSON.stringify(index));
     if (this.bytes + bytes > definitionBytesMax)
-      return `all definitions have more than ${definitionBytesMax} bytes`;
+      return `with it, the definitions of all indexes in this backup would have more than ${definitionBytesMax >> 20} MiB together`;
     this.bytes += bytes;
     return null;
   }

@@ -59,7 +59,7 @@ test('names the bucket, the archive or the space as the reason, and none once it
   [problem, refusal] = [null, '/archive did not answer in 10 s'];
   assert.equal(await issue(), '/archive did not answer in 10 s');
   [refusal, freeBytes] = [null, 99 << 20];
-  assert.equal(await issue(), '/archive has 99 MiB free; a backup needs 100');
+  assert.equal(await issue(), '/archive has 99 MiB free; a backup needs 100 MiB');
   freeBytes = 100 << 20;
   assert.equal(await issue(), null);
   assert.equal(jobs, 2);

@@ -96,7 +96,7 @@ export class RepositoryHealth {
     await locations.check(archive, repo);
     const free = await locations.freeBytes(archive);
     if (free < freeBytesMin)
-      return `${archive} has ${Math.floor(free / (1 << 20))} MiB free; a backup needs ${freeBytesMin / (1 << 20)}`;
+      return `${archive} has ${Math.floor(free / (1 << 20))} MiB free; a backup needs ${freeBytesMin / (1 << 20)} MiB`;
     return await this.#manifestIssue(repository);
   }
 

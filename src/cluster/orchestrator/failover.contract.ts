@@ -11,7 +11,7 @@ export const FailOver = defineRoute({
   id: 'node_failover.start_and_wait',
   path: '/controller/failOver',
   repeatable: ['otpNode'],
-  doc: 'Removes failed nodes from the maps of all buckets, and returns when that is done: another copy serves their shards; the documents of a shard without one are lost. `otpNode` may repeat. With `allowUnsafe=true` it does so even if that cannot be proved safe.',
+  doc: 'Removes failed nodes from the maps of all buckets, and returns when that is done: another copy serves their shards; the documents of a shard without one are lost. `otpNode` may repeat. Without `allowUnsafe=true` it is refused where this node does not reach a majority of the active nodes, or where no remaining copy of some shard is sure to have every durable write; with it such writes may be lost.',
 });
 
 export const StartFailover = defineRoute({

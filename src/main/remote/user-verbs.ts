@@ -8,7 +8,11 @@ import { verb } from './verb.ts';
 
 const plain = { ...nodeConnection('user with the role security_admin, or more'), json: jsonFlag } as const;
 const domain = {
-  domain: { kind: choice('local', 'external'), default: 'local', doc: 'where the user is known' },
+  domain: {
+    kind: choice('local', 'external'),
+    default: 'local',
+    doc: '`local`: the node has the password; `external`: an LDAP server checks it',
+  },
 } as const;
 const newPassword = {
   'new-password': { kind: kinds.text, doc: 'password of the user; better given by environment or file' },
@@ -73,7 +77,7 @@ export const userVerbs = [
   ),
   verb(
     'edit NAME',
-    'changes what is given: password, roles, groups or name',
+    'changes what is given: password, roles, groups or full name',
     { ...plain, ...domain, ...newPassword, ...description },
     async (options, [id = '']) => {
       const node = new RemoteNode(options);
