@@ -1,7 +1,7 @@
 // The indexes that a query thread scans: it reads the files of the index service and sends changes of definitions to the main thread.
 
 import type { MessagePort } from 'node:worker_threads';
-import { positionsOf } from '#index/entries/key-positions.ts';
+import { keyPartsOf } from '#index/entries/key-parts.ts';
 import { connectIndexes } from '#index/link/linked-indexes.ts';
 import { IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
 import { realClock } from '#ports/clock.ts';
@@ -16,7 +16,7 @@ export async function connectIndexFiles(
     port,
     readers: new IndexFolderReaders(indexFolder),
     clock: realClock,
-    directions: positionsOf,
+    directions: keyPartsOf,
   });
   let revision = 0;
   let lastStates = '';

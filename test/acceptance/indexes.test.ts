@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { vbucketOf } from '#client/document-key.ts';
-import { positionsOf } from '#index/entries/key-positions.ts';
+import { keyPartsOf } from '#index/entries/key-parts.ts';
 import { IndexHost } from '#index/host/index-host.ts';
 import { IndexLinks } from '#index/link/index-links.host.ts';
 import { connectIndexes } from '#index/link/linked-indexes.ts';
@@ -67,7 +67,7 @@ async function setUp() {
     port: links.connect(),
     readers: new IndexFolderReaders(folder),
     clock: realClock,
-    directions: positionsOf,
+    directions: keyPartsOf,
   });
   const client = await bucketClient(service.port);
   return {

@@ -1,7 +1,7 @@
 // Documents and indexes in memory, behind the interfaces that the query engine uses: for tests of the engine alone.
 import { compileDefinition } from '#index/entries/compile-definition.ts';
 import type { ArrayKey, IndexedDocument } from '#index/entries/compiled-definition.ts';
-import { positionsOf } from '#index/entries/key-positions.ts';
+import { keyPartsOf } from '#index/entries/key-parts.ts';
 import type {
   Documents,
   DocumentWrite,
@@ -239,7 +239,7 @@ interface Entry {
 function compiled(definition: IndexDefinition): (document: StoredDocument) => Entry[] {
   const { condition, keys } = compileDefinition(definition);
   const [first] = keys;
-  const leading = first?.kind === 'array' ? first.positions[0] : first;
+  const leading = first?.kind === 'array' ? first.parts[0] : first;
   const includesMissing = leading?.includesMissing ?? true;
   return (stored) => {
     const document = { ...stored, body: stored.bytes, xattr: () => undefined };
@@ -262,7 +262,7 @@ function elements(
 ): readonly (readonly Value[])[] {
   const found = key.evaluate(document);
   // A scan by the keys before it must find documents without elements, too.
-  if (found === 'missing' || (found.length === 0 && !isLeading)) return [key.positions.map(() => undefined)];
+  if (found === 'missing' || (found.length === 0 && !isLeading)) return [key.parts.map(() => undefined)];
   return key.isDistinct ? [...new Map(found.map((each) => [identityOf([...each]), each])).values()] : found;
 }
 
@@ -282,7 +282,7 @@ function isIn(keys: readonly Value[], { ranges }: Span): boolean {
 }
 
 function compareEntries(definition: IndexDefinition, a: Entry, b: Entry): number {
-  for (const [at, key] of positionsOf(definition).entries()) {
+  for (const [at, key] of keyPartsOf(definition).entries()) {
     const order = collate(a.keys[at], b.keys[at]);
     if (order !== 0) return key.isDescending ? -order : order;
   }

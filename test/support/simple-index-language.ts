@@ -27,7 +27,7 @@ function keyOf({
   return {
     kind: 'array',
     isDistinct: array === 'distinct',
-    positions: [{ isDescending, includesMissing }],
+    parts: [{ isDescending, includesMissing }],
     evaluate: (document) => {
       const value = parsed(document, expression);
       if (value === undefined) return 'missing';

@@ -5,7 +5,7 @@ import type { AllKeys, Expression, FlattenKeys } from '#sqlpp/tree/query.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
 import { documentExpression } from './document-expression.ts';
-import { flattenKeysOf } from './key-positions.ts';
+import { flattenKeysOf } from './key-parts.ts';
 
 export function compileDefinition({ keys, condition }: IndexDefinition): CompiledDefinition {
   return {
@@ -34,7 +34,7 @@ function arrayKey(key: IndexKey, node: AllKeys): ArrayKey {
   return {
     kind: 'array',
     isDistinct: node.isDistinct,
-    positions: flat ?? [key],
+    parts: flat ?? [key],
     evaluate(document) {
       const value = evaluate(document);
       if (value === undefined) return 'missing';

@@ -1,5 +1,6 @@
 // The compiled expressions of an index definition, which map a document to its rows.
 import type { Value } from '#sqlpp/values/value.ts';
+import type { KeyPart } from './key-parts.ts';
 
 /** A document of a change stream; valid during the call. */
 export interface IndexedDocument {
@@ -15,7 +16,7 @@ export interface IndexedDocument {
   xattr(name: string): Uint8Array | undefined;
 }
 
-/** A key with one value per document; it has one position. */
+/** A key with one value per document; it has one part. */
 export interface PlainKey {
   readonly kind: 'plain';
   readonly isDescending: boolean;
@@ -23,12 +24,12 @@ export interface PlainKey {
   evaluate(document: IndexedDocument): Value;
 }
 
-/** An array key: one row per element. With FLATTEN_KEYS it has several positions. */
+/** An array key: one row per element. With FLATTEN_KEYS it has several parts. */
 export interface ArrayKey {
   readonly kind: 'array';
   readonly isDistinct: boolean;
-  readonly positions: readonly { readonly isDescending: boolean; readonly includesMissing: boolean }[];
-  /** The values of each element by position; a value that is not an array is the only element, MISSING gives 'missing'. */
+  readonly parts: readonly KeyPart[];
+  /** The values of each element by part; a value that is not an array is the only element, MISSING gives 'missing'. */
   evaluate(document: IndexedDocument): readonly (readonly Value[])[] | 'missing';
 }
 

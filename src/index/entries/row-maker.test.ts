@@ -7,7 +7,7 @@ import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { KeyReader } from '../keys/key-reader.ts';
 import { compileDefinition } from './compile-definition.ts';
 import type { IndexedDocument } from './compiled-definition.ts';
-import { positionsOf } from './key-positions.ts';
+import { keyPartsOf } from './key-parts.ts';
 import { arrayEntriesMax, RowMaker } from './row-maker.ts';
 
 const documentOf = (value: unknown, rest: Partial<IndexedDocument> = {}): IndexedDocument => ({
@@ -32,10 +32,10 @@ function rowsOf(
     documentOf(value, document),
     Buffer.from('d'),
   );
-  const positions = positionsOf(definition);
+  const parts = keyPartsOf(definition);
   return rows.map((row) => {
     const reader = new KeyReader().reset(row);
-    return positions.map(({ isDescending }) => reader.read(isDescending));
+    return parts.map(({ isDescending }) => reader.read(isDescending));
   });
 }
 

@@ -25,7 +25,7 @@ export class RowMaker {
     const { keys } = definition;
     const [first] = keys;
     this.definition = definition;
-    const leading = first?.kind === 'array' ? first.positions[0] : first;
+    const leading = first?.kind === 'array' ? first.parts[0] : first;
     this.includesMissing = leading?.includesMissing ?? true;
     this.plain = keys.every((key) => key.kind === 'plain') ? keys : null;
   }
@@ -86,7 +86,7 @@ export class RowMaker {
   }
 
   private elementsOf(key: ArrayKey, document: IndexedDocument, isLeading: boolean) {
-    const missing = key.positions.map(() => undefined);
+    const missing = key.parts.map(() => undefined);
     const found = key.evaluate(document);
     const elements = found === 'missing' ? [] : found;
     if (elements.length > arrayEntriesMax) throw new KeyTooLongError(keyBytesMax);
@@ -108,7 +108,7 @@ export class RowMaker {
     for (const element of elements) {
       writer.truncate();
       writer.append(before);
-      for (const [position, { isDescending }] of key.positions.entries())
+      for (const [position, { isDescending }] of key.parts.entries())
         writer.write(element[position] as never, isDescending);
       writer.append(after);
       const row = writer.copy();

@@ -57,17 +57,17 @@ export class LinkedIndexAdmin implements IndexAdmin {
     if (typeof outcome === 'object') throw sqlError(5000, outcome.refused);
   }
 
-  /** Resolves when the indexes are online, or deferred ones are known. */
+  /** Resolves when the indexes are online, or deferred ones are known; rejects if one cannot be built or was dropped. */
   private async untilReady(ids: readonly string[], signal: AbortSignal, isBuild = false): Promise<void> {
     const statusOf = (id: string): IndexStatus | undefined =>
       this.catalog.all().find(({ definition }) => definition.id === id);
-    const isReady = (id: string): boolean => {
+    const isDecided = (id: string): boolean => {
       const status = statusOf(id);
       if (status?.state === 'offline' || status?.state === 'online') return true;
       return !isBuild && status?.state === 'deferred';
     };
     // The main thread sends the state of a change before its answer: an index that is not in it was dropped meanwhile.
-    const isDone = (id: string): boolean => isReady(id) || this.catalog.find(id) === undefined;
+    const isDone = (id: string): boolean => isDecided(id) || this.catalog.find(id) === undefined;
     await this.catalog.until(() => ids.map(isDone).every(Boolean), signal);
     for (const id of ids) {
       const status = statusOf(id);

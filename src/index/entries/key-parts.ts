@@ -1,15 +1,16 @@
-// Positions of an index's keys: an array key with FLATTEN_KEYS takes one for each of its keys, every other key takes one.
+// The parts of an index's keys, each of which is one value of an index row: an array key with FLATTEN_KEYS has one for each of its keys,
+// every other key has one.
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import { parseExpression } from '#sqlpp/text/parser.ts';
 import type { Expression, KeyTerm } from '#sqlpp/tree/query.ts';
 
-export interface KeyPosition {
+export interface KeyPart {
   readonly isDescending: boolean;
   readonly includesMissing: boolean;
 }
 
-export function positionsOf({ keys }: IndexDefinition): readonly KeyPosition[] {
-  return keys.flatMap((key): readonly KeyPosition[] => {
+export function keyPartsOf({ keys }: IndexDefinition): readonly KeyPart[] {
+  return keys.flatMap((key): readonly KeyPart[] => {
     if (key.array === undefined) return [key];
     return flattenKeysOf(parseExpression(key.expression)) ?? [key];
   });
